@@ -1,0 +1,353 @@
+//! The command line: arguments in, exit codes out. What a command does stands in [`run`].
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::controller::ControllerVersion;
+use crate::finding::Severity;
+use crate::view::NodeRoleSelector;
+
+mod failure;
+mod input;
+mod run;
+mod text_commands;
+
+pub use failure::{Exit, Failure};
+pub use run::main;
+pub use text_commands::rules_markdown;
+
+/// Exit codes and their meaning, for the help text and the README.
+pub const EXIT_CODES: &[(u8, &str)] = &[
+    (0, "complete, and no open finding at or above --fail-on"),
+    (1, "open findings at or above --fail-on"),
+    (2, "used wrongly: arguments, environment, an unreadable or invalid input file"),
+    (3, "no such finding, but something could not be audited"),
+    (4, "nothing could be audited: no credentials, wrong account, endpoint unreachable"),
+    (130, "interrupted"),
+    (143, "terminated"),
+];
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0    complete, and no open finding at or above --fail-on
+  1    open findings at or above --fail-on
+  2    used wrongly: arguments, environment, an unreadable or invalid input file
+  3    no such finding, but something could not be audited
+  4    nothing could be audited: no credentials, wrong account, endpoint unreachable
+  130  interrupted
+  143  terminated";
+
+/// Audits what a self-managed Kubernetes cluster needs from AWS: cluster tags, security groups, subnets, and the IAM
+/// policies of its nodes.
+#[derive(Debug, Parser)]
+#[command(name = "tagaudit", version, propagate_version = true, arg_required_else_help = true, after_help = AFTER_HELP)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Collect, check, report
+    Scan(Box<ScanArgs>),
+    /// List the cluster ids seen in the account and region, by kind of resource and value
+    Clusters(ClustersArgs),
+    /// Collect only, and write the inventory for auditing elsewhere
+    Record(RecordArgs),
+    /// List the rules
+    Rules(RulesArgs),
+    /// Explain one rule: condition, what breaks, fix, sources
+    Explain(ExplainArgs),
+    /// The embedded baseline policies
+    #[command(subcommand)]
+    Baseline(BaselineCommand),
+    /// Print the least-privilege IAM policy that a scan itself needs
+    Permissions(PermissionsArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man,
+}
+
+/// Where the evidence comes from.
+#[derive(Debug, Args)]
+struct SourceArgs {
+    /// Read a recorded inventory (`-` for standard input) or a folder of AWS CLI outputs instead of a live account
+    #[arg(long, value_name = "PATH", help_heading = "Source")]
+    inventory: Option<PathBuf>,
+    /// Cloud provider
+    #[arg(long, value_enum, default_value_t = ProviderName::Aws, help_heading = "Source")]
+    provider: ProviderName,
+    /// Named profile of the AWS configuration
+    #[arg(long, value_name = "NAME", help_heading = "Source", conflicts_with = "inventory")]
+    profile: Option<String>,
+    /// Send every request to this endpoint
+    #[arg(long, value_name = "URL", help_heading = "Source", conflicts_with = "inventory")]
+    endpoint_url: Option<String>,
+    /// Accept an endpoint that is neither HTTPS nor on this machine
+    #[arg(long, help_heading = "Source", requires = "endpoint_url")]
+    insecure_endpoint: bool,
+    /// Region to read; repeatable. For a folder: the region it was read from
+    #[arg(long, value_name = "REGION", help_heading = "Scope")]
+    region: Vec<String>,
+    /// Read every region that is enabled for the account
+    #[arg(long, help_heading = "Scope", conflicts_with_all = ["region", "inventory"])]
+    all_regions: bool,
+    /// Assume this role and read its account; repeatable
+    #[arg(long, value_name = "ARN", help_heading = "Scope", conflicts_with = "inventory")]
+    assume_role: Vec<String>,
+    /// External id for --assume-role
+    #[arg(long, value_name = "ID", help_heading = "Scope", requires = "assume_role")]
+    external_id: Option<String>,
+    /// How to read roles: `auto` counts which way takes fewer calls
+    #[arg(long, value_enum, default_value_t = IamReads::Auto, help_heading = "Source", conflicts_with = "inventory")]
+    iam_reads: IamReads,
+    /// Requests a second for each EC2 API; the default is a quarter of what an account has by default
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Source", conflicts_with = "inventory")]
+    requests_per_second: u32,
+    /// Give up on what is not read after this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = "Source", conflicts_with = "inventory")]
+    timeout: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ProviderName {
+    /// Amazon Web Services
+    Aws,
+}
+
+/// How roles are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum IamReads {
+    /// Whichever takes fewer calls
+    Auto,
+    /// Each role of an instance profile in use by itself
+    PerRole,
+    /// The whole account with GetAccountAuthorizationDetails
+    Account,
+}
+
+/// How the output looks.
+#[derive(Debug, Args)]
+struct OutputArgs {
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Table, help_heading = "Output")]
+    format: Format,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    terminal: TerminalArgs,
+}
+
+#[derive(Debug, Args)]
+struct TerminalArgs {
+    /// No progress and no warnings on standard error
+    #[arg(short, long, help_heading = "Output", conflicts_with = "verbose")]
+    quiet: bool,
+    /// Show everything instead of folding long lists, and every request on standard error
+    #[arg(short, long, help_heading = "Output")]
+    verbose: bool,
+    /// Colours; `NO_COLOR` is respected
+    #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN", help_heading = "Output")]
+    color: ColorChoice,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ColorChoice {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For a person at a terminal
+    Table,
+    /// One JSON document
+    Json,
+}
+
+#[derive(Debug, Args)]
+struct ScanArgs {
+    /// The cluster id: what follows `kubernetes.io/cluster/` in the tags (`tagaudit clusters` lists them)
+    #[arg(long, value_name = "ID", env = "TAGAUDIT_CLUSTER_ID", value_parser = cluster_id)]
+    cluster_id: String,
+    #[command(flatten)]
+    source: SourceArgs,
+    /// Output of `kubectl get nodes -o json` (`-` for standard input)
+    #[arg(long, value_name = "FILE", help_heading = "Scope")]
+    nodes: Option<PathBuf>,
+    /// Run only these rules; repeatable, `*` and `?` allowed
+    #[arg(long, value_name = "ID", help_heading = "Audit")]
+    rule: Vec<String>,
+    /// Leave these rules out; repeatable, `*` and `?` allowed
+    #[arg(long, value_name = "ID", help_heading = "Audit")]
+    skip_rule: Vec<String>,
+    /// Compare roles with this baseline: `controlplane=NAME|FILE` or `worker=NAME|FILE`
+    #[arg(long, value_name = "ROLE=NAME|FILE", help_heading = "Audit")]
+    baseline: Vec<String>,
+    /// Say which role nodes have: `SELECTOR=ROLE[,ROLE]`, where a selector is an instance id, `name:GLOB`, `profile:GLOB`, `asg:GLOB` or `tag:KEY[=VALUE]`
+    #[arg(long, value_name = "SELECTOR=ROLE", help_heading = "Audit")]
+    node_role: Vec<NodeRoleSelector>,
+    /// Version of the cloud controller manager, such as 1.31
+    #[arg(long, value_name = "VERSION", help_heading = "Audit")]
+    controller_version: Option<ControllerVersion>,
+    /// The controller runs with --configure-cloud-routes
+    #[arg(long, help_heading = "Audit")]
+    cloud_routes: bool,
+    /// Exit with 1 if there is a finding at least this bad
+    #[arg(long, value_enum, default_value_t = FailOn::Error, value_name = "SEVERITY", help_heading = "Output")]
+    fail_on: FailOn,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    Error,
+    Warning,
+    Info,
+    Never,
+}
+
+impl FailOn {
+    fn threshold(self) -> Option<Severity> {
+        match self {
+            Self::Error => Some(Severity::Error),
+            Self::Warning => Some(Severity::Warning),
+            Self::Info => Some(Severity::Info),
+            Self::Never => None,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+struct ClustersArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+struct RecordArgs {
+    /// File to write; only its owner may read it
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    terminal: TerminalArgs,
+}
+
+#[derive(Debug, Args)]
+struct RulesArgs {
+    /// Output format
+    #[arg(long, value_enum, default_value_t = RulesFormat::Table)]
+    format: RulesFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum RulesFormat {
+    Table,
+    Json,
+    Markdown,
+}
+
+#[derive(Debug, Args)]
+struct ExplainArgs {
+    /// Rule id
+    rule: String,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
+    format: ExplainFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ExplainFormat {
+    Text,
+    Json,
+    Markdown,
+}
+
+#[derive(Debug, Subcommand)]
+enum BaselineCommand {
+    /// List the baselines
+    List,
+    /// Print a baseline as a policy document
+    Show {
+        /// Name
+        name: String,
+        /// Version of the cloud controller manager, for the computed ones
+        #[arg(long, value_name = "VERSION")]
+        controller_version: Option<ControllerVersion>,
+    },
+}
+
+#[derive(Debug, Args)]
+struct PermissionsArgs {
+    /// Output format
+    #[arg(long, value_enum, default_value_t = PermissionsFormat::Policy)]
+    format: PermissionsFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PermissionsFormat {
+    /// The policy document
+    Policy,
+    /// What each action is for
+    Table,
+}
+
+#[derive(Debug, Args)]
+struct CompletionsArgs {
+    /// Shell
+    shell: clap_complete::Shell,
+}
+
+/// A cluster id that can be one: not empty, short enough for a tag key, no control characters.
+fn cluster_id(text: &str) -> Result<String, String> {
+    let limit = crate::tags::MAX_CLUSTER_ID;
+    if text.is_empty() {
+        return Err("the cluster id is empty".to_owned());
+    }
+    if text.chars().count() > limit {
+        return Err(format!("a cluster id has at most {limit} characters: EC2 takes tag keys of 127"));
+    }
+    if text.chars().any(char::is_control) {
+        return Err("a cluster id holds no control characters".to_owned());
+    }
+    if let Some(id) = text.strip_prefix(crate::tags::CLUSTER_TAG_PREFIX) {
+        return Err(format!("give the id alone: `{id}`"));
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_help_names_every_exit_code() {
+        for (code, meaning) in EXIT_CODES {
+            assert!(AFTER_HELP.contains(&format!("{code:<5}{meaning}")), "{code}");
+        }
+    }
+
+    #[test]
+    fn impossible_cluster_ids_are_refused() {
+        assert!(cluster_id("prod/eu").is_ok());
+        for text in ["", "a\nb", "kubernetes.io/cluster/a", &"a".repeat(106)] {
+            assert!(cluster_id(text).is_err(), "{text:?}");
+        }
+    }
+}

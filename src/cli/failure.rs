@@ -1,0 +1,107 @@
+//! How a command ends when it cannot do its work.
+
+use std::error::Error;
+use std::fmt::Write as _;
+
+use crate::text;
+
+/// How a run ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Nothing to look at.
+    Clean,
+    /// Findings at or above the threshold.
+    Findings,
+    /// Used wrongly.
+    Usage,
+    /// Something could not be audited.
+    Incomplete,
+    /// Nothing could be audited.
+    Nothing,
+    /// Ctrl-C.
+    Interrupted,
+    /// SIGTERM.
+    Terminated,
+}
+
+impl Exit {
+    /// The exit code of the contract.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Clean => 0,
+            Self::Findings => 1,
+            Self::Usage => 2,
+            Self::Incomplete => 3,
+            Self::Nothing => 4,
+            Self::Interrupted => 130,
+            Self::Terminated => 143,
+        }
+    }
+}
+
+/// Why a command could not do its work, for the person at the terminal.
+#[derive(Debug)]
+pub struct Failure {
+    /// How the run ends.
+    pub exit: Exit,
+    /// What was tried, on what.
+    pub error: String,
+    /// Why it failed, outermost first.
+    pub causes: Vec<String>,
+    /// What to do next.
+    pub help: Option<String>,
+}
+
+impl Failure {
+    /// A failure of the given kind.
+    #[must_use]
+    pub fn new(exit: Exit, error: impl Into<String>) -> Self {
+        Self { exit, error: error.into(), causes: Vec::new(), help: None }
+    }
+
+    /// The tool was used wrongly.
+    #[must_use]
+    pub fn usage(error: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, error)
+    }
+
+    /// Takes the message and the chain of causes of an error.
+    #[must_use]
+    pub fn from_error(exit: Exit, error: &dyn Error) -> Self {
+        let mut failure = Self::new(exit, error.to_string());
+        let mut source = error.source();
+        while let Some(cause) = source {
+            failure.causes.push(cause.to_string());
+            source = cause.source();
+        }
+        failure
+    }
+
+    /// Adds why.
+    #[must_use]
+    pub fn cause(mut self, cause: impl Into<String>) -> Self {
+        self.causes.push(cause.into());
+        self
+    }
+
+    /// Adds what to do next.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The lines for standard error.
+    #[must_use]
+    pub fn render(&self) -> String {
+        let mut lines = format!("error: {}\n", text::printable(&self.error));
+        for cause in &self.causes {
+            let _ = writeln!(lines, "cause: {}", text::printable(cause));
+        }
+        if let Some(help) = &self.help {
+            let _ = writeln!(lines, "help: {}", text::printable(help));
+        }
+        lines
+    }
+}

@@ -1,0 +1,133 @@
+//! Reading what the operator hands over: inventories, node lists, baselines.
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::baseline::{self, Baseline};
+use crate::iam::Baselines;
+use crate::inventory::{Inventory, MAX_INVENTORY_BYTES};
+use crate::nodes::{self, KubernetesNode};
+use crate::policy;
+use crate::provider::folder;
+use crate::rules::{RULES, Rule};
+
+use super::failure::{Exit, Failure};
+use super::{ScanArgs, SourceArgs};
+
+const MAX_NODES_BYTES: u64 = 1 << 30;
+const MAX_BASELINE_BYTES: u64 = 1 << 20;
+
+/// The bytes of a file, or of standard input for `-`, if they are not too many.
+fn read(path: &Path, limit: u64, what: &str) -> Result<Vec<u8>, Failure> {
+    let shown = path.display();
+    let failed = |error: std::io::Error| {
+        Failure::usage(format!("cannot read the {what} `{shown}`")).cause(error.to_string())
+    };
+    let mut bytes = Vec::new();
+    if path.as_os_str() == "-" {
+        std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+    } else {
+        let file = std::fs::File::open(path).map_err(failed)?;
+        if let Ok(metadata) = file.metadata() {
+            // A hint only: reading is bounded anyway.
+            bytes.reserve(usize::try_from(metadata.len().min(limit)).unwrap_or_default());
+        }
+        file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
+    }
+    if bytes.len() as u64 > limit {
+        return Err(Failure::usage(format!("the {what} `{shown}` is larger than {limit} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// A recorded inventory or a folder of CLI outputs.
+pub(super) fn inventory(path: &Path, source: &SourceArgs) -> Result<Inventory, Failure> {
+    if path.is_dir() {
+        let region = match source.region.as_slice() {
+            [] => None,
+            [one] => Some(one.as_str()),
+            _ => return Err(Failure::usage("a folder of CLI outputs holds one region, and --region is given several times")),
+        };
+        return folder::read(path, region).map_err(|error| {
+            let help = match error {
+                folder::FolderError::NoAccount { .. } => "add the output of `aws sts get-caller-identity` as get-caller-identity.json",
+                folder::FolderError::NoRegion { .. } => "say it with --region",
+                _ => "each file holds the JSON output of the AWS CLI command of its name; see docs/offline.md",
+            };
+            Failure::from_error(Exit::Usage, &error).help(help)
+        });
+    }
+    let bytes = read(path, MAX_INVENTORY_BYTES, "inventory")?;
+    let mut inventory = Inventory::from_slice(&path.display().to_string(), &bytes).map_err(|error| {
+        Failure::from_error(Exit::Usage, &error).help("`tagaudit record -o FILE` writes inventories; a folder of AWS CLI outputs is read too")
+    })?;
+    drop(bytes);
+    if !source.region.is_empty() {
+        for account in &mut inventory.accounts {
+            account.regions.retain(|region| source.region.contains(&region.name));
+        }
+        let held: Vec<&String> = inventory.accounts.iter().flat_map(|account| account.regions.iter().map(|region| &region.name)).collect();
+        if let Some(missing) = source.region.iter().find(|wanted| !held.contains(wanted)) {
+            return Err(Failure::usage(format!("`{}` holds no region `{missing}`", path.display())));
+        }
+        inventory.gaps.retain(|gap| gap.region.as_ref().is_none_or(|region| source.region.contains(region)));
+    }
+    Ok(inventory)
+}
+
+/// `--nodes`.
+pub(super) fn nodes(path: &Path) -> Result<Vec<KubernetesNode>, Failure> {
+    let bytes = read(path, MAX_NODES_BYTES, "node list")?;
+    nodes::parse(&path.display().to_string(), &bytes)
+        .map_err(|error| Failure::from_error(Exit::Usage, &error).help("write it with `kubectl get nodes -o json`"))
+}
+
+/// `--baseline`, each `ROLE=NAME|FILE`.
+pub(super) fn baselines(args: &ScanArgs) -> Result<Baselines, Failure> {
+    let mut baselines = Baselines { controller_version: args.controller_version, ..Baselines::default() };
+    for argument in &args.baseline {
+        let Some((role, name)) = argument.split_once('=') else {
+            return Err(Failure::usage(format!("`--baseline {argument}` is not ROLE=NAME|FILE")).help("for example --baseline worker=upstream-node"));
+        };
+        let slot = match role {
+            "controlplane" => &mut baselines.controlplane,
+            "worker" => &mut baselines.worker,
+            _ => return Err(Failure::usage(format!("`{role}` in `--baseline {argument}` is neither `controlplane` nor `worker`"))),
+        };
+        if slot.is_some() {
+            return Err(Failure::usage(format!("--baseline {role}=… is given twice")));
+        }
+        *slot = Some(named_baseline(name, args)?);
+    }
+    Ok(baselines)
+}
+
+fn named_baseline(name: &str, args: &ScanArgs) -> Result<Baseline, Failure> {
+    let path = Path::new(name);
+    let parsed = if let Some(embedded) = baseline::find(name) {
+        embedded.baseline(args.controller_version)
+    } else if path.exists() {
+        let bytes = read(path, MAX_BASELINE_BYTES, "baseline")?;
+        let text = String::from_utf8(bytes).map_err(|_| Failure::usage(format!("the baseline `{name}` is not UTF-8")))?;
+        Baseline::parse(name, text.strip_prefix('\u{feff}').unwrap_or(&text))
+    } else {
+        return Err(Failure::usage(format!("`{name}` is neither a baseline nor a file")).help("`tagaudit baseline list` names the baselines"));
+    };
+    parsed.map_err(|error| Failure::from_error(Exit::Usage, &error))
+}
+
+/// `--rule` and `--skip-rule`.
+pub(super) fn selected_rules(args: &ScanArgs) -> Result<Vec<&'static Rule>, Failure> {
+    for pattern in args.rule.iter().chain(&args.skip_rule) {
+        if !RULES.iter().any(|rule| policy::matches(pattern, rule.id)) {
+            return Err(Failure::usage(format!("no rule is called `{pattern}`")).help("`tagaudit rules` lists them"));
+        }
+    }
+    let matches = |patterns: &[String], rule: &Rule| patterns.iter().any(|pattern| policy::matches(pattern, rule.id));
+    Ok(RULES
+        .iter()
+        .copied()
+        .filter(|rule| args.rule.is_empty() || matches(&args.rule, rule))
+        .filter(|rule| !matches(&args.skip_rule, rule))
+        .collect())
+}

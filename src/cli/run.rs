@@ -1,0 +1,241 @@
+//! What each command does.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use clap::{CommandFactory, Parser};
+
+use crate::clusters::Clusters;
+use crate::inventory::{Inventory, write_private};
+use crate::report::{Report, TableOptions};
+use crate::scan;
+
+use super::failure::{Exit, Failure};
+use super::{Cli, ClustersArgs, ColorChoice, Command, Format, OutputArgs, RecordArgs, ScanArgs, SourceArgs, TerminalArgs, input, text_commands};
+
+/// Columns of a table that does not go to a terminal.
+const FILE_WIDTH: usize = 120;
+
+/// Runs the command line and says how it ended.
+#[must_use]
+pub fn main() -> Exit {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are asked for and go to standard output; everything else is a wrong use.
+            let asked = !error.use_stderr();
+            let _ = error.print();
+            return if asked { Exit::Clean } else { Exit::Usage };
+        }
+    };
+    match run(&cli.command) {
+        Ok(exit) => exit,
+        Err(failure) => {
+            let _ = io::stderr().lock().write_all(failure.render().as_bytes());
+            failure.exit
+        }
+    }
+}
+
+fn run(command: &Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Scan(args) => scan(args),
+        Command::Clusters(args) => clusters(args),
+        Command::Record(args) => record(args),
+        Command::Rules(args) => printed(|out| Ok(text_commands::rules(args, text_width(), out))),
+        Command::Explain(args) => printed(|out| text_commands::explain(args, text_width(), out)),
+        Command::Baseline(command) => printed(|out| text_commands::baseline(command, text_width(), out)),
+        Command::Permissions(args) => printed(|out| Ok(text_commands::permissions(args, text_width(), out))),
+        Command::Completions(args) => printed(|out| {
+            // Rendered first: clap_complete panics when standard output is closed early.
+            let mut script = Vec::new();
+            clap_complete::generate(args.shell, &mut Cli::command(), "tagaudit", &mut script);
+            Ok(out.write_all(&script))
+        }),
+        Command::Man => printed(|out| Ok(manual(out))),
+    }
+}
+
+/// The manual: the page of the command and of each subcommand, one after the other.
+fn manual(out: &mut dyn Write) -> io::Result<()> {
+    let command = Cli::command();
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone()).render(&mut page)?;
+    for subcommand in command.get_subcommands() {
+        let name = format!("tagaudit-{}", subcommand.get_name());
+        clap_mangen::Man::new(subcommand.clone().name(name)).render(&mut page)?;
+    }
+    out.write_all(&page)
+}
+
+fn scan(args: &ScanArgs) -> Result<Exit, Failure> {
+    let rules = input::selected_rules(args)?;
+    let baselines = input::baselines(args)?;
+    let stdin = Path::new("-");
+    if args.nodes.as_deref() == Some(stdin) && args.source.inventory.as_deref() == Some(stdin) {
+        return Err(Failure::usage("--nodes and --inventory cannot both read standard input"));
+    }
+    let nodes = args.nodes.as_deref().map(input::nodes).transpose()?;
+    let inventory = collect(&args.source, &args.output.terminal, Some((args, nodes.as_deref())))?;
+    let report = scan::audit(
+        &inventory,
+        &scan::Options {
+            cluster_id: &args.cluster_id,
+            nodes: nodes.as_deref(),
+            selectors: &args.node_role,
+            baselines: &baselines,
+            rules: &rules,
+            cloud_routes: args.cloud_routes,
+            source: if args.source.inventory.is_some() { "inventory" } else { "live" },
+        },
+    )
+    .map_err(|error| Failure::from_error(Exit::Usage, &error))?;
+    emit(&args.output, |options, out| match args.output.format {
+        Format::Table => report.write_table(&options, out),
+        Format::Json => report.write_json(out),
+    })?;
+    Ok(verdict(&report, &inventory, args))
+}
+
+fn verdict(report: &Report, inventory: &Inventory, args: &ScanArgs) -> Exit {
+    if args.fail_on.threshold().is_some_and(|threshold| report.at_least(threshold) > 0) {
+        Exit::Findings
+    } else if is_empty_handed(inventory) {
+        Exit::Nothing
+    } else if !report.complete {
+        Exit::Incomplete
+    } else {
+        Exit::Clean
+    }
+}
+
+/// Whether every region was refused so thoroughly that nothing is known.
+fn is_empty_handed(inventory: &Inventory) -> bool {
+    !inventory.gaps.is_empty()
+        && inventory.accounts.iter().flat_map(|account| &account.regions).all(|region| {
+            region.instances.is_empty() && region.subnets.is_empty() && region.vpcs.is_empty() && region.security_groups.is_empty()
+        })
+}
+
+fn clusters(args: &ClustersArgs) -> Result<Exit, Failure> {
+    let inventory = collect(&args.source, &args.output.terminal, None)?;
+    let clusters = Clusters::of(&inventory);
+    emit(&args.output, |options, out| match args.output.format {
+        Format::Table => clusters.write_table(&options, out),
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut *out, &clusters)?;
+            writeln!(out)
+        }
+    })?;
+    Ok(match (is_empty_handed(&inventory), clusters.not_audited.is_empty()) {
+        (true, _) => Exit::Nothing,
+        (false, false) => Exit::Incomplete,
+        (false, true) => Exit::Clean,
+    })
+}
+
+fn record(args: &RecordArgs) -> Result<Exit, Failure> {
+    if args.output.as_os_str() == "-" {
+        return Err(Failure::usage("an inventory is written to a file that only its owner may read, not to standard output")
+            .help("name a file: -o inventory.json"));
+    }
+    let inventory = collect(&args.source, &args.terminal, None)?;
+    let bytes = inventory.to_json().map_err(|error| Failure::from_error(Exit::Usage, &error))?;
+    write_private(&args.output, &bytes)
+        .map_err(|error| Failure::usage(format!("cannot write the inventory `{}`", args.output.display())).cause(error.to_string()))?;
+    if !args.terminal.quiet {
+        let mut err = io::stderr().lock();
+        for gap in &inventory.gaps {
+            let _ = writeln!(err, "warning: not read: {}: {}", gap.api, crate::text::printable(&gap.message));
+        }
+        let _ = writeln!(err, "wrote {}", args.output.display());
+    }
+    Ok(match (is_empty_handed(&inventory), inventory.gaps.is_empty()) {
+        (true, _) => Exit::Nothing,
+        (false, false) => Exit::Incomplete,
+        (false, true) => Exit::Clean,
+    })
+}
+
+type ScanScope<'a> = Option<(&'a ScanArgs, Option<&'a [crate::nodes::KubernetesNode]>)>;
+
+/// The evidence, from wherever the operator says. A scan says whose roles it needs; anything else reads them all.
+fn collect(source: &SourceArgs, terminal: &TerminalArgs, scope: ScanScope<'_>) -> Result<Inventory, Failure> {
+    if let Some(path) = &source.inventory {
+        return input::inventory(path, source);
+    }
+    live(source, terminal, scope)
+}
+
+#[cfg(feature = "aws")]
+fn live(source: &SourceArgs, terminal: &TerminalArgs, scope: ScanScope<'_>) -> Result<Inventory, Failure> {
+    use crate::provider::aws;
+    let request = aws::Request {
+        profile: source.profile.clone(),
+        endpoint_url: source.endpoint_url.clone(),
+        insecure_endpoint: source.insecure_endpoint,
+        regions: source.region.clone(),
+        all_regions: source.all_regions,
+        assume_roles: source.assume_role.clone(),
+        external_id: source.external_id.clone(),
+        iam_reads: source.iam_reads,
+        requests_per_second: source.requests_per_second,
+        timeout: std::time::Duration::from_secs(source.timeout),
+        cluster: scope.map(|(args, nodes)| aws::ClusterScope { cluster_id: args.cluster_id.clone(), nodes }),
+        progress: !terminal.quiet && !terminal.verbose && io::stderr().is_terminal(),
+        verbose: terminal.verbose,
+    };
+    aws::collect(&request)
+}
+
+#[cfg(not(feature = "aws"))]
+fn live(_: &SourceArgs, _: &TerminalArgs, _: ScanScope<'_>) -> Result<Inventory, Failure> {
+    Err(Failure::usage("this build cannot read a live account: it was made without the feature `aws`")
+        .help("give --inventory PATH, or install tagaudit with its default features"))
+}
+
+/// Runs a command whose output goes to standard output.
+fn printed(write: impl FnOnce(&mut dyn Write) -> Result<io::Result<()>, Failure>) -> Result<Exit, Failure> {
+    let mut page = Vec::new();
+    let written = write(&mut page)?;
+    finish(written.and_then(|()| io::stdout().lock().write_all(&page)))?;
+    Ok(Exit::Clean)
+}
+
+/// Writes a report to standard output or to a file; a file appears whole or not at all.
+fn emit(args: &OutputArgs, write: impl FnOnce(TableOptions, &mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    let verbose = args.terminal.verbose;
+    if let Some(path) = &args.output {
+        let mut page = Vec::new();
+        let color = args.terminal.color == ColorChoice::Always;
+        let written = write(TableOptions { width: FILE_WIDTH, color, verbose }, &mut page).and_then(|()| write_private(path, &page));
+        return written.map_err(|error| Failure::usage(format!("cannot write the report `{}`", path.display())).cause(error.to_string()));
+    }
+    let stdout = io::stdout();
+    let color = match args.terminal.color {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never,
+    };
+    finish(write(TableOptions { width: table_width(), color, verbose }, &mut stdout.lock()))
+}
+
+/// A reader that has seen enough is no failure.
+fn finish(written: io::Result<()>) -> Result<(), Failure> {
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::usage("cannot write to standard output").cause(error.to_string()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn table_width() -> usize {
+    let terminal = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+    terminal.map_or(FILE_WIDTH, |(width, _)| usize::from(width.0).clamp(40, 200))
+}
+
+/// Running text is easier to read in shorter lines.
+fn text_width() -> usize {
+    table_width().min(FILE_WIDTH)
+}

@@ -1,0 +1,196 @@
+//! Commands that only print what the tool knows: rules, baselines, permissions.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use serde_json::json;
+
+use crate::baseline::EMBEDDED;
+use crate::permissions;
+use crate::report::layout;
+use crate::rules::{self, RULES, Rule};
+
+use super::failure::Failure;
+use super::{BaselineCommand, ExplainArgs, ExplainFormat, PermissionsArgs, PermissionsFormat, RulesArgs, RulesFormat};
+
+pub(super) fn rules(args: &RulesArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    match args.format {
+        RulesFormat::Table => {
+            let mut table = layout(width, &["rule", "what is wrong", "severity", "fix"]);
+            for rule in RULES.iter() {
+                let severity = rule.severity.split([';', ',', ':']).next().unwrap_or_default();
+                table.add_row([rule.id, rule.title, severity, rule.applicability.name()]);
+            }
+            writeln!(out, "{table}")
+        }
+        RulesFormat::Json => {
+            let rules: Vec<_> = RULES.iter().map(|rule| rule_json(rule)).collect();
+            serde_json::to_writer_pretty(&mut *out, &json!({"schema": "tagaudit.rules/1", "rules": rules}))?;
+            writeln!(out)
+        }
+        RulesFormat::Markdown => out.write_all(rules_markdown().as_bytes()),
+    }
+}
+
+fn rule_json(rule: &Rule) -> serde_json::Value {
+    json!({
+        "id": rule.id,
+        "title": rule.title,
+        "severity": rule.severity,
+        "resources": rule.resources.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
+        "condition": rule.condition,
+        "breaks": rule.breaks,
+        "fix": rule.fix,
+        "applicability": rule.applicability.name(),
+        "sources": rule.sources,
+        "example": rule.example,
+    })
+}
+
+/// `docs/rules.md`: the whole catalogue.
+#[must_use]
+pub fn rules_markdown() -> String {
+    let mut page = String::from(
+        "# Rules\n\nMade by `tagaudit rules --format markdown`; a test keeps it in step. What one rule says about itself is also `tagaudit explain RULE`.\n\n| rule | what is wrong | severity | fix |\n|---|---|---|---|\n",
+    );
+    for rule in RULES.iter() {
+        let _ = writeln!(page, "| [`{0}`](#{0}) | {1} | {2} | {3} |", rule.id, rule.title, rule.severity, rule.applicability.name());
+    }
+    for rule in RULES.iter() {
+        page.push('\n');
+        page.push_str(&rule_markdown(rule));
+    }
+    page
+}
+
+fn rule_markdown(rule: &Rule) -> String {
+    let resources: Vec<&str> = rule.resources.iter().map(|kind| kind.name()).collect();
+    let mut page = format!(
+        "## {}\n\n{}. Severity: {}. Resources: {}.\n\n**Reports when.** {}\n\n**What breaks.** {}.\n\n**Fix ({}).** {}\n\n**For example.** {}\n\n**Decided in**\n\n",
+        rule.id,
+        capitalised(rule.title),
+        rule.severity,
+        resources.join(", "),
+        rule.condition,
+        capitalised(rule.breaks),
+        rule.applicability.name(),
+        rule.fix,
+        rule.example
+    );
+    for source in rule.sources {
+        let _ = match link(source) {
+            Some(link) => writeln!(page, "- [{source}]({link})"),
+            None => writeln!(page, "- {source}"),
+        };
+    }
+    page
+}
+
+/// A link to `repo path#function` on GitHub; other sources are titles of documents.
+fn link(source: &str) -> Option<String> {
+    if source.starts_with("https://") {
+        return Some(source.to_owned());
+    }
+    let (repository, path) = source.split_once(' ')?;
+    let is_repository = repository.matches('/').count() == 1 && !path.contains(' ');
+    is_repository.then(|| {
+        let path = path.split('#').next().unwrap_or_default();
+        format!("https://github.com/{repository}/blob/HEAD/{path}")
+    })
+}
+
+fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+pub(super) fn explain(args: &ExplainArgs, width: usize, out: &mut dyn Write) -> Result<io::Result<()>, Failure> {
+    let Some(rule) = rules::find(&args.rule) else {
+        let near = RULES
+            .iter()
+            .map(|rule| (common(&args.rule, rule.id), rule.id))
+            .max_by(|(a, x), (b, y)| a.cmp(b).then_with(|| y.cmp(x)))
+            .filter(|(shared, _)| *shared > 3);
+        let help = match near {
+            Some((_, id)) => format!("did you mean `{id}`? `tagaudit rules` lists them all"),
+            None => "`tagaudit rules` lists them".to_owned(),
+        };
+        return Err(Failure::usage(format!("no rule is called `{}`", args.rule)).help(help));
+    };
+    Ok(match args.format {
+        ExplainFormat::Json => serde_json::to_writer_pretty(&mut *out, &rule_json(rule)).map_err(io::Error::from).and_then(|()| writeln!(out)),
+        ExplainFormat::Markdown => out.write_all(rule_markdown(rule).as_bytes()),
+        ExplainFormat::Text => explain_text(rule, width, out),
+    })
+}
+
+/// Letters both have in common from the front and from the back.
+fn common(left: &str, right: &str) -> usize {
+    let front = left.bytes().zip(right.bytes()).take_while(|(a, b)| a == b).count();
+    let back = left.bytes().rev().zip(right.bytes().rev()).take_while(|(a, b)| a == b).count();
+    front + back
+}
+
+fn explain_text(rule: &Rule, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}: {}", rule.id, rule.title)?;
+    let breaks = format!("{}.", capitalised(rule.breaks));
+    let fix = format!("[{}] {}", rule.applicability.name(), rule.fix);
+    let resources: Vec<&str> = rule.resources.iter().map(|kind| kind.name()).collect();
+    let resources = resources.join(", ");
+    let sections = [
+        ("Severity", rule.severity),
+        ("Resources", &resources),
+        ("Reports when", rule.condition),
+        ("What breaks", &breaks),
+        ("Fix", &fix),
+        ("For example", rule.example),
+    ];
+    for (title, body) in sections {
+        writeln!(out, "\n{title}")?;
+        for line in textwrap::wrap(body, textwrap::Options::new(width).initial_indent("  ").subsequent_indent("  ")) {
+            writeln!(out, "{line}")?;
+        }
+    }
+    writeln!(out, "\nDecided in")?;
+    for source in rule.sources {
+        writeln!(out, "  {source}")?;
+        if let Some(link) = link(source).filter(|link| link != source) {
+            writeln!(out, "    {link}")?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn baseline(command: &BaselineCommand, width: usize, out: &mut dyn Write) -> Result<io::Result<()>, Failure> {
+    match command {
+        BaselineCommand::List => {
+            let mut table = layout(width, &["baseline", "for", "actions", "versions", "source"]);
+            for embedded in EMBEDDED {
+                let actions = embedded.baseline(None).map_or(0, |baseline| baseline.actions.len());
+                let node_role = match embedded.node_role {
+                    crate::controller::CallRole::Controlplane => "controlplane",
+                    crate::controller::CallRole::Worker => "worker",
+                };
+                table.add_row([embedded.name, node_role, &actions.to_string(), embedded.versions, embedded.source]);
+            }
+            Ok(writeln!(out, "{table}"))
+        }
+        BaselineCommand::Show { name, controller_version } => match crate::baseline::find(name) {
+            Some(embedded) => Ok(out.write_all(embedded.document(*controller_version).as_bytes())),
+            None => Err(Failure::usage(format!("no baseline is called `{name}`")).help("`tagaudit baseline list` names them")),
+        },
+    }
+}
+
+pub(super) fn permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    match args.format {
+        PermissionsFormat::Policy => out.write_all(permissions::scan_policy().as_bytes()),
+        PermissionsFormat::Table => {
+            let mut table = layout(width, &["action", "for", "not audited without it"]);
+            for permission in permissions::SCAN {
+                table.add_row([permission.action, permission.purpose, permission.without.unwrap_or("everything")]);
+            }
+            writeln!(out, "{table}")
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Every cluster id in an inventory, by kind and value: what a newcomer needs first.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::inventory::{Gap, Inventory, Tag};
+use crate::report::{Painter, TableOptions, layout};
+use crate::tags::{self, LEGACY_TAG};
+use crate::text;
+
+/// What was found of one cluster id in one region.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ClusterUse {
+    /// The id.
+    pub cluster_id: String,
+    /// Account.
+    pub account_id: String,
+    /// Region.
+    pub region: String,
+    /// Live instances.
+    pub instances: usize,
+    /// Counts by kind of resource and value of the tag; `legacy` for `KubernetesCluster`.
+    pub tags: BTreeMap<&'static str, BTreeMap<String, usize>>,
+}
+
+/// All cluster ids of an inventory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Clusters {
+    /// Schema of this document.
+    pub schema: &'static str,
+    /// One entry per id and region, those with instances first.
+    pub clusters: Vec<ClusterUse>,
+    /// What could not be read.
+    pub not_audited: Vec<Gap>,
+}
+
+/// Calls whose failure makes the list of ids incomplete.
+pub const READS: [&str; 7] = [
+    "ec2:DescribeInstances",
+    "ec2:DescribeSubnets",
+    "ec2:DescribeVpcs",
+    "ec2:DescribeSecurityGroups",
+    "ec2:DescribeRouteTables",
+    "ec2:DescribeVolumes",
+    "ec2:DescribeNetworkInterfaces",
+];
+
+impl Clusters {
+    /// Counts the cluster tags of an inventory.
+    #[must_use]
+    pub fn of(inventory: &Inventory) -> Self {
+        let mut uses: BTreeMap<(&str, &str, String), ClusterUse> = BTreeMap::new();
+        for account in &inventory.accounts {
+            for region in &account.regions {
+                let mut add = |kind: &'static str, tags: &'_ [Tag]| {
+                    let found: Vec<(String, String)> = tags::cluster_ids(tags)
+                        .map(|(id, value)| (id.to_owned(), value.to_owned()))
+                        .chain(tags::value(tags, LEGACY_TAG).filter(|id| !id.is_empty()).map(|id| (id.to_owned(), "legacy".to_owned())))
+                        .collect();
+                    let mut counted: BTreeSet<String> = BTreeSet::new();
+                    for (id, value) in found {
+                        let entry = uses.entry((&account.account_id, &region.name, id.clone())).or_insert_with(|| ClusterUse {
+                            cluster_id: id.clone(),
+                            account_id: account.account_id.clone(),
+                            region: region.name.clone(),
+                            ..ClusterUse::default()
+                        });
+                        *entry.tags.entry(kind).or_default().entry(value).or_default() += 1;
+                        entry.instances += usize::from(kind == "instance" && counted.insert(id));
+                    }
+                };
+                region.instances.iter().filter(|i| i.state.is_live()).for_each(|i| add("instance", &i.tags));
+                region.subnets.iter().for_each(|r| add("subnet", &r.tags));
+                region.vpcs.iter().for_each(|r| add("vpc", &r.tags));
+                region.security_groups.iter().for_each(|r| add("security-group", &r.tags));
+                region.route_tables.iter().for_each(|r| add("route-table", &r.tags));
+                region.volumes.iter().for_each(|r| add("volume", &r.tags));
+                region.network_interfaces.iter().for_each(|r| add("network-interface", &r.tags));
+            }
+        }
+        let mut clusters: Vec<ClusterUse> = uses.into_values().collect();
+        clusters.sort_by(|a, b| {
+            (std::cmp::Reverse(a.instances), &a.cluster_id, &a.account_id, &a.region)
+                .cmp(&(std::cmp::Reverse(b.instances), &b.cluster_id, &b.account_id, &b.region))
+        });
+        let not_audited = inventory.gaps.iter().filter(|gap| READS.contains(&gap.api.as_str())).cloned().collect();
+        Self { schema: "tagaudit.clusters/1", clusters, not_audited }
+    }
+
+    /// Writes them for a person.
+    ///
+    /// # Errors
+    /// When the writer fails.
+    pub fn write_table(&self, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+        if self.clusters.is_empty() {
+            let complete = if self.not_audited.is_empty() { "" } else { " in what could be read" };
+            writeln!(out, "no resource carries a cluster tag{complete}")?;
+        } else {
+            let mut table = layout(options.width, &["cluster id", "account", "region", "instances", "tagged resources"]);
+            for cluster in &self.clusters {
+                let told: Vec<String> = cluster
+                    .tags
+                    .iter()
+                    .filter(|(kind, _)| **kind != "instance")
+                    .map(|(kind, values)| {
+                        let values: Vec<String> = values.iter().map(|(value, number)| format!("{number} {}", text::printable(value))).collect();
+                        format!("{kind}: {}", values.join(", "))
+                    })
+                    .collect();
+                table.add_row([
+                    text::printable(&cluster.cluster_id).into_owned(),
+                    cluster.account_id.clone(),
+                    cluster.region.clone(),
+                    cluster.instances.to_string(),
+                    told.join("\n"),
+                ]);
+            }
+            writeln!(out, "{table}")?;
+        }
+        if !self.not_audited.is_empty() {
+            let painter = Painter { color: options.color };
+            writeln!(out, "\n{}", painter.bold("Not read, so there may be more:"))?;
+            for gap in &self.not_audited {
+                writeln!(out, "  {} in {}: {}", gap.api, gap.region.as_deref().unwrap_or("?"), text::printable(&gap.message))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,194 @@
+//! What the cloud controller really calls, per version: `policies/controller-calls.json`, read from its source.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::view::NodeRole;
+
+/// A version of the cloud controller manager. `1.31` means the newest patch of that minor version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ControllerVersion {
+    major: u32,
+    minor: u32,
+    patch: u32,
+}
+
+impl FromStr for ControllerVersion {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let refused = || format!("`{text}` is not a controller version such as `1.31` or `v1.31.2`");
+        let core = text.trim_start_matches('v').split(['-', '+']).next().unwrap_or_default();
+        let mut parts = core.split('.').map(|part| part.parse::<u32>().map_err(|_| refused()));
+        let mut next = || parts.next().transpose();
+        let (major, minor, patch) = (next()?, next()?, next()?);
+        match (major, minor) {
+            (Some(major), Some(minor)) if parts.next().is_none() => {
+                Ok(Self { major, minor, patch: patch.unwrap_or(u32::MAX) })
+            }
+            _ => Err(refused()),
+        }
+    }
+}
+
+impl fmt::Display for ControllerVersion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}", self.major, self.minor)?;
+        if self.patch == u32::MAX { Ok(()) } else { write!(formatter, ".{}", self.patch) }
+    }
+}
+
+/// When an action is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Need {
+    /// By every cluster with LoadBalancer Services.
+    Always,
+    /// Only with a feature.
+    Feature,
+    /// Called, but a denial is survived.
+    Tolerated,
+    /// Only with a feature that no document lists and that has to be turned on.
+    OptIn,
+    /// By the volume code beside the controller, not by the controller.
+    Storage,
+    /// In the documents, and never called.
+    Never,
+}
+
+/// One call of the controller or of a node.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    /// IAM action.
+    pub action: String,
+    /// Node role whose policy needs it.
+    pub node_role: CallRole,
+    /// When it is needed.
+    pub need: Need,
+    /// The feature, for those that depend on one.
+    #[serde(default)]
+    pub feature: Option<String>,
+    since: String,
+    #[serde(default)]
+    backports: Vec<String>,
+    /// What breaks without it.
+    pub breaks: String,
+    /// Where that is decided.
+    pub source: String,
+}
+
+/// Node roles with a policy of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CallRole {
+    /// Runs the controller.
+    Controlplane,
+    /// Everything else: etcd and workers.
+    Worker,
+}
+
+impl From<NodeRole> for CallRole {
+    fn from(role: NodeRole) -> Self {
+        match role {
+            NodeRole::Controlplane => Self::Controlplane,
+            NodeRole::Etcd | NodeRole::Worker => Self::Worker,
+        }
+    }
+}
+
+impl Call {
+    /// Whether the given version makes this call; the newest one when the version is not known.
+    #[must_use]
+    pub fn is_made_by(&self, version: Option<ControllerVersion>) -> bool {
+        let Some(version) = version else { return true };
+        let reached = |text: &str| text.parse::<ControllerVersion>().is_ok_and(|since| version >= since);
+        reached(&self.since)
+            || self.backports.iter().filter_map(|text| text.parse::<ControllerVersion>().ok()).any(|backport| {
+                backport.major == version.major && backport.minor == version.minor && version >= backport
+            })
+    }
+
+    /// First version that makes the call.
+    #[must_use]
+    pub fn since(&self) -> &str {
+        &self.since
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CallsFile {
+    #[serde(rename = "description")]
+    _description: String,
+    newest: String,
+    calls: Vec<Call>,
+}
+
+static FILE: LazyLock<CallsFile> = LazyLock::new(|| {
+    #[expect(clippy::expect_used, reason = "the file is embedded and a test parses it")]
+    serde_json::from_str(include_str!("../policies/controller-calls.json")).expect("embedded controller-calls.json is valid")
+});
+
+/// Every known call.
+#[must_use]
+pub fn calls() -> &'static [Call] {
+    &FILE.calls
+}
+
+/// Newest controller version whose source was read.
+#[must_use]
+pub fn newest() -> &'static str {
+    &FILE.newest
+}
+
+/// The call that an action is for a node role.
+#[must_use]
+pub fn find(role: CallRole, action: &str) -> Option<&'static Call> {
+    calls().iter().find(|call| call.node_role == role && call.action.eq_ignore_ascii_case(action))
+}
+
+/// Actions that code of this version calls for a node role, features included; what is never called is left out.
+pub fn effective(role: CallRole, version: Option<ControllerVersion>) -> impl Iterator<Item = &'static Call> {
+    calls().iter().filter(move |call| {
+        call.node_role == role && !matches!(call.need, Need::Never | Need::Storage) && call.is_made_by(version)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn actions(version: &str) -> Vec<&'static str> {
+        effective(CallRole::Controlplane, Some(version.parse().unwrap())).map(|call| call.action.as_str()).collect()
+    }
+
+    #[test]
+    fn availability_zones_are_asked_for_from_1_26_1_on() {
+        assert!(!actions("1.26.0").contains(&"ec2:DescribeAvailabilityZones"));
+        assert!(actions("1.26.1").contains(&"ec2:DescribeAvailabilityZones"));
+        assert!(actions("1.26").contains(&"ec2:DescribeAvailabilityZones"));
+        assert!(actions("v1.25.3").contains(&"elasticloadbalancing:DeregisterTargets"));
+    }
+
+    #[test]
+    fn backports_count_on_their_own_line_only() {
+        let action = "elasticloadbalancing:DescribeTargetGroupAttributes";
+        assert!(actions("1.31.9").contains(&action));
+        assert!(!actions("1.31.8").contains(&action));
+        assert!(!actions("1.33.0").contains(&action));
+        assert!(actions("1.34.0").contains(&action));
+    }
+
+    #[test]
+    fn versions_are_read_strictly() {
+        for text in ["1", "1.x", "", "1.2.3.4", "latest"] {
+            assert!(text.parse::<ControllerVersion>().is_err(), "{text}");
+        }
+        assert_eq!("v1.31.2".parse::<ControllerVersion>().unwrap().to_string(), "1.31.2");
+        assert_eq!("1.31".parse::<ControllerVersion>().unwrap().to_string(), "1.31");
+    }
+}

@@ -1,0 +1,349 @@
+//! The roles of the nodes against their baselines: joins the cluster view with the policy engine.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::baseline::{self, Baseline, BaselineError};
+use crate::controller::{self, Call, CallRole, ControllerVersion, Need};
+use crate::finding::{ResourceKind, ResourceRef};
+use crate::inventory::{Account, Gap, ManagedPolicy, REASON_NOT_PROVIDED, Role};
+use crate::policy::{self, Assessment, Document, Environment, Excess, Layer, NamedDocument, Verdict};
+use crate::tags;
+use crate::view::{ClusterView, Distribution, Member, NodeRole, RoleSet};
+
+/// What the roles are compared with.
+#[derive(Debug, Clone, Default)]
+pub struct Baselines {
+    /// `--baseline controlplane=…`; chosen by distribution when absent.
+    pub controlplane: Option<Baseline>,
+    /// `--baseline worker=…`; chosen by distribution when absent.
+    pub worker: Option<Baseline>,
+    /// `--controller-version`; the newest when absent.
+    pub controller_version: Option<ControllerVersion>,
+}
+
+impl Baselines {
+    /// The baseline for a node role. Without one from the operator: the Rancher pair, which the reference documents give;
+    /// for kOps and Cluster API, whose tags tell them for certain, what those distributions themselves rely on.
+    ///
+    /// # Errors
+    /// Never for embedded documents.
+    pub fn choose(&self, role: CallRole, distribution: Distribution) -> Result<Baseline, BaselineError> {
+        let given = match role {
+            CallRole::Controlplane => &self.controlplane,
+            CallRole::Worker => &self.worker,
+        };
+        if let Some(given) = given {
+            return Ok(given.clone());
+        }
+        let name = match (role, distribution) {
+            (CallRole::Controlplane, Distribution::Kops) => "kops-controller",
+            (CallRole::Controlplane, Distribution::ClusterApi) => "capa-controlplane",
+            (CallRole::Worker, Distribution::Kops) => "effective-worker",
+            (CallRole::Worker, Distribution::ClusterApi) => "capa-node",
+            (CallRole::Controlplane, Distribution::Other) => "rancher-controlplane",
+            (CallRole::Worker, Distribution::Other) => "rancher-worker",
+        };
+        match baseline::find(name) {
+            Some(embedded) => embedded.baseline(self.controller_version),
+            None => Err(BaselineError::Empty { name: name.to_owned() }),
+        }
+    }
+}
+
+/// The verdict on one baseline action.
+#[derive(Debug)]
+pub struct ActionAudit {
+    /// As the baseline spells it.
+    pub action: String,
+    /// Whose policy needs it.
+    pub call_role: CallRole,
+    /// What the role's policies say.
+    pub assessment: Assessment,
+    /// Whether everything that limits it holds for the cluster's own resources, as the tag conditions of kOps do.
+    pub covers_cluster: bool,
+}
+
+/// A call of the controller that no chosen baseline names.
+#[derive(Debug)]
+pub struct ControllerAudit {
+    /// The call.
+    pub call: &'static Call,
+    /// What the role's policies say.
+    pub assessment: Assessment,
+}
+
+/// One role of the cluster's nodes, compared.
+#[derive(Debug)]
+pub struct RoleAudit<'a> {
+    /// Its account.
+    pub account: &'a Account,
+    /// The role.
+    pub role: &'a Role,
+    /// Nodes that hold it, by instance id.
+    pub members: Vec<&'a Member<'a>>,
+    /// Roles of those nodes, together.
+    pub node_roles: RoleSet,
+    /// Whether every node's role comes from a source to be relied on.
+    pub is_reliable: bool,
+    /// What it was compared with.
+    pub baseline: String,
+    /// One entry per baseline action.
+    pub actions: Vec<ActionAudit>,
+    /// What it grants beyond the baseline and the controller's calls.
+    pub excess: Vec<Excess>,
+    /// Calls of the controller that the baseline does not name; for control-plane roles.
+    pub controller: Vec<ControllerAudit>,
+}
+
+impl RoleAudit<'_> {
+    /// The role in a report.
+    #[must_use]
+    pub fn resource(&self) -> ResourceRef {
+        ResourceRef {
+            kind: ResourceKind::Role,
+            id: self.role.arn.clone(),
+            arn: Some(self.role.arn.clone()),
+            name: Some(self.role.name.clone()),
+            region: None,
+            account_id: Some(self.account.account_id.clone()),
+        }
+    }
+
+    /// Whether only AWS may change it: service-linked and SSO roles.
+    #[must_use]
+    pub fn is_protected(&self) -> bool {
+        self.role.path.starts_with("/aws-service-role/") || self.role.path.starts_with("/aws-reserved/")
+    }
+
+    /// Characters of the inline policies, white space not counted: IAM allows 10,240 in all.
+    #[must_use]
+    pub fn inline_characters(&self) -> usize {
+        let documents = self.role.inline_policies.iter().flatten().filter_map(|policy| policy.document.as_deref());
+        documents.map(|text| text.chars().filter(|c| !c.is_whitespace()).count()).sum()
+    }
+}
+
+/// The audits of all roles, and what of them could not be read.
+#[derive(Debug, Default)]
+pub struct RoleAudits<'a> {
+    /// By ARN.
+    pub audits: Vec<RoleAudit<'a>>,
+    /// Policies and roles that could not be evaluated.
+    pub gaps: Vec<Gap>,
+}
+
+/// The nodes that use a role, in every region of an account.
+#[derive(Default)]
+struct Users<'a> {
+    members: Vec<&'a Member<'a>>,
+    regions: BTreeSet<&'a str>,
+    distribution: Option<Distribution>,
+}
+
+/// Compares every role that nodes hold with its baseline.
+///
+/// # Errors
+/// When a baseline is broken.
+pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<RoleAudits<'a>, BaselineError> {
+    let mut result = RoleAudits::default();
+    for account in &view.inventory.accounts {
+        let role_of_profile: BTreeMap<&str, &str> = account
+            .instance_profiles
+            .iter()
+            .filter_map(|profile| profile.roles.first().map(|role| (profile.arn.as_str(), role.as_str())))
+            .collect();
+        let mut users: BTreeMap<&str, Users<'a>> = BTreeMap::new();
+        for region in view.regions.iter().filter(|region| std::ptr::eq(region.account, account)) {
+            for member in &region.members {
+                let profile = member.instance.instance_profile_arn.as_deref();
+                if let Some(role) = profile.and_then(|arn| role_of_profile.get(arn)) {
+                    let entry = users.entry(role).or_default();
+                    entry.members.push(member);
+                    entry.regions.insert(&region.region.name);
+                    entry.distribution.get_or_insert(region.distribution);
+                }
+            }
+        }
+        for role in &account.roles {
+            // Role names are unique without regard to case (IAM User Guide, quotas).
+            let Some((_, users)) = users.iter().find(|(name, _)| name.eq_ignore_ascii_case(&role.name)) else { continue };
+            match layer(account, role) {
+                Ok(layer) => result.audits.push(compare(view.cluster_id, account, role, users, &layer, baselines)?),
+                Err(gaps) => result.gaps.extend(gaps),
+            }
+        }
+    }
+    result.audits.sort_by(|a, b| a.role.arn.cmp(&b.role.arn));
+    Ok(result)
+}
+
+/// The parsed policies of a role, or why they cannot be evaluated. One unread policy makes the whole role unknown: it
+/// may hold the missing Allow, or a Deny.
+fn layer(account: &Account, role: &Role) -> Result<Layer, Vec<Gap>> {
+    let mut gaps = Vec::new();
+    let mut layer = Layer::default();
+    let gap = |api: &str, reason: &str, message: String| Gap {
+        api: api.to_owned(),
+        account_id: Some(account.account_id.clone()),
+        region: None,
+        resource: Some(role.arn.clone()),
+        reason: reason.to_owned(),
+        message,
+    };
+    let mut parse = |name: &str, text: &str| match Document::parse(text) {
+        Ok(document) => Some(NamedDocument { name: name.to_owned(), document }),
+        Err(error) => {
+            let message = format!("policy `{name}` cannot be evaluated: {error}");
+            gaps.push(gap("policy document", "MalformedPolicy", message));
+            None
+        }
+    };
+    let managed = |arn: &str| -> Option<&ManagedPolicy> { account.managed_policies.iter().find(|policy| policy.arn == arn) };
+    let mut unread: Vec<(&str, String)> = Vec::new();
+    match &role.inline_policies {
+        None => unread.push(("iam:ListRolePolicies", "the inline policies were not read".to_owned())),
+        Some(policies) => {
+            for inline in policies {
+                match &inline.document {
+                    Some(text) => layer.identity.extend(parse(&inline.name, text)),
+                    None => unread.push(("iam:GetRolePolicy", format!("inline policy `{}` was not read", inline.name))),
+                }
+            }
+        }
+    }
+    match &role.attached_policies {
+        None => unread.push(("iam:ListAttachedRolePolicies", "the attached policies were not read".to_owned())),
+        Some(arns) => {
+            for arn in arns {
+                match managed(arn).and_then(|policy| policy.document.as_deref()) {
+                    Some(text) => layer.identity.extend(parse(arn, text)),
+                    None => unread.push(("iam:GetPolicyVersion", format!("managed policy `{arn}` was not read"))),
+                }
+            }
+        }
+    }
+    // GetRole is the only call that shows the boundary; without tags it was not answered.
+    if role.tags.is_none() {
+        unread.push(("iam:GetRole", "the role itself was not read, so its permissions boundary is unknown".to_owned()));
+    }
+    if let Some(arn) = &role.permissions_boundary {
+        match managed(arn).and_then(|policy| policy.document.as_deref()) {
+            Some(text) => layer.boundary = parse(arn, text),
+            None => unread.push(("iam:GetPolicyVersion", format!("permissions boundary `{arn}` was not read"))),
+        }
+    }
+    gaps.extend(unread.into_iter().map(|(api, message)| gap(api, REASON_NOT_PROVIDED, message)));
+    if gaps.is_empty() { Ok(layer) } else { Err(gaps) }
+}
+
+fn compare<'a>(
+    cluster_id: &str,
+    account: &'a Account,
+    role: &'a Role,
+    users: &Users<'a>,
+    layer: &Layer,
+    baselines: &Baselines,
+) -> Result<RoleAudit<'a>, BaselineError> {
+    let distribution = users.distribution.unwrap_or(Distribution::Other);
+    let environment = environment(account, role, users);
+    let scoped = Environment { context: scoped_context(&environment.context, cluster_id), ..environment.clone() };
+    let node_roles = users.members.iter().fold(RoleSet::UNKNOWN, |set, member| set.union(member.roles.roles));
+    let assess = |action: &str, call_role| {
+        let assessment = policy::assess(layer, action, &environment);
+        let covers_cluster = assessment.verdict == Verdict::Granted
+            || (assessment.verdict == Verdict::Partial && policy::assess(layer, action, &scoped).verdict == Verdict::Granted);
+        ActionAudit { action: action.to_owned(), call_role, assessment, covers_cluster }
+    };
+    let against = |call_role| -> Result<(Baseline, Vec<ActionAudit>), BaselineError> {
+        let baseline = baselines.choose(call_role, distribution)?;
+        let actions = baseline.actions.iter().map(|action| assess(action, call_role)).collect();
+        Ok((baseline, actions))
+    };
+    let mut compared = Vec::new();
+    if node_roles.is_unknown() {
+        // Nothing says what the nodes are: what covers the control plane covers all; else a worker is the least it can be.
+        let controlplane = against(CallRole::Controlplane)?;
+        if controlplane.1.iter().all(|action| action.covers_cluster) {
+            compared.push(controlplane);
+        } else {
+            compared.push(against(CallRole::Worker)?);
+        }
+    } else {
+        if node_roles.contains(NodeRole::Controlplane) {
+            compared.push(against(CallRole::Controlplane)?);
+        }
+        if node_roles.contains(NodeRole::Etcd) || node_roles.contains(NodeRole::Worker) {
+            compared.push(against(CallRole::Worker)?);
+        }
+        // kOps and all-in-one nodes run etcd beside the control plane: the document's policy for etcd nodes is not theirs.
+        let controlplane_only = !node_roles.contains(NodeRole::Worker);
+        if compared.len() == 2 && controlplane_only {
+            compared.truncate(1);
+        }
+    }
+    let baseline = compared.iter().map(|(baseline, _)| baseline.name.as_str()).collect::<Vec<_>>().join("+");
+    let mut needed: Vec<String> =
+        compared.iter().flat_map(|(baseline, _)| baseline.actions.iter().map(|action| action.to_lowercase())).collect();
+    let mut actions: Vec<ActionAudit> = Vec::new();
+    for audited in compared.into_iter().flat_map(|(_, actions)| actions) {
+        // The control-plane entry comes first and knows more about what the action is for.
+        if !actions.iter().any(|known| known.action.eq_ignore_ascii_case(&audited.action)) {
+            actions.push(audited);
+        }
+    }
+    let mut controller = Vec::new();
+    if node_roles.contains(NodeRole::Controlplane) {
+        for call in controller::effective(CallRole::Controlplane, baselines.controller_version) {
+            let action = call.action.to_lowercase();
+            if call.need != Need::OptIn && !needed.iter().any(|need| policy::contains(need, &action)) {
+                controller.push(ControllerAudit { call, assessment: assess(&call.action, CallRole::Controlplane).assessment });
+            }
+        }
+        // What some version of the controller calls is no excess, opt-in features included.
+        needed.extend(controller::effective(CallRole::Controlplane, None).map(|call| call.action.to_lowercase()));
+    }
+    needed.extend(controller::effective(CallRole::Worker, None).map(|call| call.action.to_lowercase()));
+    // RKE asks for "at least the ec2:Describe* action" on every node.
+    needed.push("ec2:describe*".to_owned());
+    Ok(RoleAudit {
+        account,
+        role,
+        members: users.members.clone(),
+        node_roles,
+        is_reliable: !node_roles.is_unknown() && users.members.iter().all(|member| member.roles.is_reliable()),
+        baseline,
+        actions,
+        excess: policy::excess(layer, &needed),
+        controller,
+    })
+}
+
+/// What every request of the nodes carries. Source: AWS IAM User Guide, "AWS global condition context keys".
+fn environment(account: &Account, role: &Role, users: &Users<'_>) -> Environment {
+    let mut context = BTreeMap::from([
+        ("aws:principalaccount".to_owned(), account.account_id.clone()),
+        ("aws:principalarn".to_owned(), role.arn.clone()),
+        ("aws:resourceaccount".to_owned(), account.account_id.clone()),
+        ("aws:securetransport".to_owned(), "true".to_owned()),
+    ]);
+    if let [region] = users.regions.iter().collect::<Vec<_>>().as_slice() {
+        context.insert("aws:requestedregion".to_owned(), (**region).to_owned());
+    }
+    Environment {
+        partition: account.partition.clone(),
+        account_id: account.account_id.clone(),
+        regions: users.regions.iter().map(|region| (*region).to_owned()).collect(),
+        context,
+    }
+}
+
+/// The same for requests on the cluster's own resources: they carry the cluster tags, old and new.
+fn scoped_context(context: &BTreeMap<String, String>, cluster_id: &str) -> BTreeMap<String, String> {
+    let mut scoped = context.clone();
+    for kind in ["aws:resourcetag", "aws:requesttag", "ec2:resourcetag", "elasticloadbalancing:resourcetag"] {
+        let new_style = format!("{kind}/{}", tags::cluster_key(cluster_id)).to_ascii_lowercase();
+        scoped.insert(new_style, tags::OWNED.to_owned());
+        scoped.insert(format!("{kind}/{}", tags::LEGACY_TAG).to_ascii_lowercase(), cluster_id.to_owned());
+    }
+    scoped
+}

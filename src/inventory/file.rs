@@ -1,0 +1,123 @@
+//! Reading and writing the recorded inventory.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::{Inventory, SCHEMA};
+
+/// Largest inventory that is read: 2 GiB, about 1.5 million instances.
+pub const MAX_INVENTORY_BYTES: u64 = 2 << 30;
+
+/// Why a recorded inventory could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum InventoryError {
+    /// The text is not JSON or not an inventory.
+    #[error("`{file}` is not a tagaudit inventory: {reason} at line {line}, column {column} ({pointer})")]
+    Malformed {
+        /// Name of the input.
+        file: String,
+        /// What is wrong.
+        reason: String,
+        /// One-based line.
+        line: usize,
+        /// One-based column.
+        column: usize,
+        /// JSON pointer of the offending value.
+        pointer: String,
+    },
+    /// Another or a newer schema.
+    #[error("`{file}` has the schema `{found}`, and this version of tagaudit reads `{SCHEMA}`")]
+    Schema {
+        /// Name of the input.
+        file: String,
+        /// What it says.
+        found: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct SchemaProbe {
+    schema: String,
+}
+
+impl Inventory {
+    /// Reads a recorded inventory from its bytes; `file` is only used in errors.
+    ///
+    /// # Errors
+    /// When the bytes are not JSON, not an inventory, or one of another schema.
+    pub fn from_slice(file: &str, bytes: &[u8]) -> Result<Self, InventoryError> {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        match serde_json::from_slice::<Self>(bytes) {
+            Ok(inventory) if inventory.schema != SCHEMA => {
+                Err(InventoryError::Schema { file: file.to_owned(), found: inventory.schema })
+            }
+            Ok(mut inventory) => {
+                inventory.canonicalise();
+                Ok(inventory)
+            }
+            Err(_) => Err(diagnose(file, bytes)),
+        }
+    }
+
+    /// The bytes of the recorded form: pretty-printed, so that two recordings can be compared line by line.
+    ///
+    /// # Errors
+    /// When serialising fails, which plain data does not.
+    pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
+        let mut bytes = serde_json::to_vec_pretty(self)?;
+        bytes.push(b'\n');
+        Ok(bytes)
+    }
+}
+
+/// Parses once more, slowly, to find the place; the fast parse has already failed.
+fn diagnose(file: &str, bytes: &[u8]) -> InventoryError {
+    if let Ok(probe) = serde_json::from_slice::<SchemaProbe>(bytes)
+        && probe.schema != SCHEMA
+    {
+        return InventoryError::Schema { file: file.to_owned(), found: probe.schema };
+    }
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    match serde_path_to_error::deserialize::<_, Inventory>(&mut deserializer) {
+        Ok(_) => {
+            let end = deserializer.end().err();
+            InventoryError::Malformed {
+                file: file.to_owned(),
+                reason: "text after the end of the JSON value".to_owned(),
+                line: end.as_ref().map_or(0, serde_json::Error::line),
+                column: end.as_ref().map_or(0, serde_json::Error::column),
+                pointer: "/".to_owned(),
+            }
+        }
+        Err(error) => {
+            let pointer = crate::text::json_pointer(error.path());
+            let inner = error.into_inner();
+            InventoryError::Malformed {
+                file: file.to_owned(),
+                line: inner.line(),
+                column: inner.column(),
+                reason: crate::text::without_position(&inner),
+                pointer,
+            }
+        }
+    }
+}
+
+/// Writes a file that only its owner may read (0600): to a temporary file beside it, synced, then renamed over the
+/// target, so that nobody ever sees half a file. A symbolic link at the target is replaced, never followed.
+///
+/// # Errors
+/// When the folder cannot be written to or the disk is full; the old file is then still there.
+pub fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut file = tempfile::Builder::new().prefix(".tagaudit-").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! Audits what a self-managed Kubernetes cluster needs from its cloud: the `kubernetes.io/cluster/<ID>` tags, the
+//! security groups, subnets and VPC settings the cloud controllers decide by, and the IAM policies of the nodes.
+//!
+//! Data flows one way: a provider (AWS, or files) fills an [`inventory::Inventory`]; [`view::ClusterView`] says which
+//! instances belong to the cluster and in which role; [`rules`] turns that into findings; [`report`] prints them.
+//! Everything after the provider is a pure function of plain data.
+
+pub mod baseline;
+pub mod cli;
+pub mod clusters;
+pub mod controller;
+pub mod finding;
+pub mod inventory;
+pub mod iam;
+pub mod nodes;
+pub mod permissions;
+pub mod policy;
+pub mod provider;
+pub mod report;
+pub mod rules;
+pub mod scan;
+pub mod tags;
+pub mod text;
+pub mod view;

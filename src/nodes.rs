@@ -1,0 +1,219 @@
+//! `kubectl get nodes -o json`: the Kubernetes side of a node, as far as the rules need it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// A Kubernetes Node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KubernetesNode {
+    /// `metadata.name`.
+    pub name: String,
+    /// `spec.providerID`, empty when unset.
+    pub provider_id: String,
+    /// `metadata.labels`.
+    pub labels: BTreeMap<String, String>,
+    /// `metadata.annotations`.
+    pub annotations: BTreeMap<String, String>,
+    /// `status.nodeInfo.kubeletVersion`.
+    pub kubelet_version: String,
+}
+
+/// Why the node list could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum NodesError {
+    /// Not JSON, or not what kubectl prints.
+    #[error("`{file}` is not the output of `kubectl get nodes -o json`: {reason} at line {line}, column {column} ({pointer})")]
+    Malformed {
+        /// Name of the input.
+        file: String,
+        /// What is wrong.
+        reason: String,
+        /// One-based line.
+        line: usize,
+        /// One-based column.
+        column: usize,
+        /// JSON pointer.
+        pointer: String,
+    },
+    /// JSON of another kind.
+    #[error("`{file}` holds a `{kind}` instead of a list of nodes")]
+    Kind {
+        /// Name of the input.
+        file: String,
+        /// Its `kind`.
+        kind: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct RawList {
+    kind: String,
+    items: Vec<RawNode>,
+}
+
+#[derive(Deserialize)]
+struct RawNode {
+    #[serde(default)]
+    kind: Option<String>,
+    metadata: RawMetadata,
+    #[serde(default)]
+    spec: RawSpec,
+    #[serde(default)]
+    status: RawStatus,
+}
+
+#[derive(Deserialize)]
+struct RawMetadata {
+    name: String,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
+}
+
+#[derive(Default, Deserialize)]
+struct RawSpec {
+    #[serde(default, rename = "providerID")]
+    provider_id: String,
+}
+
+#[derive(Default, Deserialize)]
+struct RawStatus {
+    #[serde(default, rename = "nodeInfo")]
+    node_info: RawNodeInfo,
+}
+
+#[derive(Default, Deserialize)]
+struct RawNodeInfo {
+    #[serde(default, rename = "kubeletVersion")]
+    kubelet_version: String,
+}
+
+/// Reads the output of `kubectl get nodes -o json`, sorted by name; `file` is only used in errors.
+///
+/// # Errors
+/// When it is not JSON or not a list of nodes.
+pub fn parse(file: &str, bytes: &[u8]) -> Result<Vec<KubernetesNode>, NodesError> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let list: RawList = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let pointer = crate::text::json_pointer(error.path());
+        let inner = error.into_inner();
+        NodesError::Malformed {
+            file: file.to_owned(),
+            line: inner.line(),
+            column: inner.column(),
+            reason: crate::text::without_position(&inner),
+            pointer,
+        }
+    })?;
+    let wrong_kind = |kind: &str| NodesError::Kind { file: file.to_owned(), kind: kind.to_owned() };
+    if list.kind != "List" && list.kind != "NodeList" {
+        return Err(wrong_kind(&list.kind));
+    }
+    if let Some(other) = list.items.iter().filter_map(|item| item.kind.as_deref()).find(|kind| *kind != "Node") {
+        return Err(wrong_kind(other));
+    }
+    let mut nodes: Vec<KubernetesNode> = list
+        .items
+        .into_iter()
+        .map(|raw| KubernetesNode {
+            name: raw.metadata.name,
+            provider_id: raw.spec.provider_id,
+            labels: raw.metadata.labels,
+            annotations: raw.metadata.annotations,
+            kubelet_version: raw.status.node_info.kubelet_version,
+        })
+        .collect();
+    nodes.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(nodes)
+}
+
+/// What a providerID names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProviderId<'a> {
+    /// An EC2 instance.
+    Instance(&'a str),
+    /// A Fargate node, which has no instance.
+    Fargate(&'a str),
+}
+
+/// Parses a providerID as the controller does: `aws:///<az>/<i-…>`, `aws:////<i-…>` or a bare id; the last path token
+/// decides. Source: cloud-provider-aws `pkg/providers/v1/instances.go#MapToAWSInstanceID`. `None` where the controller
+/// fails to parse it.
+#[must_use]
+pub fn parse_provider_id(provider_id: &str) -> Option<ProviderId<'_>> {
+    let path = match provider_id.split_once("://") {
+        // A host part would be an account or something else the controller does not expect.
+        Some(("aws", rest)) => rest.strip_prefix('/')?,
+        Some(_) => return None,
+        None if provider_id.contains('/') => return None,
+        None => provider_id,
+    };
+    let last = path.trim_matches('/').rsplit('/').next()?;
+    if last.starts_with("fargate-") {
+        return Some(ProviderId::Fargate(last));
+    }
+    (last.len() > 2 && last.starts_with("i-")).then_some(ProviderId::Instance(last))
+}
+
+/// The part of a node name that the controller takes for an instance id: everything before the first dot, when the name
+/// starts with `i-`. Source: cloud-provider-aws `pkg/providers/v1/aws.go#nodeNameToInstanceID`.
+#[must_use]
+pub fn instance_id_in_name(name: &str) -> Option<&str> {
+    name.starts_with("i-").then(|| name.split('.').next().unwrap_or(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// cloud-provider-aws `TestMapToAWSInstanceIDs`.
+    #[test]
+    fn provider_ids_are_parsed_as_the_controller_does() {
+        let cases: &[(&str, Option<ProviderId<'_>>)] = &[
+            ("aws:///us-east-1a/i-12345678", Some(ProviderId::Instance("i-12345678"))),
+            ("aws:////i-12345678", Some(ProviderId::Instance("i-12345678"))),
+            ("i-12345678", Some(ProviderId::Instance("i-12345678"))),
+            ("aws:///us-east-1a/i-12345678abcdef012", Some(ProviderId::Instance("i-12345678abcdef012"))),
+            ("aws:////i-12345678abcdef012", Some(ProviderId::Instance("i-12345678abcdef012"))),
+            ("i-12345678abcdef012", Some(ProviderId::Instance("i-12345678abcdef012"))),
+            (
+                "aws:///us-west-2c/1abc-2def/fargate-192.168.164.88",
+                Some(ProviderId::Fargate("fargate-192.168.164.88")),
+            ),
+            ("aws:///us-west-2c/1abc-2def/i-x", Some(ProviderId::Instance("i-x"))),
+            ("vol-123456789", None),
+            ("aws:///us-east-1a/vol-123456789", None),
+            ("aws://account/us-east-1a/vol-123456789", None),
+            ("aws:///us-east-1a/vol-123456789/suffix", None),
+            ("", None),
+            ("foo://com-2351", None),
+        ];
+        for (provider_id, expected) in cases {
+            assert_eq!(&parse_provider_id(provider_id), expected, "{provider_id}");
+        }
+    }
+
+    #[test]
+    fn names_that_start_like_an_instance_id_are_one() {
+        assert_eq!(instance_id_in_name("i-0123"), Some("i-0123"));
+        assert_eq!(instance_id_in_name("i-0123.region.compute.internal"), Some("i-0123"));
+        assert_eq!(instance_id_in_name("i-0123.corp.example"), Some("i-0123"));
+        assert_eq!(instance_id_in_name("ip-10-0-0-1.ec2.internal"), None);
+        assert_eq!(instance_id_in_name(""), None);
+    }
+
+    #[test]
+    fn other_kubectl_output_is_refused_by_kind() {
+        let error = parse("pods.json", br#"{"kind":"List","items":[{"kind":"Pod","metadata":{"name":"a"}}]}"#).unwrap_err();
+        assert_eq!(error.to_string(), "`pods.json` holds a `Pod` instead of a list of nodes");
+    }
+
+    #[test]
+    fn the_place_of_an_error_is_named() {
+        let error = parse("nodes.json", b"{\"kind\":\"List\",\n\"items\":[{\"metadata\":{\"name\":7}}]}").unwrap_err();
+        assert!(error.to_string().contains("line 2"), "{error}");
+        assert!(error.to_string().contains("/items/0/metadata/name"), "{error}");
+    }
+}

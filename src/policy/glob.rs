@@ -1,0 +1,219 @@
+//! IAM globs: `*` is any run of characters, `?` any one character, everything else itself.
+
+use std::collections::{BTreeSet, VecDeque};
+
+/// Whether the pattern matches the whole text. Iterative, without recursion; linear on real patterns and at worst the
+/// product of both lengths, also for patterns like `*a*a*a*b`.
+#[must_use]
+pub fn matches(pattern: &str, text: &str) -> bool {
+    let mut pattern = pattern.chars();
+    let mut text = text.chars();
+    // Where to go back to: the pattern after the last `*`, and the text it has not swallowed yet.
+    let mut retry = None;
+    loop {
+        let mut rest = pattern.clone();
+        let wanted = rest.next();
+        if wanted == Some('*') {
+            pattern = rest.clone();
+            retry = Some((rest, text.clone()));
+            continue;
+        }
+        let mut ahead = text.clone();
+        match (wanted, ahead.next()) {
+            (None, None) => return true,
+            (Some(literal), Some(character)) if literal == '?' || literal == character => {
+                pattern = rest;
+                text = ahead;
+                continue;
+            }
+            // The text has ended: swallowing more of it cannot help.
+            (Some(_), None) => return false,
+            _ => {}
+        }
+        let Some((after_star, swallowed)) = &mut retry else { return false };
+        if swallowed.next().is_none() {
+            return false;
+        }
+        pattern = after_star.clone();
+        text = swallowed.clone();
+    }
+}
+
+/// Bound on the states of the containment search; beyond it the answer is the conservative one.
+const MAX_STATES: usize = 20_000;
+
+/// Whether everything that `inner` matches is matched by `outer`. Exact; on patterns so hostile that more than
+/// 20,000 states are needed it answers `false`, which never claims a permission that is not there.
+#[must_use]
+pub fn contains(outer: &str, inner: &str) -> bool {
+    if outer == "*" || outer == inner {
+        return true;
+    }
+    let outer: Vec<char> = outer.chars().collect();
+    let inner: Vec<char> = inner.chars().collect();
+    // The letters that can tell words apart: the literals of `outer`, and one that stands for every other character.
+    let mut letters: Vec<Option<char>> = outer.iter().filter(|c| !matches!(c, '*' | '?')).map(|c| Some(*c)).collect();
+    letters.sort_unstable();
+    letters.dedup();
+    letters.push(None);
+
+    let start = (0, closure(&outer, [0]));
+    let mut seen = BTreeSet::from([start.clone()]);
+    let mut queue = VecDeque::from([start]);
+    while let Some((at, states)) = queue.pop_front() {
+        if at == inner.len() && !states.contains(&outer.len()) {
+            return false;
+        }
+        let Some(&wanted) = inner.get(at) else { continue };
+        let mut next: Vec<(usize, BTreeSet<usize>)> = Vec::new();
+        match wanted {
+            '*' => {
+                next.push((at + 1, states.clone()));
+                next.extend(letters.iter().map(|letter| (at, step(&outer, &states, *letter))));
+            }
+            '?' => next.extend(letters.iter().map(|letter| (at + 1, step(&outer, &states, *letter)))),
+            literal => next.push((at + 1, step(&outer, &states, Some(literal)))),
+        }
+        for state in next {
+            if seen.len() > MAX_STATES {
+                return false;
+            }
+            if seen.insert(state.clone()) {
+                queue.push_back(state);
+            }
+        }
+    }
+    true
+}
+
+/// The positions of the pattern reachable on one letter; `None` is a letter that no literal of the pattern equals.
+fn step(pattern: &[char], states: &BTreeSet<usize>, letter: Option<char>) -> BTreeSet<usize> {
+    let moved = states.iter().filter_map(|&at| match pattern.get(at) {
+        Some('*') => Some(at),
+        Some('?') => Some(at + 1),
+        Some(literal) if Some(*literal) == letter => Some(at + 1),
+        _ => None,
+    });
+    closure(pattern, moved)
+}
+
+/// Adds the positions behind each `*`, which may match nothing.
+fn closure(pattern: &[char], states: impl IntoIterator<Item = usize>) -> BTreeSet<usize> {
+    let mut all = BTreeSet::new();
+    for mut at in states {
+        while all.insert(at) && pattern.get(at) == Some(&'*') {
+            at += 1;
+        }
+    }
+    all
+}
+
+/// Whether there is a text that both patterns match.
+#[must_use]
+pub fn intersects(left: &str, right: &str) -> bool {
+    let right: Vec<char> = right.chars().collect();
+    // reachable[j]: some text takes the left pattern read so far and the first j characters of the right one.
+    let mut reachable = vec![false; right.len() + 1];
+    if let Some(first) = reachable.first_mut() {
+        *first = true;
+    }
+    skip_stars(&right, &mut reachable);
+    for wanted in left.chars() {
+        let mut next = if wanted == '*' { reachable.clone() } else { vec![false; right.len() + 1] };
+        for (at, &other) in right.iter().enumerate() {
+            // With `*` on the left the text may grow inside it, so the row feeds itself.
+            let here = if wanted == '*' { next.get(at) } else { reachable.get(at) };
+            if here != Some(&true) {
+                continue;
+            }
+            let target = match (wanted, other) {
+                ('*', _) => at + 1,
+                (_, '*') => at,
+                (a, b) if a == '?' || b == '?' || a == b => at + 1,
+                _ => continue,
+            };
+            if let Some(cell) = next.get_mut(target) {
+                *cell = true;
+            }
+        }
+        skip_stars(&right, &mut next);
+        reachable = next;
+    }
+    reachable.last().copied().unwrap_or(false)
+}
+
+fn skip_stars(pattern: &[char], reachable: &mut [bool]) {
+    for (at, character) in pattern.iter().enumerate() {
+        if *character == '*'
+            && reachable.get(at) == Some(&true)
+            && let Some(cell) = reachable.get_mut(at + 1)
+        {
+            *cell = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn oracle(pattern: &str) -> regex::Regex {
+        let mut expression = String::from("(?s)^");
+        for character in pattern.chars() {
+            match character {
+                '*' => expression.push_str(".*"),
+                '?' => expression.push('.'),
+                other => expression.push_str(&regex::escape(&other.to_string())),
+            }
+        }
+        expression.push('$');
+        regex::Regex::new(&expression).unwrap()
+    }
+
+    /// Every word of up to `length` letters over a small alphabet.
+    fn words(length: usize) -> Vec<String> {
+        let mut all = vec![String::new()];
+        let mut last = all.clone();
+        for _ in 0..length {
+            last = last.iter().flat_map(|word| ['a', 'b', 'z'].map(|letter| format!("{word}{letter}"))).collect();
+            all.extend(last.iter().cloned());
+        }
+        all
+    }
+
+    #[test]
+    fn hostile_patterns_do_not_blow_up() {
+        let pattern = "*a".repeat(200) + "b";
+        assert!(!matches(&pattern, &"a".repeat(2_000)));
+        assert!(!contains(&"a".repeat(50), &"*a?".repeat(60)));
+    }
+
+    proptest! {
+        #[test]
+        fn matching_agrees_with_a_regular_expression(pattern in "[ab:*?]{0,10}", text in "[ab:é]{0,12}") {
+            prop_assert_eq!(matches(&pattern, &text), oracle(&pattern).is_match(&text));
+        }
+
+        #[test]
+        fn a_pattern_expanded_with_anything_matches(parts in prop::collection::vec("[a-c]{0,3}", 1..5), fill in "[a-d/:]{0,6}") {
+            prop_assert!(matches(&parts.join("*"), &parts.join(&fill)));
+        }
+
+        #[test]
+        fn containment_agrees_with_every_short_word(outer in "[ab*?]{0,5}", inner in "[ab*?]{0,4}") {
+            // Words of five letters tell all patterns of this size apart: `inner` has at most four.
+            let (outside, inside) = (oracle(&outer), oracle(&inner));
+            let brute = words(6).iter().all(|word| !inside.is_match(word) || outside.is_match(word));
+            prop_assert_eq!(contains(&outer, &inner), brute, "{} in {}", inner, outer);
+        }
+
+        #[test]
+        fn intersection_agrees_with_every_short_word(left in "[ab*?]{0,4}", right in "[ab*?]{0,4}") {
+            let (one, other) = (oracle(&left), oracle(&right));
+            let brute = words(6).iter().any(|word| one.is_match(word) && other.is_match(word));
+            prop_assert_eq!(intersects(&left, &right), brute, "{} and {}", left, right);
+        }
+    }
+}

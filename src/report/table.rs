@@ -1,0 +1,334 @@
+//! The report for a person: first what a tired one needs, then the findings, the policies, and what was not audited.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
+
+use crate::finding::{Applicability, Finding, Severity};
+use crate::text;
+
+use super::{Report, RoleReport};
+
+/// How to lay the table out.
+#[derive(Debug, Clone, Copy)]
+pub struct TableOptions {
+    /// Columns to use.
+    pub width: usize,
+    /// Whether to use colours.
+    pub color: bool,
+    /// Whether to show everything instead of folding long lists.
+    pub verbose: bool,
+}
+
+/// Findings of one rule that are shown in full before the rest is folded.
+const SHOWN_PER_RULE: usize = 5;
+/// Width under which columns are given up.
+const NARROW: usize = 70;
+
+/// Puts colours around text, or not.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Painter {
+    /// Whether to.
+    pub(crate) color: bool,
+}
+
+impl Painter {
+    fn paint(self, style: Style, text: &str) -> String {
+        if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+
+    /// A heading.
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.paint(Style::new().bold(), text)
+    }
+
+    fn dim(self, text: &str) -> String {
+        self.paint(Style::new().dimmed(), text)
+    }
+
+    fn severity(self, severity: Severity, text: &str) -> String {
+        let color = match severity {
+            Severity::Error => AnsiColor::Red,
+            Severity::Warning => AnsiColor::Yellow,
+            Severity::Info => AnsiColor::Cyan,
+        };
+        self.paint(Style::new().bold().fg_color(Some(color.into())), text)
+    }
+
+    fn good(self, text: &str) -> String {
+        self.paint(Style::new().bold().fg_color(Some(AnsiColor::Green.into())), text)
+    }
+}
+
+/// A table in the common layout.
+pub(crate) fn layout(width: usize, header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    table.set_header(header.iter().copied());
+    table
+}
+
+pub(super) fn write(report: &Report, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+    let painter = Painter { color: options.color };
+    let mut page = String::new();
+    header(&mut page, report, painter, options);
+    for severity in Severity::WORST_FIRST {
+        findings(&mut page, report, severity, painter, options);
+    }
+    roles(&mut page, &report.roles, painter, options);
+    not_audited(&mut page, report, painter, options);
+    footer(&mut page, report, painter);
+    out.write_all(page.as_bytes())?;
+    out.flush()
+}
+
+fn header(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
+    let mut line = |label: &str, value: &str| {
+        for (index, part) in textwrap::wrap(value, options.width.saturating_sub(9).max(20)).iter().enumerate() {
+            let label = if index == 0 { painter.dim(&format!("{label:<9}")) } else { " ".repeat(9) };
+            let _ = writeln!(page, "{label}{part}");
+        }
+    };
+    line("cluster", &painter.bold(&text::printable(&report.cluster_id)));
+    for account in &report.accounts {
+        let partition = if account.partition == report.provider { String::new() } else { format!(" ({})", account.partition) };
+        line("account", &format!("{}{partition} in {}", account.account_id, account.regions.join(", ")));
+    }
+    let read = match (&report.source.collected_at, report.source.kind) {
+        (Some(at), "live") => format!("live at {at}"),
+        (Some(at), _) => format!("recorded inventory of {at}"),
+        (None, _) => "recorded evidence without a date".to_owned(),
+    };
+    line("evidence", &read);
+    let nodes: Vec<String> = report.summary.nodes.iter().map(|(roles, number)| format!("{number} {roles}")).collect();
+    line("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") });
+    let counts = &report.summary.findings;
+    let number = |severity: Severity| counts.get(severity.name()).copied().unwrap_or(0);
+    let mut verdict: Vec<String> = Vec::new();
+    for severity in Severity::WORST_FIRST {
+        let noun = if severity == Severity::Info { "note" } else { severity.name() };
+        if number(severity) > 0 {
+            verdict.push(painter.severity(severity, &text::count(number(severity), noun)));
+        }
+    }
+    if verdict.is_empty() {
+        verdict.push(if report.complete { painter.good("nothing found") } else { "nothing found in what could be read".to_owned() });
+    }
+    if !report.complete {
+        verdict.push(painter.severity(Severity::Warning, &format!("{} not audited", report.not_audited.len())));
+    }
+    let _ = writeln!(page, "{}{}", painter.dim("result   "), verdict.join(", "));
+    overview(page, report, painter, options);
+}
+
+/// One row per rule, worst first, when there is more than a screenful of findings to read.
+fn overview(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
+    if report.findings.len() < 4 {
+        return;
+    }
+    let mut rules: Vec<(&Finding, usize, usize)> = Vec::new();
+    for finding in &report.findings {
+        let resources = 1 + finding.related.iter().filter(|related| related.kind == finding.resource.kind).count();
+        match rules.iter_mut().find(|(known, ..)| known.rule == finding.rule && known.severity == finding.severity) {
+            Some(row) => {
+                row.1 += 1;
+                row.2 += resources;
+            }
+            None => rules.push((finding, 1, resources)),
+        }
+    }
+    page.push('\n');
+    for (finding, number, resources) in rules {
+        let severity = painter.severity(finding.severity, &format!("{:<8}", finding.severity.name()));
+        let what = text::count(resources, finding.resource.kind.noun());
+        let times = if number > 1 { format!(" in {number} findings") } else { String::new() };
+        if options.width < NARROW {
+            let _ = writeln!(page, "{severity} {}\n         {what}{times}", finding.rule);
+        } else {
+            let _ = writeln!(page, "{severity} {:<36} {what}{times}", finding.rule);
+        }
+    }
+}
+
+fn findings(page: &mut String, report: &Report, severity: Severity, painter: Painter, options: &TableOptions) {
+    let found: Vec<&Finding> = report.findings.iter().filter(|finding| finding.severity == severity).collect();
+    if found.is_empty() {
+        return;
+    }
+    let heading = match severity {
+        Severity::Error => "Errors: the controllers fail or leave something out",
+        Severity::Warning => "Warnings: works by luck, or will break",
+        Severity::Info => "Notes",
+    };
+    let _ = writeln!(page, "\n{}", painter.bold(heading));
+    let mut shown: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut folded: BTreeMap<&str, usize> = BTreeMap::new();
+    for (index, finding) in found.iter().enumerate() {
+        let number = shown.entry(finding.rule).or_default();
+        *number += 1;
+        if options.verbose || *number <= SHOWN_PER_RULE {
+            block(page, finding, painter, options);
+        } else {
+            *folded.entry(finding.rule).or_default() += 1;
+        }
+        let last_of_rule = found.get(index + 1).is_none_or(|next| next.rule != finding.rule);
+        if let Some(number) = folded.get(finding.rule).filter(|_| last_of_rule) {
+            let _ = writeln!(page, "\n  {}", painter.dim(&format!("and {number} more of {}: -v or --format json shows them", finding.rule)));
+        }
+    }
+}
+
+fn block(page: &mut String, finding: &Finding, painter: Painter, options: &TableOptions) {
+    let same = finding.related.iter().filter(|related| related.kind == finding.resource.kind).count();
+    let mut resource = short_id(&finding.resource.id).into_owned();
+    if let Some(name) = finding.resource.name.as_deref().filter(|name| !resource.ends_with(name)) {
+        let _ = write!(resource, " ({})", text::printable(name));
+    }
+    if same > 0 {
+        let _ = write!(resource, " and {same} more");
+    }
+    let _ = writeln!(page, "\n{} {}  {resource}", painter.severity(finding.severity, finding.severity.name()), painter.bold(finding.rule));
+    let mut paragraph = |label: &str, body: &str| {
+        let indent = 10;
+        for (index, part) in textwrap::wrap(body, options.width.saturating_sub(indent).max(20)).iter().enumerate() {
+            let label = if index == 0 { painter.dim(&format!("  {label:<8}")) } else { " ".repeat(indent) };
+            let _ = writeln!(page, "{label}{part}");
+        }
+    };
+    paragraph("what", &finding.message);
+    paragraph("breaks", &finding.breaks);
+    let class = match finding.fix.applicability {
+        Applicability::None => String::new(),
+        other => format!(" [{}]", other.name()),
+    };
+    paragraph("fix", &format!("{}{class}", finding.fix.summary));
+    for choice in finding.fix.choices.iter().take(4) {
+        paragraph("", &format!("- {}", choice.summary));
+    }
+    // Commands are never wrapped: they are there to be copied.
+    let commands: Vec<String> = finding.fix.changes.iter().flat_map(crate::finding::Change::commands).collect();
+    let limit = if options.verbose { commands.len() } else { 4 };
+    for (index, command) in commands.iter().take(limit).enumerate() {
+        let label = if index == 0 { painter.dim("  run     ") } else { " ".repeat(10) };
+        let _ = writeln!(page, "{label}{}", text::printable(command));
+    }
+    if commands.len() > limit {
+        let _ = writeln!(page, "          {}", painter.dim(&format!("# and {} more: -v shows them", commands.len() - limit)));
+    }
+}
+
+/// The part of an ARN that tells it apart.
+fn short_id(id: &str) -> std::borrow::Cow<'_, str> {
+    text::printable(if id.starts_with("arn:") { id.rsplit(':').next().unwrap_or(id) } else { id })
+}
+
+fn roles(page: &mut String, roles: &[RoleReport], painter: Painter, options: &TableOptions) {
+    if roles.is_empty() {
+        return;
+    }
+    let _ = writeln!(page, "\n{}", painter.bold("Policies of the nodes' roles"));
+    let mut table = layout(options.width, &["role", "nodes", "baseline", "granted", "partial", "denied", "missing", "excess"]);
+    for role in roles {
+        let of = |verdict: &str| role.actions.iter().filter(|action| action.verdict == verdict).count().to_string();
+        let nodes = if role.node_roles.is_empty() { "unknown".to_owned() } else { role.node_roles.join("+") };
+        table.add_row([
+            text::printable(role.role.rsplit('/').next().unwrap_or(&role.role)).into_owned(),
+            format!("{} {nodes}", role.instances.len()),
+            role.baseline.clone(),
+            of("granted"),
+            of("partial"),
+            of("denied"),
+            of("missing"),
+            role.excess.len().to_string(),
+        ]);
+    }
+    let _ = writeln!(page, "{table}");
+    for role in roles {
+        diff(page, role, painter, options);
+    }
+}
+
+/// What of a role is not as the baseline has it, one line each.
+fn diff(page: &mut String, role: &RoleReport, painter: Painter, options: &TableOptions) {
+    let limit = if options.verbose { usize::MAX } else { 12 };
+    let mut lines: Vec<String> = Vec::new();
+    for verdict in ["missing", "denied", "partial"] {
+        for action in role.actions.iter().filter(|action| action.verdict == verdict) {
+            let mut line = format!("{verdict:<8} {}", action.action);
+            if !action.only_on.is_empty() {
+                let _ = write!(line, " on {}", action.only_on.join(", "));
+            }
+            if !action.only_if.is_empty() {
+                let _ = write!(line, " if {}", action.only_if.join(", or if "));
+            }
+            if verdict == "denied" {
+                let by: Vec<&str> = action.because.iter().map(|reference| reference.policy.as_str()).collect();
+                let _ = write!(line, " by {}", by.join(", "));
+            }
+            lines.push(line);
+        }
+    }
+    for excess in &role.excess {
+        let note = if excess.escalation { ", leads to further rights" } else { "" };
+        lines.push(format!("{:<8} {} ({}{note})", "excess", excess.action, excess.access_level));
+    }
+    if lines.is_empty() {
+        return;
+    }
+    let _ = writeln!(page, "{}", painter.bold(&text::printable(role.role.rsplit('/').next().unwrap_or(&role.role))));
+    for line in lines.iter().take(limit) {
+        let shown = text::printable(line);
+        let wrapped = textwrap::wrap(&shown, textwrap::Options::new(options.width.max(30)).initial_indent("  ").subsequent_indent("           "));
+        for part in wrapped {
+            let _ = writeln!(page, "{part}");
+        }
+    }
+    if lines.len() > limit {
+        let _ = writeln!(page, "  {}", painter.dim(&format!("and {} more: -v shows them", lines.len() - limit)));
+    }
+}
+
+fn not_audited(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
+    if report.not_audited.is_empty() {
+        return;
+    }
+    let _ = writeln!(page, "\n{}", painter.bold("Not audited: unknown, not clean"));
+    let narrow = options.width < NARROW;
+    let header: &[&str] = if narrow { &["what", "why"] } else { &["what", "where", "why", "rules not checked"] };
+    let mut table = layout(options.width, header);
+    let limit = if options.verbose { usize::MAX } else { 20 };
+    for entry in report.not_audited.iter().take(limit) {
+        let place = entry.resource.as_deref().map(short_id).or_else(|| entry.region.as_deref().map(text::printable)).unwrap_or_default();
+        let why = format!("{}: {}", text::printable(&entry.reason), text::printable(&entry.message));
+        let rules = match entry.rules.as_slice() {
+            [] => String::new(),
+            rules if options.verbose => rules.join(", "),
+            rules => text::list(rules, 3),
+        };
+        if narrow {
+            table.add_row([format!("{} {place}", text::printable(&entry.what)), why]);
+        } else {
+            table.add_row([text::printable(&entry.what).into_owned(), place.into_owned(), why, rules]);
+        }
+    }
+    // The reason is the longest and the one that has to be read.
+    if let Some(column) = table.column_mut(if narrow { 1 } else { 2 }) {
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Percentage(40)));
+    }
+    let _ = writeln!(page, "{table}");
+    if report.not_audited.len() > limit {
+        let _ = writeln!(page, "  {}", painter.dim(&format!("and {} more: -v shows them", report.not_audited.len() - limit)));
+    }
+}
+
+fn footer(page: &mut String, report: &Report, painter: Painter) {
+    if let Some(first) = report.findings.first() {
+        let hint = format!("`tagaudit explain {}` tells more about a rule", first.rule);
+        let _ = writeln!(page, "\n{}", painter.dim(&hint));
+    }
+}

@@ -1,0 +1,416 @@
+//! The rule catalogue and its runner. A rule is one entry of [`RULES`]: what it says about itself, and one pure function.
+//! `rules`, `explain`, `docs/rules.md` and the reports are all made from these entries.
+
+use crate::controller::ControllerVersion;
+use crate::finding::{
+    Applicability, Change, Finding, Fix, ResourceKind, ResourceRef, Severity, Status, fingerprint,
+};
+use crate::iam::RoleAudits;
+use crate::inventory::{Gap, Instance, NetworkInterface, RouteTable, SecurityGroup, Subnet, Tag, Volume, Vpc};
+use crate::tags;
+use crate::view::{ClusterView, Confidence, Member, RegionView};
+
+mod iam;
+mod instance;
+mod instance_tags;
+mod load_balancer_subnets;
+mod metadata;
+mod network;
+mod node;
+mod orphans;
+mod ownership;
+mod security_groups;
+mod subnets;
+
+pub use load_balancer_subnets::{Candidate, Scheme, choose_subnets};
+
+/// A rule of the catalogue.
+#[derive(Debug)]
+pub struct Rule {
+    /// Stable id; waivers depend on it.
+    pub id: &'static str,
+    /// What is wrong, in a few words.
+    pub title: &'static str,
+    /// Severity in words, with what it depends on.
+    pub severity: &'static str,
+    /// Resources it speaks about.
+    pub resources: &'static [ResourceKind],
+    /// When it reports.
+    pub condition: &'static str,
+    /// What breaks; the sentence of the finding unless the facts say it better.
+    pub breaks: &'static str,
+    /// What mends it.
+    pub fix: &'static str,
+    /// The most that `--fix` may do about it.
+    pub applicability: Applicability,
+    /// Where the controllers or documents decide this.
+    pub sources: &'static [&'static str],
+    /// A message it gives, as an example.
+    pub example: &'static str,
+    /// Reads without which it would be wrong: with a gap in one of them it is not run.
+    pub reads: &'static [&'static str],
+    /// The check.
+    pub check: Check,
+}
+
+/// What a check looks at.
+#[derive(Debug, Clone, Copy)]
+pub enum Check {
+    /// One region at a time.
+    Region(fn(&Context<'_>, &RegionView<'_>) -> Vec<Violation>),
+    /// Everything that was read.
+    Scan(fn(&Context<'_>) -> Vec<Violation>),
+}
+
+/// Everything a check may look at. No client, no clock, no environment.
+#[derive(Debug)]
+pub struct Context<'a> {
+    /// The cluster.
+    pub view: &'a ClusterView<'a>,
+    /// The roles, compared with their baselines.
+    pub roles: &'a RoleAudits<'a>,
+    /// `--controller-version`.
+    pub controller_version: Option<ControllerVersion>,
+    /// `--cloud-routes`: the controller programs routes to pod networks.
+    pub cloud_routes: bool,
+}
+
+impl Context<'_> {
+    /// The audited cluster id.
+    #[must_use]
+    pub fn cluster_id(&self) -> &str {
+        self.view.cluster_id
+    }
+
+    fn cluster_key(&self) -> String {
+        tags::cluster_key(self.view.cluster_id)
+    }
+}
+
+/// What a check found; the runner adds what the rule knows.
+#[derive(Debug)]
+pub struct Violation {
+    /// How bad.
+    pub severity: Severity,
+    /// The resource.
+    pub resource: ResourceRef,
+    /// Causes and further resources.
+    pub related: Vec<ResourceRef>,
+    /// The facts.
+    pub message: String,
+    /// What breaks, where it says more than the rule does.
+    pub breaks: Option<String>,
+    /// What mends it.
+    pub fix: Fix,
+    /// What is wrong, for the fingerprint: the cause if it has an identity of its own, else the resource.
+    pub cause: String,
+}
+
+impl Violation {
+    fn new(severity: Severity, resource: ResourceRef, message: impl Into<String>, fix: Fix) -> Self {
+        let cause = resource.id.clone();
+        Self { severity, resource, related: Vec::new(), message: message.into(), breaks: None, fix, cause }
+    }
+
+    fn related(mut self, related: impl IntoIterator<Item = ResourceRef>) -> Self {
+        self.related.extend(related);
+        self
+    }
+
+    fn cause(mut self, cause: impl Into<String>) -> Self {
+        self.cause = cause.into();
+        self
+    }
+
+    fn breaks(mut self, breaks: impl Into<String>) -> Self {
+        self.breaks = Some(breaks.into());
+        self
+    }
+}
+
+/// Rules by id. The tables of each family stand in the file of the family.
+pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock::new(|| {
+    let families: [&'static [Rule]; 10] = [
+        iam::RULES,
+        instance::RULES,
+        instance_tags::RULES,
+        metadata::RULES,
+        network::RULES,
+        node::RULES,
+        orphans::RULES,
+        ownership::RULES,
+        security_groups::RULES,
+        subnets::RULES,
+    ];
+    let mut rules: Vec<&'static Rule> = families.into_iter().flatten().collect();
+    rules.sort_by_key(|rule| rule.id);
+    rules
+});
+
+/// The rule of an id.
+#[must_use]
+pub fn find(id: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.id == id).copied()
+}
+
+/// What running the rules gave.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// Findings, worst first, then by rule and resource.
+    pub findings: Vec<Finding>,
+    /// For each gap, the ids of the rules that could not be run because of it.
+    pub skipped: Vec<(Gap, Vec<&'static str>)>,
+}
+
+/// Runs the selected rules.
+#[must_use]
+pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcome {
+    let mut outcome = Outcome::default();
+    let gaps: Vec<&Gap> = context.view.inventory.gaps.iter().chain(&context.roles.gaps).collect();
+    let mut skipped: Vec<Vec<&'static str>> = vec![Vec::new(); gaps.len()];
+    for rule in selected {
+        // A gap of one resource leaves the list complete; the check sees that resource's field as unread.
+        let mut blocked_by = |region: Option<&RegionView<'_>>| -> bool {
+            let mut blocked = false;
+            for (gap, rules) in gaps.iter().zip(&mut skipped) {
+                let here = region.is_none_or(|region| {
+                    gap.account_id.as_ref().is_none_or(|id| *id == region.account.account_id)
+                        && gap.region.as_ref().is_none_or(|name| *name == region.region.name)
+                });
+                if here && gap.resource.is_none() && rule.reads.contains(&gap.api.as_str()) {
+                    blocked = true;
+                    if !rules.contains(&rule.id) {
+                        rules.push(rule.id);
+                    }
+                }
+            }
+            blocked
+        };
+        match rule.check {
+            Check::Region(check) => {
+                for region in &context.view.regions {
+                    if !blocked_by(Some(region)) {
+                        outcome.findings.extend(check(context, region).into_iter().map(|violation| finish(rule, violation)));
+                    }
+                }
+            }
+            Check::Scan(check) => {
+                if !blocked_by(None) {
+                    outcome.findings.extend(check(context).into_iter().map(|violation| finish(rule, violation)));
+                }
+            }
+        }
+    }
+    outcome.findings.sort_by(|a, b| {
+        let key = |finding: &Finding| (std::cmp::Reverse(finding.severity), finding.rule);
+        key(a)
+            .cmp(&key(b))
+            .then_with(|| a.resource.id.cmp(&b.resource.id))
+            .then_with(|| a.fingerprint.cmp(&b.fingerprint))
+    });
+    outcome.skipped = gaps.into_iter().cloned().zip(skipped).collect();
+    outcome
+}
+
+fn finish(rule: &Rule, violation: Violation) -> Finding {
+    let scope = violation.resource.account_id.as_deref().unwrap_or_default();
+    let scope = format!("{scope}/{}", violation.resource.region.as_deref().unwrap_or_default());
+    Finding {
+        rule: rule.id,
+        severity: violation.severity,
+        fingerprint: fingerprint(rule.id, &scope, &violation.cause),
+        related: violation.related,
+        message: violation.message,
+        breaks: violation.breaks.unwrap_or_else(|| rule.breaks.to_owned()),
+        fix: violation.fix,
+        status: Status::New,
+        resource: violation.resource,
+    }
+}
+
+/// A tagged resource of any kind, for rules that hold for all of them.
+#[derive(Clone, Copy)]
+enum Tagged<'a> {
+    Instance(&'a Instance),
+    Subnet(&'a Subnet),
+    Vpc(&'a Vpc),
+    SecurityGroup(&'a SecurityGroup),
+    RouteTable(&'a RouteTable),
+    Volume(&'a Volume),
+    NetworkInterface(&'a NetworkInterface),
+}
+
+impl<'a> Tagged<'a> {
+    fn kind(self) -> ResourceKind {
+        match self {
+            Self::Instance(_) => ResourceKind::Instance,
+            Self::Subnet(_) => ResourceKind::Subnet,
+            Self::Vpc(_) => ResourceKind::Vpc,
+            Self::SecurityGroup(_) => ResourceKind::SecurityGroup,
+            Self::RouteTable(_) => ResourceKind::RouteTable,
+            Self::Volume(_) => ResourceKind::Volume,
+            Self::NetworkInterface(_) => ResourceKind::NetworkInterface,
+        }
+    }
+
+    fn id(self) -> &'a str {
+        match self {
+            Self::Instance(resource) => &resource.id,
+            Self::Subnet(resource) => &resource.id,
+            Self::Vpc(resource) => &resource.id,
+            Self::SecurityGroup(resource) => &resource.id,
+            Self::RouteTable(resource) => &resource.id,
+            Self::Volume(resource) => &resource.id,
+            Self::NetworkInterface(resource) => &resource.id,
+        }
+    }
+
+    fn tags(self) -> &'a [Tag] {
+        match self {
+            Self::Instance(resource) => &resource.tags,
+            Self::Subnet(resource) => &resource.tags,
+            Self::Vpc(resource) => &resource.tags,
+            Self::SecurityGroup(resource) => &resource.tags,
+            Self::RouteTable(resource) => &resource.tags,
+            Self::Volume(resource) => &resource.tags,
+            Self::NetworkInterface(resource) => &resource.tags,
+        }
+    }
+
+    /// Account that owns it, when another one shares it with the caller.
+    fn owner(self) -> Option<&'a str> {
+        match self {
+            Self::Subnet(resource) => resource.owner_id.as_deref(),
+            Self::Vpc(resource) => resource.owner_id.as_deref(),
+            Self::SecurityGroup(resource) => resource.owner_id.as_deref(),
+            Self::RouteTable(resource) => resource.owner_id.as_deref(),
+            _ => None,
+        }
+    }
+
+    fn is_network(self) -> bool {
+        matches!(self, Self::Subnet(_) | Self::Vpc(_) | Self::SecurityGroup(_) | Self::RouteTable(_))
+    }
+
+    fn name(self) -> Option<&'a str> {
+        let tag = tags::value(self.tags(), "Name").filter(|name| !name.is_empty());
+        match self {
+            Self::SecurityGroup(group) => Some(&group.name),
+            _ => tag,
+        }
+    }
+}
+
+impl RegionView<'_> {
+    /// Every tagged resource of the region; live instances only.
+    fn tagged(&self) -> impl Iterator<Item = Tagged<'_>> {
+        let instances = self.region.instances.iter().filter(|instance| instance.state.is_live()).map(Tagged::Instance);
+        instances
+            .chain(self.region.subnets.iter().map(Tagged::Subnet))
+            .chain(self.region.vpcs.iter().map(Tagged::Vpc))
+            .chain(self.region.security_groups.iter().map(Tagged::SecurityGroup))
+            .chain(self.region.route_tables.iter().map(Tagged::RouteTable))
+            .chain(self.region.volumes.iter().map(Tagged::Volume))
+            .chain(self.region.network_interfaces.iter().map(Tagged::NetworkInterface))
+    }
+
+    fn resource(&self, resource: Tagged<'_>) -> ResourceRef {
+        let account = resource.owner().unwrap_or(&self.account.account_id);
+        ResourceRef {
+            kind: resource.kind(),
+            id: resource.id().to_owned(),
+            arn: Some(format!(
+                "arn:{}:ec2:{}:{account}:{}/{}",
+                self.account.partition,
+                self.region.name,
+                resource.kind().name(),
+                resource.id()
+            )),
+            name: resource.name().map(str::to_owned),
+            region: Some(self.region.name.clone()),
+            account_id: Some(self.account.account_id.clone()),
+        }
+    }
+
+    /// A reference to something of this region by id; its name if it is known.
+    fn bare(&self, kind: ResourceKind, id: &str) -> ResourceRef {
+        let found = match kind {
+            ResourceKind::Instance => self.instance(id).map(Tagged::Instance),
+            ResourceKind::Subnet => self.subnet(id).map(Tagged::Subnet),
+            ResourceKind::SecurityGroup => self.security_group(id).map(Tagged::SecurityGroup),
+            ResourceKind::Vpc => self.vpc(id).map(Tagged::Vpc),
+            _ => None,
+        };
+        ResourceRef { name: found.and_then(Tagged::name).map(str::to_owned), ..ResourceRef::bare(kind, id) }
+    }
+
+    fn create_tags(&self, resources: Vec<String>, key: &str, value: &str) -> Change {
+        Change::CreateTags { region: self.region.name.clone(), resources, key: key.to_owned(), value: value.to_owned() }
+    }
+
+    fn delete_tags(&self, resources: Vec<String>, tag: &Tag) -> Change {
+        Change::DeleteTags {
+            region: self.region.name.clone(),
+            resources,
+            key: tag.key.clone(),
+            value: tag.value.clone(),
+        }
+    }
+
+    /// Reports one thing that is wrong with several members once per cause: members of one Auto Scaling group, or with one
+    /// instance profile, are wrong for the same reason.
+    fn grouped<'m>(
+        &self,
+        members: impl IntoIterator<Item = &'m Member<'m>>,
+        severity: impl Fn(&Member<'_>) -> Severity,
+        describe: impl Fn(&[&Member<'_>]) -> (String, Fix),
+    ) -> Vec<Violation> {
+        let mut groups: std::collections::BTreeMap<(std::cmp::Reverse<Severity>, String), Vec<&Member<'_>>> = std::collections::BTreeMap::new();
+        for member in members {
+            let mut severity = severity(member);
+            if member.is_stopped() {
+                severity = severity.min(Severity::Warning);
+            }
+            let cause = match (member.auto_scaling_group(), &member.instance.instance_profile_arn) {
+                (Some(group), _) => format!("auto-scaling-group {group}"),
+                (None, Some(profile)) => format!("instance-profile {profile}"),
+                (None, None) => member.instance.id.clone(),
+            };
+            groups.entry((std::cmp::Reverse(severity), cause)).or_default().push(member);
+        }
+        groups
+            .into_iter()
+            .filter_map(|((severity, cause), members)| {
+                let first = members.first()?;
+                let (message, fix) = describe(&members);
+                let resource = self.resource(Tagged::Instance(first.instance));
+                let others = members.iter().skip(1).map(|m| self.bare(ResourceKind::Instance, &m.instance.id));
+                Some(Violation::new(severity.0, resource, message, fix).related(others).cause(cause))
+            })
+            .collect()
+    }
+}
+
+/// Ids of members, for a change that is the same for all of them.
+fn ids(members: &[&Member<'_>]) -> Vec<String> {
+    members.iter().map(|member| member.instance.id.clone()).collect()
+}
+
+/// "instance `i-1` (worker-1)" or "3 instances".
+fn instances_phrase(members: &[&Member<'_>]) -> String {
+    match members {
+        [one] => format!("instance `{}`", one.instance.id),
+        _ => crate::text::count(members.len(), "instance"),
+    }
+}
+
+/// The verb after [`instances_phrase`].
+fn has(members: &[&Member<'_>]) -> &'static str {
+    if members.len() == 1 { "has" } else { "have" }
+}
+
+/// `Safe` only where it is provable that the resource belongs to the cluster.
+fn safe_if_certain(members: &[&Member<'_>]) -> Applicability {
+    let sure = members.iter().all(|m| m.evidence.confidence() >= Confidence::Strong && m.instance.managed_by.is_none());
+    if sure { Applicability::Safe } else { Applicability::Confirm }
+}

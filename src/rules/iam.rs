@@ -1,0 +1,377 @@
+//! The policies of the nodes' roles against what their nodes need (rule catalogue, section 3).
+
+use std::collections::BTreeSet;
+
+use crate::controller::{self, Need};
+use crate::finding::{Applicability, Change, Fix, ResourceKind, ResourceRef, Severity};
+use crate::iam::{ActionAudit, RoleAudit};
+use crate::policy::{StatementRef, Verdict};
+use crate::tags;
+use crate::text;
+use crate::view::NodeRole;
+
+use super::{Check, Context, Rule, Violation};
+
+const ROLE: &[ResourceKind] = &[ResourceKind::Role];
+const INSTANCES: &str = "ec2:DescribeInstances";
+/// Characters that all inline policies of a role may have together, white space not counted (IAM quotas).
+const INLINE_QUOTA: usize = 10_240;
+
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        id: "iam-action-missing",
+        title: "a node's role lacks actions of its baseline",
+        severity: "error if the controller always calls one of them, warning if only with a feature, info if never",
+        resources: ROLE,
+        condition: "The policies of a role that nodes hold grant an action of the baseline on no resource. A role whose nodes have no known role is compared with both baselines and has to cover one.",
+        breaks: "the calls are refused with AccessDenied",
+        fix: "Put the missing actions into one policy of their own. Never for roles whose nodes' roles are only guessed: a controlplane policy on workers is a privilege escalation.",
+        applicability: Applicability::Confirm,
+        sources: &["Rancher and RKE documentation, Amazon cloud provider, IAM policies", "kubernetes/cloud-provider-aws docs/prerequisites.md", "policies/controller-calls.json"],
+        example: "role `workers` lacks 2 of 9 actions of rancher-worker: ecr:BatchGetImage, ecr:ListImages",
+        reads: &[INSTANCES],
+        check: Check::Scan(missing),
+    },
+    Rule {
+        id: "iam-action-denied",
+        title: "actions of the baseline are taken away",
+        severity: "error; info for actions that are never called",
+        resources: ROLE,
+        condition: "A Deny statement or the permissions boundary of a role that nodes hold takes an action of the baseline away on every resource. Service control policies are not visible here.",
+        breaks: "the calls are refused with AccessDenied whatever is added to the role",
+        fix: "Change the Deny or the boundary; adding an Allow cannot help.",
+        applicability: Applicability::None,
+        sources: &["AWS IAM User Guide, Policy evaluation logic", "AWS IAM User Guide, Permissions boundaries for IAM entities"],
+        example: "role `controlplane` is denied ec2:DeleteVolume by statement 2 of `guard`",
+        reads: &[INSTANCES],
+        check: Check::Scan(denied),
+    },
+    Rule {
+        id: "iam-action-partial",
+        title: "actions of the baseline are granted in part",
+        severity: "warning; info for actions that are never called",
+        resources: ROLE,
+        condition: "An action of the baseline is granted on some resources only, or under a condition that does not hold for the cluster's own resources. Conditions on this cluster's tags, as kOps writes them, count as granted.",
+        breaks: "the calls are refused with AccessDenied on everything else",
+        fix: "Widen the statement, or make sure that the cluster needs no more than it covers.",
+        applicability: Applicability::None,
+        sources: &["AWS IAM User Guide, Policy evaluation logic"],
+        example: "role `controlplane` has ec2:DeleteVolume only on arn:aws:ec2:*:*:volume/vol-1",
+        reads: &[INSTANCES],
+        check: Check::Scan(partial),
+    },
+    Rule {
+        id: "iam-action-excess",
+        title: "a node's role may do more than its node needs",
+        severity: "warning for changes on roles of workers, else info",
+        resources: ROLE,
+        condition: "A role that nodes hold grants actions that are neither in its baseline nor called by any version of the controller. `ec2:Describe*` counts as needed: RKE asks for it.",
+        breaks: "every pod on the node that reaches the metadata service can do it too",
+        fix: "Remove what nothing on the node uses.",
+        applicability: Applicability::None,
+        sources: &["Rancher documentation, Amazon cloud provider: remove the permissions you do not need", "AWS IAM User Guide, Grant least privilege"],
+        example: "role `workers` may do 2 things beyond rancher-worker: s3:* (write), ec2:CreateTags (tagging)",
+        reads: &[INSTANCES],
+        check: Check::Scan(excess),
+    },
+    Rule {
+        id: "iam-controller-action-missing",
+        title: "the controller calls actions that no policy of the documents has",
+        severity: "warning while the controller version is not known; with --controller-version error for actions it always calls, warning with a feature, info if a denial is tolerated",
+        resources: ROLE,
+        condition: "The role of control-plane nodes does not grant actions that the code of the controller calls and that its baseline does not name. The Rancher policy lacks four: `ec2:DescribeAvailabilityZones`, `ec2:DescribeInstanceTopology`, `elasticloadbalancing:DeregisterTargets`, `elasticloadbalancing:SetSecurityGroups`; with exactly that policy no controller from v1.30.0 on initialises a node.",
+        breaks: "nodes keep their `uninitialized` taint, load balancers get no subnets, or removed nodes stay targets",
+        fix: "Add the actions to the role.",
+        applicability: Applicability::Confirm,
+        sources: &[
+            "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#getZoneIDByZoneName",
+            "https://github.com/kubernetes/kops/issues/5816",
+            "https://github.com/openshift/managed-cluster-config/pull/1828",
+        ],
+        example: "role `controlplane` lacks 4 actions that the controller calls: ec2:DescribeAvailabilityZones, …",
+        reads: &[INSTANCES],
+        check: Check::Scan(controller_missing),
+    },
+    Rule {
+        id: "iam-condition-tag-missing",
+        title: "a resource lacks a tag that the role's policy asks for",
+        severity: "warning",
+        resources: ROLE,
+        condition: "A policy of a control-plane role allows changes only under a condition on `aws:ResourceTag/KubernetesCluster` or `aws:ResourceTag/kubernetes.io/cluster/<ID>`, and a security group or route table of the cluster that the controller edits lacks that tag.",
+        breaks: "the controller's changes to those resources are refused with AccessDenied",
+        fix: "Add the tag that the condition asks for, and never remove it as a legacy one.",
+        applicability: Applicability::Confirm,
+        sources: &["kubernetes/kops pkg/model/iam/iam_builder.go#AddCCMPermissions"],
+        example: "role `masters` may change resources with `KubernetesCluster=bravo` only, and 2 security groups lack it",
+        reads: &[INSTANCES, "ec2:DescribeSecurityGroups", "ec2:DescribeRouteTables"],
+        check: Check::Scan(condition_tag_missing),
+    },
+];
+
+fn instances(audit: &RoleAudit<'_>) -> Vec<ResourceRef> {
+    audit.members.iter().map(|member| ResourceRef::bare(ResourceKind::Instance, &member.instance.id)).collect()
+}
+
+/// How bad it is when a call does not work; actions of an operator's own baseline are asked for by the operator.
+fn severity_of(need: Option<Need>) -> Severity {
+    match need {
+        None | Some(Need::Always) => Severity::Error,
+        Some(Need::Feature | Need::Storage | Need::OptIn) => Severity::Warning,
+        Some(Need::Tolerated | Need::Never) => Severity::Info,
+    }
+}
+
+fn need(action: &ActionAudit) -> Option<Need> {
+    controller::find(action.call_role, &action.action).map(|call| call.need)
+}
+
+/// What the worst of the actions break, most important first.
+fn breaks(calls: impl Iterator<Item = (String, Option<&'static controller::Call>)>) -> Option<String> {
+    let mut known: Vec<(Severity, String)> = calls
+        .filter_map(|(action, call)| call.map(|call| (severity_of(Some(call.need)), format!("{action}: {}", call.breaks))))
+        .collect();
+    known.sort_by(|(a, _), (b, _)| b.cmp(a));
+    let shown: Vec<String> = known.iter().take(4).map(|(_, text)| text.clone()).collect();
+    let rest = known.len().saturating_sub(4);
+    match (shown.is_empty(), rest) {
+        (true, _) => None,
+        (false, 0) => Some(shown.join("; ")),
+        (false, _) => Some(format!("{}; and {rest} more", shown.join("; "))),
+    }
+}
+
+/// Puts actions into a policy of our own name, if the role may be written to at all.
+fn grant(audit: &RoleAudit<'_>, actions: &[&str], suffix: &str) -> Fix {
+    if audit.is_protected() {
+        return Fix::none("only AWS can change this role: associate another instance profile");
+    }
+    let document = serde_json::json!({
+        "Version": "2012-10-17",
+        "Statement": [{"Effect": "Allow", "Action": actions, "Resource": "*"}]
+    })
+    .to_string();
+    if !audit.is_reliable {
+        return Fix::none("say which role the nodes have with --node-role first: granting this to the wrong nodes is a privilege escalation");
+    }
+    if audit.inline_characters() + document.len() > INLINE_QUOTA {
+        return Fix::with(
+            Applicability::Confirm,
+            "attach a managed policy with the missing actions: the inline policies of the role have no room left",
+            Vec::new(),
+        );
+    }
+    let kind = if audit.node_roles.contains(NodeRole::Controlplane) { "controlplane" } else { "worker" };
+    let change = Change::PutRolePolicy {
+        role: audit.role.name.clone(),
+        policy_name: format!("tagaudit-{suffix}-{kind}"),
+        document,
+    };
+    Fix::with(Applicability::Confirm, format!("add the {} in one policy of their own", text::count(actions.len(), "action")), vec![change])
+}
+
+fn describe_roles(audit: &RoleAudit<'_>) -> String {
+    if audit.node_roles.is_unknown() { " (nodes of unknown role)".to_owned() } else { String::new() }
+}
+
+fn missing(context: &Context<'_>) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for audit in &context.roles.audits {
+        let lacking: Vec<&ActionAudit> =
+            audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Missing).collect();
+        let Some(severity) = lacking.iter().map(|action| severity_of(need(action))).max() else { continue };
+        let names: Vec<&str> = lacking.iter().map(|action| action.action.as_str()).collect();
+        let message = format!(
+            "role `{}`{} lacks {} of {} of {}: {}",
+            audit.role.name,
+            describe_roles(audit),
+            names.len(),
+            text::count(audit.actions.len(), "action"),
+            audit.baseline,
+            text::list(&names, 6)
+        );
+        let calls = lacking.iter().map(|action| (action.action.clone(), controller::find(action.call_role, &action.action)));
+        let mut violation = Violation::new(severity, audit.resource(), message, grant(audit, &names, "baseline"))
+            .related(instances(audit))
+            .cause(names.join(" "));
+        if let Some(breaks) = breaks(calls) {
+            violation = violation.breaks(breaks);
+        }
+        violations.push(violation);
+    }
+    violations
+}
+
+fn deciders<'a>(because: impl Iterator<Item = &'a StatementRef>) -> String {
+    let unique: BTreeSet<&StatementRef> = because.collect();
+    let told: Vec<String> = unique
+        .into_iter()
+        .map(|reference| match reference.statement {
+            Some(index) => format!("statement {index} of `{}`", reference.policy),
+            None => format!("boundary `{}`", reference.policy),
+        })
+        .collect();
+    text::list(&told, 3)
+}
+
+fn denied(context: &Context<'_>) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for audit in &context.roles.audits {
+        let taken: Vec<&ActionAudit> = audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Denied).collect();
+        let worst = taken.iter().map(|action| if need(action) == Some(Need::Never) { Severity::Info } else { Severity::Error });
+        let Some(severity) = worst.max() else { continue };
+        let names: Vec<&str> = taken.iter().map(|action| action.action.as_str()).collect();
+        let by = deciders(taken.iter().flat_map(|action| &action.assessment.because));
+        let message = format!("role `{}` is denied {} by {by}", audit.role.name, text::list(&names, 6));
+        let calls = taken.iter().map(|action| (action.action.clone(), controller::find(action.call_role, &action.action)));
+        let mut violation = Violation::new(severity, audit.resource(), message, Fix::none("change the Deny or the boundary: adding an Allow cannot help"))
+            .related(instances(audit))
+            .cause(names.join(" "));
+        if let Some(breaks) = breaks(calls) {
+            violation = violation.breaks(breaks);
+        }
+        violations.push(violation);
+    }
+    violations
+}
+
+fn partial(context: &Context<'_>) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for audit in &context.roles.audits {
+        let limited: Vec<&ActionAudit> = audit
+            .actions
+            .iter()
+            .filter(|action| action.assessment.verdict == Verdict::Partial && !action.covers_cluster)
+            .collect();
+        let worst = limited.iter().map(|action| if need(action) == Some(Need::Never) { Severity::Info } else { Severity::Warning });
+        let Some(severity) = worst.max() else { continue };
+        let names: Vec<&str> = limited.iter().map(|action| action.action.as_str()).collect();
+        let mut limits: Vec<String> = Vec::new();
+        for action in &limited {
+            if !action.assessment.only_on.is_empty() {
+                limits.push(format!("on {}", action.assessment.only_on.join(", ")));
+            }
+            if !action.assessment.only_if.is_empty() {
+                limits.push(format!("if {}", action.assessment.only_if.join(", or if ")));
+            }
+        }
+        limits.sort();
+        limits.dedup();
+        let message = format!("role `{}` has {} only {}", audit.role.name, text::list(&names, 6), text::list(&limits, 3));
+        let fix = Fix::none("widen the statement, or make sure that the cluster needs no more than it covers");
+        violations.push(Violation::new(severity, audit.resource(), message, fix).related(instances(audit)).cause(names.join(" ")));
+    }
+    violations
+}
+
+fn excess(context: &Context<'_>) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for audit in &context.roles.audits {
+        if audit.excess.is_empty() {
+            continue;
+        }
+        let changes = audit.excess.iter().any(|excess| excess.access_level.changes_something());
+        let workers_only = !audit.node_roles.is_unknown() && !audit.node_roles.contains(NodeRole::Controlplane);
+        let severity = if changes && workers_only { Severity::Warning } else { Severity::Info };
+        let told: Vec<String> =
+            audit.excess.iter().map(|excess| format!("{} ({})", excess.action, excess.access_level.name())).collect();
+        let message = format!("role `{}` may do {} beyond {}: {}", audit.role.name, text::count(told.len(), "thing"), audit.baseline, text::list(&told, 6));
+        let mut violation = Violation::new(severity, audit.resource(), message, Fix::none("remove what nothing on these nodes uses"))
+            .related(instances(audit))
+            .cause(told.join(" "));
+        let escalations: Vec<&str> = audit.excess.iter().filter(|excess| excess.escalation).map(|excess| excess.action.as_str()).collect();
+        if !escalations.is_empty() {
+            violation = violation.breaks(format!("every pod that reaches the metadata service can gain further rights with {}", text::list(&escalations, 4)));
+        }
+        violations.push(violation);
+    }
+    violations
+}
+
+fn controller_missing(context: &Context<'_>) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for audit in &context.roles.audits {
+        let lacking: Vec<_> = audit
+            .controller
+            .iter()
+            .filter(|entry| matches!(entry.assessment.verdict, Verdict::Missing | Verdict::Denied))
+            .collect();
+        let worst = lacking.iter().map(|entry| severity_of(Some(entry.call.need))).max();
+        let Some(worst) = worst else { continue };
+        let severity = if context.controller_version.is_some() { worst } else { worst.min(Severity::Warning) };
+        let names: Vec<&str> = lacking.iter().map(|entry| entry.call.action.as_str()).collect();
+        let whose = match context.controller_version {
+            Some(version) => format!("controller v{version}"),
+            None => format!("controller (version not given, v{} assumed)", controller::newest()),
+        };
+        let message = format!(
+            "role `{}` lacks {} that the {whose} calls and {} does not name: {}",
+            audit.role.name,
+            text::count(names.len(), "action"),
+            audit.baseline,
+            text::list(&names, 6)
+        );
+        let mut violation = Violation::new(severity, audit.resource(), message, grant(audit, &names, "controller"))
+            .related(instances(audit))
+            .cause(names.join(" "));
+        let calls = lacking.iter().map(|entry| (entry.call.action.clone(), Some(entry.call)));
+        if let Some(breaks) = breaks(calls) {
+            violation = violation.breaks(breaks);
+        }
+        violations.push(violation);
+    }
+    violations
+}
+
+fn condition_tag_missing(context: &Context<'_>) -> Vec<Violation> {
+    let own = context.cluster_id();
+    let wanted = [(tags::LEGACY_TAG.to_owned(), own.to_owned()), (context.cluster_key(), tags::OWNED.to_owned())];
+    let mut violations = Vec::new();
+    for audit in context.roles.audits.iter().filter(|audit| audit.node_roles.contains(NodeRole::Controlplane)) {
+        let edits = ["ec2:authorizesecuritygroupingress", "ec2:revokesecuritygroupingress", "ec2:createroute", "ec2:deleteroute"];
+        for (key, value) in &wanted {
+            let asked = format!("aws:ResourceTag/{key} ");
+            let limited: Vec<&str> = audit
+                .actions
+                .iter()
+                .filter(|action| edits.contains(&action.action.to_lowercase().as_str()))
+                .filter(|action| action.assessment.verdict == Verdict::Partial && action.covers_cluster)
+                .filter(|action| action.assessment.only_if.iter().all(|only| only.to_lowercase().contains(&asked.to_lowercase())))
+                .map(|action| action.action.as_str())
+                .collect();
+            if limited.is_empty() {
+                continue;
+            }
+            for region in context.view.regions.iter().filter(|region| std::ptr::eq(region.account, audit.account)) {
+                let used = region.members_by_group();
+                // Only what the controller edits: the tagged groups of the nodes, and tagged route tables for cloud routes.
+                let groups = region.region.security_groups.iter().filter(|group| used.contains_key(group.id.as_str())).map(|group| (ResourceKind::SecurityGroup, &group.id, &group.tags));
+                let tables = region.region.route_tables.iter().map(|table| (ResourceKind::RouteTable, &table.id, &table.tags));
+                let edits_routes = limited.iter().any(|action| action.to_lowercase().ends_with("route"));
+                let lacking: Vec<(ResourceKind, &String)> = groups
+                    .chain(tables.filter(|_| edits_routes && context.cloud_routes))
+                    .filter(|(_, _, found)| tags::has_cluster_tag(found, own) && tags::value(found, key) != Some(value))
+                    .map(|(kind, id, _)| (kind, id))
+                    .collect();
+                if lacking.is_empty() {
+                    continue;
+                }
+                let ids: Vec<String> = lacking.iter().map(|(_, id)| (*id).clone()).collect();
+                let message = format!(
+                    "role `{}` may do {} only with the tag `{key}={value}`, which {} {}",
+                    audit.role.name,
+                    text::list(&limited, 3),
+                    text::list(&ids, 4),
+                    if ids.len() == 1 { "lacks" } else { "lack" }
+                );
+                let change = region.create_tags(ids, key, value);
+                let fix = Fix::with(Applicability::Confirm, format!("add `{key}={value}`"), vec![change]);
+                violations.push(
+                    Violation::new(Severity::Warning, audit.resource(), message, fix)
+                        .related(lacking.iter().map(|(kind, id)| region.bare(*kind, id)))
+                        .cause(key.clone()),
+                );
+            }
+        }
+    }
+    violations
+}

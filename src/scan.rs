@@ -1,0 +1,168 @@
+//! The main job as one pure function: an inventory in, a report out.
+
+use std::collections::BTreeMap;
+
+use crate::baseline::BaselineError;
+use crate::finding::Severity;
+use crate::iam::{self, Baselines, RoleAudit, RoleAudits};
+use crate::inventory::Inventory;
+use crate::nodes::KubernetesNode;
+use crate::report::{
+    ActionReport, ExcessReport, NotAudited, Report, ReportAccount, RoleReport, SCHEMA, Source, Summary, Tool,
+};
+use crate::rules::{self, Context, Rule};
+use crate::view::{ClusterView, NodeRole, NodeRoleSelector};
+
+/// What is asked of a scan.
+#[derive(Debug)]
+pub struct Options<'a> {
+    /// The cluster id.
+    pub cluster_id: &'a str,
+    /// Kubernetes Nodes, when they were given.
+    pub nodes: Option<&'a [KubernetesNode]>,
+    /// `--node-role`.
+    pub selectors: &'a [NodeRoleSelector],
+    /// What the roles are compared with.
+    pub baselines: &'a Baselines,
+    /// Rules to run.
+    pub rules: &'a [&'static Rule],
+    /// `--cloud-routes`.
+    pub cloud_routes: bool,
+    /// `live` or `inventory`.
+    pub source: &'static str,
+}
+
+/// Audits an inventory.
+///
+/// # Errors
+/// When a baseline is broken.
+pub fn audit(inventory: &Inventory, options: &Options<'_>) -> Result<Report, BaselineError> {
+    let view = ClusterView::new(inventory, options.cluster_id, options.nodes, options.selectors);
+    let wants_policies = options.rules.iter().any(|rule| rule.id.starts_with("iam-"));
+    let roles = if wants_policies { iam::audit(&view, options.baselines)? } else { RoleAudits::default() };
+    let context = Context {
+        view: &view,
+        roles: &roles,
+        controller_version: options.baselines.controller_version,
+        cloud_routes: options.cloud_routes,
+    };
+    let outcome = rules::run(&context, options.rules);
+    let mut not_audited: Vec<NotAudited> = Vec::new();
+    for (gap, rules) in outcome.skipped {
+        // The policy side repeats a failed read in its own words; the read itself has said it.
+        let told = gap.reason == crate::inventory::REASON_NOT_PROVIDED
+            && gap.resource.is_some()
+            && not_audited.iter().any(|known| known.what == gap.api && known.account_id == gap.account_id && mentions(known, &gap));
+        if !told {
+            not_audited.push(NotAudited {
+                what: gap.api,
+                resource: gap.resource,
+                account_id: gap.account_id,
+                region: gap.region,
+                reason: gap.reason,
+                message: gap.message,
+                rules,
+            });
+        }
+    }
+    let mut findings_by_severity: BTreeMap<&'static str, usize> = BTreeMap::new();
+    for severity in Severity::WORST_FIRST {
+        let number = outcome.findings.iter().filter(|finding| finding.severity == severity).count();
+        findings_by_severity.insert(severity.name(), number);
+    }
+    Ok(Report {
+        schema: SCHEMA,
+        tool: Tool { name: "tagaudit", version: env!("CARGO_PKG_VERSION") },
+        provider: inventory.provider.name(),
+        cluster_id: options.cluster_id.to_owned(),
+        accounts: inventory
+            .accounts
+            .iter()
+            .map(|account| ReportAccount {
+                account_id: account.account_id.clone(),
+                partition: account.partition.clone(),
+                regions: account.regions.iter().map(|region| region.name.clone()).collect(),
+            })
+            .collect(),
+        source: Source { kind: options.source, collected_at: inventory.collected_at.clone() },
+        complete: not_audited.is_empty(),
+        summary: Summary {
+            resources: count_resources(inventory),
+            nodes: count_nodes(&view),
+            findings: findings_by_severity,
+            waived: 0,
+            not_audited: not_audited.len(),
+        },
+        not_audited,
+        findings: outcome.findings,
+        roles: roles.audits.iter().map(role_report).collect(),
+    })
+}
+
+/// Whether an entry is about the same policy or role as a gap.
+fn mentions(known: &NotAudited, gap: &crate::inventory::Gap) -> bool {
+    let known_resource = known.resource.as_deref().unwrap_or_default();
+    gap.resource.as_deref() == Some(known_resource) || (!known_resource.is_empty() && gap.message.contains(known_resource))
+}
+
+fn count_resources(inventory: &Inventory) -> BTreeMap<&'static str, usize> {
+    let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+    let mut add = |kind: crate::finding::ResourceKind, number: usize| *counts.entry(kind.name()).or_default() += number;
+    use crate::finding::ResourceKind as Kind;
+    for account in &inventory.accounts {
+        add(Kind::Role, account.roles.len());
+        add(Kind::InstanceProfile, account.instance_profiles.len());
+        for region in &account.regions {
+            add(Kind::Instance, region.instances.iter().filter(|instance| instance.state.is_live()).count());
+            add(Kind::Subnet, region.subnets.len());
+            add(Kind::Vpc, region.vpcs.len());
+            add(Kind::SecurityGroup, region.security_groups.len());
+            add(Kind::RouteTable, region.route_tables.len());
+            add(Kind::NetworkInterface, region.network_interfaces.len());
+            add(Kind::Volume, region.volumes.len());
+        }
+    }
+    counts
+}
+
+fn count_nodes(view: &ClusterView<'_>) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for member in view.members() {
+        let mut roles = member.roles.roles.describe();
+        if !member.roles.roles.is_unknown() && !member.roles.is_reliable() {
+            roles.push('?');
+        }
+        *counts.entry(roles).or_default() += 1;
+    }
+    counts
+}
+
+fn role_report(audit: &RoleAudit<'_>) -> RoleReport {
+    RoleReport {
+        role: audit.role.arn.clone(),
+        node_roles: audit.node_roles.iter().map(NodeRole::name).collect(),
+        instances: audit.members.iter().map(|member| member.instance.id.clone()).collect(),
+        baseline: audit.baseline.clone(),
+        actions: audit
+            .actions
+            .iter()
+            .map(|action| ActionReport {
+                action: action.action.clone(),
+                verdict: action.assessment.verdict.name(),
+                because: action.assessment.because.clone(),
+                only_on: action.assessment.only_on.clone(),
+                only_if: action.assessment.only_if.clone(),
+            })
+            .collect(),
+        excess: audit
+            .excess
+            .iter()
+            .map(|excess| ExcessReport {
+                action: excess.action.clone(),
+                access_level: excess.access_level.name(),
+                because: excess.because.clone(),
+                escalation: excess.escalation,
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,427 @@
+//! The cluster tags as the controllers read them, and what only looks like one.
+//!
+//! Every comparison is byte-exact and case-sensitive, as in cloud-provider-aws `pkg/providers/v1/tags.go`.
+
+use crate::inventory::Tag;
+
+/// Prefix of the cluster tag key; the cluster id follows (`tags.go` `TagNameKubernetesClusterPrefix`).
+pub const CLUSTER_TAG_PREFIX: &str = "kubernetes.io/cluster/";
+/// The legacy key; its value is the cluster id (`tags.go` `TagNameKubernetesClusterLegacy`).
+pub const LEGACY_TAG: &str = "KubernetesCluster";
+/// Value of a resource whose lifecycle is the cluster's (`tags.go` `ResourceLifecycleOwned`).
+pub const OWNED: &str = "owned";
+/// Value of a resource that several clusters may use (`tags.go` `ResourceLifecycleShared`).
+pub const SHARED: &str = "shared";
+/// Key that marks a subnet for internet-facing load balancers.
+pub const ROLE_ELB: &str = "kubernetes.io/role/elb";
+/// Key that marks a subnet for internal load balancers.
+pub const ROLE_INTERNAL_ELB: &str = "kubernetes.io/role/internal-elb";
+/// Longest cluster id that leaves the key within EC2's 127 characters.
+pub const MAX_CLUSTER_ID: usize = 127 - CLUSTER_TAG_PREFIX.len();
+
+/// The cluster tag key of a cluster id.
+#[must_use]
+pub fn cluster_key(cluster_id: &str) -> String {
+    format!("{CLUSTER_TAG_PREFIX}{cluster_id}")
+}
+
+/// Value of a tag, if the key is there.
+#[must_use]
+pub fn value<'a>(tags: &'a [Tag], key: &str) -> Option<&'a str> {
+    tags.iter().find(|tag| tag.key == key).map(|tag| tag.value.as_str())
+}
+
+/// Value of the new-style cluster tag for this id, if there is one.
+#[must_use]
+pub fn cluster_value<'a>(tags: &'a [Tag], cluster_id: &str) -> Option<&'a str> {
+    tags.iter()
+        .find(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX) == Some(cluster_id))
+        .map(|tag| tag.value.as_str())
+}
+
+/// Whether a resource belongs to the cluster: the new-style key with any value, or the legacy key with the id.
+/// Source: cloud-provider-aws `pkg/providers/v1/tags.go#hasClusterTag`.
+#[must_use]
+pub fn has_cluster_tag(tags: &[Tag], cluster_id: &str) -> bool {
+    tags.iter().any(|tag| {
+        tag.key.strip_prefix(CLUSTER_TAG_PREFIX) == Some(cluster_id) || (tag.key == LEGACY_TAG && tag.value == cluster_id)
+    })
+}
+
+/// Whether the controller may delete the resource with the cluster: `owned` exactly, or the legacy tag, which implies it.
+/// Source: cloud-provider-aws `pkg/providers/v1/tags.go#hasClusterTagOwned`.
+#[must_use]
+pub fn has_cluster_tag_owned(tags: &[Tag], cluster_id: &str) -> bool {
+    tags.iter().any(|tag| {
+        (tag.key.strip_prefix(CLUSTER_TAG_PREFIX) == Some(cluster_id) && tag.value == OWNED)
+            || (tag.key == LEGACY_TAG && tag.value == cluster_id)
+    })
+}
+
+/// Whether no key starts with the cluster prefix, so that a subnet counts as anybody's.
+/// Source: cloud-provider-aws `pkg/providers/v1/tags.go#hasNoClusterPrefixTag`.
+#[must_use]
+pub fn has_no_cluster_prefix_tag(tags: &[Tag]) -> bool {
+    !tags.iter().any(|tag| tag.key.starts_with(CLUSTER_TAG_PREFIX))
+}
+
+/// The new-style cluster ids on a resource with their values, the empty id left out.
+pub fn cluster_ids(tags: &[Tag]) -> impl Iterator<Item = (&str, &str)> {
+    tags.iter().filter_map(|tag| {
+        tag.key.strip_prefix(CLUSTER_TAG_PREFIX).filter(|id| !id.is_empty()).map(|id| (id, tag.value.as_str()))
+    })
+}
+
+/// Whether the tags name a cluster other than this one, by the new-style key.
+#[must_use]
+pub fn has_foreign_cluster_tag(tags: &[Tag], cluster_id: &str) -> bool {
+    cluster_ids(tags).any(|(id, _)| id != cluster_id)
+}
+
+/// Why a controller that starts on an instance cannot tell its cluster id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ClusterIdError {
+    /// A second prefixed key was met while the id kept so far was not empty.
+    #[error("found multiple cluster tags")]
+    Multiple,
+    /// New-style and legacy id differ.
+    #[error("clusterID tags did not match: `{new}` vs `{legacy}`")]
+    Mismatch {
+        /// Id of the new-style key.
+        new: String,
+        /// Value of the legacy key.
+        legacy: String,
+    },
+    /// Neither is there.
+    #[error("AWS cloud failed to find ClusterID")]
+    NotFound,
+}
+
+/// The (new, legacy) ids of a tag list, in its order. A prefixed key with an empty id is overwritten when it comes first
+/// and an error when it comes second: the order decides, as it does in the controller.
+/// Source: cloud-provider-aws `pkg/providers/v1/tags.go#findClusterIDs`.
+///
+/// # Errors
+/// [`ClusterIdError::Multiple`].
+pub fn find_cluster_ids(tags: &[Tag]) -> Result<(Option<&str>, Option<&str>), ClusterIdError> {
+    let mut new: Option<&str> = None;
+    let mut legacy: Option<&str> = None;
+    for tag in tags {
+        if let Some(id) = tag.key.strip_prefix(CLUSTER_TAG_PREFIX) {
+            if new.is_some_and(|kept| !kept.is_empty()) {
+                return Err(ClusterIdError::Multiple);
+            }
+            new = Some(id);
+        }
+        if tag.key == LEGACY_TAG {
+            legacy = Some(&tag.value);
+        }
+    }
+    Ok((new.filter(|id| !id.is_empty()), legacy.filter(|id| !id.is_empty())))
+}
+
+/// The id a controller would run under when it starts on an instance with these tags.
+/// Source: cloud-provider-aws `pkg/providers/v1/tags.go#initFromTags`, `#init`.
+///
+/// # Errors
+/// Where the controller would exit.
+pub fn controller_cluster_id(tags: &[Tag]) -> Result<&str, ClusterIdError> {
+    match find_cluster_ids(tags)? {
+        (Some(new), Some(legacy)) if new != legacy => {
+            Err(ClusterIdError::Mismatch { new: new.to_owned(), legacy: legacy.to_owned() })
+        }
+        (Some(id), _) | (None, Some(id)) => Ok(id),
+        (None, None) => Err(ClusterIdError::NotFound),
+    }
+}
+
+/// How a key fails to be the cluster tag that somebody meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NearMiss {
+    /// Another case.
+    Case,
+    /// White space around or in it.
+    Whitespace,
+    /// A slash at the end: to the controllers this is another id.
+    TrailingSlash,
+    /// Another separator or prefix, such as `kubernetes.io/clusters/ID`.
+    Joiner,
+    /// The id stands in the value.
+    IdInValue,
+    /// A placeholder of an example was left in.
+    Placeholder,
+    /// An id that differs from the audited one in case, separators or a letter or two.
+    SimilarId,
+}
+
+impl NearMiss {
+    /// What is wrong with it, to follow the key in a sentence.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Case => "differs in case",
+            Self::Whitespace => "contains white space",
+            Self::TrailingSlash => "ends with a slash, which makes it another id",
+            Self::Joiner => "is spelt differently",
+            Self::IdInValue => "has the cluster id in its value instead of its key",
+            Self::Placeholder => "still holds the placeholder of an example",
+            Self::SimilarId => "names an id that is nearly this one and is used nowhere else",
+        }
+    }
+
+    /// Whether the right tag follows without asking: the key can have meant nothing else.
+    #[must_use]
+    pub fn is_certain(self) -> bool {
+        !matches!(self, Self::Placeholder | Self::SimilarId)
+    }
+}
+
+/// Says how a tag misses being the cluster tag of `cluster_id`; `None` for that tag itself, for the tags of clearly
+/// different clusters and for everything else. [`NearMiss::SimilarId`] is only a candidate: whether the other id is a
+/// cluster of its own has to be decided from the account.
+#[must_use]
+pub fn near_miss(tag: &Tag, cluster_id: &str) -> Option<NearMiss> {
+    let key = tag.key.as_str();
+    if key.strip_prefix(CLUSTER_TAG_PREFIX) == Some(cluster_id) || key == LEGACY_TAG || cluster_id.is_empty() {
+        return None;
+    }
+    if let Some(id) = key.strip_prefix(CLUSTER_TAG_PREFIX) {
+        return near_id(id, cluster_id);
+    }
+    // Cheap refusal first: this runs over every tag of every resource.
+    if !key.as_bytes().windows(7).any(|window| window.eq_ignore_ascii_case(b"cluster")) {
+        return None;
+    }
+    let trimmed: String = key.chars().filter(|character| !character.is_whitespace()).collect();
+    if trimmed != key {
+        let lower = trimmed.to_ascii_lowercase();
+        let id = lower.strip_prefix(CLUSTER_TAG_PREFIX).map(|id| id.trim_end_matches('/').to_owned());
+        return (id.as_deref() == Some(&cluster_id.to_ascii_lowercase()) || lower == LEGACY_TAG.to_ascii_lowercase())
+            .then_some(NearMiss::Whitespace);
+    }
+    if key.eq_ignore_ascii_case(LEGACY_TAG) {
+        return (tag.value == cluster_id).then_some(NearMiss::Case);
+    }
+    let lower = key.to_ascii_lowercase();
+    if let Some(id) = lower.strip_prefix(CLUSTER_TAG_PREFIX) {
+        return id.trim_end_matches('/').eq_ignore_ascii_case(cluster_id).then_some(NearMiss::Case);
+    }
+    if matches!(lower.trim_end_matches('/'), "kubernetes.io/cluster" | "kubernetes.io/clusters" | "k8s.io/cluster") {
+        return (tag.value == cluster_id).then_some(NearMiss::IdInValue);
+    }
+    let stem = lower.strip_suffix(&cluster_id.to_ascii_lowercase())?;
+    matches!(
+        stem,
+        "kubernetes.io/cluster-"
+            | "kubernetes.io/cluster:"
+            | "kubernetes.io/cluster."
+            | "kubernetes.io/cluster_"
+            | "kubernetes.io/cluster="
+            | "kubernetes.io/cluster//"
+            | "kubernetes.io/clusters/"
+            | "kubernetes.io/clusterid/"
+            | "kubernetes.io/cluster-id/"
+            | "kubernetes.cluster.io/"
+            | "kubernetes.io.cluster/"
+            | "kubernetes/cluster/"
+            | "kubernetes-io/cluster/"
+            | "kubernetes.io-cluster/"
+            | "k8s.io/cluster/"
+    )
+    .then_some(NearMiss::Joiner)
+}
+
+fn near_id(id: &str, cluster_id: &str) -> Option<NearMiss> {
+    if id.trim() != id || id.contains(['\t', '\r', '\n']) {
+        return id.split_whitespace().collect::<String>().eq_ignore_ascii_case(cluster_id).then_some(NearMiss::Whitespace);
+    }
+    if id.trim_end_matches('/') == cluster_id {
+        return Some(NearMiss::TrailingSlash);
+    }
+    let bare = id.trim_matches(|c| matches!(c, '<' | '>' | '$' | '{' | '}' | '%' | '[' | ']'));
+    let word: String = bare.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    if matches!(word.as_str(), "clusterid" | "clustername" | "yourclusterid" | "yourclustername" | "idofthecluster")
+        || (bare.len() < id.len() && word.contains("cluster"))
+    {
+        return Some(NearMiss::Placeholder);
+    }
+    (!id.is_empty() && is_similar(id, cluster_id)).then_some(NearMiss::SimilarId)
+}
+
+/// Equal but for case and separators, or at most two edits apart. Short ids (under six characters) and ids that differ
+/// only in their digits (`prod-1`, `prod-2`) are names of different clusters far more often than slips.
+fn is_similar(left: &str, right: &str) -> bool {
+    let fold = |text: &str| -> String {
+        text.chars().filter(|c| !matches!(c, '-' | '_' | '.')).collect::<String>().to_ascii_lowercase()
+    };
+    let (folded_left, folded_right) = (fold(left), fold(right));
+    if folded_left == folded_right {
+        return true;
+    }
+    let letters = |text: &str| -> String { text.chars().filter(|c| !c.is_ascii_digit()).collect() };
+    if left.len().min(right.len()) < 6 || letters(&folded_left) == letters(&folded_right) {
+        return false;
+    }
+    within_two_edits(&folded_left, &folded_right)
+}
+
+/// Levenshtein distance of at most two, on a band of the table.
+fn within_two_edits(left: &str, right: &str) -> bool {
+    let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
+    if left.len().abs_diff(right.len()) > 2 {
+        return false;
+    }
+    let mut previous: Vec<usize> = (0..=right.len()).collect();
+    for (row, from) in left.iter().enumerate() {
+        let mut current = vec![row + 1];
+        let mut diagonal = previous.first().copied().unwrap_or(0);
+        for (column, to) in right.iter().enumerate() {
+            let above = previous.get(column + 1).copied().unwrap_or(usize::MAX);
+            let beside = current.last().copied().unwrap_or(usize::MAX);
+            current.push((diagonal + usize::from(from != to)).min(above.saturating_add(1)).min(beside.saturating_add(1)));
+            diagonal = above;
+        }
+        previous = current;
+    }
+    previous.last().is_some_and(|&distance| distance <= 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tags(pairs: &[(&str, &str)]) -> Vec<Tag> {
+        pairs.iter().map(|(key, value)| Tag { key: (*key).to_owned(), value: (*value).to_owned() }).collect()
+    }
+
+    const P_A: &str = "kubernetes.io/cluster/a";
+    const P_B: &str = "kubernetes.io/cluster/b";
+    const P: &str = CLUSTER_TAG_PREFIX;
+    const L: &str = LEGACY_TAG;
+
+    /// cloud-provider-aws `TestFindClusterID`, with the rows that follow from `init`.
+    #[test]
+    fn cluster_ids_are_extracted_as_the_controller_does() {
+        type Ids = Result<(Option<&'static str>, Option<&'static str>), ClusterIdError>;
+        let mismatch = ClusterIdError::Mismatch { new: "b".into(), legacy: "a".into() };
+        let cases: &[(&[(&str, &str)], Ids, Result<&str, ClusterIdError>)] = &[
+            (&[], Ok((None, None)), Err(ClusterIdError::NotFound)),
+            (&[(L, "a")], Ok((None, Some("a"))), Ok("a")),
+            (&[(P_A, "owned")], Ok((Some("a"), None)), Ok("a")),
+            (&[(P_A, "shared")], Ok((Some("a"), None)), Ok("a")),
+            (&[(P_A, "")], Ok((Some("a"), None)), Ok("a")),
+            (&[(L, "a"), (P_A, "")], Ok((Some("a"), Some("a"))), Ok("a")),
+            (&[(P_A, ""), (P_B, "")], Err(ClusterIdError::Multiple), Err(ClusterIdError::Multiple)),
+            (&[(L, "a"), (P_B, "owned")], Ok((Some("b"), Some("a"))), Err(mismatch)),
+            (&[(P, ""), (P_A, "")], Ok((Some("a"), None)), Ok("a")),
+            (&[(P_A, ""), (P, "")], Err(ClusterIdError::Multiple), Err(ClusterIdError::Multiple)),
+            (&[("Kubernetes.io/cluster/a", "owned")], Ok((None, None)), Err(ClusterIdError::NotFound)),
+            (&[("kubernetes.io/cluster/a/", "owned")], Ok((Some("a/"), None)), Ok("a/")),
+        ];
+        for (pairs, ids, init) in cases {
+            let tags = tags(pairs);
+            assert_eq!(&find_cluster_ids(&tags), ids, "{pairs:?}");
+            assert_eq!(&controller_cluster_id(&tags), init, "{pairs:?}");
+        }
+    }
+
+    /// cloud-provider-aws `TestHasClusterTag`.
+    #[test]
+    fn membership_ignores_the_value_and_foreign_tags() {
+        let cases: &[(&[(&str, &str)], bool)] = &[
+            (&[], false),
+            (&[(L, "C")], true),
+            (&[(L, "D")], false),
+            (&[("kubernetes.io/cluster/C", "owned")], true),
+            (&[("kubernetes.io/cluster/C", "")], true),
+            (&[(L, "D"), ("kubernetes.io/cluster/C", "shared")], true),
+            (&[("kubernetes.io/cluster/C", "shared"), (P_B, "shared")], true),
+        ];
+        for (pairs, expected) in cases {
+            assert_eq!(has_cluster_tag(&tags(pairs), "C"), *expected, "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn only_prefixed_keys_make_a_subnet_somebodys() {
+        let cases: &[(&[(&str, &str)], bool)] = &[
+            (&[], true),
+            (&[("team", "x")], true),
+            (&[("team", "x"), ("kubernetes.io/cluster/x", "owned")], false),
+            (&[(L, "D")], true),
+            (&[(P, "")], false),
+        ];
+        for (pairs, expected) in cases {
+            assert_eq!(has_no_cluster_prefix_tag(&tags(pairs)), *expected, "{pairs:?}");
+        }
+    }
+
+    /// cloud-provider-aws `TestHasClusterTagOwned` and `TestIsOwnedSecurityGroup`.
+    #[test]
+    fn owned_is_exact_and_the_legacy_tag_implies_it() {
+        let p_c = "kubernetes.io/cluster/C";
+        let p_d = "kubernetes.io/cluster/D";
+        let cases: &[(&[(&str, &str)], bool)] = &[
+            (&[], false),
+            (&[("team", "x")], false),
+            (&[(L, "C")], true),
+            (&[(L, "D")], false),
+            (&[(L, "")], false),
+            (&[(p_c, "owned")], true),
+            (&[(p_c, "shared")], false),
+            (&[(p_c, "")], false),
+            (&[(p_c, "Owned")], false),
+            (&[(p_d, "owned")], false),
+            (&[(L, "C"), (p_c, "shared")], true),
+            (&[(L, "D"), (p_c, "owned")], true),
+            (&[(L, "D"), (p_c, "shared")], false),
+            (&[("a", "1"), (L, "C"), ("z", "2")], true),
+            (&[("a", "1"), (p_c, "owned"), ("z", "2")], true),
+            (&[("kubernetescluster", "C")], false),
+            (&[("Kubernetes.io/cluster/C", "owned")], false),
+        ];
+        for (pairs, expected) in cases {
+            assert_eq!(has_cluster_tag_owned(&tags(pairs), "C"), *expected, "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn near_misses_are_told_apart() {
+        let cases: &[(&str, &str, Option<NearMiss>)] = &[
+            ("kubernetes.io/cluster/bravo", "owned", None),
+            ("kubernetes.io/cluster/other-cluster", "owned", None),
+            ("KubernetesCluster", "bravo", None),
+            ("Kubernetes.io/Cluster/bravo", "owned", Some(NearMiss::Case)),
+            ("kubernetes.io/cluster/bravo ", "owned", Some(NearMiss::Whitespace)),
+            (" kubernetes.io/cluster/bravo", "owned", Some(NearMiss::Whitespace)),
+            ("kubernetes.io/cluster/bravo\r", "owned", Some(NearMiss::Whitespace)),
+            ("kubernetes.io/cluster/bravo/", "owned", Some(NearMiss::TrailingSlash)),
+            ("kubernetes.io/cluster-bravo", "owned", Some(NearMiss::Joiner)),
+            ("kubernetes.io/clusters/bravo", "owned", Some(NearMiss::Joiner)),
+            ("kubernetes.cluster.io/bravo", "owned", Some(NearMiss::Joiner)),
+            ("k8s.io/cluster/bravo", "owned", Some(NearMiss::Joiner)),
+            ("kubernetes.io/cluster", "bravo", Some(NearMiss::IdInValue)),
+            ("kubernetes.io/cluster", "other", None),
+            ("kubernetes.io/cluster/<CLUSTERID>", "owned", Some(NearMiss::Placeholder)),
+            ("kubernetes.io/cluster/CLUSTERID", "owned", Some(NearMiss::Placeholder)),
+            ("kubernetes.io/cluster/${cluster_name}", "owned", Some(NearMiss::Placeholder)),
+            ("kubernetes.io/cluster/Bravo", "owned", Some(NearMiss::SimilarId)),
+            ("kubernetescluster", "bravo", Some(NearMiss::Case)),
+            ("kubernetescluster", "other", None),
+            ("team/cluster", "bravo", None),
+            ("Name", "bravo", None),
+        ];
+        for (key, value, expected) in cases {
+            let tag = Tag { key: (*key).to_owned(), value: (*value).to_owned() };
+            assert_eq!(near_miss(&tag, "bravo"), *expected, "{key}");
+        }
+    }
+
+    #[test]
+    fn numbered_and_short_ids_are_different_clusters() {
+        assert!(!is_similar("prod-1", "prod-2"));
+        assert!(!is_similar("dev", "deu"));
+        assert!(is_similar("production", "prodution"));
+        assert!(is_similar("prod-eu", "prod_eu"));
+    }
+}

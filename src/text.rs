@@ -1,0 +1,109 @@
+//! Text written by others, made safe to show, and small words for people.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// Replaces everything that could move the cursor, change colours or reorder what a person reads (C0, C1, DEL,
+/// bidirectional and other format characters) by a visible escape. Tags, names and error messages come from others.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for character in text.chars() {
+        match character {
+            '\n' => shown.push_str("\\n"),
+            '\r' => shown.push_str("\\r"),
+            '\t' => shown.push_str("\\t"),
+            _ if is_hidden(character) => {
+                let _ = write!(shown, "\\u{{{:x}}}", u32::from(character));
+            }
+            _ => shown.push(character),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+fn is_hidden(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// `1 subnet`, `2 subnets`; the plural of `policy` and the like is made right.
+#[must_use]
+pub fn count(number: usize, noun: &str) -> String {
+    if number == 1 {
+        return format!("1 {noun}");
+    }
+    match noun.strip_suffix('y') {
+        Some(stem) if !noun.ends_with("ay") && !noun.ends_with("ey") => format!("{number} {stem}ies"),
+        _ => format!("{number} {noun}s"),
+    }
+}
+
+/// Up to `limit` items joined by commas, then how many more there are.
+#[must_use]
+pub fn list<S: AsRef<str>>(items: &[S], limit: usize) -> String {
+    let shown: Vec<Cow<'_, str>> = items.iter().take(limit).map(|item| printable(item.as_ref())).collect();
+    let rest = items.len().saturating_sub(limit);
+    if rest == 0 { shown.join(", ") } else { format!("{} and {rest} more", shown.join(", ")) }
+}
+
+/// The JSON pointer (RFC 6901) of a path that `serde_path_to_error` recorded.
+pub(crate) fn json_pointer(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    let mut pointer = String::new();
+    for segment in path {
+        let step = match segment {
+            Segment::Seq { index } => index.to_string(),
+            Segment::Map { key } => key.clone(),
+            Segment::Enum { variant } => variant.clone(),
+            Segment::Unknown => "?".to_owned(),
+        };
+        pointer.push('/');
+        pointer.push_str(&step.replace('~', "~0").replace('/', "~1"));
+    }
+    if pointer.is_empty() { "/".to_owned() } else { pointer }
+}
+
+/// The message of a JSON error without the place, which is told apart from it.
+pub(crate) fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rsplit_once(" at line ") {
+        Some((message, _)) => message.to_owned(),
+        None => text,
+    }
+}
+
+/// Quotes an argument for a POSIX shell.
+#[must_use]
+pub fn shell_quote(argument: &str) -> Cow<'_, str> {
+    shell_words::quote(argument)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_and_format_characters_become_visible() {
+        assert_eq!(printable("a\u{1b}[31mb\n\u{202e}c"), "a\\u{1b}[31mb\\n\\u{202e}c");
+        assert_eq!(printable("plain — text"), "plain — text");
+    }
+
+    #[test]
+    fn nouns_are_counted() {
+        assert_eq!(count(1, "policy"), "1 policy");
+        assert_eq!(count(2, "policy"), "2 policies");
+        assert_eq!(count(0, "gateway"), "0 gateways");
+    }
+
+    #[test]
+    fn long_lists_end_with_how_many_more() {
+        assert_eq!(list(&["a", "b", "c"], 2), "a, b and 1 more");
+        assert_eq!(list(&["a", "b"], 2), "a, b");
+    }
+}

@@ -1,0 +1,388 @@
+//! Which roles an instance has as a node, and who says so.
+
+use std::collections::{HashMap, HashSet};
+use std::str::FromStr;
+
+use crate::inventory::{Instance, SecurityGroup};
+use crate::nodes::KubernetesNode;
+use crate::policy;
+use crate::tags;
+
+use super::AUTO_SCALING_GROUP_TAG;
+
+/// Tag of Cluster API Provider AWS on instances and security groups.
+pub(super) const CAPA_ROLE_TAG: &str = "sigs.k8s.io/cluster-api-provider-aws/role";
+
+/// A role of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeRole {
+    /// Runs the Kubernetes control plane, and with it the cloud controller.
+    Controlplane,
+    /// Runs etcd.
+    Etcd,
+    /// Runs workloads.
+    Worker,
+}
+
+impl NodeRole {
+    /// All roles.
+    pub const ALL: [Self; 3] = [Self::Controlplane, Self::Etcd, Self::Worker];
+
+    /// The word used in reports and on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Controlplane => "controlplane",
+            Self::Etcd => "etcd",
+            Self::Worker => "worker",
+        }
+    }
+}
+
+/// A set of roles; a node may have several.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RoleSet(u8);
+
+impl RoleSet {
+    /// No role: unknown.
+    pub const UNKNOWN: Self = Self(0);
+
+    /// The set of one role.
+    #[must_use]
+    pub fn of(role: NodeRole) -> Self {
+        Self(1 << role as u8)
+    }
+
+    /// Both sets together.
+    #[must_use]
+    pub fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether the role is in it.
+    #[must_use]
+    pub fn contains(self, role: NodeRole) -> bool {
+        self.0 & Self::of(role).0 != 0
+    }
+
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_unknown(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Its roles in order.
+    pub fn iter(self) -> impl Iterator<Item = NodeRole> {
+        NodeRole::ALL.into_iter().filter(move |role| self.contains(*role))
+    }
+
+    /// `controlplane+etcd`, or `unknown`.
+    #[must_use]
+    pub fn describe(self) -> String {
+        if self.is_unknown() {
+            return "unknown".to_owned();
+        }
+        self.iter().map(NodeRole::name).collect::<Vec<_>>().join("+")
+    }
+}
+
+impl FromIterator<NodeRole> for RoleSet {
+    fn from_iter<I: IntoIterator<Item = NodeRole>>(roles: I) -> Self {
+        roles.into_iter().fold(Self::UNKNOWN, |set, role| set.union(Self::of(role)))
+    }
+}
+
+/// Who says which roles an instance has, strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RoleSource {
+    /// `--node-role`.
+    Operator,
+    /// Labels of the Kubernetes Node.
+    NodeLabels,
+    /// Tags of a distribution.
+    DistributionTags,
+    /// Well-known names of instance profiles.
+    ProfileName,
+    /// An attached etcd volume of kOps.
+    EtcdVolume,
+    /// Name or role tag of a security group.
+    SecurityGroup,
+    /// Words in names: a guess.
+    Names,
+    /// Nobody.
+    Nobody,
+}
+
+impl RoleSource {
+    /// The source in words.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Operator => "--node-role",
+            Self::NodeLabels => "labels of the Node",
+            Self::DistributionTags => "tags of the distribution",
+            Self::ProfileName => "name of the instance profile",
+            Self::EtcdVolume => "an attached etcd volume",
+            Self::SecurityGroup => "a security group of the distribution",
+            Self::Names => "words in names (a guess)",
+            Self::Nobody => "nothing",
+        }
+    }
+}
+
+/// The roles of an instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RoleAssignment {
+    /// The roles; [`RoleSet::UNKNOWN`] is an answer.
+    pub roles: RoleSet,
+    /// The strongest source with an answer.
+    pub source: RoleSource,
+    /// Another source of about the same strength that says something else.
+    pub contradiction: Option<(RoleSource, RoleSet)>,
+}
+
+impl RoleAssignment {
+    /// Whether the roles may be relied on for permissions: stated by a person, the cluster or its distribution.
+    #[must_use]
+    pub fn is_reliable(&self) -> bool {
+        self.source < RoleSource::Names && self.contradiction.is_none()
+    }
+}
+
+/// `--node-role SELECTOR=ROLE[,ROLE]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeRoleSelector {
+    selector: Selector,
+    roles: RoleSet,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Selector {
+    Id(String),
+    Name(String),
+    Profile(String),
+    AutoScalingGroup(String),
+    Tag(String, Option<String>),
+}
+
+impl FromStr for NodeRoleSelector {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (selector, names) = text.rsplit_once('=').ok_or_else(|| {
+            format!("`{text}` is not SELECTOR=ROLE[,ROLE], such as `asg:masters-*=controlplane,etcd`")
+        })?;
+        let roles = names
+            .split(',')
+            .map(|name| {
+                NodeRole::ALL
+                    .into_iter()
+                    .find(|role| role.name() == name)
+                    .ok_or_else(|| format!("`{name}` is not a node role: controlplane, etcd or worker"))
+            })
+            .collect::<Result<RoleSet, _>>()?;
+        let selector = match selector.split_once(':') {
+            Some(("name", glob)) => Selector::Name(glob.to_owned()),
+            Some(("profile", glob)) => Selector::Profile(glob.to_owned()),
+            Some(("asg", glob)) => Selector::AutoScalingGroup(glob.to_owned()),
+            Some(("tag", tag)) => match tag.split_once('=') {
+                Some((key, value)) => Selector::Tag(key.to_owned(), Some(value.to_owned())),
+                None => Selector::Tag(tag.to_owned(), None),
+            },
+            None if selector.starts_with("i-") => Selector::Id(selector.to_owned()),
+            _ => {
+                return Err(format!(
+                    "`{selector}` is not a selector: an instance id, name:GLOB, profile:GLOB, asg:GLOB or tag:KEY[=VALUE]"
+                ));
+            }
+        };
+        Ok(Self { selector, roles })
+    }
+}
+
+impl NodeRoleSelector {
+    fn selects(&self, instance: &Instance) -> bool {
+        let tag = |key: &str| tags::value(&instance.tags, key);
+        match &self.selector {
+            Selector::Id(id) => instance.id == *id,
+            Selector::Name(glob) => tag("Name").is_some_and(|name| policy::matches(glob, name)),
+            Selector::Profile(glob) => profile_name(instance).is_some_and(|name| policy::matches(glob, name)),
+            Selector::AutoScalingGroup(glob) => tag(AUTO_SCALING_GROUP_TAG).is_some_and(|name| policy::matches(glob, name)),
+            Selector::Tag(key, value) => tag(key).is_some_and(|found| value.as_deref().is_none_or(|value| value == found)),
+        }
+    }
+}
+
+/// Whether the instance is a bastion of its distribution: it carries the cluster tag and is no node.
+pub(super) fn is_bastion(instance: &Instance, cluster_id: &str) -> bool {
+    tags::value(&instance.tags, "k8s.io/role/bastion").is_some()
+        || tags::value(&instance.tags, CAPA_ROLE_TAG) == Some("bastion")
+        || profile_name(instance).and_then(|name| name.strip_prefix("bastions.")) == Some(cluster_id)
+}
+
+/// Asks the sources in their order; the first with an answer wins.
+pub(super) fn assign(
+    instance: &Instance,
+    node: Option<&KubernetesNode>,
+    selectors: &[NodeRoleSelector],
+    groups: &HashMap<&str, &SecurityGroup>,
+    etcd_hosts: &HashSet<&str>,
+    cluster_id: &str,
+) -> RoleAssignment {
+    let operator: RoleSet = selectors
+        .iter()
+        .filter(|selector| selector.selects(instance))
+        .fold(RoleSet::UNKNOWN, |set, selector| set.union(selector.roles));
+    if !operator.is_unknown() {
+        return RoleAssignment { roles: operator, source: RoleSource::Operator, contradiction: None };
+    }
+    // Sources that state a role; where two of them differ, neither is to be believed without a look.
+    let stated = [
+        (RoleSource::NodeLabels, node.map_or(RoleSet::UNKNOWN, from_labels)),
+        (RoleSource::DistributionTags, from_distribution_tags(instance)),
+        (RoleSource::ProfileName, from_profile_name(instance, cluster_id)),
+    ];
+    let mut answers = stated.into_iter().filter(|(_, roles)| !roles.is_unknown());
+    if let Some((source, roles)) = answers.next() {
+        let contradiction = answers.find(|(_, other)| !agree(roles, *other));
+        return RoleAssignment { roles, source, contradiction };
+    }
+    let both = RoleSet::from_iter([NodeRole::Controlplane, NodeRole::Etcd]);
+    let weaker = [
+        (RoleSource::EtcdVolume, if etcd_hosts.contains(instance.id.as_str()) { both } else { RoleSet::UNKNOWN }),
+        (RoleSource::SecurityGroup, from_groups(instance, groups, cluster_id)),
+        (RoleSource::Names, from_names(instance)),
+    ];
+    let answer = weaker.into_iter().find(|(_, roles)| !roles.is_unknown());
+    let (source, roles) = answer.unwrap_or((RoleSource::Nobody, RoleSet::UNKNOWN));
+    RoleAssignment { roles, source, contradiction: None }
+}
+
+/// Sources know different parts: labels know of etcd, profiles do not. They agree when both say control plane or neither.
+fn agree(one: RoleSet, other: RoleSet) -> bool {
+    one.contains(NodeRole::Controlplane) == other.contains(NodeRole::Controlplane)
+}
+
+/// Presence counts, not the value: `true` for Rancher, empty for kubeadm and kOps.
+fn from_labels(node: &KubernetesNode) -> RoleSet {
+    let has = |name: &str| node.labels.contains_key(&format!("node-role.kubernetes.io/{name}"));
+    let mut roles = RoleSet::UNKNOWN;
+    if has("control-plane") || has("controlplane") || has("master") {
+        roles = roles.union(RoleSet::of(NodeRole::Controlplane));
+    }
+    if has("etcd") {
+        roles = roles.union(RoleSet::of(NodeRole::Etcd));
+    }
+    if has("worker") || has("node") {
+        roles = roles.union(RoleSet::of(NodeRole::Worker));
+    }
+    // A node without any role label is a worker: that is how kubeadm, CAPA and RKE2 agents look.
+    if roles.is_unknown() { RoleSet::of(NodeRole::Worker) } else { roles }
+}
+
+fn from_distribution_tags(instance: &Instance) -> RoleSet {
+    let mut roles = RoleSet::UNKNOWN;
+    let mut add = |role| roles = roles.union(RoleSet::of(role));
+    for tag in &instance.tags {
+        match (tag.key.as_str(), tag.value.as_str()) {
+            ("k8s.io/role/master" | "k8s.io/role/control-plane", _) => {
+                add(NodeRole::Controlplane);
+                // kOps runs etcd on its control-plane nodes.
+                add(NodeRole::Etcd);
+            }
+            (CAPA_ROLE_TAG, "control-plane") | ("Role", "master") => add(NodeRole::Controlplane),
+            ("Role", "etcd") => add(NodeRole::Etcd),
+            // API servers of kOps run no cloud controller: for permissions they are workers.
+            ("k8s.io/role/node" | "k8s.io/role/apiserver" | "karpenter.sh/nodepool" | "kubernetes.io/role/node", _)
+            | (CAPA_ROLE_TAG, "node")
+            | ("Role", "worker") => add(NodeRole::Worker),
+            _ => {}
+        }
+    }
+    roles
+}
+
+/// Last part of the profile ARN.
+pub(super) fn profile_name(instance: &Instance) -> Option<&str> {
+    instance.instance_profile_arn.as_deref().and_then(|arn| arn.rsplit('/').next())
+}
+
+fn from_profile_name(instance: &Instance, cluster_id: &str) -> RoleSet {
+    const CAPA_SUFFIX: &str = "cluster-api-provider-aws.sigs.k8s.io";
+    let Some(name) = profile_name(instance) else { return RoleSet::UNKNOWN };
+    let of_cluster = |prefix: &str| name.strip_prefix(prefix) == Some(cluster_id);
+    if of_cluster("masters.") {
+        RoleSet::from_iter([NodeRole::Controlplane, NodeRole::Etcd])
+    } else if of_cluster("nodes.") || of_cluster("apiservers.") {
+        RoleSet::of(NodeRole::Worker)
+    } else if name.starts_with("control-plane.") && name.ends_with(CAPA_SUFFIX) {
+        RoleSet::of(NodeRole::Controlplane)
+    } else if name.starts_with("nodes.") && name.ends_with(CAPA_SUFFIX) {
+        RoleSet::of(NodeRole::Worker)
+    } else {
+        RoleSet::UNKNOWN
+    }
+}
+
+fn from_groups(instance: &Instance, groups: &HashMap<&str, &SecurityGroup>, cluster_id: &str) -> RoleSet {
+    let attached = instance.security_groups.iter().filter_map(|id| groups.get(id.as_str()));
+    let mut roles = RoleSet::UNKNOWN;
+    for group in attached {
+        let capa = tags::value(&group.tags, CAPA_ROLE_TAG);
+        if group.name.strip_prefix("masters.") == Some(cluster_id) || capa == Some("controlplane") {
+            return RoleSet::of(NodeRole::Controlplane);
+        }
+        if group.name.strip_prefix("nodes.") == Some(cluster_id) || capa == Some("node") {
+            roles = RoleSet::of(NodeRole::Worker);
+        }
+    }
+    roles
+}
+
+fn from_names(instance: &Instance) -> RoleSet {
+    let mut roles = RoleSet::UNKNOWN;
+    let sources = [tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG), profile_name(instance), tags::value(&instance.tags, "Name")];
+    for name in sources.into_iter().flatten() {
+        let lower = name.to_ascii_lowercase().replace("control-plane", "controlplane").replace("control_plane", "controlplane");
+        for token in lower.split(|c: char| !c.is_ascii_alphanumeric()) {
+            // `master1`, `worker02`: the number is not part of the word.
+            match token.trim_end_matches(|c: char| c.is_ascii_digit()) {
+                "controlplane" | "master" | "masters" | "cp" | "server" => roles = roles.union(RoleSet::of(NodeRole::Controlplane)),
+                "etcd" => roles = roles.union(RoleSet::of(NodeRole::Etcd)),
+                "worker" | "workers" | "node" | "nodes" | "agent" => roles = roles.union(RoleSet::of(NodeRole::Worker)),
+                _ => {}
+            }
+        }
+        if !roles.is_unknown() {
+            return roles;
+        }
+    }
+    roles
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_are_read_and_refused() {
+        let parsed: NodeRoleSelector = "tag:Role=master=controlplane,etcd".parse().unwrap();
+        assert_eq!(parsed.selector, Selector::Tag("Role".into(), Some("master".into())));
+        assert_eq!(parsed.roles.describe(), "controlplane+etcd");
+        for text in ["controlplane", "i-1=boss", "color:red=worker", "foo=worker"] {
+            assert!(text.parse::<NodeRoleSelector>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn label_values_do_not_matter_and_both_spellings_count() {
+        let node = |labels: &[(&str, &str)]| KubernetesNode {
+            labels: labels.iter().map(|(k, v)| (format!("node-role.kubernetes.io/{k}"), (*v).to_owned())).collect(),
+            ..KubernetesNode::default()
+        };
+        assert_eq!(from_labels(&node(&[("controlplane", "true"), ("etcd", "true")])).describe(), "controlplane+etcd");
+        assert_eq!(from_labels(&node(&[("control-plane", "")])).describe(), "controlplane");
+        assert_eq!(from_labels(&node(&[])).describe(), "worker");
+    }
+}
