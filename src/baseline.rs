@@ -127,7 +127,8 @@ impl Embedded {
         match self.text {
             Some(text) => text.to_owned(),
             None => {
-                let actions: Vec<&str> = controller::effective(self.node_role, version).map(|call| call.action.as_str()).collect();
+                let actions: Vec<&str> =
+                    controller::effective(self.node_role, version).map(|call| call.action.as_str()).collect();
                 let document = serde_json::json!({
                     "Version": "2012-10-17",
                     "Statement": [{"Effect": "Allow", "Action": actions, "Resource": "*"}]
@@ -160,11 +161,10 @@ impl Baseline {
     pub fn parse(name: &str, text: &str) -> Result<Self, BaselineError> {
         let document =
             Document::parse(text).map_err(|source| BaselineError::Document { name: name.to_owned(), source })?;
-        // The parsed patterns are lower-cased; people want to read the names as AWS spells them.
         let mut actions: Vec<String> = Vec::new();
-        for action in document.allowed_actions().map(|action| spelling(text, action)) {
-            if !actions.contains(&action) {
-                actions.push(action);
+        for action in document.allowed_actions() {
+            if !actions.iter().any(|known| known.eq_ignore_ascii_case(action)) {
+                actions.push(action.to_owned());
             }
         }
         if actions.is_empty() {
@@ -172,13 +172,6 @@ impl Baseline {
         }
         Ok(Self { name: name.to_owned(), actions })
     }
-}
-
-/// The action as the document spells it.
-fn spelling(text: &str, action: &str) -> String {
-    let quoted = format!("\"{action}\"");
-    let found = text.to_ascii_lowercase().find(&quoted);
-    found.and_then(|at| text.get(at + 1..at + 1 + action.len())).unwrap_or(action).to_owned()
 }
 
 #[cfg(test)]
@@ -201,7 +194,10 @@ mod tests {
     #[test]
     fn upstream_has_four_actions_that_the_rancher_policy_lacks() {
         let rancher = actions("rancher-controlplane");
-        assert_eq!((rancher.len(), actions("rancher-worker").len(), actions("upstream-controlplane").len()), (53, 9, 57));
+        assert_eq!(
+            (rancher.len(), actions("rancher-worker").len(), actions("upstream-controlplane").len()),
+            (53, 9, 57)
+        );
         let mut missing = actions("upstream-controlplane");
         missing.retain(|action| !rancher.contains(action));
         missing.sort();

@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::controller::ControllerVersion;
 use crate::finding::Severity;
+use crate::provider::IamReads;
 use crate::view::NodeRoleSelector;
 
 mod failure;
@@ -115,17 +116,6 @@ struct SourceArgs {
 enum ProviderName {
     /// Amazon Web Services
     Aws,
-}
-
-/// How roles are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum IamReads {
-    /// Whichever takes fewer calls
-    Auto,
-    /// Each role of an instance profile in use by itself
-    PerRole,
-    /// The whole account with GetAccountAuthorizationDetails
-    Account,
 }
 
 /// How the output looks.

@@ -57,16 +57,21 @@ impl Clusters {
                 let mut add = |kind: &'static str, tags: &'_ [Tag]| {
                     let found: Vec<(String, String)> = tags::cluster_ids(tags)
                         .map(|(id, value)| (id.to_owned(), value.to_owned()))
-                        .chain(tags::value(tags, LEGACY_TAG).filter(|id| !id.is_empty()).map(|id| (id.to_owned(), "legacy".to_owned())))
+                        .chain(
+                            tags::value(tags, LEGACY_TAG)
+                                .filter(|id| !id.is_empty())
+                                .map(|id| (id.to_owned(), "legacy".to_owned())),
+                        )
                         .collect();
                     let mut counted: BTreeSet<String> = BTreeSet::new();
                     for (id, value) in found {
-                        let entry = uses.entry((&account.account_id, &region.name, id.clone())).or_insert_with(|| ClusterUse {
-                            cluster_id: id.clone(),
-                            account_id: account.account_id.clone(),
-                            region: region.name.clone(),
-                            ..ClusterUse::default()
-                        });
+                        let entry =
+                            uses.entry((&account.account_id, &region.name, id.clone())).or_insert_with(|| ClusterUse {
+                                cluster_id: id.clone(),
+                                account_id: account.account_id.clone(),
+                                region: region.name.clone(),
+                                ..ClusterUse::default()
+                            });
                         *entry.tags.entry(kind).or_default().entry(value).or_default() += 1;
                         entry.instances += usize::from(kind == "instance" && counted.insert(id));
                     }
@@ -82,8 +87,12 @@ impl Clusters {
         }
         let mut clusters: Vec<ClusterUse> = uses.into_values().collect();
         clusters.sort_by(|a, b| {
-            (std::cmp::Reverse(a.instances), &a.cluster_id, &a.account_id, &a.region)
-                .cmp(&(std::cmp::Reverse(b.instances), &b.cluster_id, &b.account_id, &b.region))
+            (std::cmp::Reverse(a.instances), &a.cluster_id, &a.account_id, &a.region).cmp(&(
+                std::cmp::Reverse(b.instances),
+                &b.cluster_id,
+                &b.account_id,
+                &b.region,
+            ))
         });
         let not_audited = inventory.gaps.iter().filter(|gap| READS.contains(&gap.api.as_str())).cloned().collect();
         Self { schema: "tagaudit.clusters/1", clusters, not_audited }
@@ -98,14 +107,18 @@ impl Clusters {
             let complete = if self.not_audited.is_empty() { "" } else { " in what could be read" };
             writeln!(out, "no resource carries a cluster tag{complete}")?;
         } else {
-            let mut table = layout(options.width, &["cluster id", "account", "region", "instances", "tagged resources"]);
+            let mut table =
+                layout(options.width, &["cluster id", "account", "region", "instances", "tagged resources"]);
             for cluster in &self.clusters {
                 let told: Vec<String> = cluster
                     .tags
                     .iter()
                     .filter(|(kind, _)| **kind != "instance")
                     .map(|(kind, values)| {
-                        let values: Vec<String> = values.iter().map(|(value, number)| format!("{number} {}", text::printable(value))).collect();
+                        let values: Vec<String> = values
+                            .iter()
+                            .map(|(value, number)| format!("{number} {}", text::printable(value)))
+                            .collect();
                         format!("{kind}: {}", values.join(", "))
                     })
                     .collect();
@@ -123,7 +136,13 @@ impl Clusters {
             let painter = Painter { color: options.color };
             writeln!(out, "\n{}", painter.bold("Not read, so there may be more:"))?;
             for gap in &self.not_audited {
-                writeln!(out, "  {} in {}: {}", gap.api, gap.region.as_deref().unwrap_or("?"), text::printable(&gap.message))?;
+                writeln!(
+                    out,
+                    "  {} in {}: {}",
+                    gap.api,
+                    gap.region.as_deref().unwrap_or("?"),
+                    text::printable(&gap.message)
+                )?;
             }
         }
         Ok(())

@@ -130,7 +130,8 @@ struct CallsFile {
 
 static FILE: LazyLock<CallsFile> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "the file is embedded and a test parses it")]
-    serde_json::from_str(include_str!("../policies/controller-calls.json")).expect("embedded controller-calls.json is valid")
+    serde_json::from_str(include_str!("../policies/controller-calls.json"))
+        .expect("embedded controller-calls.json is valid")
 });
 
 /// Every known call.

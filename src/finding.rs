@@ -229,7 +229,9 @@ impl Change {
             let mut lines: Vec<String> = resources
                 .iter()
                 .take(3)
-                .map(|id| format!("aws ec2 {} --region {}", arguments(&text::shell_quote(id)), text::shell_quote(region)))
+                .map(|id| {
+                    format!("aws ec2 {} --region {}", arguments(&text::shell_quote(id)), text::shell_quote(region))
+                })
                 .collect();
             if resources.len() > 3 {
                 lines.push(format!("# and the same for {} more", resources.len() - 3));
@@ -237,19 +239,28 @@ impl Change {
             lines
         };
         match self {
-            Self::CreateTags { region, resources, key, value } => tag_command("create-tags", region, resources, key, value),
-            Self::DeleteTags { region, resources, key, value } => tag_command("delete-tags", region, resources, key, value),
+            Self::CreateTags { region, resources, key, value } => {
+                tag_command("create-tags", region, resources, key, value)
+            }
+            Self::DeleteTags { region, resources, key, value } => {
+                tag_command("delete-tags", region, resources, key, value)
+            }
             Self::ModifyInstanceMetadataOptions { region, resources, option, value } => {
                 each(region, resources, &|id| {
-                    format!("modify-instance-metadata-options --instance-id {id} --{option} {}", text::shell_quote(value))
+                    format!(
+                        "modify-instance-metadata-options --instance-id {id} --{option} {}",
+                        text::shell_quote(value)
+                    )
                 })
             }
             Self::ModifyVpcAttribute { region, resource, attribute } => {
-                each(region, std::slice::from_ref(resource), &|id| format!("modify-vpc-attribute --vpc-id {id} --{attribute}"))
+                each(region, std::slice::from_ref(resource), &|id| {
+                    format!("modify-vpc-attribute --vpc-id {id} --{attribute}")
+                })
             }
-            Self::DisableSourceDestCheck { region, resources } => {
-                each(region, resources, &|id| format!("modify-instance-attribute --instance-id {id} --no-source-dest-check"))
-            }
+            Self::DisableSourceDestCheck { region, resources } => each(region, resources, &|id| {
+                format!("modify-instance-attribute --instance-id {id} --no-source-dest-check")
+            }),
             Self::PutRolePolicy { role, policy_name, document } => vec![format!(
                 "aws iam put-role-policy --role-name {} --policy-name {} --policy-document {}",
                 text::shell_quote(role),

@@ -166,7 +166,9 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
         }
         for role in &account.roles {
             // Role names are unique without regard to case (IAM User Guide, quotas).
-            let Some((_, users)) = users.iter().find(|(name, _)| name.eq_ignore_ascii_case(&role.name)) else { continue };
+            let Some((_, users)) = users.iter().find(|(name, _)| name.eq_ignore_ascii_case(&role.name)) else {
+                continue;
+            };
             match layer(account, role) {
                 Ok(layer) => result.audits.push(compare(view.cluster_id, account, role, users, &layer, baselines)?),
                 Err(gaps) => result.gaps.extend(gaps),
@@ -198,7 +200,8 @@ fn layer(account: &Account, role: &Role) -> Result<Layer, Vec<Gap>> {
             None
         }
     };
-    let managed = |arn: &str| -> Option<&ManagedPolicy> { account.managed_policies.iter().find(|policy| policy.arn == arn) };
+    let managed =
+        |arn: &str| -> Option<&ManagedPolicy> { account.managed_policies.iter().find(|policy| policy.arn == arn) };
     let mut unread: Vec<(&str, String)> = Vec::new();
     match &role.inline_policies {
         None => unread.push(("iam:ListRolePolicies", "the inline policies were not read".to_owned())),
@@ -251,7 +254,8 @@ fn compare<'a>(
     let assess = |action: &str, call_role| {
         let assessment = policy::assess(layer, action, &environment);
         let covers_cluster = assessment.verdict == Verdict::Granted
-            || (assessment.verdict == Verdict::Partial && policy::assess(layer, action, &scoped).verdict == Verdict::Granted);
+            || (assessment.verdict == Verdict::Partial
+                && policy::assess(layer, action, &scoped).verdict == Verdict::Granted);
         ActionAudit { action: action.to_owned(), call_role, assessment, covers_cluster }
     };
     let against = |call_role| -> Result<(Baseline, Vec<ActionAudit>), BaselineError> {
@@ -296,7 +300,10 @@ fn compare<'a>(
         for call in controller::effective(CallRole::Controlplane, baselines.controller_version) {
             let action = call.action.to_lowercase();
             if call.need != Need::OptIn && !needed.iter().any(|need| policy::contains(need, &action)) {
-                controller.push(ControllerAudit { call, assessment: assess(&call.action, CallRole::Controlplane).assessment });
+                controller.push(ControllerAudit {
+                    call,
+                    assessment: assess(&call.action, CallRole::Controlplane).assessment,
+                });
             }
         }
         // What some version of the controller calls is no excess, opt-in features included.

@@ -23,7 +23,9 @@ pub struct KubernetesNode {
 #[derive(Debug, thiserror::Error)]
 pub enum NodesError {
     /// Not JSON, or not what kubectl prints.
-    #[error("`{file}` is not the output of `kubectl get nodes -o json`: {reason} at line {line}, column {column} ({pointer})")]
+    #[error(
+        "`{file}` is not the output of `kubectl get nodes -o json`: {reason} at line {line}, column {column} ({pointer})"
+    )]
     Malformed {
         /// Name of the input.
         file: String,
@@ -178,10 +180,7 @@ mod tests {
             ("aws:///us-east-1a/i-12345678abcdef012", Some(ProviderId::Instance("i-12345678abcdef012"))),
             ("aws:////i-12345678abcdef012", Some(ProviderId::Instance("i-12345678abcdef012"))),
             ("i-12345678abcdef012", Some(ProviderId::Instance("i-12345678abcdef012"))),
-            (
-                "aws:///us-west-2c/1abc-2def/fargate-192.168.164.88",
-                Some(ProviderId::Fargate("fargate-192.168.164.88")),
-            ),
+            ("aws:///us-west-2c/1abc-2def/fargate-192.168.164.88", Some(ProviderId::Fargate("fargate-192.168.164.88"))),
             ("aws:///us-west-2c/1abc-2def/i-x", Some(ProviderId::Instance("i-x"))),
             ("vol-123456789", None),
             ("aws:///us-east-1a/vol-123456789", None),
@@ -206,7 +205,8 @@ mod tests {
 
     #[test]
     fn other_kubectl_output_is_refused_by_kind() {
-        let error = parse("pods.json", br#"{"kind":"List","items":[{"kind":"Pod","metadata":{"name":"a"}}]}"#).unwrap_err();
+        let error =
+            parse("pods.json", br#"{"kind":"List","items":[{"kind":"Pod","metadata":{"name":"a"}}]}"#).unwrap_err();
         assert_eq!(error.to_string(), "`pods.json` holds a `Pod` instead of a list of nodes");
     }
 

@@ -1,5 +1,18 @@
 //! Providers fill an [`crate::inventory::Inventory`]; nothing after them touches network, clock or environment.
 
+use clap::ValueEnum;
+
 #[cfg(feature = "aws")]
 pub mod aws;
 pub mod folder;
+
+/// How roles are read from a live account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum IamReads {
+    /// Whichever takes fewer calls
+    Auto,
+    /// Each role of an instance profile in use by itself
+    PerRole,
+    /// The whole account with GetAccountAuthorizationDetails
+    Account,
+}

@@ -2,9 +2,7 @@
 //! `rules`, `explain`, `docs/rules.md` and the reports are all made from these entries.
 
 use crate::controller::ControllerVersion;
-use crate::finding::{
-    Applicability, Change, Finding, Fix, ResourceKind, ResourceRef, Severity, Status, fingerprint,
-};
+use crate::finding::{Applicability, Change, Finding, Fix, ResourceKind, ResourceRef, Severity, Status, fingerprint};
 use crate::iam::RoleAudits;
 use crate::inventory::{Gap, Instance, NetworkInterface, RouteTable, SecurityGroup, Subnet, Tag, Volume, Vpc};
 use crate::tags;
@@ -190,7 +188,9 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcome {
             Check::Region(check) => {
                 for region in &context.view.regions {
                     if !blocked_by(Some(region)) {
-                        outcome.findings.extend(check(context, region).into_iter().map(|violation| finish(rule, violation)));
+                        outcome
+                            .findings
+                            .extend(check(context, region).into_iter().map(|violation| finish(rule, violation)));
                     }
                 }
             }
@@ -365,7 +365,8 @@ impl RegionView<'_> {
         severity: impl Fn(&Member<'_>) -> Severity,
         describe: impl Fn(&[&Member<'_>]) -> (String, Fix),
     ) -> Vec<Violation> {
-        let mut groups: std::collections::BTreeMap<(std::cmp::Reverse<Severity>, String), Vec<&Member<'_>>> = std::collections::BTreeMap::new();
+        let mut groups: std::collections::BTreeMap<(std::cmp::Reverse<Severity>, String), Vec<&Member<'_>>> =
+            std::collections::BTreeMap::new();
         for member in members {
             let mut severity = severity(member);
             if member.is_stopped() {

@@ -52,7 +52,9 @@ pub fn audit(inventory: &Inventory, options: &Options<'_>) -> Result<Report, Bas
         // The policy side repeats a failed read in its own words; the read itself has said it.
         let told = gap.reason == crate::inventory::REASON_NOT_PROVIDED
             && gap.resource.is_some()
-            && not_audited.iter().any(|known| known.what == gap.api && known.account_id == gap.account_id && mentions(known, &gap));
+            && not_audited
+                .iter()
+                .any(|known| known.what == gap.api && known.account_id == gap.account_id && mentions(known, &gap));
         if !told {
             not_audited.push(NotAudited {
                 what: gap.api,
@@ -102,7 +104,8 @@ pub fn audit(inventory: &Inventory, options: &Options<'_>) -> Result<Report, Bas
 /// Whether an entry is about the same policy or role as a gap.
 fn mentions(known: &NotAudited, gap: &crate::inventory::Gap) -> bool {
     let known_resource = known.resource.as_deref().unwrap_or_default();
-    gap.resource.as_deref() == Some(known_resource) || (!known_resource.is_empty() && gap.message.contains(known_resource))
+    gap.resource.as_deref() == Some(known_resource)
+        || (!known_resource.is_empty() && gap.message.contains(known_resource))
 }
 
 fn count_resources(inventory: &Inventory) -> BTreeMap<&'static str, usize> {

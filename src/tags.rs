@@ -34,9 +34,7 @@ pub fn value<'a>(tags: &'a [Tag], key: &str) -> Option<&'a str> {
 /// Value of the new-style cluster tag for this id, if there is one.
 #[must_use]
 pub fn cluster_value<'a>(tags: &'a [Tag], cluster_id: &str) -> Option<&'a str> {
-    tags.iter()
-        .find(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX) == Some(cluster_id))
-        .map(|tag| tag.value.as_str())
+    tags.iter().find(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX) == Some(cluster_id)).map(|tag| tag.value.as_str())
 }
 
 /// Whether a resource belongs to the cluster: the new-style key with any value, or the legacy key with the id.
@@ -44,7 +42,8 @@ pub fn cluster_value<'a>(tags: &'a [Tag], cluster_id: &str) -> Option<&'a str> {
 #[must_use]
 pub fn has_cluster_tag(tags: &[Tag], cluster_id: &str) -> bool {
     tags.iter().any(|tag| {
-        tag.key.strip_prefix(CLUSTER_TAG_PREFIX) == Some(cluster_id) || (tag.key == LEGACY_TAG && tag.value == cluster_id)
+        tag.key.strip_prefix(CLUSTER_TAG_PREFIX) == Some(cluster_id)
+            || (tag.key == LEGACY_TAG && tag.value == cluster_id)
     })
 }
 
@@ -233,7 +232,11 @@ pub fn near_miss(tag: &Tag, cluster_id: &str) -> Option<NearMiss> {
 
 fn near_id(id: &str, cluster_id: &str) -> Option<NearMiss> {
     if id.trim() != id || id.contains(['\t', '\r', '\n']) {
-        return id.split_whitespace().collect::<String>().eq_ignore_ascii_case(cluster_id).then_some(NearMiss::Whitespace);
+        return id
+            .split_whitespace()
+            .collect::<String>()
+            .eq_ignore_ascii_case(cluster_id)
+            .then_some(NearMiss::Whitespace);
     }
     if id.trim_end_matches('/') == cluster_id {
         return Some(NearMiss::TrailingSlash);
@@ -246,6 +249,12 @@ fn near_id(id: &str, cluster_id: &str) -> Option<NearMiss> {
         return Some(NearMiss::Placeholder);
     }
     (!id.is_empty() && is_similar(id, cluster_id)).then_some(NearMiss::SimilarId)
+}
+
+/// Whether an id in use is only a slip for the audited one, which is a finding of its own, and no other cluster.
+#[must_use]
+pub fn is_slip(id: &str, cluster_id: &str) -> bool {
+    near_id(id, cluster_id).is_some_and(NearMiss::is_certain)
 }
 
 /// Equal but for case and separators, or at most two edits apart. Short ids (under six characters) and ids that differ
@@ -278,7 +287,8 @@ fn within_two_edits(left: &str, right: &str) -> bool {
         for (column, to) in right.iter().enumerate() {
             let above = previous.get(column + 1).copied().unwrap_or(usize::MAX);
             let beside = current.last().copied().unwrap_or(usize::MAX);
-            current.push((diagonal + usize::from(from != to)).min(above.saturating_add(1)).min(beside.saturating_add(1)));
+            current
+                .push((diagonal + usize::from(from != to)).min(above.saturating_add(1)).min(beside.saturating_add(1)));
             diagonal = above;
         }
         previous = current;

@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::inventory::{Account, Instance, Inventory, NetworkInterface, Region, RouteTable, SecurityGroup, Subnet, Tag, Volume, Vpc};
+use crate::inventory::{
+    Account, Instance, Inventory, NetworkInterface, Region, RouteTable, SecurityGroup, Subnet, Tag, Volume, Vpc,
+};
 use crate::nodes::{self, KubernetesNode, ProviderId};
 use crate::tags;
 
@@ -214,13 +216,16 @@ impl<'a> Shared<'a> {
     fn profile_keys(instance: &'a Instance) -> impl Iterator<Item = (&'a str, &'a str, &'a str)> {
         let profile = instance.instance_profile_arn.as_deref();
         let vpc = instance.vpc_id.as_deref();
-        profile.zip(vpc).into_iter().flat_map(|(profile, vpc)| {
-            instance.security_groups.iter().map(move |group| (profile, vpc, group.as_str()))
-        })
+        profile
+            .zip(vpc)
+            .into_iter()
+            .flat_map(|(profile, vpc)| instance.security_groups.iter().map(move |group| (profile, vpc, group.as_str())))
     }
 
     fn evidence(&self, instance: &'a Instance) -> Option<Evidence> {
-        if tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG).is_some_and(|name| self.auto_scaling_groups.contains(name)) {
+        if tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG)
+            .is_some_and(|name| self.auto_scaling_groups.contains(name))
+        {
             return Some(Evidence::AutoScalingGroup);
         }
         if Self::profile_keys(instance).any(|key| self.profile_and_group.contains(&key)) {
@@ -240,7 +245,8 @@ impl<'a> RegionView<'a> {
         nodes: Option<&'a [KubernetesNode]>,
         selectors: &[NodeRoleSelector],
     ) -> Self {
-        let groups: HashMap<&str, &SecurityGroup> = region.security_groups.iter().map(|group| (group.id.as_str(), group)).collect();
+        let groups: HashMap<&str, &SecurityGroup> =
+            region.security_groups.iter().map(|group| (group.id.as_str(), group)).collect();
         let etcd_hosts: HashSet<&str> = region
             .volumes
             .iter()
@@ -343,7 +349,11 @@ impl<'a> RegionView<'a> {
 
     /// Other clusters' live instances: ids of the clusters they are tagged for, by what `key` picks from the instance.
     #[must_use]
-    pub fn foreign_users<'k>(&self, cluster_id: &str, keys: impl Fn(&'a Instance) -> Vec<&'k str>) -> BTreeMap<&'k str, BTreeSet<&'a str>>
+    pub fn foreign_users<'k>(
+        &self,
+        cluster_id: &str,
+        keys: impl Fn(&'a Instance) -> Vec<&'k str>,
+    ) -> BTreeMap<&'k str, BTreeSet<&'a str>>
     where
         'a: 'k,
     {
@@ -431,7 +441,8 @@ fn members<'a>(region: &'a Region, cluster_id: &str, nodes: Option<&'a [Kubernet
 }
 
 fn distribution(members: &[Found<'_>]) -> Distribution {
-    let has = |prefix: &str| members.iter().any(|(instance, ..)| instance.tags.iter().any(|tag| tag.key.starts_with(prefix)));
+    let has =
+        |prefix: &str| members.iter().any(|(instance, ..)| instance.tags.iter().any(|tag| tag.key.starts_with(prefix)));
     if has("k8s.io/role/") {
         Distribution::Kops
     } else if has(roles::CAPA_ROLE_TAG) {

@@ -20,9 +20,8 @@ const MAX_BASELINE_BYTES: u64 = 1 << 20;
 /// The bytes of a file, or of standard input for `-`, if they are not too many.
 fn read(path: &Path, limit: u64, what: &str) -> Result<Vec<u8>, Failure> {
     let shown = path.display();
-    let failed = |error: std::io::Error| {
-        Failure::usage(format!("cannot read the {what} `{shown}`")).cause(error.to_string())
-    };
+    let failed =
+        |error: std::io::Error| Failure::usage(format!("cannot read the {what} `{shown}`")).cause(error.to_string());
     let mut bytes = Vec::new();
     if path.as_os_str() == "-" {
         std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -46,11 +45,17 @@ pub(super) fn inventory(path: &Path, source: &SourceArgs) -> Result<Inventory, F
         let region = match source.region.as_slice() {
             [] => None,
             [one] => Some(one.as_str()),
-            _ => return Err(Failure::usage("a folder of CLI outputs holds one region, and --region is given several times")),
+            _ => {
+                return Err(Failure::usage(
+                    "a folder of CLI outputs holds one region, and --region is given several times",
+                ));
+            }
         };
         return folder::read(path, region).map_err(|error| {
             let help = match error {
-                folder::FolderError::NoAccount { .. } => "add the output of `aws sts get-caller-identity` as get-caller-identity.json",
+                folder::FolderError::NoAccount { .. } => {
+                    "add the output of `aws sts get-caller-identity` as get-caller-identity.json"
+                }
                 folder::FolderError::NoRegion { .. } => "say it with --region",
                 _ => "each file holds the JSON output of the AWS CLI command of its name; see docs/offline.md",
             };
@@ -59,14 +64,16 @@ pub(super) fn inventory(path: &Path, source: &SourceArgs) -> Result<Inventory, F
     }
     let bytes = read(path, MAX_INVENTORY_BYTES, "inventory")?;
     let mut inventory = Inventory::from_slice(&path.display().to_string(), &bytes).map_err(|error| {
-        Failure::from_error(Exit::Usage, &error).help("`tagaudit record -o FILE` writes inventories; a folder of AWS CLI outputs is read too")
+        Failure::from_error(Exit::Usage, &error)
+            .help("`tagaudit record -o FILE` writes inventories; a folder of AWS CLI outputs is read too")
     })?;
     drop(bytes);
     if !source.region.is_empty() {
         for account in &mut inventory.accounts {
             account.regions.retain(|region| source.region.contains(&region.name));
         }
-        let held: Vec<&String> = inventory.accounts.iter().flat_map(|account| account.regions.iter().map(|region| &region.name)).collect();
+        let held: Vec<&String> =
+            inventory.accounts.iter().flat_map(|account| account.regions.iter().map(|region| &region.name)).collect();
         if let Some(missing) = source.region.iter().find(|wanted| !held.contains(wanted)) {
             return Err(Failure::usage(format!("`{}` holds no region `{missing}`", path.display())));
         }
@@ -87,12 +94,17 @@ pub(super) fn baselines(args: &ScanArgs) -> Result<Baselines, Failure> {
     let mut baselines = Baselines { controller_version: args.controller_version, ..Baselines::default() };
     for argument in &args.baseline {
         let Some((role, name)) = argument.split_once('=') else {
-            return Err(Failure::usage(format!("`--baseline {argument}` is not ROLE=NAME|FILE")).help("for example --baseline worker=upstream-node"));
+            return Err(Failure::usage(format!("`--baseline {argument}` is not ROLE=NAME|FILE"))
+                .help("for example --baseline worker=upstream-node"));
         };
         let slot = match role {
             "controlplane" => &mut baselines.controlplane,
             "worker" => &mut baselines.worker,
-            _ => return Err(Failure::usage(format!("`{role}` in `--baseline {argument}` is neither `controlplane` nor `worker`"))),
+            _ => {
+                return Err(Failure::usage(format!(
+                    "`{role}` in `--baseline {argument}` is neither `controlplane` nor `worker`"
+                )));
+            }
         };
         if slot.is_some() {
             return Err(Failure::usage(format!("--baseline {role}=… is given twice")));
@@ -108,10 +120,12 @@ fn named_baseline(name: &str, args: &ScanArgs) -> Result<Baseline, Failure> {
         embedded.baseline(args.controller_version)
     } else if path.exists() {
         let bytes = read(path, MAX_BASELINE_BYTES, "baseline")?;
-        let text = String::from_utf8(bytes).map_err(|_| Failure::usage(format!("the baseline `{name}` is not UTF-8")))?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| Failure::usage(format!("the baseline `{name}` is not UTF-8")))?;
         Baseline::parse(name, text.strip_prefix('\u{feff}').unwrap_or(&text))
     } else {
-        return Err(Failure::usage(format!("`{name}` is neither a baseline nor a file")).help("`tagaudit baseline list` names the baselines"));
+        return Err(Failure::usage(format!("`{name}` is neither a baseline nor a file"))
+            .help("`tagaudit baseline list` names the baselines"));
     };
     parsed.map_err(|error| Failure::from_error(Exit::Usage, &error))
 }

@@ -11,7 +11,10 @@ use crate::report::{Report, TableOptions};
 use crate::scan;
 
 use super::failure::{Exit, Failure};
-use super::{Cli, ClustersArgs, ColorChoice, Command, Format, OutputArgs, RecordArgs, ScanArgs, SourceArgs, TerminalArgs, input, text_commands};
+use super::{
+    Cli, ClustersArgs, ColorChoice, Command, Format, OutputArgs, RecordArgs, ScanArgs, SourceArgs, TerminalArgs, input,
+    text_commands,
+};
 
 /// Columns of a table that does not go to a terminal.
 const FILE_WIDTH: usize = 120;
@@ -113,7 +116,10 @@ fn verdict(report: &Report, inventory: &Inventory, args: &ScanArgs) -> Exit {
 fn is_empty_handed(inventory: &Inventory) -> bool {
     !inventory.gaps.is_empty()
         && inventory.accounts.iter().flat_map(|account| &account.regions).all(|region| {
-            region.instances.is_empty() && region.subnets.is_empty() && region.vpcs.is_empty() && region.security_groups.is_empty()
+            region.instances.is_empty()
+                && region.subnets.is_empty()
+                && region.vpcs.is_empty()
+                && region.security_groups.is_empty()
         })
 }
 
@@ -136,13 +142,16 @@ fn clusters(args: &ClustersArgs) -> Result<Exit, Failure> {
 
 fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     if args.output.as_os_str() == "-" {
-        return Err(Failure::usage("an inventory is written to a file that only its owner may read, not to standard output")
-            .help("name a file: -o inventory.json"));
+        return Err(Failure::usage(
+            "an inventory is written to a file that only its owner may read, not to standard output",
+        )
+        .help("name a file: -o inventory.json"));
     }
     let inventory = collect(&args.source, &args.terminal, None)?;
     let bytes = inventory.to_json().map_err(|error| Failure::from_error(Exit::Usage, &error))?;
-    write_private(&args.output, &bytes)
-        .map_err(|error| Failure::usage(format!("cannot write the inventory `{}`", args.output.display())).cause(error.to_string()))?;
+    write_private(&args.output, &bytes).map_err(|error| {
+        Failure::usage(format!("cannot write the inventory `{}`", args.output.display())).cause(error.to_string())
+    })?;
     if !args.terminal.quiet {
         let mut err = io::stderr().lock();
         for gap in &inventory.gaps {
@@ -185,7 +194,15 @@ fn live(source: &SourceArgs, terminal: &TerminalArgs, scope: ScanScope<'_>) -> R
         progress: !terminal.quiet && !terminal.verbose && io::stderr().is_terminal(),
         verbose: terminal.verbose,
     };
-    aws::collect(&request)
+    aws::collect(&request).map_err(|error| {
+        let exit = match error.kind {
+            aws::ErrorKind::Usage => Exit::Usage,
+            aws::ErrorKind::Unreachable => Exit::Nothing,
+            aws::ErrorKind::Interrupted => Exit::Interrupted,
+            aws::ErrorKind::Terminated => Exit::Terminated,
+        };
+        Failure { exit, error: error.message, causes: error.causes, help: error.help }
+    })
 }
 
 #[cfg(not(feature = "aws"))]
@@ -208,8 +225,11 @@ fn emit(args: &OutputArgs, write: impl FnOnce(TableOptions, &mut dyn Write) -> i
     if let Some(path) = &args.output {
         let mut page = Vec::new();
         let color = args.terminal.color == ColorChoice::Always;
-        let written = write(TableOptions { width: FILE_WIDTH, color, verbose }, &mut page).and_then(|()| write_private(path, &page));
-        return written.map_err(|error| Failure::usage(format!("cannot write the report `{}`", path.display())).cause(error.to_string()));
+        let written = write(TableOptions { width: FILE_WIDTH, color, verbose }, &mut page)
+            .and_then(|()| write_private(path, &page));
+        return written.map_err(|error| {
+            Failure::usage(format!("cannot write the report `{}`", path.display())).cause(error.to_string())
+        });
     }
     let stdout = io::stdout();
     let color = match args.terminal.color {

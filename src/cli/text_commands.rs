@@ -54,7 +54,14 @@ pub fn rules_markdown() -> String {
         "# Rules\n\nMade by `tagaudit rules --format markdown`; a test keeps it in step. What one rule says about itself is also `tagaudit explain RULE`.\n\n| rule | what is wrong | severity | fix |\n|---|---|---|---|\n",
     );
     for rule in RULES.iter() {
-        let _ = writeln!(page, "| [`{0}`](#{0}) | {1} | {2} | {3} |", rule.id, rule.title, rule.severity, rule.applicability.name());
+        let _ = writeln!(
+            page,
+            "| [`{0}`](#{0}) | {1} | {2} | {3} |",
+            rule.id,
+            rule.title,
+            rule.severity,
+            rule.applicability.name()
+        );
     }
     for rule in RULES.iter() {
         page.push('\n');
@@ -118,7 +125,9 @@ pub(super) fn explain(args: &ExplainArgs, width: usize, out: &mut dyn Write) -> 
         return Err(Failure::usage(format!("no rule is called `{}`", args.rule)).help(help));
     };
     Ok(match args.format {
-        ExplainFormat::Json => serde_json::to_writer_pretty(&mut *out, &rule_json(rule)).map_err(io::Error::from).and_then(|()| writeln!(out)),
+        ExplainFormat::Json => serde_json::to_writer_pretty(&mut *out, &rule_json(rule))
+            .map_err(io::Error::from)
+            .and_then(|()| writeln!(out)),
         ExplainFormat::Markdown => out.write_all(rule_markdown(rule).as_bytes()),
         ExplainFormat::Text => explain_text(rule, width, out),
     })
@@ -161,7 +170,11 @@ fn explain_text(rule: &Rule, width: usize, out: &mut dyn Write) -> io::Result<()
     Ok(())
 }
 
-pub(super) fn baseline(command: &BaselineCommand, width: usize, out: &mut dyn Write) -> Result<io::Result<()>, Failure> {
+pub(super) fn baseline(
+    command: &BaselineCommand,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<io::Result<()>, Failure> {
     match command {
         BaselineCommand::List => {
             let mut table = layout(width, &["baseline", "for", "actions", "versions", "source"]);
@@ -175,10 +188,13 @@ pub(super) fn baseline(command: &BaselineCommand, width: usize, out: &mut dyn Wr
             }
             Ok(writeln!(out, "{table}"))
         }
-        BaselineCommand::Show { name, controller_version } => match crate::baseline::find(name) {
-            Some(embedded) => Ok(out.write_all(embedded.document(*controller_version).as_bytes())),
-            None => Err(Failure::usage(format!("no baseline is called `{name}`")).help("`tagaudit baseline list` names them")),
-        },
+        BaselineCommand::Show { name, controller_version } => {
+            match crate::baseline::find(name) {
+                Some(embedded) => Ok(out.write_all(embedded.document(*controller_version).as_bytes())),
+                None => Err(Failure::usage(format!("no baseline is called `{name}`"))
+                    .help("`tagaudit baseline list` names them")),
+            }
+        }
     }
 }
 

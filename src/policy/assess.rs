@@ -229,8 +229,8 @@ enum Coverage {
 /// Whether a statement speaks of the action. An Allow that covers only a part of a wildcard asked for does not grant it;
 /// a Deny that covers a part takes that part away.
 fn action_coverage(element: &Element, action: &str, effect: Effect) -> Coverage {
-    let listed_whole = element.patterns.iter().any(|pattern| glob::contains(pattern, action));
-    let listed_part = listed_whole || element.patterns.iter().any(|pattern| glob::intersects(pattern, action));
+    let listed_whole = element.folded.iter().any(|pattern| glob::contains(pattern, action));
+    let listed_part = listed_whole || element.folded.iter().any(|pattern| glob::intersects(pattern, action));
     match (element.negated, effect) {
         (false, _) if listed_whole => Coverage::Full,
         (false, Effect::Deny) if listed_part => Coverage::Part,
@@ -452,7 +452,7 @@ mod tests {
         /// The documented order of decision, spelt out for one request without conditions.
         fn naive(documents: &[NamedDocument], boundary: Option<&NamedDocument>, action: &str, resource: &str) -> bool {
             let applies = |statement: &Statement| {
-                let listed = statement.action.patterns.iter().any(|p| glob::matches(p, &action.to_lowercase()));
+                let listed = statement.action.folded.iter().any(|p| glob::matches(p, &action.to_lowercase()));
                 let element = statement.resource.as_ref().unwrap();
                 let on = element.patterns.iter().any(|pattern| glob::matches(pattern, resource));
                 listed != statement.action.negated && on != element.negated
@@ -466,7 +466,8 @@ mod tests {
         }
 
         fn statement() -> impl Strategy<Value = String> {
-            let action = prop::sample::select(vec!["ec2:CreateTags", "ec2:*", "ec2:Create*", "*", "ec2:DeleteTags", "s3:*"]);
+            let action =
+                prop::sample::select(vec!["ec2:CreateTags", "ec2:*", "ec2:Create*", "*", "ec2:DeleteTags", "s3:*"]);
             let resource = prop::sample::select(vec![
                 "*",
                 "arn:aws:ec2:us-east-1:123456789012:*",

@@ -50,6 +50,8 @@ pub struct Element {
     pub negated: bool,
     /// Patterns, as written.
     pub patterns: Vec<String>,
+    /// Lower-cased patterns of actions, which are matched without regard to case; the same as written for resources.
+    pub folded: Vec<String>,
 }
 
 /// One key of one condition operator.
@@ -79,7 +81,7 @@ pub struct Statement {
     pub sid: Option<String>,
     /// Allow or Deny.
     pub effect: Effect,
-    /// What may (not) be done. Patterns are lower-cased: actions are matched without regard to case.
+    /// What may (not) be done.
     pub action: Element,
     /// On what. Absent in trust policies.
     pub resource: Option<Element>,
@@ -117,7 +119,9 @@ impl Document {
         let mut statements = Vec::new();
         for (key, value) in members {
             match (key.as_str(), value) {
-                ("Version", Json::Text(text)) if matches!(text.as_str(), "2008-10-17" | "2012-10-17") => version = Some(text),
+                ("Version", Json::Text(text)) if matches!(text.as_str(), "2008-10-17" | "2012-10-17") => {
+                    version = Some(text)
+                }
                 ("Version", _) => return refuse("/Version", "the version is neither `2012-10-17` nor `2008-10-17`"),
                 ("Id", Json::Text(_)) => {}
                 ("Statement", Json::List(items)) => {
@@ -132,7 +136,7 @@ impl Document {
         Ok(Self { version, statements })
     }
 
-    /// Every action pattern of the `Allow` statements, lower-cased, in order: what a baseline document asks for.
+    /// Every action pattern of the `Allow` statements, as written, in order: what a baseline document asks for.
     pub fn allowed_actions(&self) -> impl Iterator<Item = &str> {
         self.statements
             .iter()
@@ -165,14 +169,16 @@ fn statement(at: &str, json: Json) -> Result<Statement, DocumentError> {
                 if action.is_some() {
                     return refuse(&here, "`Action` and `NotAction` exclude each other");
                 }
-                let patterns = strings(&here, value)?.iter().map(|text| text.to_lowercase()).collect();
-                action = Some(Element { negated: name == "NotAction", patterns });
+                let patterns = strings(&here, value)?;
+                let folded = patterns.iter().map(|text| text.to_lowercase()).collect();
+                action = Some(Element { negated: name == "NotAction", patterns, folded });
             }
             (name @ ("Resource" | "NotResource"), value) => {
                 if resource.is_some() {
                     return refuse(&here, "`Resource` and `NotResource` exclude each other");
                 }
-                resource = Some(Element { negated: name == "NotResource", patterns: strings(&here, value)? });
+                let patterns = strings(&here, value)?;
+                resource = Some(Element { negated: name == "NotResource", folded: patterns.clone(), patterns });
             }
             (name @ ("Principal" | "NotPrincipal"), value) => {
                 principal = Some(Principal { negated: name == "NotPrincipal", entries: principals(&here, value)? });
@@ -322,7 +328,8 @@ mod tests {
         )
         .unwrap();
         let statement = &document.statements[0];
-        assert_eq!(statement.action.patterns, ["ec2:describe*"]);
+        assert_eq!(statement.action.patterns, ["EC2:Describe*"]);
+        assert_eq!(statement.action.folded, ["ec2:describe*"]);
         assert_eq!(statement.resource.as_ref().unwrap().patterns, ["*"]);
         assert_eq!(statement.conditions[0].values, ["true"]);
     }
@@ -330,7 +337,10 @@ mod tests {
     #[test]
     fn what_aws_would_refuse_is_refused_with_its_place() {
         let cases = [
-            (r#"{"Statement":[{"Effect":"Allow","Action":"a:b","Resource":"*"},{"Effect":"allow"}]}"#, "/Statement/1/Effect"),
+            (
+                r#"{"Statement":[{"Effect":"Allow","Action":"a:b","Resource":"*"},{"Effect":"allow"}]}"#,
+                "/Statement/1/Effect",
+            ),
             (r#"{"Statement":[{"Effect":"Allow","Resource":"*"}]}"#, "/Statement/0"),
             (r#"{"Statement":[{"Effect":"Allow","Action":["a:b",7],"Resource":"*"}]}"#, "/Statement/0/Action"),
             (r#"{"Version":"2013-01-01","Statement":[]}"#, "/Version"),
@@ -346,7 +356,9 @@ mod tests {
 
     #[test]
     fn a_repeated_key_is_refused_and_not_half_read() {
-        let error = Document::parse("{\"Statement\":[{\"Effect\":\"Deny\",\n\"Effect\":\"Allow\",\"Action\":\"*\",\"Resource\":\"*\"}]}");
+        let error = Document::parse(
+            "{\"Statement\":[{\"Effect\":\"Deny\",\n\"Effect\":\"Allow\",\"Action\":\"*\",\"Resource\":\"*\"}]}",
+        );
         assert!(matches!(error, Err(DocumentError::Json { line: 2, .. })), "{error:?}");
     }
 

@@ -44,7 +44,7 @@ impl AccessLevel {
 /// An action pattern that is granted and not needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excess {
-    /// The pattern as granted, lower-cased; `not …` for a `NotAction`.
+    /// The pattern as granted; `not …` for a `NotAction`.
     pub action: String,
     /// The highest access it can give.
     pub access_level: AccessLevel,
@@ -93,7 +93,7 @@ pub fn excess(layer: &Layer, needed: &[String]) -> Vec<Excess> {
                 && !statement.action.negated
                 && statement.conditions.is_empty()
                 && statement.resource.as_ref().is_some_and(|on| !on.negated && on.patterns.iter().any(|p| p == "*"))
-                && statement.action.patterns.iter().any(|deny| glob::contains(deny, pattern))
+                && statement.action.folded.iter().any(|deny| glob::contains(deny, pattern))
         })
     };
     for named in &layer.identity {
@@ -108,14 +108,16 @@ pub fn excess(layer: &Layer, needed: &[String]) -> Vec<Excess> {
                 statement.action.patterns.clone()
             };
             for pattern in patterns {
-                if needed.iter().any(|need| glob::contains(need, &pattern)) || denied(&pattern) {
+                let folded = pattern.to_lowercase();
+                if needed.iter().any(|need| glob::contains(need, &folded)) || denied(&folded) {
                     continue;
                 }
-                match found.iter_mut().find(|known| known.action == pattern) {
+                match found.iter_mut().find(|known| known.action.eq_ignore_ascii_case(&pattern)) {
                     Some(known) => known.because.push(reference.clone()),
                     None => found.push(Excess {
-                        access_level: access_level(&pattern),
-                        escalation: statement.action.negated || ESCALATION.iter().any(|bad| glob::matches(&pattern, bad)),
+                        access_level: access_level(&folded),
+                        escalation: statement.action.negated
+                            || ESCALATION.iter().any(|bad| glob::matches(&folded, bad)),
                         action: pattern,
                         because: vec![reference.clone()],
                     }),
@@ -123,7 +125,13 @@ pub fn excess(layer: &Layer, needed: &[String]) -> Vec<Excess> {
             }
         }
     }
-    found.sort_by(|a, b| (!a.escalation, std::cmp::Reverse(a.access_level), &a.action).cmp(&(!b.escalation, std::cmp::Reverse(b.access_level), &b.action)));
+    found.sort_by(|a, b| {
+        (!a.escalation, std::cmp::Reverse(a.access_level), &a.action).cmp(&(
+            !b.escalation,
+            std::cmp::Reverse(b.access_level),
+            &b.action,
+        ))
+    });
     for each in &mut found {
         each.because.sort();
         each.because.dedup();
@@ -146,7 +154,8 @@ fn access_level(pattern: &str) -> AccessLevel {
     if starts(&["tag", "untag", "createtags", "deletetags", "addtags", "removetags", "createorupdatetags"]) {
         return AccessLevel::Tagging;
     }
-    if service == "*" || service == "iam" || service == "sts" || name.contains("policy") || name.contains("permission") {
+    if service == "*" || service == "iam" || service == "sts" || name.contains("policy") || name.contains("permission")
+    {
         return AccessLevel::PermissionsManagement;
     }
     AccessLevel::Write
@@ -172,9 +181,9 @@ mod tests {
         assert_eq!(
             names,
             [
-                ("iam:passrole", "permissions-management", true),
-                ("ec2:createvolume", "write", false),
-                ("s3:listbucket", "list", false)
+                ("iam:PassRole", "permissions-management", true),
+                ("ec2:CreateVolume", "write", false),
+                ("s3:ListBucket", "list", false)
             ]
         );
     }

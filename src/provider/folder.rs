@@ -11,8 +11,8 @@ use serde_json::value::RawValue;
 use crate::inventory::{
     Account, AttachedInterface, AvailabilityZone, DhcpOptions, Gap, IngressPermission, InlinePolicy, Instance,
     InstanceProfile, InstanceProfileAssociation, InstanceState, Inventory, ManagedPolicy, MetadataOptions,
-    NetworkInterface, Provider, REASON_NOT_PROVIDED, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet,
-    Tag, Volume, Vpc,
+    NetworkInterface, Provider, REASON_NOT_PROVIDED, Region, Role, Route, RouteTable, RuleSource, SecurityGroup,
+    Subnet, Tag, Volume, Vpc,
 };
 
 /// Largest file that is read.
@@ -296,14 +296,22 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
 
     let region_name = region
         .map(str::to_owned)
-        .or_else(|| zones.as_ref().and_then(|zones| zones.availability_zones.iter().find_map(|zone| zone.region_name.clone())))
-        .or_else(|| subnets.as_ref().and_then(|subnets| subnets.subnets.first()).and_then(|subnet| region_of_zone(&subnet.availability_zone)))
+        .or_else(|| {
+            zones.as_ref().and_then(|zones| zones.availability_zones.iter().find_map(|zone| zone.region_name.clone()))
+        })
+        .or_else(|| {
+            subnets
+                .as_ref()
+                .and_then(|subnets| subnets.subnets.first())
+                .and_then(|subnet| region_of_zone(&subnet.availability_zone))
+        })
         .ok_or(FolderError::NoRegion { folder: shown })?;
 
     let mut target = Region::new(&region_name);
     if let Some(Instances { reservations, next_token }) = instances {
         source.cut("describe-instances.json", next_token.as_ref());
-        target.instances = reservations.into_iter().flat_map(|reservation| reservation.instances).filter_map(instance).collect();
+        target.instances =
+            reservations.into_iter().flat_map(|reservation| reservation.instances).filter_map(instance).collect();
     }
     if let Some(Subnets { subnets, next_token }) = subnets {
         source.cut("describe-subnets.json", next_token.as_ref());
@@ -487,7 +495,11 @@ impl Files<'_> {
     /// The AWS CLI writes a token only when it was told to stop early.
     fn cut(&mut self, name: &str, token: Option<&String>) {
         if token.is_some() {
-            self.gap(name, "Pagination", format!("`{name}` ends with a token: it was written with --max-items and is not the whole answer"));
+            self.gap(
+                name,
+                "Pagination",
+                format!("`{name}` ends with a token: it was written with --max-items and is not the whole answer"),
+            );
         }
     }
 
@@ -509,7 +521,9 @@ fn tags(raw: Vec<RawTag>) -> Vec<Tag> {
 }
 
 fn managed_by(operator: Option<Operator>) -> Option<String> {
-    operator.filter(|operator| operator.managed).map(|operator| operator.principal.unwrap_or_else(|| "unknown".to_owned()))
+    operator
+        .filter(|operator| operator.managed)
+        .map(|operator| operator.principal.unwrap_or_else(|| "unknown".to_owned()))
 }
 
 fn instance(raw: RawInstance) -> Option<Instance> {
@@ -566,8 +580,16 @@ fn security_group(raw: RawGroup) -> SecurityGroup {
             .ip_ranges
             .into_iter()
             .map(|range| RuleSource { source: range.cidr_ip, description: range.description })
-            .chain(raw.ipv6_ranges.into_iter().map(|range| RuleSource { source: range.cidr_ipv6, description: range.description }))
-            .chain(raw.prefix_list_ids.into_iter().map(|list| RuleSource { source: list.prefix_list_id, description: list.description }))
+            .chain(
+                raw.ipv6_ranges
+                    .into_iter()
+                    .map(|range| RuleSource { source: range.cidr_ipv6, description: range.description }),
+            )
+            .chain(
+                raw.prefix_list_ids
+                    .into_iter()
+                    .map(|list| RuleSource { source: list.prefix_list_id, description: list.description }),
+            )
             .collect(),
         groups: raw
             .user_id_group_pairs
@@ -596,7 +618,12 @@ fn route_table(raw: RawTable) -> RouteTable {
         vpc_id: raw.vpc_id,
         owner_id: raw.owner_id,
         main: raw.associations.iter().filter(stands).any(|association| association.main),
-        subnet_ids: raw.associations.iter().filter(stands).filter_map(|association| association.subnet_id.clone()).collect(),
+        subnet_ids: raw
+            .associations
+            .iter()
+            .filter(stands)
+            .filter_map(|association| association.subnet_id.clone())
+            .collect(),
         routes: raw
             .routes
             .into_iter()
@@ -618,12 +645,17 @@ fn route_table(raw: RawTable) -> RouteTable {
 
 /// The roles, profiles and policies of the profiles that instances use: the rest of the account is nobody's business here.
 fn roles(details: AuthorizationDetails, region: &Region, account: &mut Account, complete: bool) {
-    let used: BTreeSet<&str> = region.instances.iter().filter_map(|instance| instance.instance_profile_arn.as_deref()).collect();
+    let used: BTreeSet<&str> =
+        region.instances.iter().filter_map(|instance| instance.instance_profile_arn.as_deref()).collect();
     let mut wanted_policies: BTreeSet<String> = BTreeSet::new();
     let mut found: BTreeSet<String> = BTreeSet::new();
     for role in details.role_detail_list {
-        let profiles: Vec<String> =
-            role.instance_profile_list.into_iter().map(|profile| profile.arn).filter(|arn| used.contains(arn.as_str())).collect();
+        let profiles: Vec<String> = role
+            .instance_profile_list
+            .into_iter()
+            .map(|profile| profile.arn)
+            .filter(|arn| used.contains(arn.as_str()))
+            .collect();
         if profiles.is_empty() {
             continue;
         }
@@ -644,10 +676,15 @@ fn roles(details: AuthorizationDetails, region: &Region, account: &mut Account, 
             inline_policies: Some(
                 role.role_policy_list
                     .into_iter()
-                    .map(|policy| InlinePolicy { name: policy.policy_name, document: Some(document_text(&policy.policy_document)) })
+                    .map(|policy| InlinePolicy {
+                        name: policy.policy_name,
+                        document: Some(document_text(&policy.policy_document)),
+                    })
                     .collect(),
             ),
-            attached_policies: Some(role.attached_managed_policies.into_iter().map(|policy| policy.policy_arn).collect()),
+            attached_policies: Some(
+                role.attached_managed_policies.into_iter().map(|policy| policy.policy_arn).collect(),
+            ),
             tags: Some(tags(role.tags)),
         });
     }
@@ -665,7 +702,11 @@ fn roles(details: AuthorizationDetails, region: &Region, account: &mut Account, 
     // Which of the two it does not say; both leave the instance without credentials.
     if complete {
         let orphaned = used.iter().filter(|arn| !found.contains(**arn));
-        account.instance_profiles.extend(orphaned.map(|arn| InstanceProfile { arn: (*arn).to_owned(), exists: true, roles: Vec::new() }));
+        account.instance_profiles.extend(orphaned.map(|arn| InstanceProfile {
+            arn: (*arn).to_owned(),
+            exists: true,
+            roles: Vec::new(),
+        }));
     }
 }
 

@@ -96,7 +96,8 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
     };
     line("cluster", &painter.bold(&text::printable(&report.cluster_id)));
     for account in &report.accounts {
-        let partition = if account.partition == report.provider { String::new() } else { format!(" ({})", account.partition) };
+        let partition =
+            if account.partition == report.provider { String::new() } else { format!(" ({})", account.partition) };
         line("account", &format!("{}{partition} in {}", account.account_id, account.regions.join(", ")));
     }
     let read = match (&report.source.collected_at, report.source.kind) {
@@ -106,7 +107,8 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
     };
     line("evidence", &read);
     let nodes: Vec<String> = report.summary.nodes.iter().map(|(roles, number)| format!("{number} {roles}")).collect();
-    line("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") });
+    let guessed = if nodes.iter().any(|node| node.ends_with('?')) { " (? guessed from names)" } else { "" };
+    line("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") + guessed });
     let counts = &report.summary.findings;
     let number = |severity: Severity| counts.get(severity.name()).copied().unwrap_or(0);
     let mut verdict: Vec<String> = Vec::new();
@@ -117,7 +119,11 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
         }
     }
     if verdict.is_empty() {
-        verdict.push(if report.complete { painter.good("nothing found") } else { "nothing found in what could be read".to_owned() });
+        verdict.push(if report.complete {
+            painter.good("nothing found")
+        } else {
+            "nothing found in what could be read".to_owned()
+        });
     }
     if !report.complete {
         verdict.push(painter.severity(Severity::Warning, &format!("{} not audited", report.not_audited.len())));
@@ -178,7 +184,11 @@ fn findings(page: &mut String, report: &Report, severity: Severity, painter: Pai
         }
         let last_of_rule = found.get(index + 1).is_none_or(|next| next.rule != finding.rule);
         if let Some(number) = folded.get(finding.rule).filter(|_| last_of_rule) {
-            let _ = writeln!(page, "\n  {}", painter.dim(&format!("and {number} more of {}: -v or --format json shows them", finding.rule)));
+            let _ = writeln!(
+                page,
+                "\n  {}",
+                painter.dim(&format!("and {number} more of {}: -v or --format json shows them", finding.rule))
+            );
         }
     }
 }
@@ -192,7 +202,12 @@ fn block(page: &mut String, finding: &Finding, painter: Painter, options: &Table
     if same > 0 {
         let _ = write!(resource, " and {same} more");
     }
-    let _ = writeln!(page, "\n{} {}  {resource}", painter.severity(finding.severity, finding.severity.name()), painter.bold(finding.rule));
+    let _ = writeln!(
+        page,
+        "\n{} {}  {resource}",
+        painter.severity(finding.severity, finding.severity.name()),
+        painter.bold(finding.rule)
+    );
     let mut paragraph = |label: &str, body: &str| {
         let indent = 10;
         for (index, part) in textwrap::wrap(body, options.width.saturating_sub(indent).max(20)).iter().enumerate() {
@@ -218,7 +233,11 @@ fn block(page: &mut String, finding: &Finding, painter: Painter, options: &Table
         let _ = writeln!(page, "{label}{}", text::printable(command));
     }
     if commands.len() > limit {
-        let _ = writeln!(page, "          {}", painter.dim(&format!("# and {} more: -v shows them", commands.len() - limit)));
+        let _ = writeln!(
+            page,
+            "          {}",
+            painter.dim(&format!("# and {} more: -v shows them", commands.len() - limit))
+        );
     }
 }
 
@@ -232,7 +251,8 @@ fn roles(page: &mut String, roles: &[RoleReport], painter: Painter, options: &Ta
         return;
     }
     let _ = writeln!(page, "\n{}", painter.bold("Policies of the nodes' roles"));
-    let mut table = layout(options.width, &["role", "nodes", "baseline", "granted", "partial", "denied", "missing", "excess"]);
+    let mut table =
+        layout(options.width, &["role", "nodes", "baseline", "granted", "partial", "denied", "missing", "excess"]);
     for role in roles {
         let of = |verdict: &str| role.actions.iter().filter(|action| action.verdict == verdict).count().to_string();
         let nodes = if role.node_roles.is_empty() { "unknown".to_owned() } else { role.node_roles.join("+") };
@@ -283,7 +303,10 @@ fn diff(page: &mut String, role: &RoleReport, painter: Painter, options: &TableO
     let _ = writeln!(page, "{}", painter.bold(&text::printable(role.role.rsplit('/').next().unwrap_or(&role.role))));
     for line in lines.iter().take(limit) {
         let shown = text::printable(line);
-        let wrapped = textwrap::wrap(&shown, textwrap::Options::new(options.width.max(30)).initial_indent("  ").subsequent_indent("           "));
+        let wrapped = textwrap::wrap(
+            &shown,
+            textwrap::Options::new(options.width.max(30)).initial_indent("  ").subsequent_indent("           "),
+        );
         for part in wrapped {
             let _ = writeln!(page, "{part}");
         }
@@ -303,7 +326,12 @@ fn not_audited(page: &mut String, report: &Report, painter: Painter, options: &T
     let mut table = layout(options.width, header);
     let limit = if options.verbose { usize::MAX } else { 20 };
     for entry in report.not_audited.iter().take(limit) {
-        let place = entry.resource.as_deref().map(short_id).or_else(|| entry.region.as_deref().map(text::printable)).unwrap_or_default();
+        let place = entry
+            .resource
+            .as_deref()
+            .map(short_id)
+            .or_else(|| entry.region.as_deref().map(text::printable))
+            .unwrap_or_default();
         let why = format!("{}: {}", text::printable(&entry.reason), text::printable(&entry.message));
         let rules = match entry.rules.as_slice() {
             [] => String::new(),
@@ -322,7 +350,11 @@ fn not_audited(page: &mut String, report: &Report, painter: Painter, options: &T
     }
     let _ = writeln!(page, "{table}");
     if report.not_audited.len() > limit {
-        let _ = writeln!(page, "  {}", painter.dim(&format!("and {} more: -v shows them", report.not_audited.len() - limit)));
+        let _ = writeln!(
+            page,
+            "  {}",
+            painter.dim(&format!("and {} more: -v shows them", report.not_audited.len() - limit))
+        );
     }
 }
 

@@ -27,7 +27,11 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "the calls are refused with AccessDenied",
         fix: "Put the missing actions into one policy of their own. Never for roles whose nodes' roles are only guessed: a controlplane policy on workers is a privilege escalation.",
         applicability: Applicability::Confirm,
-        sources: &["Rancher and RKE documentation, Amazon cloud provider, IAM policies", "kubernetes/cloud-provider-aws docs/prerequisites.md", "policies/controller-calls.json"],
+        sources: &[
+            "Rancher and RKE documentation, Amazon cloud provider, IAM policies",
+            "kubernetes/cloud-provider-aws docs/prerequisites.md",
+            "policies/controller-calls.json",
+        ],
         example: "role `workers` lacks 2 of 9 actions of rancher-worker: ecr:BatchGetImage, ecr:ListImages",
         reads: &[INSTANCES],
         check: Check::Scan(missing),
@@ -41,7 +45,10 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "the calls are refused with AccessDenied whatever is added to the role",
         fix: "Change the Deny or the boundary; adding an Allow cannot help.",
         applicability: Applicability::None,
-        sources: &["AWS IAM User Guide, Policy evaluation logic", "AWS IAM User Guide, Permissions boundaries for IAM entities"],
+        sources: &[
+            "AWS IAM User Guide, Policy evaluation logic",
+            "AWS IAM User Guide, Permissions boundaries for IAM entities",
+        ],
         example: "role `controlplane` is denied ec2:DeleteVolume by statement 2 of `guard`",
         reads: &[INSTANCES],
         check: Check::Scan(denied),
@@ -69,7 +76,10 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "every pod on the node that reaches the metadata service can do it too",
         fix: "Remove what nothing on the node uses.",
         applicability: Applicability::None,
-        sources: &["Rancher documentation, Amazon cloud provider: remove the permissions you do not need", "AWS IAM User Guide, Grant least privilege"],
+        sources: &[
+            "Rancher documentation, Amazon cloud provider: remove the permissions you do not need",
+            "AWS IAM User Guide, Grant least privilege",
+        ],
         example: "role `workers` may do 2 things beyond rancher-worker: s3:* (write), ec2:CreateTags (tagging)",
         reads: &[INSTANCES],
         check: Check::Scan(excess),
@@ -128,7 +138,9 @@ fn need(action: &ActionAudit) -> Option<Need> {
 /// What the worst of the actions break, most important first.
 fn breaks(calls: impl Iterator<Item = (String, Option<&'static controller::Call>)>) -> Option<String> {
     let mut known: Vec<(Severity, String)> = calls
-        .filter_map(|(action, call)| call.map(|call| (severity_of(Some(call.need)), format!("{action}: {}", call.breaks))))
+        .filter_map(|(action, call)| {
+            call.map(|call| (severity_of(Some(call.need)), format!("{action}: {}", call.breaks)))
+        })
         .collect();
     known.sort_by(|(a, _), (b, _)| b.cmp(a));
     let shown: Vec<String> = known.iter().take(4).map(|(_, text)| text.clone()).collect();
@@ -151,7 +163,9 @@ fn grant(audit: &RoleAudit<'_>, actions: &[&str], suffix: &str) -> Fix {
     })
     .to_string();
     if !audit.is_reliable {
-        return Fix::none("say which role the nodes have with --node-role first: granting this to the wrong nodes is a privilege escalation");
+        return Fix::none(
+            "say which role the nodes have with --node-role first: granting this to the wrong nodes is a privilege escalation",
+        );
     }
     if audit.inline_characters() + document.len() > INLINE_QUOTA {
         return Fix::with(
@@ -166,7 +180,11 @@ fn grant(audit: &RoleAudit<'_>, actions: &[&str], suffix: &str) -> Fix {
         policy_name: format!("tagaudit-{suffix}-{kind}"),
         document,
     };
-    Fix::with(Applicability::Confirm, format!("add the {} in one policy of their own", text::count(actions.len(), "action")), vec![change])
+    Fix::with(
+        Applicability::Confirm,
+        format!("add the {} in one policy of their own", text::count(actions.len(), "action")),
+        vec![change],
+    )
 }
 
 fn describe_roles(audit: &RoleAudit<'_>) -> String {
@@ -189,7 +207,8 @@ fn missing(context: &Context<'_>) -> Vec<Violation> {
             audit.baseline,
             text::list(&names, 6)
         );
-        let calls = lacking.iter().map(|action| (action.action.clone(), controller::find(action.call_role, &action.action)));
+        let calls =
+            lacking.iter().map(|action| (action.action.clone(), controller::find(action.call_role, &action.action)));
         let mut violation = Violation::new(severity, audit.resource(), message, grant(audit, &names, "baseline"))
             .related(instances(audit))
             .cause(names.join(" "));
@@ -216,16 +235,24 @@ fn deciders<'a>(because: impl Iterator<Item = &'a StatementRef>) -> String {
 fn denied(context: &Context<'_>) -> Vec<Violation> {
     let mut violations = Vec::new();
     for audit in &context.roles.audits {
-        let taken: Vec<&ActionAudit> = audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Denied).collect();
-        let worst = taken.iter().map(|action| if need(action) == Some(Need::Never) { Severity::Info } else { Severity::Error });
+        let taken: Vec<&ActionAudit> =
+            audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Denied).collect();
+        let worst =
+            taken.iter().map(|action| if need(action) == Some(Need::Never) { Severity::Info } else { Severity::Error });
         let Some(severity) = worst.max() else { continue };
         let names: Vec<&str> = taken.iter().map(|action| action.action.as_str()).collect();
         let by = deciders(taken.iter().flat_map(|action| &action.assessment.because));
         let message = format!("role `{}` is denied {} by {by}", audit.role.name, text::list(&names, 6));
-        let calls = taken.iter().map(|action| (action.action.clone(), controller::find(action.call_role, &action.action)));
-        let mut violation = Violation::new(severity, audit.resource(), message, Fix::none("change the Deny or the boundary: adding an Allow cannot help"))
-            .related(instances(audit))
-            .cause(names.join(" "));
+        let calls =
+            taken.iter().map(|action| (action.action.clone(), controller::find(action.call_role, &action.action)));
+        let mut violation = Violation::new(
+            severity,
+            audit.resource(),
+            message,
+            Fix::none("change the Deny or the boundary: adding an Allow cannot help"),
+        )
+        .related(instances(audit))
+        .cause(names.join(" "));
         if let Some(breaks) = breaks(calls) {
             violation = violation.breaks(breaks);
         }
@@ -242,7 +269,9 @@ fn partial(context: &Context<'_>) -> Vec<Violation> {
             .iter()
             .filter(|action| action.assessment.verdict == Verdict::Partial && !action.covers_cluster)
             .collect();
-        let worst = limited.iter().map(|action| if need(action) == Some(Need::Never) { Severity::Info } else { Severity::Warning });
+        let worst = limited
+            .iter()
+            .map(|action| if need(action) == Some(Need::Never) { Severity::Info } else { Severity::Warning });
         let Some(severity) = worst.max() else { continue };
         let names: Vec<&str> = limited.iter().map(|action| action.action.as_str()).collect();
         let mut limits: Vec<String> = Vec::new();
@@ -256,9 +285,12 @@ fn partial(context: &Context<'_>) -> Vec<Violation> {
         }
         limits.sort();
         limits.dedup();
-        let message = format!("role `{}` has {} only {}", audit.role.name, text::list(&names, 6), text::list(&limits, 3));
+        let message =
+            format!("role `{}` has {} only {}", audit.role.name, text::list(&names, 6), text::list(&limits, 3));
         let fix = Fix::none("widen the statement, or make sure that the cluster needs no more than it covers");
-        violations.push(Violation::new(severity, audit.resource(), message, fix).related(instances(audit)).cause(names.join(" ")));
+        violations.push(
+            Violation::new(severity, audit.resource(), message, fix).related(instances(audit)).cause(names.join(" ")),
+        );
     }
     violations
 }
@@ -274,13 +306,24 @@ fn excess(context: &Context<'_>) -> Vec<Violation> {
         let severity = if changes && workers_only { Severity::Warning } else { Severity::Info };
         let told: Vec<String> =
             audit.excess.iter().map(|excess| format!("{} ({})", excess.action, excess.access_level.name())).collect();
-        let message = format!("role `{}` may do {} beyond {}: {}", audit.role.name, text::count(told.len(), "thing"), audit.baseline, text::list(&told, 6));
-        let mut violation = Violation::new(severity, audit.resource(), message, Fix::none("remove what nothing on these nodes uses"))
-            .related(instances(audit))
-            .cause(told.join(" "));
-        let escalations: Vec<&str> = audit.excess.iter().filter(|excess| excess.escalation).map(|excess| excess.action.as_str()).collect();
+        let message = format!(
+            "role `{}` may do {} beyond {}: {}",
+            audit.role.name,
+            text::count(told.len(), "thing"),
+            audit.baseline,
+            text::list(&told, 6)
+        );
+        let mut violation =
+            Violation::new(severity, audit.resource(), message, Fix::none("remove what nothing on these nodes uses"))
+                .related(instances(audit))
+                .cause(told.join(" "));
+        let escalations: Vec<&str> =
+            audit.excess.iter().filter(|excess| excess.escalation).map(|excess| excess.action.as_str()).collect();
         if !escalations.is_empty() {
-            violation = violation.breaks(format!("every pod that reaches the metadata service can gain further rights with {}", text::list(&escalations, 4)));
+            violation = violation.breaks(format!(
+                "every pod that reaches the metadata service can gain further rights with {}",
+                text::list(&escalations, 4)
+            ));
         }
         violations.push(violation);
     }
@@ -327,7 +370,12 @@ fn condition_tag_missing(context: &Context<'_>) -> Vec<Violation> {
     let wanted = [(tags::LEGACY_TAG.to_owned(), own.to_owned()), (context.cluster_key(), tags::OWNED.to_owned())];
     let mut violations = Vec::new();
     for audit in context.roles.audits.iter().filter(|audit| audit.node_roles.contains(NodeRole::Controlplane)) {
-        let edits = ["ec2:authorizesecuritygroupingress", "ec2:revokesecuritygroupingress", "ec2:createroute", "ec2:deleteroute"];
+        let edits = [
+            "ec2:authorizesecuritygroupingress",
+            "ec2:revokesecuritygroupingress",
+            "ec2:createroute",
+            "ec2:deleteroute",
+        ];
         for (key, value) in &wanted {
             let asked = format!("aws:ResourceTag/{key} ");
             let limited: Vec<&str> = audit
@@ -335,7 +383,9 @@ fn condition_tag_missing(context: &Context<'_>) -> Vec<Violation> {
                 .iter()
                 .filter(|action| edits.contains(&action.action.to_lowercase().as_str()))
                 .filter(|action| action.assessment.verdict == Verdict::Partial && action.covers_cluster)
-                .filter(|action| action.assessment.only_if.iter().all(|only| only.to_lowercase().contains(&asked.to_lowercase())))
+                .filter(|action| {
+                    action.assessment.only_if.iter().all(|only| only.to_lowercase().contains(&asked.to_lowercase()))
+                })
                 .map(|action| action.action.as_str())
                 .collect();
             if limited.is_empty() {
@@ -344,8 +394,14 @@ fn condition_tag_missing(context: &Context<'_>) -> Vec<Violation> {
             for region in context.view.regions.iter().filter(|region| std::ptr::eq(region.account, audit.account)) {
                 let used = region.members_by_group();
                 // Only what the controller edits: the tagged groups of the nodes, and tagged route tables for cloud routes.
-                let groups = region.region.security_groups.iter().filter(|group| used.contains_key(group.id.as_str())).map(|group| (ResourceKind::SecurityGroup, &group.id, &group.tags));
-                let tables = region.region.route_tables.iter().map(|table| (ResourceKind::RouteTable, &table.id, &table.tags));
+                let groups = region
+                    .region
+                    .security_groups
+                    .iter()
+                    .filter(|group| used.contains_key(group.id.as_str()))
+                    .map(|group| (ResourceKind::SecurityGroup, &group.id, &group.tags));
+                let tables =
+                    region.region.route_tables.iter().map(|table| (ResourceKind::RouteTable, &table.id, &table.tags));
                 let edits_routes = limited.iter().any(|action| action.to_lowercase().ends_with("route"));
                 let lacking: Vec<(ResourceKind, &String)> = groups
                     .chain(tables.filter(|_| edits_routes && context.cloud_routes))
@@ -368,7 +424,7 @@ fn condition_tag_missing(context: &Context<'_>) -> Vec<Violation> {
                 violations.push(
                     Violation::new(Severity::Warning, audit.resource(), message, fix)
                         .related(lacking.iter().map(|(kind, id)| region.bare(*kind, id)))
-                        .cause(key.clone()),
+                        .cause(format!("{} {key}", region.region.name)),
                 );
             }
         }

@@ -21,7 +21,10 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "the cloud controller, the kubelet's ECR credentials and every pod that relies on the node fail with `NoCredentialProviders`",
         fix: "Associate an instance profile.",
         applicability: Applicability::Choice,
-        sources: &["https://github.com/rancher-archives/rke/issues/1982", "https://github.com/rancher/rancher/issues/17296"],
+        sources: &[
+            "https://github.com/rancher-archives/rke/issues/1982",
+            "https://github.com/rancher/rancher/issues/17296",
+        ],
         example: "instance `i-0a` has no instance profile",
         reads: &["ec2:DescribeIamInstanceProfileAssociations"],
         check: Check::Region(profile_missing),
@@ -49,7 +52,10 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "the instance gets no credentials, as without a profile",
         fix: "Add the EC2 service to the trust policy.",
         applicability: Applicability::Choice,
-        sources: &["kubernetes-sigs/cluster-api-provider-aws cmd/clusterawsadm/cloudformation/bootstrap/template.go#ec2AssumeRolePolicy", "kubernetes/kops pkg/model/iam/iam_builder.go"],
+        sources: &[
+            "kubernetes-sigs/cluster-api-provider-aws cmd/clusterawsadm/cloudformation/bootstrap/template.go#ec2AssumeRolePolicy",
+            "kubernetes/kops pkg/model/iam/iam_builder.go",
+        ],
         example: "the trust policy of role `workers` does not let EC2 assume it",
         reads: &[],
         check: Check::Scan(trust_not_ec2),
@@ -77,7 +83,10 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "every private address of every interface becomes an InternalIP of the node; the AWS Load Balancer Controller looks at the primary interface only",
         fix: "Make sure that the primary interface is the one for load balancer traffic.",
         applicability: Applicability::None,
-        sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/instances_v2.go#extractIPv4NodeAddresses", "https://github.com/kubernetes/cloud-provider-aws/issues/890"],
+        sources: &[
+            "kubernetes/cloud-provider-aws pkg/providers/v1/instances_v2.go#extractIPv4NodeAddresses",
+            "https://github.com/kubernetes/cloud-provider-aws/issues/890",
+        ],
         example: "instance `i-0a` has 2 network interfaces with different security groups",
         reads: &["ec2:DescribeNetworkInterfaces"],
         check: Check::Region(multiple_enis),
@@ -108,18 +117,28 @@ fn profile_missing(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
         .collect();
     let bare = region.members.iter().filter(|member| {
         let etcd_only = member.roles.roles == RoleSet::of(NodeRole::Etcd);
-        member.instance.instance_profile_arn.is_none() && !on_the_way.contains(member.instance.id.as_str()) && !etcd_only
+        member.instance.instance_profile_arn.is_none()
+            && !on_the_way.contains(member.instance.id.as_str())
+            && !etcd_only
     });
     let severity = |member: &Member<'_>| {
         if member.roles.roles.contains(NodeRole::Controlplane) { Severity::Error } else { Severity::Warning }
     };
-    let profiles: BTreeSet<&str> = region.members.iter().filter_map(|member| member.instance.instance_profile_arn.as_deref()).collect();
+    let profiles: BTreeSet<&str> =
+        region.members.iter().filter_map(|member| member.instance.instance_profile_arn.as_deref()).collect();
     region.grouped(bare, severity, |members| {
         let message = format!("{} {} no instance profile", instances_phrase(members), has(members));
-        let choices = profiles
-            .iter()
-            .map(|arn| Choice { value: (*arn).to_owned(), summary: format!("associate {}, which other nodes have", arn.rsplit('/').next().unwrap_or(arn)) });
-        (message, Fix::choose("associate an instance profile whose role holds the baseline of these nodes", choices.collect()))
+        let choices = profiles.iter().map(|arn| Choice {
+            value: (*arn).to_owned(),
+            summary: format!("associate {}, which other nodes have", arn.rsplit('/').next().unwrap_or(arn)),
+        });
+        (
+            message,
+            Fix::choose(
+                "associate an instance profile whose role holds the baseline of these nodes",
+                choices.collect(),
+            ),
+        )
     })
 }
 
@@ -158,9 +177,14 @@ fn profile_without_role(context: &Context<'_>) -> Vec<Violation> {
             let message = if profile.exists {
                 format!("instance profile `{}` of {} holds no role", text::printable(&name), instances_phrase(members))
             } else {
-                format!("instance profile `{}` of {} does not exist any more", text::printable(&name), instances_phrase(members))
+                format!(
+                    "instance profile `{}` of {} does not exist any more",
+                    text::printable(&name),
+                    instances_phrase(members)
+                )
             };
-            let fix = Fix::choose("add the role of these nodes to the profile, or associate another profile", Vec::new());
+            let fix =
+                Fix::choose("add the role of these nodes to the profile, or associate another profile", Vec::new());
             violations.push(Violation::new(Severity::Error, resource, message, fix).related(instance_refs(members)));
         }
     }
@@ -169,18 +193,21 @@ fn profile_without_role(context: &Context<'_>) -> Vec<Violation> {
 
 /// Whether EC2 may assume a role with this trust policy.
 fn trusts_ec2(document: &Document, partition: &str) -> bool {
-    let services: &[&str] = if partition == "aws-cn" { &["ec2.amazonaws.com.cn", "ec2.amazonaws.com"] } else { &["ec2.amazonaws.com"] };
+    let services: &[&str] =
+        if partition == "aws-cn" { &["ec2.amazonaws.com.cn", "ec2.amazonaws.com"] } else { &["ec2.amazonaws.com"] };
     let speaks_of_ec2 = |statement: &crate::policy::Statement| {
-        let assumes = statement.action.patterns.iter().any(|pattern| crate::policy::matches(pattern, "sts:assumerole"));
+        let assumes = statement.action.folded.iter().any(|pattern| crate::policy::matches(pattern, "sts:assumerole"));
         let named = statement.principal.as_ref().is_some_and(|principal| {
             let listed = principal.entries.iter().any(|(kind, value)| {
-                (kind == "Service" && services.contains(&value.as_str())) || (kind == "*" || (kind == "AWS" && value == "*" && statement.effect == Effect::Deny))
+                (kind == "Service" && services.contains(&value.as_str()))
+                    || (kind == "*" || (kind == "AWS" && value == "*" && statement.effect == Effect::Deny))
             });
             listed != principal.negated
         });
         assumes != statement.action.negated && named
     };
-    let denied = document.statements.iter().any(|s| s.effect == Effect::Deny && s.conditions.is_empty() && speaks_of_ec2(s));
+    let denied =
+        document.statements.iter().any(|s| s.effect == Effect::Deny && s.conditions.is_empty() && speaks_of_ec2(s));
     !denied && document.statements.iter().any(|s| s.effect == Effect::Allow && speaks_of_ec2(s))
 }
 
@@ -198,7 +225,9 @@ fn trust_not_ec2(context: &Context<'_>) -> Vec<Violation> {
                 .copied()
                 .collect();
             // An unreadable trust policy is not audited; a refused one is a gap already.
-            let Some(document) = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok()) else { continue };
+            let Some(document) = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok()) else {
+                continue;
+            };
             if members.is_empty() || trusts_ec2(&document, &account.partition) {
                 continue;
             }
@@ -208,7 +237,12 @@ fn trust_not_ec2(context: &Context<'_>) -> Vec<Violation> {
                 account_id: Some(account.account_id.clone()),
                 ..ResourceRef::bare(ResourceKind::Role, &role.arn)
             };
-            let message = format!("the trust policy of role `{}` does not let EC2 assume it, and {} {} it", role.name, instances_phrase(&members), has(&members));
+            let message = format!(
+                "the trust policy of role `{}` does not let EC2 assume it, and {} {} it",
+                role.name,
+                instances_phrase(&members),
+                has(&members)
+            );
             let fix = Fix::choose("add the EC2 service with sts:AssumeRole to the trust policy", Vec::new());
             violations.push(Violation::new(Severity::Error, resource, message, fix).related(instance_refs(&members)));
         }
@@ -255,16 +289,20 @@ fn multiple_enis(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
         .network_interfaces()
         .iter()
         .filter(|interface| {
-            interface.description.starts_with("aws-K8S-") || interface.tags.iter().any(|tag| tag.key == "node.k8s.amazonaws.com/instance_id")
+            interface.description.starts_with("aws-K8S-")
+                || interface.tags.iter().any(|tag| tag.key == "node.k8s.amazonaws.com/instance_id")
         })
         .map(|interface| interface.id.as_str())
         .collect();
     let own = |member: &Member<'_>| -> Vec<usize> {
         let all = &member.instance.network_interfaces;
-        (0..all.len()).filter(|index| all.get(*index).is_some_and(|interface| !of_cni.contains(interface.id.as_str()))).collect()
+        (0..all.len())
+            .filter(|index| all.get(*index).is_some_and(|interface| !of_cni.contains(interface.id.as_str())))
+            .collect()
     };
     let differs = |member: &Member<'_>| {
-        let interfaces: Vec<_> = own(member).into_iter().filter_map(|index| member.instance.network_interfaces.get(index)).collect();
+        let interfaces: Vec<_> =
+            own(member).into_iter().filter_map(|index| member.instance.network_interfaces.get(index)).collect();
         let sets: BTreeSet<Vec<&String>> = interfaces
             .iter()
             .map(|interface| {
@@ -276,8 +314,10 @@ fn multiple_enis(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
         let subnets: BTreeSet<_> = interfaces.iter().map(|interface| &interface.subnet_id).collect();
         (sets.len() > 1, subnets.len() > 1)
     };
-    let several = region.members.iter().filter(|member| member.instance.network_interfaces.len() > 1 && own(member).len() > 1);
-    let severity = |member: &Member<'_>| if differs(member) == (false, false) { Severity::Info } else { Severity::Warning };
+    let several =
+        region.members.iter().filter(|member| member.instance.network_interfaces.len() > 1 && own(member).len() > 1);
+    let severity =
+        |member: &Member<'_>| if differs(member) == (false, false) { Severity::Info } else { Severity::Warning };
     region.grouped(several, severity, |members| {
         let what = match members.first().map(|member| differs(member)) {
             Some((true, true)) => " with different security groups and subnets",
@@ -292,24 +332,37 @@ fn multiple_enis(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
 
 fn role_ambiguous(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     let unclear = region.members.iter().filter(|member| member.roles.contradiction.is_some());
-    region.grouped(unclear, |_| Severity::Warning, |members| {
-        let told = members.first().and_then(|member| {
-            let (source, roles) = member.roles.contradiction?;
-            Some(format!(
-                "{} by {} and {} by {}",
-                member.roles.roles.describe(),
-                member.roles.source.describe(),
-                roles.describe(),
-                source.describe()
-            ))
-        });
-        let message = format!("{} {} {}", instances_phrase(members), if members.len() == 1 { "is" } else { "are" }, told.unwrap_or_default());
-        let choices = NodeRole::ALL.into_iter().map(|role| Choice {
-            value: role.name().to_owned(),
-            summary: format!("--node-role {}={}", members.first().map_or("", |member| member.instance.id.as_str()), role.name()),
-        });
-        (message, Fix::choose("say which it is with --node-role", choices.collect()))
-    })
+    region.grouped(
+        unclear,
+        |_| Severity::Warning,
+        |members| {
+            let told = members.first().and_then(|member| {
+                let (source, roles) = member.roles.contradiction?;
+                Some(format!(
+                    "a node with the role {} by {} and {} by {}",
+                    member.roles.roles.describe(),
+                    member.roles.source.describe(),
+                    roles.describe(),
+                    source.describe()
+                ))
+            });
+            let message = format!(
+                "{} {} {}",
+                instances_phrase(members),
+                if members.len() == 1 { "is" } else { "are" },
+                told.unwrap_or_default()
+            );
+            let choices = NodeRole::ALL.into_iter().map(|role| Choice {
+                value: role.name().to_owned(),
+                summary: format!(
+                    "--node-role {}={}",
+                    members.first().map_or("", |member| member.instance.id.as_str()),
+                    role.name()
+                ),
+            });
+            (message, Fix::choose("say which it is with --node-role", choices.collect()))
+        },
+    )
 }
 
 #[cfg(test)]
@@ -319,7 +372,9 @@ mod tests {
     #[test]
     fn trust_of_ec2_is_read_by_partition() {
         let policy = |service: &str| {
-            let text = format!(r#"{{"Statement":[{{"Effect":"Allow","Principal":{{"Service":"{service}"}},"Action":"sts:AssumeRole"}}]}}"#);
+            let text = format!(
+                r#"{{"Statement":[{{"Effect":"Allow","Principal":{{"Service":"{service}"}},"Action":"sts:AssumeRole"}}]}}"#
+            );
             Document::parse(&text).unwrap()
         };
         assert!(trusts_ec2(&policy("ec2.amazonaws.com"), "aws"));

@@ -153,7 +153,10 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "every audit and every controller that is given this id looks at the wrong cluster",
         fix: "Run `tagaudit clusters` to see which ids there are.",
         applicability: Applicability::None,
-        sources: &["https://github.com/rancher/docs/issues/2521", "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#newAWSCloud2"],
+        sources: &[
+            "https://github.com/rancher/docs/issues/2521",
+            "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#newAWSCloud2",
+        ],
         example: "no resource is tagged for `brvo`; the ids in the account are alpha, bravo",
         reads: &["ec2:DescribeInstances", "ec2:DescribeSubnets", "ec2:DescribeVpcs", "ec2:DescribeSecurityGroups"],
         check: Check::Scan(id_unexpected),
@@ -213,7 +216,8 @@ fn missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     region.grouped(untagged, severity, |members| {
         let why: BTreeSet<_> = members.iter().map(|member| member.evidence).collect();
         let why = why.into_iter().map(|evidence| evidence.describe().to_owned()).collect::<Vec<_>>().join(", or ");
-        let mut message = format!("{} {} no tag `{key}`; taken for a node because {why}", instances_phrase(members), has(members));
+        let mut message =
+            format!("{} {} no tag `{key}`; taken for a node because {why}", instances_phrase(members), has(members));
         if let Some(group) = members.first().and_then(|member| member.auto_scaling_group()) {
             message.push_str(&format!(" (Auto Scaling group `{group}`)"));
         }
@@ -224,7 +228,10 @@ fn missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
             format!("add `{key}={OWNED}`")
         };
         if members.iter().any(|member| forbids_slash(member)) {
-            return (message, Fix::none("turn instance metadata tags off first: EC2 refuses the key while they are on"));
+            return (
+                message,
+                Fix::none("turn instance metadata tags off first: EC2 refuses the key while they are on"),
+            );
         }
         let change = region.create_tags(ids(members), &key, OWNED);
         (message, Fix::with(safe_if_certain(members), summary, vec![change]))
@@ -252,27 +259,39 @@ fn conflict(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     }
     let mut violations = Vec::new();
     for (names, members) in by_ids {
-        violations.extend(region.grouped(members, |_| Severity::Error, |members| {
-            let message = format!(
-                "{} {} cluster tags of other clusters beside `{own}`: {}",
-                instances_phrase(members),
-                if members.len() == 1 { "carries" } else { "carry" },
-                text::printable(&names)
-            );
-            let mut changes = Vec::new();
-            if let Some(first) = members.first() {
-                changes.extend(foreign(first).iter().map(|tag| region.delete_tags(ids(members), tag)));
-            }
-            let mut fix = Fix::choose(
-                "decide which cluster these instances belong to",
-                vec![Choice { value: own.to_owned(), summary: format!("they are nodes of `{own}`: remove the other tags") }],
-            );
-            fix.changes = changes;
-            (message, fix)
-        }).into_iter().map(|violation| {
-            let cause = format!("{} {names}", violation.cause);
-            violation.cause(cause)
-        }));
+        violations.extend(
+            region
+                .grouped(
+                    members,
+                    |_| Severity::Error,
+                    |members| {
+                        let message = format!(
+                            "{} {} cluster tags of other clusters beside `{own}`: {}",
+                            instances_phrase(members),
+                            if members.len() == 1 { "carries" } else { "carry" },
+                            text::printable(&names)
+                        );
+                        let mut changes = Vec::new();
+                        if let Some(first) = members.first() {
+                            changes.extend(foreign(first).iter().map(|tag| region.delete_tags(ids(members), tag)));
+                        }
+                        let mut fix = Fix::choose(
+                            "decide which cluster these instances belong to",
+                            vec![Choice {
+                                value: own.to_owned(),
+                                summary: format!("they are nodes of `{own}`: remove the other tags"),
+                            }],
+                        );
+                        fix.changes = changes;
+                        (message, fix)
+                    },
+                )
+                .into_iter()
+                .map(|violation| {
+                    let cause = format!("{} {names}", violation.cause);
+                    violation.cause(cause)
+                }),
+        );
     }
     violations
 }
@@ -282,30 +301,42 @@ fn legacy_mismatch(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
     let wrong = region.members.iter().filter(|member| {
         let legacy = tags::value(&member.instance.tags, LEGACY_TAG).filter(|id| !id.is_empty());
         legacy.is_some_and(|legacy| {
-            tags::cluster_ids(&member.instance.tags).any(|(id, _)| id != legacy) && (legacy != own || tags::cluster_value(&member.instance.tags, own).is_none())
+            tags::cluster_ids(&member.instance.tags).any(|(id, _)| id != legacy)
+                && (legacy != own || tags::cluster_value(&member.instance.tags, own).is_none())
         })
     });
-    region.grouped(wrong, |_| Severity::Error, |members| {
-        let legacy = members.first().and_then(|member| tags::value(&member.instance.tags, LEGACY_TAG)).unwrap_or_default();
-        let new: Vec<&str> = members.first().map(|member| tags::cluster_ids(&member.instance.tags).map(|(id, _)| id).collect()).unwrap_or_default();
-        let message = format!(
-            "{} {} `{LEGACY_TAG}={}` and the cluster tag of {}",
-            instances_phrase(members),
-            has(members),
-            text::printable(legacy),
-            text::list(&new, 3)
-        );
-        let set = region.create_tags(ids(members), LEGACY_TAG, own);
-        let mut fix = Fix::choose(
-            format!("set `{LEGACY_TAG}` to `{own}`, or remove it"),
-            vec![
-                Choice { value: "set".into(), summary: format!("the instances are nodes of `{own}`: overwrite the legacy tag") },
-                Choice { value: "remove".into(), summary: "nothing uses the legacy tag: remove it".into() },
-            ],
-        );
-        fix.changes = vec![set];
-        (message, fix)
-    })
+    region.grouped(
+        wrong,
+        |_| Severity::Error,
+        |members| {
+            let legacy =
+                members.first().and_then(|member| tags::value(&member.instance.tags, LEGACY_TAG)).unwrap_or_default();
+            let new: Vec<&str> = members
+                .first()
+                .map(|member| tags::cluster_ids(&member.instance.tags).map(|(id, _)| id).collect())
+                .unwrap_or_default();
+            let message = format!(
+                "{} {} `{LEGACY_TAG}={}` and the cluster tag of {}",
+                instances_phrase(members),
+                has(members),
+                text::printable(legacy),
+                text::list(&new, 3)
+            );
+            let set = region.create_tags(ids(members), LEGACY_TAG, own);
+            let mut fix = Fix::choose(
+                format!("set `{LEGACY_TAG}` to `{own}`, or remove it"),
+                vec![
+                    Choice {
+                        value: "set".into(),
+                        summary: format!("the instances are nodes of `{own}`: overwrite the legacy tag"),
+                    },
+                    Choice { value: "remove".into(), summary: "nothing uses the legacy tag: remove it".into() },
+                ],
+            );
+            fix.changes = vec![set];
+            (message, fix)
+        },
+    )
 }
 
 fn legacy_only(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
@@ -337,7 +368,11 @@ fn legacy_only(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation>
                 vec![region.create_tags(ids, &key, OWNED)],
             );
             let others = resources.iter().skip(1).map(|resource| region.bare(kind, resource.id()));
-            Some(Violation::new(Severity::Info, region.resource(*first), message, fix).related(others).cause(kind.name()))
+            Some(
+                Violation::new(Severity::Info, region.resource(*first), message, fix)
+                    .related(others)
+                    .cause(kind.name()),
+            )
         })
         .collect()
 }
@@ -366,8 +401,11 @@ fn empty_id(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
                 return None;
             }
             let severity = if resource.kind() == ResourceKind::Instance { Severity::Error } else { Severity::Warning };
-            let message =
-                format!("{} `{}` has the tag key `{CLUSTER_TAG_PREFIX}` without an id", resource.kind().noun(), resource.id());
+            let message = format!(
+                "{} `{}` has the tag key `{CLUSTER_TAG_PREFIX}` without an id",
+                resource.kind().noun(),
+                resource.id()
+            );
             let fix = Fix::with(
                 Applicability::Safe,
                 "remove the tag; it names no cluster",
@@ -394,8 +432,7 @@ fn value_invalid(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violatio
     for resource in region.tagged() {
         let Some(value) = tags::cluster_value(resource.tags(), own) else { continue };
         if value != OWNED && value != SHARED {
-            let of_load_balancer =
-                matches!(resource, Tagged::SecurityGroup(group) if is_load_balancer_group(&group.name, &group.description));
+            let of_load_balancer = matches!(resource, Tagged::SecurityGroup(group) if is_load_balancer_group(&group.name, &group.description));
             groups.entry((resource.kind(), value.to_owned(), of_load_balancer)).or_default().push(resource);
         }
     }
@@ -427,7 +464,11 @@ fn value_invalid(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violatio
                 [one] => format!("{} `{}` has", kind.noun(), one.id()),
                 several => format!("{} have", text::count(several.len(), kind.noun())),
             };
-            let shown = if value.is_empty() { "an empty value".to_owned() } else { format!("the value `{}`", text::printable(&value)) };
+            let shown = if value.is_empty() {
+                "an empty value".to_owned()
+            } else {
+                format!("the value `{}`", text::printable(&value))
+            };
             let message = format!("{what} {shown} in `{key}` instead of `{OWNED}` or `{SHARED}`");
             let severity = if of_load_balancer { Severity::Error } else { Severity::Warning };
             let others = resources.iter().skip(1).map(|resource| region.bare(kind, resource.id()));
@@ -480,8 +521,13 @@ fn near_miss(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
             if !exact {
                 changes.push(region.create_tags(ids.clone(), &key, value));
             }
-            changes.extend(found.iter().map(|(resource, tag, _)| region.delete_tags(vec![resource.id().to_owned()], tag)));
-            let summary = if exact { "remove the wrong key".to_owned() } else { format!("add `{key}={value}`, then remove the wrong key") };
+            changes
+                .extend(found.iter().map(|(resource, tag, _)| region.delete_tags(vec![resource.id().to_owned()], tag)));
+            let summary = if exact {
+                "remove the wrong key".to_owned()
+            } else {
+                format!("add `{key}={value}`, then remove the wrong key")
+            };
             let applicability = if miss.is_certain() { Applicability::Safe } else { Applicability::Choice };
             let severity = if exact { Severity::Warning } else { Severity::Error };
             let others = found.iter().skip(1).map(|(resource, ..)| region.bare(kind, resource.id()));
@@ -508,14 +554,22 @@ fn id_unexpected(context: &Context<'_>) -> Vec<Violation> {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     let cluster = || ResourceRef::bare(ResourceKind::Cluster, own);
-    let used = context.view.regions.iter().any(|region| region.tagged().any(|resource| tags::has_cluster_tag(resource.tags(), own)));
+    let used = context
+        .view
+        .regions
+        .iter()
+        .any(|region| region.tagged().any(|resource| tags::has_cluster_tag(resource.tags(), own)));
     if !used && context.view.members().next().is_none() {
         let mut ids: BTreeSet<&str> = BTreeSet::new();
         for region in &context.view.regions {
             ids.extend(region.tagged().flat_map(|resource| super::super::view::instance_clusters(resource.tags())));
         }
         let ids: Vec<&str> = ids.into_iter().collect();
-        let others = if ids.is_empty() { "no cluster id at all is in use".to_owned() } else { format!("the ids in use are {}", text::list(&ids, 10)) };
+        let others = if ids.is_empty() {
+            "no cluster id at all is in use".to_owned()
+        } else {
+            format!("the ids in use are {}", text::list(&ids, 10))
+        };
         violations.push(Violation::new(
             Severity::Error,
             cluster(),
@@ -529,20 +583,31 @@ fn id_unexpected(context: &Context<'_>) -> Vec<Violation> {
         let groups: BTreeSet<&str> = region.members.iter().filter_map(Member::auto_scaling_group).collect();
         let mut counts: BTreeMap<(&str, &str), BTreeMap<Option<&str>, usize>> = BTreeMap::new();
         for instance in region.region.instances.iter().filter(|instance| instance.state.is_live()) {
-            let id = if tags::has_cluster_tag(&instance.tags, own) { Some(own) } else { super::super::view::instance_clusters(&instance.tags).next() };
+            let id = if tags::has_cluster_tag(&instance.tags, own) {
+                Some(own)
+            } else {
+                super::super::view::instance_clusters(&instance.tags).next()
+            };
             if let Some(vpc) = instance.vpc_id.as_deref().filter(|vpc| vpcs.contains(vpc)) {
                 *counts.entry(("VPC", vpc)).or_default().entry(id).or_default() += 1;
             }
-            if let Some(group) = tags::value(&instance.tags, crate::view::AUTO_SCALING_GROUP_TAG).filter(|group| groups.contains(group)) {
+            if let Some(group) =
+                tags::value(&instance.tags, crate::view::AUTO_SCALING_GROUP_TAG).filter(|group| groups.contains(group))
+            {
                 *counts.entry(("Auto Scaling group", group)).or_default().entry(id).or_default() += 1;
             }
         }
         for ((kind, name), ids) in counts {
             let all: usize = ids.values().sum();
             let ours = ids.get(&Some(own)).copied().unwrap_or(0);
-            let dominant = ids.iter().filter_map(|(id, count)| id.filter(|id| *id != own).map(|id| (id, *count))).max_by_key(|(_, count)| *count);
+            let dominant = ids
+                .iter()
+                .filter_map(|(id, count)| id.filter(|id| *id != own).map(|id| (id, *count)))
+                .max_by_key(|(_, count)| *count);
             // Two clusters may share a VPC: what is odd is an id that nearly crowds this one out of it.
-            let Some((other, count)) = dominant.filter(|(_, count)| count * 2 >= all && ours * 10 <= all) else { continue };
+            let Some((other, count)) = dominant.filter(|(_, count)| count * 2 >= all && ours * 10 <= all) else {
+                continue;
+            };
             let message = format!(
                 "{kind} `{}` holds {} of `{}` and {ours} of `{}`",
                 text::printable(name),
@@ -550,7 +615,12 @@ fn id_unexpected(context: &Context<'_>) -> Vec<Violation> {
                 text::printable(other),
                 text::printable(own)
             );
-            let mut violation = Violation::new(Severity::Error, cluster(), message, Fix::none("check whether the other id is the one that was meant"));
+            let mut violation = Violation::new(
+                Severity::Error,
+                cluster(),
+                message,
+                Fix::none("check whether the other id is the one that was meant"),
+            );
             violation.resource.region = Some(region.region.name.clone());
             violation.resource.account_id = Some(region.account.account_id.clone());
             violations.push(violation.cause(format!("{kind} {name} {other}")));
@@ -561,7 +631,8 @@ fn id_unexpected(context: &Context<'_>) -> Vec<Violation> {
 
 fn id_disagreement(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     let mut ids: BTreeMap<String, Vec<&Member<'_>>> = BTreeMap::new();
-    let controlplane = |member: &&Member<'_>| member.roles.roles.contains(NodeRole::Controlplane) && member.roles.is_reliable();
+    let controlplane =
+        |member: &&Member<'_>| member.roles.roles.contains(NodeRole::Controlplane) && member.roles.is_reliable();
     for member in region.members.iter().filter(controlplane) {
         let id = match tags::controller_cluster_id(&member.instance.tags) {
             Ok(id) => format!("`{id}`"),
@@ -597,7 +668,10 @@ fn lbc_mismatch(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
     let own = context.cluster_id();
     let reach = in_reach(region);
     let live = || region.region.instances.iter().filter(|instance| instance.state.is_live());
-    let other_nodes: BTreeSet<&str> = live().flat_map(|instance| super::super::view::instance_clusters(&instance.tags)).filter(|id| *id != own).collect();
+    let other_nodes: BTreeSet<&str> = live()
+        .flat_map(|instance| super::super::view::instance_clusters(&instance.tags))
+        .filter(|id| *id != own)
+        .collect();
     // With another cluster about, its controllers may well run under a name of their own.
     if region.members.is_empty() || !other_nodes.is_empty() {
         return Vec::new();
@@ -625,7 +699,11 @@ fn lbc_mismatch(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
             );
             let fix = Fix::none(format!("run the controller that wrote the tag with the cluster name `{own}`"));
             let others = resources.iter().skip(1).map(|resource| region.bare(resource.kind(), resource.id()));
-            Some(Violation::new(Severity::Warning, region.resource(*first), message, fix).related(others).cause(format!("{key}={name}")))
+            Some(
+                Violation::new(Severity::Warning, region.resource(*first), message, fix)
+                    .related(others)
+                    .cause(format!("{key}={name}")),
+            )
         })
         .collect()
 }

@@ -126,7 +126,8 @@ pub(super) fn choose_for_load_balancer_controller<'a>(
     };
     let mut kept: Vec<&Candidate<'a>> = candidates.iter().filter(tagged).collect();
     if kept.is_empty() {
-        kept = candidates.iter().filter(|candidate| candidate.is_public == (scheme == Scheme::InternetFacing)).collect();
+        kept =
+            candidates.iter().filter(|candidate| candidate.is_public == (scheme == Scheme::InternetFacing)).collect();
     }
     let mut zones: BTreeMap<&str, &Subnet> = BTreeMap::new();
     for Candidate { subnet, .. } in kept {
@@ -159,7 +160,11 @@ impl<'a> RegionView<'a> {
         subnets
             .filter_map(|subnet| {
                 let table = self.route_table(subnet)?;
-                Some(Candidate { subnet, is_public: is_public(table), in_availability_zone: self.is_ordinary_zone(subnet) })
+                Some(Candidate {
+                    subnet,
+                    is_public: is_public(table),
+                    in_availability_zone: self.is_ordinary_zone(subnet),
+                })
             })
             .collect()
     }
@@ -167,7 +172,10 @@ impl<'a> RegionView<'a> {
     /// Whether a subnet lies in an ordinary availability zone and not on an Outpost.
     pub(super) fn is_ordinary_zone(&self, subnet: &Subnet) -> bool {
         let zones = &self.region.availability_zones;
-        zones.iter().find(|zone| zone.name == subnet.availability_zone).is_none_or(|zone| zone.zone_type == "availability-zone")
+        zones
+            .iter()
+            .find(|zone| zone.name == subnet.availability_zone)
+            .is_none_or(|zone| zone.zone_type == "availability-zone")
             && subnet.outpost_arn.is_none()
     }
 
@@ -224,7 +232,11 @@ mod tests {
             .iter()
             .map(|(id, is_public)| {
                 let subnet = world.iter().find(|subnet| subnet.id == *id).unwrap();
-                Candidate { subnet, is_public: *is_public, in_availability_zone: subnet.availability_zone.starts_with('2') }
+                Candidate {
+                    subnet,
+                    is_public: *is_public,
+                    in_availability_zone: subnet.availability_zone.starts_with('2'),
+                }
             })
             .collect();
         choose_subnets(&candidates, "C", scheme, None).into_iter().map(|choice| choice.chosen.id.clone()).collect()
@@ -232,7 +244,7 @@ mod tests {
 
     #[test]
     fn subnets_are_chosen_as_the_cloud_controller_does() {
-        use Scheme::{InternetFacing, Internal};
+        use Scheme::{Internal, InternetFacing};
         let cases: &[(&str, &[(&str, bool)], Scheme, &[&str])] = &[
             ("nothing", &[], InternetFacing, &[]),
             ("single", &[("a1", true)], InternetFacing, &["a1"]),
@@ -245,7 +257,15 @@ mod tests {
             ("smallest id", &[("a1", true), ("a2", true)], InternetFacing, &["a1"]),
             (
                 "everything",
-                &[("a1", true), ("a2", true), ("b1", true), ("b2", true), ("c1", true), ("notag", true), ("other", true)],
+                &[
+                    ("a1", true),
+                    ("a2", true),
+                    ("b1", true),
+                    ("b2", true),
+                    ("c1", true),
+                    ("notag", true),
+                    ("other", true),
+                ],
                 InternetFacing,
                 &["a1", "b1", "c1"],
             ),
@@ -276,7 +296,8 @@ mod tests {
     #[test]
     fn one_subnet_per_zone_and_only_public_ones() {
         let pick = |list: &[(&str, &str, bool)]| -> Vec<String> {
-            let subnets: Vec<(Subnet, bool)> = list.iter().map(|(id, zone, public)| (subnet(id, zone, &[]), *public)).collect();
+            let subnets: Vec<(Subnet, bool)> =
+                list.iter().map(|(id, zone, public)| (subnet(id, zone, &[]), *public)).collect();
             let candidates: Vec<_> = subnets
                 .iter()
                 .map(|(subnet, is_public)| Candidate { subnet, is_public: *is_public, in_availability_zone: true })
@@ -285,7 +306,14 @@ mod tests {
         };
         assert_eq!(pick(&[("s0", "a", true), ("s1", "b", true), ("s2", "c", true)]), ["s0", "s1", "s2"]);
         assert_eq!(pick(&[("s1", "a", true), ("s0", "a", true), ("s2", "a", true)]), ["s0"]);
-        let mixed = [("a1", "a", false), ("b1", "b", false), ("c1", "c", false), ("c0", "c", true), ("d1", "a", true), ("d2", "b", true)];
+        let mixed = [
+            ("a1", "a", false),
+            ("b1", "b", false),
+            ("c1", "c", false),
+            ("c0", "c", true),
+            ("d1", "a", true),
+            ("d2", "b", true),
+        ];
         assert_eq!(pick(&mixed), ["d1", "d2", "c0"]);
     }
 
@@ -304,19 +332,32 @@ mod tests {
                 .iter()
                 .map(|(subnet, is_public)| Candidate { subnet, is_public: *is_public, in_availability_zone: true })
                 .collect();
-            choose_for_load_balancer_controller(&candidates, "C", scheme).iter().map(|subnet| subnet.id.clone()).collect()
+            choose_for_load_balancer_controller(&candidates, "C", scheme)
+                .iter()
+                .map(|subnet| subnet.id.clone())
+                .collect()
         };
-        use Scheme::{InternetFacing, Internal};
-        let foreign = [("s1", "2a", &[elb, (D, "owned")][..], 8, true), ("s2", "2b", &[elb][..], 8, true), ("s3", "2a", &[elb][..], 8, true)];
+        use Scheme::{Internal, InternetFacing};
+        let foreign = [
+            ("s1", "2a", &[elb, (D, "owned")][..], 8, true),
+            ("s2", "2b", &[elb][..], 8, true),
+            ("s3", "2a", &[elb][..], 8, true),
+        ];
         assert_eq!(run(&foreign, InternetFacing), ["s3", "s2"]);
-        let full = [("s1", "2a", &[elb][..], 2, true), ("s2", "2b", &[elb][..], 8, true), ("s3", "2a", &[elb][..], 8, true)];
+        let full =
+            [("s1", "2a", &[elb][..], 2, true), ("s2", "2b", &[elb][..], 8, true), ("s3", "2a", &[elb][..], 8, true)];
         assert_eq!(run(&full, InternetFacing), ["s3", "s2"]);
         let none = [("s1", "2a", &[elb, (D, "owned")][..], 8, true), ("s2", "2b", &[elb][..], 2, true)];
         assert_eq!(run(&none, InternetFacing), Vec::<String>::new());
         let untagged = [("s1", "2a", &[][..], 8, true), ("s2", "2b", &[][..], 8, false)];
         assert_eq!(run(&untagged, InternetFacing), ["s1"]);
         assert_eq!(run(&untagged, Internal), ["s2"]);
-        let ties = [("s1", "2a", &[elb][..], 8, true), ("s2", "2a", &[elb, (C, "owned")][..], 8, true), ("s3", "2b", &[elb][..], 8, true), ("s4", "2b", &[elb][..], 8, true)];
+        let ties = [
+            ("s1", "2a", &[elb][..], 8, true),
+            ("s2", "2a", &[elb, (C, "owned")][..], 8, true),
+            ("s3", "2b", &[elb][..], 8, true),
+            ("s4", "2b", &[elb][..], 8, true),
+        ];
         assert_eq!(run(&ties, InternetFacing), ["s2", "s3"]);
         let value = [("s1", "2a", &[(ROLE_ELB, "true")][..], 8, true), ("s2", "2b", &[(ROLE_ELB, "")][..], 8, true)];
         assert_eq!(run(&value, InternetFacing), ["s2"]);

@@ -95,7 +95,8 @@ fn set(region: &RegionView<'_>, members: &[&Member<'_>], option: &str, value: &s
 }
 
 fn disabled(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
-    let off = region.members.iter().filter(|m| options(m).is_some_and(|o| o.http_endpoint.as_deref() == Some("disabled")));
+    let off =
+        region.members.iter().filter(|m| options(m).is_some_and(|o| o.http_endpoint.as_deref() == Some("disabled")));
     let severity = |member: &Member<'_>| {
         if member.roles.roles.contains(NodeRole::Controlplane) { Severity::Error } else { Severity::Warning }
     };
@@ -110,7 +111,8 @@ fn hop_limit_low(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     let required = |member: &Member<'_>| options(member).is_some_and(|o| o.http_tokens.as_deref() == Some("required"));
     let low = region.members.iter().filter(|member| {
         options(member).is_some_and(|options| {
-            options.http_endpoint.as_deref() != Some("disabled") && options.http_put_response_hop_limit.is_some_and(|limit| limit < 2)
+            options.http_endpoint.as_deref() != Some("disabled")
+                && options.http_put_response_hop_limit.is_some_and(|limit| limit < 2)
         })
     });
     let severity = |member: &Member<'_>| {
@@ -120,7 +122,14 @@ fn hop_limit_low(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
         let with = if members.iter().all(|member| required(member)) { " with IMDSv2 required" } else { "" };
         let message = format!("{} {} a hop limit below 2{with}", instances_phrase(members), has(members));
         let changes = set(region, members, "http-put-response-hop-limit", "2");
-        (message, Fix::with(Applicability::Confirm, "set the hop limit to 2; every pod can then reach the node's credentials", changes))
+        (
+            message,
+            Fix::with(
+                Applicability::Confirm,
+                "set the hop limit to 2; every pod can then reach the node's credentials",
+                changes,
+            ),
+        )
     })
 }
 
@@ -152,17 +161,25 @@ fn v2_unsupported(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
         options(member).is_some_and(|options| options.http_tokens.as_deref() == Some("required"))
             && member.node.is_some_and(|node| speaks_only_v1(member, node))
     });
-    region.grouped(affected, |_| Severity::Warning, |members| {
-        let version = members.first().and_then(|member| member.node).map_or("", |node| node.kubelet_version.as_str());
-        let verb = if members.len() == 1 { "requires IMDSv2 and runs" } else { "require IMDSv2 and run" };
-        let message = format!("{} {verb} {}", instances_phrase(members), crate::text::printable(version));
-        (message, Fix::none("upgrade the distribution, or allow IMDSv1 until then"))
-    })
+    region.grouped(
+        affected,
+        |_| Severity::Warning,
+        |members| {
+            let version =
+                members.first().and_then(|member| member.node).map_or("", |node| node.kubelet_version.as_str());
+            let verb = if members.len() == 1 { "requires IMDSv2 and runs" } else { "require IMDSv2 and run" };
+            let message = format!("{} {verb} {}", instances_phrase(members), crate::text::printable(version));
+            (message, Fix::none("upgrade the distribution, or allow IMDSv1 until then"))
+        },
+    )
 }
 
 fn instance_tags_enabled(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     let own = context.cluster_id();
-    let on = region.members.iter().filter(|m| options(m).is_some_and(|o| o.instance_metadata_tags.as_deref() == Some("enabled")));
+    let on = region
+        .members
+        .iter()
+        .filter(|m| options(m).is_some_and(|o| o.instance_metadata_tags.as_deref() == Some("enabled")));
     let severity = |member: &Member<'_>| {
         if tags::has_cluster_tag(&member.instance.tags, own) { Severity::Warning } else { Severity::Error }
     };
@@ -209,7 +226,10 @@ mod tests {
         let node = |version: &str, rke1: bool, name: &str| KubernetesNode {
             name: name.into(),
             kubelet_version: version.into(),
-            annotations: rke1.then(|| ("rke.cattle.io/internal-ip".to_owned(), "10.0.0.1".to_owned())).into_iter().collect(),
+            annotations: rke1
+                .then(|| ("rke.cattle.io/internal-ip".to_owned(), "10.0.0.1".to_owned()))
+                .into_iter()
+                .collect(),
             ..KubernetesNode::default()
         };
         for (version, rke1, name, expected) in [

@@ -27,7 +27,10 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "nothing in the cloud controller; the AWS Load Balancer Controller with `--aws-vpc-tags` and the deletion of kOps clusters read it",
         fix: "Add `kubernetes.io/cluster/<ID>=shared`.",
         applicability: Applicability::Confirm,
-        sources: &["RKE documentation, AWS cloud provider, Tagging AWS Resources", "https://github.com/rancher/rancher/issues/25148"],
+        sources: &[
+            "RKE documentation, AWS cloud provider, Tagging AWS Resources",
+            "https://github.com/rancher/rancher/issues/25148",
+        ],
         example: "VPC `vpc-0a` has no tag `kubernetes.io/cluster/bravo`",
         reads: &[INSTANCES, VPCS],
         check: Check::Region(cluster_tag_missing),
@@ -41,7 +44,10 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "deleting the owning cluster takes the network of the other one for its own",
         fix: "Set the owner's tag to `shared` and add `shared` tags for the others.",
         applicability: Applicability::Choice,
-        sources: &["kubernetes/kops upup/pkg/fi/cloudup/awsup/aws_cloud.go#HasOwnedTag", "https://github.com/kubernetes/kops/issues/3965"],
+        sources: &[
+            "kubernetes/kops upup/pkg/fi/cloudup/awsup/aws_cloud.go#HasOwnedTag",
+            "https://github.com/kubernetes/kops/issues/3965",
+        ],
         example: "VPC `vpc-0a` is owned by alpha and hosts nodes or subnets of bravo",
         reads: &[INSTANCES, VPCS, "ec2:DescribeSubnets"],
         check: Check::Region(owned_hosts_others),
@@ -55,7 +61,10 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "host names lose their domain, so that IP-named nodes are not found by their private DNS name",
         fix: "Turn the attribute on; it changes name resolution for everything in the VPC.",
         applicability: Applicability::Confirm,
-        sources: &["https://github.com/kubermatic/machine-controller/issues/1590", "https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/780"],
+        sources: &[
+            "https://github.com/kubermatic/machine-controller/issues/1590",
+            "https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/780",
+        ],
         example: "VPC `vpc-0a` has enableDnsHostnames off",
         reads: &[INSTANCES, VPCS],
         check: Check::Region(dns_attributes),
@@ -69,7 +78,10 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "the host name of an IP-named node differs from its private DNS name, and the controller does not find the instance",
         fix: "Override the host name of kubelet and kube-proxy with the private DNS name (RKE1: `use_instance_metadata_hostname`; RKE2: `node-name-from-cloud-provider-metadata`), or use resource-based names.",
         applicability: Applicability::None,
-        sources: &["https://github.com/kubernetes/cloud-provider-aws/issues/384", "https://github.com/kubernetes/cloud-provider-aws/issues/799"],
+        sources: &[
+            "https://github.com/kubernetes/cloud-provider-aws/issues/384",
+            "https://github.com/kubernetes/cloud-provider-aws/issues/799",
+        ],
         example: "VPC `vpc-0a` hands out the domain name `corp.example`, and EC2 names instances in `us-east-2.compute.internal`",
         reads: &[INSTANCES, VPCS, "ec2:DescribeDhcpOptions"],
         check: Check::Region(dhcp_domain),
@@ -83,7 +95,10 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "the route controller fails with `unable to find route table for AWS cluster` or `found multiple matching AWS route tables`",
         fix: "Tag exactly the table of the nodes' subnets, or set `RouteTableID` in the cloud config, or turn cloud routes off.",
         applicability: Applicability::Choice,
-        sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws_routes.go#findRouteTable", "https://github.com/kubernetes/kops/issues/6184"],
+        sources: &[
+            "kubernetes/cloud-provider-aws pkg/providers/v1/aws_routes.go#findRouteTable",
+            "https://github.com/kubernetes/kops/issues/6184",
+        ],
         example: "3 route tables carry the cluster tag, and cloud routes need exactly one",
         reads: &[INSTANCES, "ec2:DescribeRouteTables"],
         check: Check::Region(route_table_tag_count),
@@ -113,17 +128,25 @@ fn cluster_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
     let key = context.cluster_key();
     member_vpcs(region)
         .into_iter()
-        .filter(|vpc| !tags::has_cluster_tag(&vpc.tags, own) && !vpc.tags.iter().any(|tag| tag.key.starts_with(CAPA_PREFIX)))
+        .filter(|vpc| {
+            !tags::has_cluster_tag(&vpc.tags, own) && !vpc.tags.iter().any(|tag| tag.key.starts_with(CAPA_PREFIX))
+        })
         .filter(|vpc| !vpc.tags.iter().any(|tag| tags::near_miss(tag, own).is_some_and(tags::NearMiss::is_certain)))
         .map(|vpc| {
             let change = region.create_tags(vec![vpc.id.clone()], &key, SHARED);
             let fix = Fix::with(Applicability::Confirm, format!("add `{key}={SHARED}`"), vec![change]);
-            Violation::new(Severity::Info, region.resource(Tagged::Vpc(vpc)), format!("VPC `{}` has no tag `{key}`", vpc.id), fix)
+            Violation::new(
+                Severity::Info,
+                region.resource(Tagged::Vpc(vpc)),
+                format!("VPC `{}` has no tag `{key}`", vpc.id),
+                fix,
+            )
         })
         .collect()
 }
 
-fn owned_hosts_others(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn owned_hosts_others(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+    let own = context.cluster_id();
     let mut violations = Vec::new();
     for vpc in member_vpcs(region) {
         let owners: BTreeSet<&str> = vpc
@@ -133,30 +156,48 @@ fn owned_hosts_others(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
             .filter_map(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX).or_else(|| tag.key.strip_prefix(CAPA_PREFIX)))
             .filter(|id| !id.is_empty())
             .collect();
-        let instances = region.region.instances.iter().filter(|i| i.state.is_live() && i.vpc_id.as_deref() == Some(&vpc.id));
+        let instances =
+            region.region.instances.iter().filter(|i| i.state.is_live() && i.vpc_id.as_deref() == Some(&vpc.id));
         let subnets = region.region.subnets.iter().filter(|subnet| subnet.vpc_id == vpc.id);
-        let guests: BTreeSet<&str> = instances
-            .flat_map(|instance| crate::view::instance_clusters(&instance.tags))
-            .chain(subnets.flat_map(|subnet| tags::cluster_ids(&subnet.tags).map(|(id, _)| id)))
+        // An instance or subnet with several tags is a finding of its own and proves nothing about who lives here.
+        let single = |ids: Vec<&'_ str>| -> Option<String> {
+            let mut unique: Vec<&str> = ids.into_iter().filter(|id| !tags::is_slip(id, own)).collect();
+            unique.dedup();
+            match unique.as_slice() {
+                [one] => Some((*one).to_owned()),
+                _ => None,
+            }
+        };
+        let guests: BTreeSet<String> = instances
+            .filter_map(|instance| single(crate::view::instance_clusters(&instance.tags).collect()))
+            .chain(subnets.filter_map(|subnet| single(tags::cluster_ids(&subnet.tags).map(|(id, _)| id).collect())))
             .collect();
         for owner in owners {
-            let others: Vec<&str> = guests.iter().copied().filter(|guest| *guest != owner).collect();
+            let others: Vec<&str> = guests.iter().map(String::as_str).filter(|guest| *guest != owner).collect();
             if others.is_empty() {
                 continue;
             }
-            let message = format!("VPC `{}` is owned by {} and hosts nodes or subnets of {}", vpc.id, text::printable(owner), text::list(&others, 5));
+            let message = format!(
+                "VPC `{}` is owned by {} and hosts nodes or subnets of {}",
+                vpc.id,
+                text::printable(owner),
+                text::list(&others, 5)
+            );
             let mut changes = Vec::new();
             if tags::cluster_value(&vpc.tags, owner).is_some() {
                 changes.push(region.create_tags(vec![vpc.id.clone()], &tags::cluster_key(owner), SHARED));
             }
-            changes.extend(others.iter().map(|id| region.create_tags(vec![vpc.id.clone()], &tags::cluster_key(id), SHARED)));
+            changes.extend(
+                others.iter().map(|id| region.create_tags(vec![vpc.id.clone()], &tags::cluster_key(id), SHARED)),
+            );
             let mut fix = Fix::choose(
                 "set the VPC to `shared` for all of them",
                 vec![Choice { value: SHARED.into(), summary: "no cluster deletes the VPC".into() }],
             );
             fix.changes = changes;
             violations.push(
-                Violation::new(Severity::Warning, region.resource(Tagged::Vpc(vpc)), message, fix).cause(format!("{} {owner}", vpc.id)),
+                Violation::new(Severity::Warning, region.resource(Tagged::Vpc(vpc)), message, fix)
+                    .cause(format!("{} {owner}", vpc.id)),
             );
         }
     }
@@ -168,7 +209,10 @@ fn dns_attributes(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violati
     member_vpcs(region)
         .into_iter()
         .filter_map(|vpc| {
-            let attributes = [("enableDnsSupport", "enable-dns-support", vpc.enable_dns_support), ("enableDnsHostnames", "enable-dns-hostnames", vpc.enable_dns_hostnames)];
+            let attributes = [
+                ("enableDnsSupport", "enable-dns-support", vpc.enable_dns_support),
+                ("enableDnsHostnames", "enable-dns-hostnames", vpc.enable_dns_hostnames),
+            ];
             let off: Vec<_> = attributes.into_iter().filter(|(.., on)| *on == Some(false)).collect();
             if off.is_empty() {
                 return None;
@@ -182,7 +226,11 @@ fn dns_attributes(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violati
             let fix = Fix::with(Applicability::Confirm, format!("turn {} on", names.join(" and ")), changes.collect());
             let severity = if mismatch { Severity::Error } else { Severity::Warning };
             let message = format!("VPC `{}` has {} off", vpc.id, names.join(" and "));
-            Some(Violation::new(severity, region.resource(Tagged::Vpc(vpc)), message, fix).cause(format!("{} {}", vpc.id, names.join(" "))))
+            Some(Violation::new(severity, region.resource(Tagged::Vpc(vpc)), message, fix).cause(format!(
+                "{} {}",
+                vpc.id,
+                names.join(" ")
+            )))
         })
         .collect()
 }
@@ -209,10 +257,18 @@ fn dhcp_domain(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation>
             if domains.len() == 1 && domains.first() == Some(&expected) {
                 return None;
             }
-            let shown = if domains.is_empty() { "no domain name".to_owned() } else { format!("the domain name `{}`", text::list(domains, 3)) };
+            let shown = if domains.is_empty() {
+                "no domain name".to_owned()
+            } else {
+                format!("the domain name `{}`", text::list(domains, 3))
+            };
             let message = format!("VPC `{}` hands out {shown}, and EC2 names instances in `{expected}`", vpc.id);
-            let fix = Fix::none("override the host name of kubelet and kube-proxy with the private DNS name of the instance");
-            Some(Violation::new(Severity::Warning, region.resource(Tagged::Vpc(vpc)), message, fix).cause(format!("{} {id}", vpc.id)))
+            let fix =
+                Fix::none("override the host name of kubelet and kube-proxy with the private DNS name of the instance");
+            Some(
+                Violation::new(Severity::Warning, region.resource(Tagged::Vpc(vpc)), message, fix)
+                    .cause(format!("{} {id}", vpc.id)),
+            )
         })
         .collect()
 }
@@ -235,13 +291,19 @@ fn route_table_tag_count(context: &Context<'_>, region: &RegionView<'_>) -> Vec<
     if region.members.is_empty() || !(context.cloud_routes || !routes_to_members(region).is_empty()) {
         return Vec::new();
     }
-    let tagged: Vec<&RouteTable> = region.region.route_tables.iter().filter(|table| tags::has_cluster_tag(&table.tags, own)).collect();
+    let tagged: Vec<&RouteTable> =
+        region.region.route_tables.iter().filter(|table| tags::has_cluster_tag(&table.tags, own)).collect();
     if tagged.len() == 1 {
         return Vec::new();
     }
     let key = context.cluster_key();
-    let in_use: BTreeSet<&str> =
-        region.members_by_subnet().keys().filter_map(|id| region.subnet(id)).filter_map(|s| region.route_table(s)).map(|t| t.id.as_str()).collect();
+    let in_use: BTreeSet<&str> = region
+        .members_by_subnet()
+        .keys()
+        .filter_map(|id| region.subnet(id))
+        .filter_map(|s| region.route_table(s))
+        .map(|t| t.id.as_str())
+        .collect();
     let candidates: Vec<&RouteTable> = if tagged.is_empty() {
         region.region.route_tables.iter().filter(|table| in_use.contains(table.id.as_str())).collect()
     } else {
@@ -255,19 +317,36 @@ fn route_table_tag_count(context: &Context<'_>, region: &RegionView<'_>) -> Vec<
     };
     let choices = candidates.iter().map(|table| Choice {
         value: table.id.clone(),
-        summary: format!("{} is the only table with `{key}`{}", table.id, if in_use.contains(table.id.as_str()) { "; nodes use it" } else { "" }),
+        summary: format!(
+            "{} is the only table with `{key}`{}",
+            table.id,
+            if in_use.contains(table.id.as_str()) { "; nodes use it" } else { "" }
+        ),
     });
     let fix = Fix::choose("choose the table that gets the pod routes", choices.collect());
     let others = candidates.iter().skip(1).map(|table| region.bare(ResourceKind::RouteTable, &table.id));
-    vec![Violation::new(Severity::Error, region.resource(Tagged::RouteTable(first)), message, fix).related(others).cause(format!("count {}", tagged.len().min(2)))]
+    vec![
+        Violation::new(Severity::Error, region.resource(Tagged::RouteTable(first)), message, fix)
+            .related(others)
+            .cause(format!("count {}", tagged.len().min(2))),
+    ]
 }
 
 fn source_dest_check(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     let targets: BTreeSet<&str> = routes_to_members(region).into_iter().map(|(_, id)| id).collect();
-    let checked = region.members.iter().filter(|m| targets.contains(m.instance.id.as_str()) && m.instance.source_dest_check == Some(true));
-    region.grouped(checked, |_| Severity::Info, |members| {
-        let message = format!("a route leads to {}, whose source/destination check is on", super::instances_phrase(members));
-        let change = Change::DisableSourceDestCheck { region: region.region.name.clone(), resources: super::ids(members) };
-        (message, Fix::with(Applicability::Confirm, "turn the source/destination check off", vec![change]))
-    })
+    let checked = region
+        .members
+        .iter()
+        .filter(|m| targets.contains(m.instance.id.as_str()) && m.instance.source_dest_check == Some(true));
+    region.grouped(
+        checked,
+        |_| Severity::Info,
+        |members| {
+            let message =
+                format!("a route leads to {}, whose source/destination check is on", super::instances_phrase(members));
+            let change =
+                Change::DisableSourceDestCheck { region: region.region.name.clone(), resources: super::ids(members) };
+            (message, Fix::with(Applicability::Confirm, "turn the source/destination check off", vec![change]))
+        },
+    )
 }

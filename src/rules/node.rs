@@ -26,7 +26,10 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "the controller says `failed to get provider ID … instance not found` (or `multiple instances found for name`), and the Node keeps its `uninitialized` taint",
         fix: "Name the Node by the private DNS name of its instance, or by its id, and tag the instance.",
         applicability: Applicability::None,
-        sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#findInstanceByNodeName", "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#nodeNameToInstanceID"],
+        sources: &[
+            "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#findInstanceByNodeName",
+            "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#nodeNameToInstanceID",
+        ],
         example: "Node `worker-1` has no providerID, and no tagged instance has that private DNS name",
         reads: &[INSTANCES],
         check: Check::Scan(name_mismatch),
@@ -84,7 +87,10 @@ fn by_dns_name<'a>(context: &'a Context<'_>, name: &str) -> Vec<&'a Instance> {
     let instances = context.view.regions.iter().flat_map(|region| &region.region.instances);
     instances
         .filter(|instance| instance.state != crate::inventory::InstanceState::Terminated)
-        .filter(|instance| instance.private_dns_name.as_deref() == Some(name) && tags::has_cluster_tag(&instance.tags, context.cluster_id()))
+        .filter(|instance| {
+            instance.private_dns_name.as_deref() == Some(name)
+                && tags::has_cluster_tag(&instance.tags, context.cluster_id())
+        })
         .collect()
 }
 
@@ -96,7 +102,11 @@ pub(super) fn unmatched<'a>(context: &'a Context<'_>) -> Vec<(&'a KubernetesNode
         .filter_map(|node| {
             let fits = match nodes::instance_id_in_name(&node.name) {
                 Some(id) => usize::from(
-                    context.view.regions.iter().any(|region| region.instance(id).is_some_and(|instance| instance.state.is_live())),
+                    context
+                        .view
+                        .regions
+                        .iter()
+                        .any(|region| region.instance(id).is_some_and(|instance| instance.state.is_live())),
                 ),
                 None => by_dns_name(context, &node.name).len(),
             };
@@ -111,21 +121,28 @@ fn name_mismatch(context: &Context<'_>) -> Vec<Violation> {
         .map(|(node, fits)| {
             let name = text::printable(&node.name);
             let mut message = match (fits, nodes::instance_id_in_name(&node.name)) {
-                (0, Some(_)) => format!("Node `{name}` has no providerID, and its name is taken for an instance id that is not there"),
-                (0, None) => format!("Node `{name}` has no providerID, and no tagged instance has that private DNS name"),
+                (0, Some(_)) => format!(
+                    "Node `{name}` has no providerID, and its name is taken for an instance id that is not there"
+                ),
+                (0, None) => {
+                    format!("Node `{name}` has no providerID, and no tagged instance has that private DNS name")
+                }
                 _ => format!("Node `{name}` has no providerID, and {fits} instances have that private DNS name"),
             };
             // The usual reason, where it can be seen: the same first label under another domain.
             let short = node.name.split('.').next().unwrap_or_default();
             let near = context.view.members().find(|member| {
-                member.instance.private_dns_name.as_deref().and_then(|dns| dns.split('.').next()) == Some(short) && !short.is_empty()
+                member.instance.private_dns_name.as_deref().and_then(|dns| dns.split('.').next()) == Some(short)
+                    && !short.is_empty()
             });
             if let Some(dns) = near.filter(|_| fits == 0).and_then(|member| member.instance.private_dns_name.as_deref())
                 && dns != node.name
             {
                 message.push_str(&format!("; `{}` does", text::printable(dns)));
             }
-            let fix = Fix::none("set the Node name to the private DNS name (kubelet --hostname-override), or to the instance id");
+            let fix = Fix::none(
+                "set the Node name to the private DNS name (kubelet --hostname-override), or to the instance id",
+            );
             Violation::new(Severity::Error, resource(node), message, fix)
         })
         .collect()
@@ -133,11 +150,22 @@ fn name_mismatch(context: &Context<'_>) -> Vec<Violation> {
 
 fn provider_id_invalid(context: &Context<'_>) -> Vec<Violation> {
     let nodes = context.view.nodes.unwrap_or_default();
-    let broken = nodes.iter().filter(|node| !node.provider_id.is_empty() && nodes::parse_provider_id(&node.provider_id).is_none());
+    let broken = nodes
+        .iter()
+        .filter(|node| !node.provider_id.is_empty() && nodes::parse_provider_id(&node.provider_id).is_none());
     broken
         .map(|node| {
-            let message = format!("Node `{}` has the providerID `{}`", text::printable(&node.name), text::printable(&node.provider_id));
-            Violation::new(Severity::Error, resource(node), message, Fix::none("delete the Node and let the kubelet register it again"))
+            let message = format!(
+                "Node `{}` has the providerID `{}`",
+                text::printable(&node.name),
+                text::printable(&node.provider_id)
+            );
+            Violation::new(
+                Severity::Error,
+                resource(node),
+                message,
+                Fix::none("delete the Node and let the kubelet register it again"),
+            )
         })
         .collect()
 }
@@ -151,7 +179,8 @@ fn without_instance(context: &Context<'_>) -> Vec<Violation> {
             let Some(ProviderId::Instance(id)) = nodes::parse_provider_id(&node.provider_id) else { return None };
             // An instance of a region that was not read is unknown, not gone.
             let zone = node.provider_id.trim_start_matches("aws:///").split('/').next().unwrap_or_default();
-            let in_read_region = zone.starts_with("i-") || zone.is_empty() || read.iter().any(|region| zone.starts_with(region));
+            let in_read_region =
+                zone.starts_with("i-") || zone.is_empty() || read.iter().any(|region| zone.starts_with(region));
             let found = context.view.regions.iter().find_map(|region| region.instance(id));
             let state = match found {
                 Some(instance) if instance.state.is_live() => return None,
@@ -159,9 +188,16 @@ fn without_instance(context: &Context<'_>) -> Vec<Violation> {
                 None if in_read_region => "not there",
                 None => return None,
             };
-            let message = format!("Node `{}` names instance `{}`, which is {state}", text::printable(&node.name), text::printable(id));
+            let message = format!(
+                "Node `{}` names instance `{}`, which is {state}",
+                text::printable(&node.name),
+                text::printable(id)
+            );
             let fix = Fix::none("nothing if the controller runs, it deletes the Node; else `kubectl delete node`");
-            Some(Violation::new(Severity::Warning, resource(node), message, fix).related([ResourceRef::bare(ResourceKind::Instance, id)]))
+            Some(
+                Violation::new(Severity::Warning, resource(node), message, fix)
+                    .related([ResourceRef::bare(ResourceKind::Instance, id)]),
+            )
         })
         .collect()
 }
@@ -184,10 +220,14 @@ fn instance_without_node(context: &Context<'_>, region: &RegionView<'_>) -> Vec<
             && tags::has_cluster_tag(&member.instance.tags, context.cluster_id())
             && old_enough(member.instance)
     });
-    region.grouped(lonely, |_| Severity::Info, |members| {
-        let verb = if members.len() == 1 { "carries" } else { "carry" };
-        let whom = if members.len() == 1 { "it" } else { "them" };
-        let message = format!("{} {verb} the cluster tag, and no Node names {whom}", instances_phrase(members));
-        (message, Fix::none("look at the kubelet on the instance, or remove the tag if it is no node"))
-    })
+    region.grouped(
+        lonely,
+        |_| Severity::Info,
+        |members| {
+            let verb = if members.len() == 1 { "carries" } else { "carry" };
+            let whom = if members.len() == 1 { "it" } else { "them" };
+            let message = format!("{} {verb} the cluster tag, and no Node names {whom}", instances_phrase(members));
+            (message, Fix::none("look at the kubelet on the instance, or remove the tag if it is no node"))
+        },
+    )
 }

@@ -38,7 +38,10 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "it counts against the quota of groups, and rules that refer to it stay in the nodes' group",
         fix: "Revoke the rules that refer to it, then delete the group.",
         applicability: Applicability::None,
-        sources: &["https://github.com/kubernetes/kubernetes/issues/79994", "https://github.com/kubernetes/kubernetes/issues/84366"],
+        sources: &[
+            "https://github.com/kubernetes/kubernetes/issues/79994",
+            "https://github.com/kubernetes/kubernetes/issues/84366",
+        ],
         example: "security group `sg-0a` (k8s-elb-a1b2) was made for a load balancer and is on no network interface",
         reads: &["ec2:DescribeSecurityGroups", "ec2:DescribeNetworkInterfaces"],
         check: Check::Region(security_groups),
@@ -52,7 +55,10 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "it holds an address and keeps its subnet and security groups from being deleted",
         fix: "Delete the network interface.",
         applicability: Applicability::None,
-        sources: &["https://github.com/aws/amazon-vpc-cni-k8s/issues/69", "https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/6067"],
+        sources: &[
+            "https://github.com/aws/amazon-vpc-cni-k8s/issues/69",
+            "https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/6067",
+        ],
         example: "3 available network interfaces belong to `bravo`, which has no live instance here",
         reads: &[INSTANCES, "ec2:DescribeNetworkInterfaces"],
         check: Check::Region(network_interfaces),
@@ -76,7 +82,11 @@ pub(super) const RULES: &[Rule] = &[
 /// Whether nothing of the cluster lives in the region.
 fn is_dead(context: &Context<'_>, region: &RegionView<'_>) -> bool {
     region.members.is_empty()
-        && !region.region.instances.iter().any(|i| i.state.is_live() && tags::has_cluster_tag(&i.tags, context.cluster_id()))
+        && !region
+            .region
+            .instances
+            .iter()
+            .any(|i| i.state.is_live() && tags::has_cluster_tag(&i.tags, context.cluster_id()))
 }
 
 /// One finding for everything of one kind: it was left behind by one deletion.
@@ -111,7 +121,12 @@ fn volumes(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
         .map(Tagged::Volume)
         .collect();
     let message = left_by(context, found.len(), "available volume", "owned");
-    one(region, &found, message, "check that no Auto Scaling group brings the cluster back, save the data, then delete them")
+    one(
+        region,
+        &found,
+        message,
+        "check that no Auto Scaling group brings the cluster back, save the data, then delete them",
+    )
 }
 
 fn security_groups(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
@@ -125,7 +140,9 @@ fn security_groups(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
         .security_groups
         .iter()
         .filter(|group| is_load_balancer_group(&group.name, &group.description))
-        .filter(|group| tags::has_cluster_tag_owned(&group.tags, context.cluster_id()) && !used.contains(group.id.as_str()))
+        .filter(|group| {
+            tags::has_cluster_tag_owned(&group.tags, context.cluster_id()) && !used.contains(group.id.as_str())
+        })
         .map(|group| {
             let referring: Vec<&str> = region
                 .region
@@ -143,7 +160,8 @@ fn security_groups(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
             if !referring.is_empty() {
                 message.push_str(&format!("; rules of {} refer to it", text::list(&referring, 3)));
             }
-            let fix = Fix::none("check that its Service is gone, revoke the rules that refer to it, then delete the group");
+            let fix =
+                Fix::none("check that its Service is gone, revoke the rules that refer to it, then delete the group");
             Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix)
                 .related(referring.iter().map(|id| region.bare(ResourceKind::SecurityGroup, id)))
         })
@@ -184,6 +202,10 @@ fn networks(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
         *kinds.entry(resource.kind()).or_default() += 1;
     }
     let told: Vec<String> = kinds.iter().map(|(kind, number)| text::count(*number, kind.noun())).collect();
-    let message = format!("{} owned by `{}`, which has no live instance here", told.join(" and "), text::printable(context.cluster_id()));
+    let message = format!(
+        "{} owned by `{}`, which has no live instance here",
+        told.join(" and "),
+        text::printable(context.cluster_id())
+    );
     one(region, &found, message, "delete them with the tool that made them")
 }

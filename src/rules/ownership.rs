@@ -10,7 +10,8 @@ use crate::view::RegionView;
 
 use super::{Check, Context, Rule, Tagged, Violation, has, ids, instances_phrase};
 
-const NETWORK: &[ResourceKind] = &[ResourceKind::Vpc, ResourceKind::Subnet, ResourceKind::SecurityGroup, ResourceKind::RouteTable];
+const NETWORK: &[ResourceKind] =
+    &[ResourceKind::Vpc, ResourceKind::Subnet, ResourceKind::SecurityGroup, ResourceKind::RouteTable];
 const INSTANCES: &str = "ec2:DescribeInstances";
 const KOPS_OWNED: &str = "kubernetes/kops upup/pkg/fi/cloudup/awsup/aws_cloud.go#HasOwnedTag";
 const CAPA_GC: &str = "kubernetes-sigs/cluster-api-provider-aws pkg/cloud/services/gc/ec2.go";
@@ -111,7 +112,8 @@ fn owners(resource: Tagged<'_>, value: &str) -> Vec<String> {
 }
 
 fn share(region: &RegionView<'_>, resource: Tagged<'_>, clusters: &[String]) -> Fix {
-    let changes = clusters.iter().map(|id| region.create_tags(vec![resource.id().to_owned()], &tags::cluster_key(id), SHARED));
+    let changes =
+        clusters.iter().map(|id| region.create_tags(vec![resource.id().to_owned()], &tags::cluster_key(id), SHARED));
     let mut fix = Fix::choose(
         "set the tags of all these clusters to `shared`",
         vec![Choice { value: SHARED.into(), summary: "no cluster deletes it".into() }],
@@ -128,7 +130,8 @@ fn owned_by_two(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
             if owners.len() < 2 || !owners.iter().any(|id| id == own) {
                 return None;
             }
-            let message = format!("{} `{}` is owned by {}", resource.kind().noun(), resource.id(), text::list(&owners, 5));
+            let message =
+                format!("{} `{}` is owned by {}", resource.kind().noun(), resource.id(), text::list(&owners, 5));
             Some(Violation::new(Severity::Error, region.resource(resource), message, share(region, resource, &owners)))
         })
         .collect()
@@ -156,10 +159,11 @@ fn owned_and_shared(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Viola
 }
 
 /// Clusters whose live instances use each subnet, security group and route table.
-fn users<'a>(region: &RegionView<'a>) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
+fn users<'a>(region: &RegionView<'a>, own: &str) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
     let mut users: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for instance in region.region.instances.iter().filter(|instance| instance.state.is_live()) {
-        let clusters: BTreeSet<&str> = crate::view::instance_clusters(&instance.tags).collect();
+        let clusters: BTreeSet<&str> =
+            crate::view::instance_clusters(&instance.tags).filter(|id| !tags::is_slip(id, own)).collect();
         // An instance with two cluster tags is a finding of its own and proves nothing about who uses what.
         let [cluster] = clusters.into_iter().collect::<Vec<_>>()[..] else { continue };
         let mut add = |id: &'a str| {
@@ -181,7 +185,7 @@ fn users<'a>(region: &RegionView<'a>) -> BTreeMap<&'a str, BTreeSet<&'a str>> {
 
 fn owned_used_by_other(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     let own = context.cluster_id();
-    let users = users(region);
+    let users = users(region, own);
     network(region)
         .filter(|resource| resource.kind() != ResourceKind::Vpc)
         .filter_map(|resource| {
@@ -195,7 +199,13 @@ fn owned_used_by_other(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
             if others.is_empty() || !(owner == own || others.iter().any(|id| id == own)) {
                 return None;
             }
-            let message = format!("{} `{}` is owned by {}, and nodes of {} use it", resource.kind().noun(), resource.id(), text::printable(owner), text::list(&others, 5));
+            let message = format!(
+                "{} `{}` is owned by {}, and nodes of {} use it",
+                resource.kind().noun(),
+                resource.id(),
+                text::printable(owner),
+                text::list(&others, 5)
+            );
             let mut all = vec![owner.clone()];
             all.extend(others);
             Some(Violation::new(Severity::Warning, region.resource(resource), message, share(region, resource, &all)))
@@ -205,7 +215,7 @@ fn owned_used_by_other(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
 
 fn shared_single_user(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     let own = context.cluster_id();
-    let users = users(region);
+    let users = users(region, own);
     let mut by_kind: BTreeMap<ResourceKind, (Vec<Tagged<'_>>, usize)> = BTreeMap::new();
     for resource in network(region).filter(|resource| resource.kind() != ResourceKind::RouteTable) {
         let entry = by_kind.entry(resource.kind()).or_default();
@@ -228,14 +238,22 @@ fn shared_single_user(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vio
             let listed: Vec<&str> = shared.iter().map(|resource| resource.id()).collect();
             let message = format!(
                 "{} shared and used by this cluster alone ({}), while {} {} owned",
-                if shared.len() == 1 { format!("1 {} is", kind.noun()) } else { format!("{} are", text::count(shared.len(), kind.noun())) },
+                if shared.len() == 1 {
+                    format!("1 {} is", kind.noun())
+                } else {
+                    format!("{} are", text::count(shared.len(), kind.noun()))
+                },
                 text::list(&listed, 4),
                 text::count(owned, kind.noun()),
                 if owned == 1 { "is" } else { "are" }
             );
             let fix = Fix::none("nothing has to be done; `owned` would let tools delete it with the cluster");
             let others = shared.iter().skip(1).map(|resource| region.bare(kind, resource.id()));
-            Some(Violation::new(Severity::Info, region.resource(*first), message, fix).related(others).cause(kind.name()))
+            Some(
+                Violation::new(Severity::Info, region.resource(*first), message, fix)
+                    .related(others)
+                    .cause(kind.name()),
+            )
         })
         .collect()
 }
@@ -244,25 +262,36 @@ fn instance_shared(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
     let own = context.cluster_id();
     let key = context.cluster_key();
     let shared = region.members.iter().filter(|member| tags::cluster_value(&member.instance.tags, own) == Some(SHARED));
-    region.grouped(shared, |_| Severity::Info, |members| {
-        let message = format!("{} {} `{key}={SHARED}`; nodes cannot be shared", instances_phrase(members), has(members));
-        let mut fix = Fix::choose(
-            format!("set it to `{OWNED}`"),
-            vec![Choice { value: OWNED.into(), summary: "tools may delete the instances with the cluster".into() }],
-        );
-        fix.changes = vec![region.create_tags(ids(members), &key, OWNED)];
-        (message, fix)
-    })
+    region.grouped(
+        shared,
+        |_| Severity::Info,
+        |members| {
+            let message =
+                format!("{} {} `{key}={SHARED}`; nodes cannot be shared", instances_phrase(members), has(members));
+            let mut fix = Fix::choose(
+                format!("set it to `{OWNED}`"),
+                vec![Choice { value: OWNED.into(), summary: "tools may delete the instances with the cluster".into() }],
+            );
+            fix.changes = vec![region.create_tags(ids(members), &key, OWNED)];
+            (message, fix)
+        },
+    )
 }
 
 fn legacy_implies_owned(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     let own = context.cluster_id();
     network(region)
         .filter(|resource| {
-            tags::cluster_value(resource.tags(), own) == Some(SHARED) && tags::value(resource.tags(), LEGACY_TAG) == Some(own)
+            tags::cluster_value(resource.tags(), own) == Some(SHARED)
+                && tags::value(resource.tags(), LEGACY_TAG) == Some(own)
         })
         .map(|resource| {
-            let message = format!("{} `{}` is shared and carries `{LEGACY_TAG}={}`, which means owned", resource.kind().noun(), resource.id(), text::printable(own));
+            let message = format!(
+                "{} `{}` is shared and carries `{LEGACY_TAG}={}`, which means owned",
+                resource.kind().noun(),
+                resource.id(),
+                text::printable(own)
+            );
             let mut fix = Fix::choose(
                 format!("remove `{LEGACY_TAG}` if no policy has a condition on it"),
                 vec![Choice { value: "remove".into(), summary: format!("remove `{LEGACY_TAG}`") }],

@@ -30,7 +30,11 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "the first such node stops the sync of every LoadBalancer Service with `Multiple tagged security groups found for instance`",
         fix: "Remove the tag from all but one of the groups; do not detach them. Tagged groups on load balancers are normal.",
         applicability: Applicability::Choice,
-        sources: &[FIND_GROUP, "https://github.com/kubernetes/kubernetes/issues/73906", "https://github.com/kubernetes/cloud-provider-aws/issues/666"],
+        sources: &[
+            FIND_GROUP,
+            "https://github.com/kubernetes/kubernetes/issues/73906",
+            "https://github.com/kubernetes/cloud-provider-aws/issues/666",
+        ],
         example: "2 security groups of 3 instances carry `kubernetes.io/cluster/bravo`: sg-0a, sg-0b",
         reads: &[GROUPS],
         check: Check::Region(multiple_tagged),
@@ -44,7 +48,11 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "the first such node stops the sync of every LoadBalancer Service with `Multiple untagged security groups found for instance`",
         fix: "Tag exactly one of the groups.",
         applicability: Applicability::Choice,
-        sources: &[FIND_GROUP, "https://github.com/rancher/rancher/issues/31028", "https://github.com/eksctl-io/eksctl/issues/8440"],
+        sources: &[
+            FIND_GROUP,
+            "https://github.com/rancher/rancher/issues/31028",
+            "https://github.com/eksctl-io/eksctl/issues/8440",
+        ],
         example: "none of the 2 security groups of 3 instances carries `kubernetes.io/cluster/bravo`: sg-0a, sg-0b",
         reads: &[GROUPS],
         check: Check::Region(none_tagged),
@@ -58,7 +66,10 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "load balancing works, but clean-up only looks at tagged groups: rules of deleted load balancers stay in the group",
         fix: "Add `kubernetes.io/cluster/<ID>=owned`, or `shared` where other clusters' nodes use the group. Rancher's `rancher-nodes` is one per VPC and common to all its clusters.",
         applicability: Applicability::Safe,
-        sources: &[FIND_GROUP, "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#updateInstanceSecurityGroupsForNLB"],
+        sources: &[
+            FIND_GROUP,
+            "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#updateInstanceSecurityGroupsForNLB",
+        ],
         example: "security group `sg-0a`, the only one of 3 instances, has no tag `kubernetes.io/cluster/bravo`",
         reads: &[INSTANCES, GROUPS],
         check: Check::Region(single_untagged),
@@ -128,7 +139,10 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "the controller cannot add the rules of the next load balancer: `RulesPerSecurityGroupLimitExceeded`",
         fix: "Set `DisableSecurityGroupIngress` or `ElbSecurityGroup` in the cloud config, clear stale rules, or raise the quota.",
         applicability: Applicability::None,
-        sources: &["https://github.com/kubernetes/kubernetes/issues/74828", "kubernetes/cloud-provider-aws pkg/providers/v1/config/config.go"],
+        sources: &[
+            "https://github.com/kubernetes/kubernetes/issues/74828",
+            "kubernetes/cloud-provider-aws pkg/providers/v1/config/config.go",
+        ],
         example: "security group `sg-0a` has 55 ingress rules; the default quota is 60",
         reads: &[GROUPS],
         check: Check::Region(rules_near_limit),
@@ -162,7 +176,11 @@ fn is_tagged<'r>(region: &'r RegionView<'_>, cluster_id: &'r str) -> impl Fn(&st
 }
 
 /// Members by the set of groups that cannot be told apart.
-fn undecided<'r>(context: &'r Context<'_>, region: &'r RegionView<'_>, tagged: bool) -> BTreeMap<Vec<&'r str>, Vec<&'r Member<'r>>> {
+fn undecided<'r>(
+    context: &'r Context<'_>,
+    region: &'r RegionView<'_>,
+    tagged: bool,
+) -> BTreeMap<Vec<&'r str>, Vec<&'r Member<'r>>> {
     let is_tagged = is_tagged(region, context.cluster_id());
     let mut sets: BTreeMap<Vec<&str>, Vec<&Member<'_>>> = BTreeMap::new();
     for member in &region.members {
@@ -197,7 +215,10 @@ fn keep_reason(region: &RegionView<'_>, group: &SecurityGroup, cluster_id: &str)
         };
         permission.ranges.iter().any(described)
             || permission.groups.iter().any(|source| {
-                described(source) || region.security_group(&source.source).is_some_and(|from| is_load_balancer_group(&from.name, &from.description))
+                described(source)
+                    || region
+                        .security_group(&source.source)
+                        .is_some_and(|from| is_load_balancer_group(&from.name, &from.description))
             })
     });
     if of_load_balancers {
@@ -231,12 +252,31 @@ fn multiple_tagged(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
         .into_iter()
         .filter_map(|(groups, members)| {
             let first = members.first()?;
-            let message = format!("{} of {} carry `{key}`: {}", text::count(groups.len(), "security group"), instances_phrase(&members), text::list(&groups, 5));
-            let fix = Fix::choose("choose the group that stays tagged and remove the tag from the others", choices(region, &groups, own, "keep"));
+            let message = format!(
+                "{} of {} carry `{key}`: {}",
+                text::count(groups.len(), "security group"),
+                instances_phrase(&members),
+                text::list(&groups, 5)
+            );
+            let choices = choices(region, &groups, own, "keep");
+            let keep = choices.first().map(|choice| choice.value.clone()).unwrap_or_default();
+            let mut fix = Fix::choose(
+                format!("choose the group that stays tagged; to keep {keep}, remove the tag from the others"),
+                choices,
+            );
+            let mut surplus: Vec<&str> = groups.iter().copied().filter(|id| *id != keep).collect();
+            surplus.dedup();
+            for id in surplus {
+                let group = region.security_group(id);
+                let tag = group.and_then(|group| group.tags.iter().find(|tag| tag.key == key));
+                fix.changes.extend(tag.map(|tag| region.delete_tags(vec![id.to_owned()], tag)));
+            }
             Some(
                 Violation::new(severity_of(&members), region.resource(Tagged::Instance(first.instance)), message, fix)
                     .related(groups.iter().map(|id| region.bare(ResourceKind::SecurityGroup, id)))
-                    .related(members.iter().skip(1).map(|member| region.bare(ResourceKind::Instance, &member.instance.id)))
+                    .related(
+                        members.iter().skip(1).map(|member| region.bare(ResourceKind::Instance, &member.instance.id)),
+                    )
                     .cause(groups.join(" ")),
             )
         })
@@ -250,12 +290,22 @@ fn none_tagged(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation>
         .into_iter()
         .filter_map(|(groups, members)| {
             let first = members.first()?;
-            let message = format!("none of the {} of {} carries `{key}`: {}", text::count(groups.len(), "security group"), instances_phrase(&members), text::list(&groups, 5));
-            let fix = Fix::choose(format!("choose the group that gets `{key}`"), choices(region, &groups, own, "tag"));
+            let message = format!(
+                "none of the {} of {} carries `{key}`: {}",
+                text::count(groups.len(), "security group"),
+                instances_phrase(&members),
+                text::list(&groups, 5)
+            );
+            let choices = choices(region, &groups, own, "tag");
+            let pick = choices.first().map(|choice| choice.value.clone()).unwrap_or_default();
+            let mut fix = Fix::choose(format!("choose the group that gets `{key}`; the command tags {pick}"), choices);
+            fix.changes = vec![region.create_tags(vec![pick], &key, OWNED)];
             Some(
                 Violation::new(severity_of(&members), region.resource(Tagged::Instance(first.instance)), message, fix)
                     .related(groups.iter().map(|id| region.bare(ResourceKind::SecurityGroup, id)))
-                    .related(members.iter().skip(1).map(|member| region.bare(ResourceKind::Instance, &member.instance.id)))
+                    .related(
+                        members.iter().skip(1).map(|member| region.bare(ResourceKind::Instance, &member.instance.id)),
+                    )
                     .cause(groups.join(" ")),
             )
         })
@@ -282,17 +332,24 @@ fn single_untagged(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
         .filter_map(|(id, members)| {
             let group = region.security_group(id)?;
             let near = |tag: &crate::inventory::Tag| tags::near_miss(tag, own).is_some_and(tags::NearMiss::is_certain);
-            if tags::has_cluster_tag(&group.tags, own) || tags::has_foreign_cluster_tag(&group.tags, own) || group.tags.iter().any(near) {
+            if tags::has_cluster_tag(&group.tags, own)
+                || tags::has_foreign_cluster_tag(&group.tags, own)
+                || group.tags.iter().any(near)
+            {
                 return None;
             }
             let value = if foreign.contains_key(id) || group.name == "rancher-nodes" { SHARED } else { OWNED };
-            let message = format!("security group `{id}`, the only one of {}, has no tag `{key}`", instances_phrase(&members));
+            let message =
+                format!("security group `{id}`, the only one of {}, has no tag `{key}`", instances_phrase(&members));
             // `owned` lets other tools delete it, so a person decides; `shared` gives nothing away.
             let applicability = if value == OWNED { Applicability::Confirm } else { Applicability::Safe };
             let change = region.create_tags(vec![id.to_owned()], &key, value);
             let fix = Fix::with(applicability, format!("add `{key}={value}`"), vec![change]);
             let others = members.iter().map(|member| region.bare(ResourceKind::Instance, &member.instance.id));
-            Some(Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix).related(others))
+            Some(
+                Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix)
+                    .related(others),
+            )
         })
         .collect()
 }
@@ -318,13 +375,20 @@ fn foreign_attached(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Viola
                 Some(alone) => (Severity::Error, format!("is the only group of {}", instances_phrase(alone))),
                 None => (Severity::Warning, format!("is attached to {}", instances_phrase(&members))),
             };
-            let message = format!("security group `{id}` of {} {of} of `{}`", text::list(&ids, 3), text::printable(own));
+            let message =
+                format!("security group `{id}` of {} {of} of `{}`", text::list(&ids, 3), text::printable(own));
             let key = context.cluster_key();
             let fix = Fix::choose(
                 "decide whose group it is",
                 vec![
-                    Choice { value: "share".into(), summary: format!("both clusters use it: set the tags of both to `{SHARED}` (`{key}` here)") },
-                    Choice { value: "replace".into(), summary: "the nodes belong in a group of their own cluster".into() },
+                    Choice {
+                        value: "share".into(),
+                        summary: format!("both clusters use it: set the tags of both to `{SHARED}` (`{key}` here)"),
+                    },
+                    Choice {
+                        value: "replace".into(),
+                        summary: "the nodes belong in a group of their own cluster".into(),
+                    },
                 ],
             );
             let others = members.iter().map(|member| region.bare(ResourceKind::Instance, &member.instance.id));
@@ -342,14 +406,28 @@ fn several_clusters(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Viola
             let group = region.security_group(id)?;
             let foreign: Vec<&str> = tags::cluster_ids(&group.tags)
                 .map(|(id, _)| id)
-                .filter(|id| *id != own && !group.tags.iter().any(|tag| tag.key == tags::cluster_key(id) && tags::near_miss(tag, own).is_some()))
+                .filter(|id| {
+                    *id != own
+                        && !group
+                            .tags
+                            .iter()
+                            .any(|tag| tag.key == tags::cluster_key(id) && tags::near_miss(tag, own).is_some())
+                })
                 .collect();
             if foreign.is_empty() || tags::cluster_value(&group.tags, own).is_none() {
                 return None;
             }
-            let message = format!("security group `{id}` of {} carries cluster tags of {} beside `{}`", instances_phrase(&members), text::list(&foreign, 4), text::printable(own));
+            let message = format!(
+                "security group `{id}` of {} carries cluster tags of {} beside `{}`",
+                instances_phrase(&members),
+                text::list(&foreign, 4),
+                text::printable(own)
+            );
             let fix = Fix::choose("give each cluster's nodes a group of their own", Vec::new());
-            Some(Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix).cause(format!("{id} {}", foreign.join(" "))))
+            Some(
+                Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix)
+                    .cause(format!("{id} {}", foreign.join(" "))),
+            )
         })
         .collect()
 }
@@ -360,11 +438,19 @@ fn tagged_unattached(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Viol
         return Vec::new();
     }
     let vpcs = region.member_vpcs();
-    let mut used: BTreeSet<&str> =
-        region.network_interfaces().iter().flat_map(|interface| interface.security_groups.iter().map(String::as_str)).collect();
+    let mut used: BTreeSet<&str> = region
+        .network_interfaces()
+        .iter()
+        .flat_map(|interface| interface.security_groups.iter().map(String::as_str))
+        .collect();
     for instance in &region.region.instances {
         used.extend(instance.security_groups.iter().map(String::as_str));
-        used.extend(instance.network_interfaces.iter().flat_map(|interface| interface.security_groups.iter().map(String::as_str)));
+        used.extend(
+            instance
+                .network_interfaces
+                .iter()
+                .flat_map(|interface| interface.security_groups.iter().map(String::as_str)),
+        );
     }
     region
         .region
@@ -372,7 +458,10 @@ fn tagged_unattached(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Viol
         .iter()
         .filter(|group| tags::has_cluster_tag(&group.tags, own) && !used.contains(group.id.as_str()))
         .filter(|group| group.vpc_id.as_deref().is_some_and(|vpc| vpcs.contains(vpc)))
-        .filter(|group| !is_load_balancer_group(&group.name, &group.description) && !group.tags.iter().any(|tag| tag.key.starts_with("elbv2.k8s.aws/")))
+        .filter(|group| {
+            !is_load_balancer_group(&group.name, &group.description)
+                && !group.tags.iter().any(|tag| tag.key.starts_with("elbv2.k8s.aws/"))
+        })
         .map(|group| {
             let message = format!("security group `{}` carries the cluster tag and is attached to nothing", group.id);
             let tag = group.tags.iter().find(|tag| tag.key == context.cluster_key());
@@ -397,7 +486,10 @@ fn tagged_outside_vpc(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vio
         .filter(|group| group.vpc_id.as_deref().is_some_and(|vpc| !vpcs.contains(vpc)))
         .map(|group| {
             let vpc = group.vpc_id.as_deref().unwrap_or_default();
-            let message = format!("security group `{}` of VPC `{vpc}` carries the cluster tag, and no node lives there", group.id);
+            let message = format!(
+                "security group `{}` of VPC `{vpc}` carries the cluster tag, and no node lives there",
+                group.id
+            );
             let fix = Fix::choose(
                 "find out who uses the cluster id in that VPC",
                 vec![Choice { value: "remove-tag".into(), summary: "nobody: remove the tag".into() }],
@@ -424,8 +516,13 @@ fn rules_near_limit(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> 
             if rules * 5 < DEFAULT_RULE_QUOTA * 4 {
                 return None;
             }
-            let message = format!("security group `{id}` has {}; the default quota is {DEFAULT_RULE_QUOTA}", text::count(rules, "ingress rule"));
-            let fix = Fix::none("clear stale rules, raise the quota, or set `DisableSecurityGroupIngress` in the cloud config");
+            let message = format!(
+                "security group `{id}` has {}; the default quota is {DEFAULT_RULE_QUOTA}",
+                text::count(rules, "ingress rule")
+            );
+            let fix = Fix::none(
+                "clear stale rules, raise the quota, or set `DisableSecurityGroupIngress` in the cloud config",
+            );
             Some(Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix))
         })
         .collect()

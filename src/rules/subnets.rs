@@ -32,7 +32,10 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "controllers from v1.21 on still use it but prefer any tagged subnet of its zone; older ones build the load balancer in the controller's own zone only",
         fix: "Add `kubernetes.io/cluster/<ID>=shared` (or `owned` where every other subnet of the cluster is `owned`).",
         applicability: Applicability::Safe,
-        sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#findSubnets", "https://github.com/rancher/rancher/issues/21751"],
+        sources: &[
+            "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#findSubnets",
+            "https://github.com/rancher/rancher/issues/21751",
+        ],
         example: "2 subnets of VPC `vpc-0a` have no cluster tag: subnet-0b (hosts 3 nodes), subnet-0c (would be chosen for load balancers)",
         reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
         check: Check::Region(cluster_tag_missing),
@@ -46,7 +49,11 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "neither the cloud controller nor the AWS Load Balancer Controller uses the subnet",
         fix: "Add `kubernetes.io/cluster/<ID>=shared`: several cluster tags on a subnet are fine.",
         applicability: Applicability::Safe,
-        sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasNoClusterPrefixTag", LBC_SUBNETS, "https://github.com/kubernetes/kops/issues/3275"],
+        sources: &[
+            "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasNoClusterPrefixTag",
+            LBC_SUBNETS,
+            "https://github.com/kubernetes/kops/issues/3275",
+        ],
         example: "subnet `subnet-0a` is tagged for alpha only, and 3 nodes of `bravo` live in it",
         reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
         check: Check::Region(foreign_cluster_tag),
@@ -84,7 +91,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "nodes run in a zone without a subnet for load balancers",
         severity: "warning",
         resources: SUBNET,
-        condition: "Members live in an availability zone in which the controller finds no subnet for load balancers of a scheme, while it finds some in other zones.",
+        condition: "Members live in an availability zone in which the controller finds no subnet for load balancers of a scheme, while it finds some in other zones. Zones whose subnets are tagged for other clusters are `subnet-foreign-cluster-tag`.",
         breaks: "the load balancer has no node in that zone, and without cross-zone balancing (off by default) no traffic reaches the nodes there",
         fix: "Make or tag a subnet in that zone, or annotate Services with the subnets to use.",
         applicability: Applicability::Choice,
@@ -158,7 +165,9 @@ pub(super) const RULES: &[Rule] = &[
         breaks: "the AWS Load Balancer Controller leaves the subnet out, and AWS refuses to place a load balancer in it",
         fix: "Free addresses or use another subnet.",
         applicability: Applicability::None,
-        sources: &["kubernetes-sigs/aws-load-balancer-controller pkg/networking/subnet_resolver.go#defaultMinimalAvailableIPAddressCount"],
+        sources: &[
+            "kubernetes-sigs/aws-load-balancer-controller pkg/networking/subnet_resolver.go#defaultMinimalAvailableIPAddressCount",
+        ],
         example: "subnet `subnet-0a` has 3 free addresses, and a load balancer needs 8",
         reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
         check: Check::Region(low_free_ips),
@@ -215,7 +224,9 @@ impl<'a> Offer<'a> {
             own_subnet: region.controller_subnet(vpc_id),
         })
         // Where a route table is not visible the controller stops; that is one finding, not a dozen.
-        .filter(|offer| offer.candidates.len() == region.region.subnets.iter().filter(|s| s.vpc_id == offer.vpc_id).count())
+        .filter(|offer| {
+            offer.candidates.len() == region.region.subnets.iter().filter(|s| s.vpc_id == offer.vpc_id).count()
+        })
         .collect()
     }
 
@@ -226,7 +237,8 @@ impl<'a> Offer<'a> {
 
 /// `owned` only where every tagged subnet of the cluster already is.
 fn lawful_value(region: &RegionView<'_>, cluster_id: &str) -> &'static str {
-    let mut values = region.region.subnets.iter().filter_map(|subnet| tags::cluster_value(&subnet.tags, cluster_id)).peekable();
+    let mut values =
+        region.region.subnets.iter().filter_map(|subnet| tags::cluster_value(&subnet.tags, cluster_id)).peekable();
     if values.peek().is_some() && values.all(|value| value == OWNED) { OWNED } else { SHARED }
 }
 
@@ -245,7 +257,8 @@ fn cluster_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
     let own = context.cluster_id();
     let key = context.cluster_key();
     let hosts = region.members_by_subnet();
-    let old = context.controller_version.is_some_and(|v| "1.21.0".parse::<ControllerVersion>().is_ok_and(|first| v < first));
+    let old =
+        context.controller_version.is_some_and(|v| "1.21.0".parse::<ControllerVersion>().is_ok_and(|first| v < first));
     let mut violations = Vec::new();
     for vpc_id in region.member_vpcs() {
         let candidates = region.candidates(vpc_id);
@@ -262,10 +275,13 @@ fn cluster_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
             .filter(|subnet| !tags::has_cluster_tag(&subnet.tags, own) && tags::has_no_cluster_prefix_tag(&subnet.tags))
             .filter(|subnet| hosts.contains_key(subnet.id.as_str()) || chosen.contains(subnet.id.as_str()))
             // A key that was meant to be the tag is reported as what it is.
-            .filter(|subnet| !subnet.tags.iter().any(|tag| tags::near_miss(tag, own).is_some_and(tags::NearMiss::is_certain)))
+            .filter(|subnet| {
+                !subnet.tags.iter().any(|tag| tags::near_miss(tag, own).is_some_and(tags::NearMiss::is_certain))
+            })
             .collect();
         let Some(first) = bare.first() else { continue };
-        let zones: BTreeSet<_> = region.members.iter().filter_map(|m| m.instance.availability_zone.as_deref()).collect();
+        let zones: BTreeSet<_> =
+            region.members.iter().filter_map(|m| m.instance.availability_zone.as_deref()).collect();
         let severity = match region.distribution {
             _ if old && zones.len() > 1 => Severity::Error,
             Distribution::Kops => Severity::Info,
@@ -278,16 +294,24 @@ fn cluster_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
                 None => format!("{} (would be chosen for load balancers)", subnet.id),
             })
             .collect();
-        let message = format!("{} of VPC `{vpc_id}` without a cluster tag: {}", text::count(bare.len(), "subnet"), text::list(&described, 4));
+        let message = format!(
+            "{} of VPC `{vpc_id}` {} no cluster tag: {}",
+            text::count(bare.len(), "subnet"),
+            if bare.len() == 1 { "has" } else { "have" },
+            text::list(&described, 4)
+        );
         let value = lawful_value(region, own);
-        let foreign_owner = bare.iter().any(|subnet| subnet.owner_id.as_ref().is_some_and(|owner| *owner != region.account.account_id));
+        let foreign_owner =
+            bare.iter().any(|subnet| subnet.owner_id.as_ref().is_some_and(|owner| *owner != region.account.account_id));
         // Tags on a shared subnet are per account: the controller sees those of its own account, as we do.
         let applicability = if foreign_owner { Applicability::Confirm } else { Applicability::Safe };
         let ids = bare.iter().map(|subnet| subnet.id.clone()).collect();
         let fix = Fix::with(applicability, format!("add `{key}={value}`"), vec![region.create_tags(ids, &key, value)]);
         let others = bare.iter().skip(1).map(|subnet| region.bare(ResourceKind::Subnet, &subnet.id));
         violations.push(
-            Violation::new(severity, region.resource(Tagged::Subnet(first)), message, fix).related(others).cause(vpc_id),
+            Violation::new(severity, region.resource(Tagged::Subnet(first)), message, fix)
+                .related(others)
+                .cause(vpc_id),
         );
     }
     violations
@@ -297,7 +321,8 @@ fn foreign_cluster_tag(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
     let own = context.cluster_id();
     let key = context.cluster_key();
     let hosts = region.members_by_subnet();
-    let zones_of_members: BTreeSet<_> = region.members.iter().filter_map(|m| m.instance.availability_zone.as_deref()).collect();
+    let zones_of_members: BTreeSet<_> =
+        region.members.iter().filter_map(|m| m.instance.availability_zone.as_deref()).collect();
     let mut covered: BTreeSet<(&str, &str)> = BTreeSet::new();
     for vpc_id in region.member_vpcs() {
         let candidates = region.candidates(vpc_id);
@@ -315,7 +340,8 @@ fn foreign_cluster_tag(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
         }
         let zone = subnet.availability_zone.as_str();
         let uncovers = zones_of_members.contains(zone) && !covered.contains(&(subnet.vpc_id.as_str(), zone));
-        let severity = if hosts.contains_key(subnet.id.as_str()) || uncovers { Severity::Error } else { Severity::Info };
+        let severity =
+            if hosts.contains_key(subnet.id.as_str()) || uncovers { Severity::Error } else { Severity::Info };
         let ids: Vec<&str> = subnet.tags.iter().filter_map(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX)).collect();
         groups.entry((std::cmp::Reverse(severity), &subnet.vpc_id, text::list(&ids, 4))).or_default().push(subnet);
     }
@@ -326,15 +352,27 @@ fn foreign_cluster_tag(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
             let nodes: usize = subnets.iter().filter_map(|subnet| hosts.get(subnet.id.as_str())).map(Vec::len).sum();
             let told: Vec<&str> = subnets.iter().map(|subnet| subnet.id.as_str()).collect();
             let named = if ids.is_empty() { "no cluster (an empty id)".to_owned() } else { format!("{ids} only") };
-            let mut message = format!("{} of VPC `{vpc_id}` tagged for {named}: {}", text::count(subnets.len(), "subnet"), text::list(&told, 4));
+            let be = if subnets.len() == 1 { "is" } else { "are" };
+            let mut message = format!(
+                "{} of VPC `{vpc_id}` {be} tagged for {named}: {}",
+                text::count(subnets.len(), "subnet"),
+                text::list(&told, 4)
+            );
             if nodes > 0 {
                 message.push_str(&format!("; {} of `{}` there", text::count(nodes, "node"), text::printable(own)));
             }
             let fix = if severity.0 == Severity::Error {
                 let ids = subnets.iter().map(|subnet| subnet.id.clone()).collect();
-                Fix::with(Applicability::Safe, format!("add `{key}={SHARED}`"), vec![region.create_tags(ids, &key, SHARED)])
+                Fix::with(
+                    Applicability::Safe,
+                    format!("add `{key}={SHARED}`"),
+                    vec![region.create_tags(ids, &key, SHARED)],
+                )
             } else {
-                Fix::none(format!("nothing to do unless `{}` should use these subnets: then add `{key}={SHARED}`", text::printable(own)))
+                Fix::none(format!(
+                    "nothing to do unless `{}` should use these subnets: then add `{key}={SHARED}`",
+                    text::printable(own)
+                ))
             };
             let others = subnets.iter().skip(1).map(|subnet| region.bare(ResourceKind::Subnet, &subnet.id));
             Some(
@@ -376,9 +414,12 @@ fn none_of(context: &Context<'_>, region: &RegionView<'_>, scheme: Scheme) -> Ve
         }
         let told: Vec<String> = reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
         let told = if told.is_empty() { "it has no subnets".to_owned() } else { told.join(", ") };
-        let message = format!("no subnet of VPC `{}` can hold an {} load balancer: {told}", offer.vpc_id, scheme.name());
+        let message =
+            format!("no subnet of VPC `{}` can hold an {} load balancer: {told}", offer.vpc_id, scheme.name());
         let fix = Fix::none(match scheme {
-            Scheme::InternetFacing => "route a subnet to an internet gateway or tag the public ones for this cluster; with internal load balancers only, skip this rule",
+            Scheme::InternetFacing => {
+                "route a subnet to an internet gateway or tag the public ones for this cluster; with internal load balancers only, skip this rule"
+            }
             Scheme::Internal => "tag the subnets for this cluster",
         });
         violations.push(Violation::new(Severity::Warning, vpc_resource(region, offer.vpc_id), message, fix));
@@ -398,7 +439,12 @@ fn az_uncovered(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
             }
             for member in region.members.iter().filter(|m| m.instance.vpc_id.as_deref() == Some(offer.vpc_id)) {
                 let zone = member.instance.availability_zone.as_deref();
-                let ordinary = member.instance.subnet_id.as_deref().and_then(|id| region.subnet(id)).is_none_or(|s| region.is_ordinary_zone(s));
+                let ordinary = member
+                    .instance
+                    .subnet_id
+                    .as_deref()
+                    .and_then(|id| region.subnet(id))
+                    .is_none_or(|s| region.is_ordinary_zone(s));
                 if let Some(zone) = zone.filter(|zone| ordinary && !zones.contains(zone)) {
                     let schemes = uncovered.entry(zone).or_default();
                     if !schemes.contains(&scheme.name()) {
@@ -409,8 +455,16 @@ fn az_uncovered(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
         }
         for (zone, schemes) in uncovered {
             let nodes = region.members.iter().filter(|m| {
-                m.instance.vpc_id.as_deref() == Some(offer.vpc_id) && m.instance.availability_zone.as_deref() == Some(zone)
+                m.instance.vpc_id.as_deref() == Some(offer.vpc_id)
+                    && m.instance.availability_zone.as_deref() == Some(zone)
             });
+            // Subnets there that are tagged for other clusters only are the cause, and a finding of their own.
+            let foreign = |subnet: &Subnet| {
+                !tags::has_cluster_tag(&subnet.tags, own) && !tags::has_no_cluster_prefix_tag(&subnet.tags)
+            };
+            if offer.candidates.iter().any(|c| c.subnet.availability_zone == zone && foreign(c.subnet)) {
+                continue;
+            }
             let there: Vec<&Subnet> =
                 offer.candidates.iter().map(|c| c.subnet).filter(|subnet| subnet.availability_zone == zone).collect();
             let message = format!(
@@ -420,7 +474,10 @@ fn az_uncovered(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
             );
             let fix = Fix::choose(
                 "make a subnet for load balancers in this zone, or tag one",
-                there.iter().map(|subnet| Choice { value: subnet.id.clone(), summary: format!("use {}", subnet.id) }).collect(),
+                there
+                    .iter()
+                    .map(|subnet| Choice { value: subnet.id.clone(), summary: format!("use {}", subnet.id) })
+                    .collect(),
             );
             let others = there.iter().map(|subnet| region.bare(ResourceKind::Subnet, &subnet.id));
             violations.push(
@@ -448,8 +505,12 @@ fn az_ambiguous(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
                     choice.zone
                 );
                 let all = std::iter::once(choice.chosen).chain(choice.equals.iter().copied());
-                let choices = all.map(|subnet| Choice { value: subnet.id.clone(), summary: format!("tag {} with `{}=1`", subnet.id, scheme.role_tag()) });
-                let fix = Fix::choose(format!("tag the intended subnet with `{}=1`", scheme.role_tag()), choices.collect());
+                let choices = all.map(|subnet| Choice {
+                    value: subnet.id.clone(),
+                    summary: format!("tag {} with `{}=1`", subnet.id, scheme.role_tag()),
+                });
+                let fix =
+                    Fix::choose(format!("tag the intended subnet with `{}=1`", scheme.role_tag()), choices.collect());
                 let others = choice.equals.iter().map(|subnet| region.bare(ResourceKind::Subnet, &subnet.id));
                 violations.push(
                     Violation::new(Severity::Warning, region.resource(Tagged::Subnet(choice.chosen)), message, fix)
@@ -482,14 +543,17 @@ fn role_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Viola
                 .collect();
             let (with, without): (Vec<&Subnet>, Vec<&Subnet>) =
                 of_kind.into_iter().partition(|subnet| tags::value(&subnet.tags, key).is_some());
-            let without: Vec<&Subnet> =
-                without.into_iter().filter(|subnet| !subnet.tags.iter().any(|tag| is_role_near_miss(&tag.key, key))).collect();
+            let without: Vec<&Subnet> = without
+                .into_iter()
+                .filter(|subnet| !subnet.tags.iter().any(|tag| is_role_near_miss(&tag.key, key)))
+                .collect();
             let Some(first) = without.first().filter(|_| !with.is_empty()) else { continue };
             let kind = if scheme == Scheme::InternetFacing { "public" } else { "private" };
             let message = format!(
-                "{} of VPC `{}` without `{key}`, which {} of them {}",
+                "{} of VPC `{}` {} no `{key}`, which {} of them {}",
                 text::count(without.len(), &format!("{kind} subnet")),
                 offer.vpc_id,
+                if without.len() == 1 { "has" } else { "have" },
                 with.len(),
                 if with.len() == 1 { "has" } else { "have" }
             );
@@ -526,7 +590,11 @@ fn role_tag_value(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
                     subnet.id,
                     text::printable(&tag.key),
                     text::printable(&tag.value),
-                    if near { format!(", and the key is `{right}`") } else { ", and only `1` or an empty value counts".to_owned() }
+                    if near {
+                        format!(", and the key is `{right}`")
+                    } else {
+                        ", and only `1` or an empty value counts".to_owned()
+                    }
                 );
                 let mut changes = vec![region.create_tags(vec![subnet.id.clone()], right, "1")];
                 if near {
@@ -553,16 +621,28 @@ fn wrong_reachability(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vio
         for candidate in ours() {
             let has = |key| tags::value(&candidate.subnet.tags, key).is_some();
             let (severity, message) = if has(ROLE_ELB) && !candidate.is_public {
-                (Severity::Warning, format!("subnet `{}` has `{ROLE_ELB}` and no route to an internet gateway", candidate.subnet.id))
+                (
+                    Severity::Warning,
+                    format!("subnet `{}` has `{ROLE_ELB}` and no route to an internet gateway", candidate.subnet.id),
+                )
             } else if has(ROLE_INTERNAL_ELB) && !has(ROLE_ELB) && candidate.is_public && has_private {
-                (Severity::Info, format!("subnet `{}` has `{ROLE_INTERNAL_ELB}` and a route to an internet gateway", candidate.subnet.id))
+                (
+                    Severity::Info,
+                    format!(
+                        "subnet `{}` has `{ROLE_INTERNAL_ELB}` and a route to an internet gateway",
+                        candidate.subnet.id
+                    ),
+                )
             } else {
                 continue;
             };
             let fix = Fix::choose(
                 "move the tag or mend the routes",
                 vec![
-                    Choice { value: "remove-tag".into(), summary: "the subnet is as it should be: remove the tag".into() },
+                    Choice {
+                        value: "remove-tag".into(),
+                        summary: "the subnet is as it should be: remove the tag".into(),
+                    },
                     Choice { value: "change-routes".into(), summary: "the tag is right: change the routes".into() },
                 ],
             );
@@ -613,7 +693,11 @@ fn zone_type(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
         let ours = tags::has_cluster_tag(&subnet.tags, own) || tags::has_no_cluster_prefix_tag(&subnet.tags);
         if let Some(role) = role.filter(|_| ours && !region.is_ordinary_zone(subnet)) {
             let zone = region.region.availability_zones.iter().find(|zone| zone.name == subnet.availability_zone);
-            let kind = if subnet.outpost_arn.is_some() { "Outpost" } else { zone.map_or("special zone", |zone| &zone.zone_type) };
+            let kind = if subnet.outpost_arn.is_some() {
+                "Outpost"
+            } else {
+                zone.map_or("special zone", |zone| &zone.zone_type)
+            };
             let message = format!("subnet `{}` in {} ({kind}) has `{}`", subnet.id, subnet.availability_zone, role.key);
             let fix = Fix::none("remove the role tag there, or name the subnet in the Services that want it");
             violations.push(Violation::new(Severity::Info, region.resource(Tagged::Subnet(subnet)), message, fix));
@@ -637,13 +721,23 @@ fn routetable_unresolvable(context: &Context<'_>, region: &RegionView<'_>) -> Ve
             let first = subnets.first()?;
             let ids: Vec<&str> = subnets.iter().map(|subnet| subnet.id.as_str()).collect();
             let owner = first.owner_id.as_deref().filter(|owner| *owner != region.account.account_id);
-            let mut message = format!("no route table is visible for {} of VPC `{vpc_id}`: {}", text::count(subnets.len(), "subnet"), text::list(&ids, 4));
+            let mut message = format!(
+                "no route table is visible for {} of VPC `{vpc_id}`: {}",
+                text::count(subnets.len(), "subnet"),
+                text::list(&ids, 4)
+            );
             if let Some(owner) = owner {
                 message.push_str(&format!(" (owned by account {owner})"));
             }
-            let fix = Fix::none("let this account see the route tables of the VPC, or name the subnets in the Services' annotations");
+            let fix = Fix::none(
+                "let this account see the route tables of the VPC, or name the subnets in the Services' annotations",
+            );
             let others = subnets.iter().skip(1).map(|subnet| region.bare(ResourceKind::Subnet, &subnet.id));
-            Some(Violation::new(Severity::Error, region.resource(Tagged::Subnet(first)), message, fix).related(others).cause(vpc_id))
+            Some(
+                Violation::new(Severity::Error, region.resource(Tagged::Subnet(first)), message, fix)
+                    .related(others)
+                    .cause(vpc_id),
+            )
         })
         .collect()
 }

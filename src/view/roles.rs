@@ -208,8 +208,12 @@ impl NodeRoleSelector {
             Selector::Id(id) => instance.id == *id,
             Selector::Name(glob) => tag("Name").is_some_and(|name| policy::matches(glob, name)),
             Selector::Profile(glob) => profile_name(instance).is_some_and(|name| policy::matches(glob, name)),
-            Selector::AutoScalingGroup(glob) => tag(AUTO_SCALING_GROUP_TAG).is_some_and(|name| policy::matches(glob, name)),
-            Selector::Tag(key, value) => tag(key).is_some_and(|found| value.as_deref().is_none_or(|value| value == found)),
+            Selector::AutoScalingGroup(glob) => {
+                tag(AUTO_SCALING_GROUP_TAG).is_some_and(|name| policy::matches(glob, name))
+            }
+            Selector::Tag(key, value) => {
+                tag(key).is_some_and(|found| value.as_deref().is_none_or(|value| value == found))
+            }
         }
     }
 }
@@ -342,13 +346,20 @@ fn from_groups(instance: &Instance, groups: &HashMap<&str, &SecurityGroup>, clus
 
 fn from_names(instance: &Instance) -> RoleSet {
     let mut roles = RoleSet::UNKNOWN;
-    let sources = [tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG), profile_name(instance), tags::value(&instance.tags, "Name")];
+    let sources = [
+        tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG),
+        profile_name(instance),
+        tags::value(&instance.tags, "Name"),
+    ];
     for name in sources.into_iter().flatten() {
-        let lower = name.to_ascii_lowercase().replace("control-plane", "controlplane").replace("control_plane", "controlplane");
+        let lower =
+            name.to_ascii_lowercase().replace("control-plane", "controlplane").replace("control_plane", "controlplane");
         for token in lower.split(|c: char| !c.is_ascii_alphanumeric()) {
             // `master1`, `worker02`: the number is not part of the word.
             match token.trim_end_matches(|c: char| c.is_ascii_digit()) {
-                "controlplane" | "master" | "masters" | "cp" | "server" => roles = roles.union(RoleSet::of(NodeRole::Controlplane)),
+                "controlplane" | "master" | "masters" | "cp" | "server" => {
+                    roles = roles.union(RoleSet::of(NodeRole::Controlplane))
+                }
                 "etcd" => roles = roles.union(RoleSet::of(NodeRole::Etcd)),
                 "worker" | "workers" | "node" | "nodes" | "agent" => roles = roles.union(RoleSet::of(NodeRole::Worker)),
                 _ => {}

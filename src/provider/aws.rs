@@ -1,0 +1,357 @@
+//! Reads a live AWS account. Everything that can go wrong with a read becomes a gap of the inventory; only what makes
+//! reading impossible at all is an error.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use aws_sdk_ec2::Client as Ec2;
+use futures::future::join_all;
+
+use crate::inventory::{Account, Gap, Inventory, Provider, Region};
+use crate::nodes::KubernetesNode;
+use crate::view::ClusterView;
+
+use super::IamReads;
+use call::{CallError, Caller};
+use config::Session;
+
+mod call;
+mod config;
+mod ec2;
+mod iam;
+mod strict;
+
+/// What is to be read, and how.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// Named profile.
+    pub profile: Option<String>,
+    /// Endpoint for every service.
+    pub endpoint_url: Option<String>,
+    /// Accept an endpoint that is neither HTTPS nor loopback.
+    pub insecure_endpoint: bool,
+    /// Regions; the configured one when empty.
+    pub regions: Vec<String>,
+    /// All regions that are enabled for the account.
+    pub all_regions: bool,
+    /// Roles to assume, each for an account of its own.
+    pub assume_roles: Vec<String>,
+    /// External id for those roles.
+    pub external_id: Option<String>,
+    /// How to read roles.
+    pub iam_reads: IamReads,
+    /// Requests a second for each EC2 API, account and region.
+    pub requests_per_second: u32,
+    /// When to give up on what is not read yet.
+    pub timeout: Duration,
+    /// The cluster whose roles are needed; all roles of instances without it.
+    pub cluster: Option<ClusterScope<'a>>,
+    /// Whether to show progress on standard error.
+    pub progress: bool,
+    /// Whether to log every request to standard error.
+    pub verbose: bool,
+}
+
+/// The cluster that a scan is about.
+#[derive(Debug)]
+pub struct ClusterScope<'a> {
+    /// Its id.
+    pub cluster_id: String,
+    /// Its Nodes, when they were given.
+    pub nodes: Option<&'a [KubernetesNode]>,
+}
+
+/// Why nothing could be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Arguments or environment are wrong.
+    Usage,
+    /// No credentials, wrong account, endpoint unreachable.
+    Unreachable,
+    /// Ctrl-C.
+    Interrupted,
+    /// SIGTERM.
+    Terminated,
+}
+
+/// Why nothing could be read, for the person at the terminal.
+#[derive(Debug, Clone)]
+pub struct Error {
+    /// What kind of failure.
+    pub kind: ErrorKind,
+    /// What was tried, on what.
+    pub message: String,
+    /// Why it failed.
+    pub causes: Vec<String>,
+    /// What to do next.
+    pub help: Option<String>,
+}
+
+impl Error {
+    fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), causes: Vec::new(), help: None }
+    }
+
+    fn usage(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Usage, message)
+    }
+
+    fn cause(mut self, cause: impl Into<String>) -> Self {
+        self.causes.push(cause.into());
+        self
+    }
+
+    fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// Regions that are read at the same time.
+const REGIONS_AT_ONCE: usize = 8;
+
+/// Reads what the request asks for.
+///
+/// # Errors
+/// When arguments, environment or credentials make reading impossible, or the run is interrupted.
+pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
+    config::validate_environment(request)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new(ErrorKind::Unreachable, "cannot start the runtime").cause(error.to_string()))?;
+    let result = runtime.block_on(async {
+        tokio::select! {
+            result = read(request) => result,
+            kind = interrupted() => Err(Error::new(kind, "stopped before everything was read; nothing was written")),
+        }
+    });
+    // Requests in flight are reads: nothing is lost by not waiting for them.
+    runtime.shutdown_background();
+    result
+}
+
+#[cfg(unix)]
+async fn interrupted() -> ErrorKind {
+    use tokio::signal::unix::{SignalKind, signal};
+    let terminated = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut stream) => drop(stream.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        Ok(()) = tokio::signal::ctrl_c() => ErrorKind::Interrupted,
+        () = terminated => ErrorKind::Terminated,
+    }
+}
+
+#[cfg(not(unix))]
+async fn interrupted() -> ErrorKind {
+    match tokio::signal::ctrl_c().await {
+        Ok(()) => ErrorKind::Interrupted,
+        Err(_) => std::future::pending().await,
+    }
+}
+
+async fn read(request: &Request<'_>) -> Result<Inventory, Error> {
+    #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the clock is read")]
+    let now = jiff::Timestamp::now();
+    let caller = Caller::new(request);
+    let session = Session::load(request).await?;
+    let mut inventory = Inventory::new(Provider::Aws, Some(format!("{now:.0}")));
+    if request.assume_roles.is_empty() {
+        let (account, gaps) = read_account(request, &session, &caller).await?;
+        inventory.accounts.push(account);
+        inventory.gaps.extend(gaps);
+    } else {
+        let (session, caller) = (&session, &caller);
+        let reads = request.assume_roles.iter().map(|role| async move {
+            let assumed = session.assume(role, request).await;
+            (role, read_account(request, &assumed, caller).await)
+        });
+        let mut last_error = None;
+        for (role, result) in join_all(reads).await {
+            match result {
+                Ok((account, _)) if inventory.accounts.iter().any(|known| known.account_id == account.account_id) => {
+                    return Err(Error::usage(format!(
+                        "two of the roles to assume are in account {}: `{role}`",
+                        account.account_id
+                    )));
+                }
+                Ok((account, gaps)) => {
+                    inventory.accounts.push(account);
+                    inventory.gaps.extend(gaps);
+                }
+                Err(error) => {
+                    let message = error.causes.first().unwrap_or(&error.message).clone();
+                    inventory.gaps.push(Gap {
+                        api: "sts:AssumeRole".to_owned(),
+                        account_id: role.split(':').nth(4).map(str::to_owned),
+                        region: None,
+                        resource: Some(role.clone()),
+                        reason: "AssumeRoleFailed".to_owned(),
+                        message,
+                    });
+                    last_error = Some(error);
+                }
+            }
+        }
+        if let Some(error) = last_error.filter(|_| inventory.accounts.is_empty()) {
+            return Err(error);
+        }
+    }
+    caller.finish();
+    inventory.canonicalise();
+    Ok(inventory)
+}
+
+/// Identity first: account and partition come from the caller's ARN and are never assumed.
+async fn identity(session: &Session, caller: &Caller) -> Result<(String, String, String), Error> {
+    let client = session.sts();
+    let answer = caller.call("sts:GetCallerIdentity", "", || client.get_caller_identity().send()).await;
+    match answer {
+        Ok(identity) => match (identity.account, identity.arn) {
+            (Some(account), Some(arn)) => {
+                let partition = arn.split(':').nth(1).unwrap_or_default().to_owned();
+                Ok((account, arn, partition))
+            }
+            _ => Err(Error::new(ErrorKind::Unreachable, "the answer of sts:GetCallerIdentity names no account")
+                .help("check --endpoint-url")),
+        },
+        Err(error) => {
+            let help = error.help().unwrap_or("check credentials and endpoint with `aws sts get-caller-identity`");
+            Err(Error::new(ErrorKind::Unreachable, "cannot tell whose account this is: sts:GetCallerIdentity failed")
+                .cause(format!("{}: {}", error.code, error.message))
+                .help(help))
+        }
+    }
+}
+
+async fn read_account(request: &Request<'_>, session: &Session, caller: &Caller) -> Result<(Account, Vec<Gap>), Error> {
+    let (account_id, caller_arn, partition) = identity(session, caller).await?;
+    let session = session.for_account(&account_id);
+    let mut gaps = Vec::new();
+    let regions = if request.all_regions {
+        let client = session.ec2(session.home_region());
+        let answer =
+            caller.call("ec2:DescribeRegions", session.home_region(), || client.describe_regions().send()).await;
+        match answer.map(|answer| answer.regions) {
+            Ok(Some(regions)) => regions.into_iter().filter_map(|region| region.region_name).collect(),
+            failed => {
+                let why = failed.err().map_or_else(
+                    || "the answer lists no regions".to_owned(),
+                    |error| format!("{}: {}", error.code, error.message),
+                );
+                return Err(Error::new(ErrorKind::Unreachable, "cannot list the regions of the account")
+                    .cause(why)
+                    .help("allow ec2:DescribeRegions, or name the regions with --region"));
+            }
+        }
+    } else if request.regions.is_empty() {
+        vec![session.home_region().to_owned()]
+    } else {
+        let unique: BTreeSet<String> = request.regions.iter().cloned().collect();
+        unique.into_iter().collect()
+    };
+    let mut account = Account {
+        account_id: account_id.clone(),
+        partition,
+        caller_arn,
+        regions: Vec::new(),
+        instance_profiles: Vec::new(),
+        roles: Vec::new(),
+        managed_policies: Vec::new(),
+    };
+    let started: Vec<_> = regions.iter().map(|name| ec2::read_region(session.ec2(name), name, caller)).collect();
+    let mut waiting = started.into_iter();
+    loop {
+        let batch: Vec<_> = waiting.by_ref().take(REGIONS_AT_ONCE).collect();
+        if batch.is_empty() {
+            break;
+        }
+        for (region, found) in join_all(batch).await {
+            gaps.extend(disabled_region(&session, caller, &region, found).await);
+            account.regions.push(region);
+        }
+    }
+    // Which instances belong to the cluster decides which roles are worth asking for.
+    let mut partial = Inventory::new(Provider::Aws, None);
+    partial.accounts.push(account);
+    partial.canonicalise();
+    let needs = needs(&partial, request.cluster.as_ref());
+    let Some(mut account) = partial.accounts.pop() else {
+        return Err(Error::new(ErrorKind::Unreachable, "the account was lost while it was read"));
+    };
+    let attributes = account.regions.iter_mut().map(|region| {
+        let client = session.ec2(&region.name);
+        let vpcs = &needs.vpcs;
+        async move { ec2::read_vpc_attributes(&client, region, vpcs, caller).await }
+    });
+    let (attribute_gaps, roles) =
+        tokio::join!(join_all(attributes), iam::read(&session, caller, &needs.profiles, request.iam_reads));
+    gaps.extend(attribute_gaps.into_iter().flatten());
+    account.instance_profiles = roles.profiles;
+    account.roles = roles.roles;
+    account.managed_policies = roles.policies;
+    gaps.extend(roles.gaps);
+    for gap in &mut gaps {
+        gap.account_id = Some(account_id.clone());
+    }
+    Ok((account, gaps))
+}
+
+/// Instance profiles and VPCs to look into.
+struct Needs {
+    profiles: BTreeSet<String>,
+    vpcs: BTreeSet<String>,
+}
+
+fn needs(inventory: &Inventory, cluster: Option<&ClusterScope<'_>>) -> Needs {
+    let mut needs = Needs { profiles: BTreeSet::new(), vpcs: BTreeSet::new() };
+    let mut add = |instance: &crate::inventory::Instance| {
+        needs.profiles.extend(instance.instance_profile_arn.clone());
+        needs.vpcs.extend(instance.vpc_id.clone());
+    };
+    match cluster {
+        Some(scope) => {
+            let view = ClusterView::new(inventory, &scope.cluster_id, scope.nodes, &[]);
+            view.members().for_each(|member| add(member.instance));
+        }
+        None => {
+            let instances =
+                inventory.accounts.iter().flat_map(|account| &account.regions).flat_map(|region| &region.instances);
+            instances.filter(|instance| instance.state.is_live()).for_each(add);
+        }
+    }
+    needs
+}
+
+/// `AuthFailure` means bad credentials or a region that is not enabled, with the same text: the list of regions decides.
+async fn disabled_region(session: &Session, caller: &Caller, region: &Region, found: Vec<Gap>) -> Vec<Gap> {
+    if !found.iter().any(|gap| gap.reason == "AuthFailure") {
+        return found;
+    }
+    let elsewhere = session.any_enabled_region();
+    let client: Ec2 = session.ec2(&elsewhere);
+    let answer: Result<_, CallError> =
+        caller.call("ec2:DescribeRegions", &elsewhere, || client.describe_regions().all_regions(true).send()).await;
+    let status = answer.ok().and_then(|answer| answer.regions).and_then(|regions| {
+        regions
+            .into_iter()
+            .find(|known| known.region_name.as_deref() == Some(&region.name))
+            .and_then(|known| known.opt_in_status)
+    });
+    if status.as_deref() != Some("not-opted-in") {
+        return found;
+    }
+    // One reason for all of them; the calls stay listed, so that the rules that need them are not run.
+    found
+        .into_iter()
+        .map(|gap| Gap {
+            reason: "RegionDisabled".to_owned(),
+            message: format!("region {} is not enabled for the account", region.name),
+            ..gap
+        })
+        .collect()
+}

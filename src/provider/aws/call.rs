@@ -1,0 +1,359 @@
+//! One request, and lists of them: rate limit, deadline, second tries for answers that were cut, and what an error means.
+
+use std::collections::{BTreeSet, HashMap};
+use std::error::Error as StdError;
+use std::fmt::Debug;
+use std::future::Future;
+use std::io::Write;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_types::error::metadata::ProvideErrorMetadata;
+use indicatif::ProgressBar;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use crate::inventory::Gap;
+use crate::text;
+
+use super::Request;
+use super::strict::Untrusted;
+
+/// Pages after which a list is given up: five million instances.
+const MAX_PAGES: usize = 5_000;
+/// Tries for an answer that was cut on the way.
+const TRIES_FOR_CUT_ANSWERS: usize = 3;
+/// Requests to the one IAM endpoint of an account at the same time.
+const IAM_AT_ONCE: usize = 10;
+/// Longest error message that is kept.
+const MAX_MESSAGE: usize = 400;
+
+/// Why a read failed.
+#[derive(Debug, Clone)]
+pub(super) struct CallError {
+    pub(super) code: String,
+    pub(super) message: String,
+}
+
+impl CallError {
+    fn new(code: &str, message: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), message: message.into() }
+    }
+
+    /// Whether IAM says that the thing does not exist.
+    pub(super) fn is_no_such_entity(&self) -> bool {
+        self.code == "NoSuchEntity"
+    }
+
+    /// What to do about errors of credentials and clocks.
+    pub(super) fn help(&self) -> Option<&'static str> {
+        Some(match self.code.as_str() {
+            "ExpiredToken" | "ExpiredTokenException" => {
+                "the credentials have expired: sign in again, for example with `aws sso login`"
+            }
+            "RequestExpired" | "SignatureDoesNotMatch" | "RequestTimeTooSkewed" => {
+                "check the clock of this machine and the secret key"
+            }
+            "InvalidClientTokenId" | "UnrecognizedClientException" | "AuthFailure" => {
+                "the access key is not known there: check profile, region and endpoint"
+            }
+            "NoCredentials" => {
+                "set AWS_PROFILE or --profile, sign in with `aws sso login`, or run where a role is attached"
+            }
+            "Unreachable" | "Timeout" => "check network, proxy and --endpoint-url",
+            _ => return None,
+        })
+    }
+
+    /// The gap that this failure leaves.
+    pub(super) fn gap(&self, api: &str, region: &str, resource: Option<&str>) -> Gap {
+        Gap {
+            api: api.to_owned(),
+            account_id: None,
+            region: Some(region).filter(|region| !region.is_empty()).map(str::to_owned),
+            resource: resource.map(str::to_owned),
+            reason: self.code.clone(),
+            message: self.message.clone(),
+        }
+    }
+}
+
+/// A token bucket: `capacity` at once, then `rate` a second.
+#[derive(Debug)]
+struct Bucket {
+    tokens: f64,
+    at: Instant,
+}
+
+/// Makes requests, within limits that are shared by everything that is read.
+#[derive(Debug)]
+pub(super) struct Caller {
+    deadline: Instant,
+    rate: f64,
+    capacity: f64,
+    buckets: Mutex<HashMap<(String, &'static str), Bucket>>,
+    iam: Semaphore,
+    progress: ProgressBar,
+    verbose: bool,
+}
+
+impl Caller {
+    pub(super) fn new(request: &Request<'_>) -> Self {
+        let progress = if request.progress { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        progress.enable_steady_tick(Duration::from_millis(120));
+        let rate = f64::from(request.requests_per_second);
+        Self {
+            deadline: Instant::now() + request.timeout,
+            rate,
+            // EC2 refills 20 a second into a bucket of 100: the same shape, a quarter of it by default.
+            capacity: rate * 5.0,
+            buckets: Mutex::default(),
+            iam: Semaphore::new(IAM_AT_ONCE),
+            progress,
+            verbose: request.verbose,
+        }
+    }
+
+    /// Takes the progress away.
+    pub(super) fn finish(&self) {
+        self.progress.finish_and_clear();
+    }
+
+    /// Waits until the API of a region may be asked once more.
+    async fn limit(&self, api: &'static str, region: &str) {
+        let wait = {
+            let mut buckets = self.buckets.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let now = Instant::now();
+            let bucket =
+                buckets.entry((region.to_owned(), api)).or_insert_with(|| Bucket { tokens: self.capacity, at: now });
+            bucket.tokens =
+                (bucket.tokens + now.duration_since(bucket.at).as_secs_f64() * self.rate).min(self.capacity);
+            bucket.at = now;
+            // A debt is waited off: later callers queue up behind it.
+            bucket.tokens -= 1.0;
+            (bucket.tokens < 0.0).then(|| Duration::from_secs_f64(-bucket.tokens / self.rate))
+        };
+        if let Some(wait) = wait {
+            tokio::time::sleep(wait).await;
+        }
+    }
+
+    /// Makes one request.
+    pub(super) async fn call<O, E, F>(
+        &self,
+        api: &'static str,
+        region: &str,
+        send: impl Fn() -> F,
+    ) -> Result<O, CallError>
+    where
+        F: Future<Output = Result<O, SdkError<E, HttpResponse>>>,
+        E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
+    {
+        let is_iam = api.starts_with("iam:");
+        let attempt = async {
+            let _permit = if is_iam { self.iam.acquire().await.ok() } else { None };
+            if api.starts_with("ec2:") {
+                self.limit(api, region).await;
+            }
+            let mut tries = 0;
+            loop {
+                tries += 1;
+                let started = Instant::now();
+                let result = send().await;
+                self.log(api, region, started, result.as_ref().err().map(|error| describe(error).code));
+                match result {
+                    Ok(output) => return Ok(output),
+                    Err(error) if untrusted(&error).is_some() && tries < TRIES_FOR_CUT_ANSWERS => {}
+                    Err(error) => return Err(describe(&error)),
+                }
+            }
+        };
+        tokio::time::timeout_at(self.deadline, attempt)
+            .await
+            .unwrap_or_else(|_| Err(CallError::new("Timeout", "not read when the time of --timeout was up")))
+    }
+
+    /// Reads a list page by page. The items of a list that breaks off are handed over with the gap: what was seen is
+    /// there, and that it is not all is known.
+    pub(super) async fn pages<O, E, T, F>(
+        &self,
+        api: &'static str,
+        region: &str,
+        resource: Option<&str>,
+        send: impl Fn(Option<String>) -> F,
+        take: impl Fn(O) -> Result<Page<T>, CallError>,
+    ) -> (Vec<T>, Option<Gap>)
+    where
+        F: Future<Output = Result<O, SdkError<E, HttpResponse>>>,
+        E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
+    {
+        let mut items = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut token: Option<String> = None;
+        for _ in 0..MAX_PAGES {
+            let page = self.call(api, region, || send(token.clone())).await.and_then(&take);
+            let page = match page {
+                Ok(page) => page,
+                Err(error) => return (items, Some(error.gap(api, region, resource))),
+            };
+            items.extend(page.items);
+            match page.next {
+                None => return (items, None),
+                Some(next) if !seen.insert(next.clone()) => {
+                    let error =
+                        CallError::new("Pagination", "the same page token came twice, so the list cannot be whole");
+                    return (items, Some(error.gap(api, region, resource)));
+                }
+                Some(next) => token = Some(next),
+            }
+        }
+        let error = CallError::new("Pagination", format!("the list did not end within {MAX_PAGES} pages"));
+        (items, Some(error.gap(api, region, resource)))
+    }
+
+    fn log(&self, api: &str, region: &str, started: Instant, error: Option<String>) {
+        let place = if region.is_empty() { "global" } else { region };
+        if self.verbose {
+            let outcome = error.unwrap_or_else(|| "ok".to_owned());
+            let line = format!("{api} {place} {} ms {}\n", started.elapsed().as_millis(), text::printable(&outcome));
+            let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        }
+        self.progress.set_message(format!("read {} in {place}", api.split(':').nth(1).unwrap_or(api)));
+    }
+}
+
+/// One page of a list.
+pub(super) struct Page<T> {
+    pub(super) items: Vec<T>,
+    pub(super) next: Option<String>,
+}
+
+/// A page of EC2: converts each item, and refuses a list that is absent or holds an item without its id.
+pub(super) fn page<R, T>(
+    list: Option<Vec<R>>,
+    next: Option<String>,
+    convert: impl Fn(R) -> Option<T>,
+) -> Result<Page<T>, CallError> {
+    let Some(list) = list else {
+        return Err(CallError::new("Protocol", "the answer holds no list at all, not even an empty one"));
+    };
+    let number = list.len();
+    let items: Vec<T> = list.into_iter().filter_map(convert).collect();
+    if items.len() != number {
+        return Err(CallError::new(
+            "Protocol",
+            format!("{} of the answer lacks its id or state", text::count(number - items.len(), "item")),
+        ));
+    }
+    Ok(Page { items, next: next.filter(|token| !token.is_empty()) })
+}
+
+/// A page of IAM: `IsTruncated` without a `Marker` is no end.
+pub(super) fn marked<T>(items: Vec<T>, is_truncated: bool, marker: Option<String>) -> Result<Page<T>, CallError> {
+    let marker = marker.filter(|marker| !marker.is_empty());
+    if is_truncated && marker.is_none() {
+        return Err(CallError::new("Pagination", "the answer says that it is cut and gives no marker to go on from"));
+    }
+    // A marker on the last page would only lead in a circle.
+    Ok(Page { items, next: marker.filter(|_| is_truncated) })
+}
+
+fn sources<'e>(error: &'e (dyn StdError + 'static)) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
+    std::iter::successors(Some(error), |error: &&'e (dyn StdError + 'static)| (*error).source())
+}
+
+fn untrusted<E>(error: &SdkError<E, HttpResponse>) -> Option<&Untrusted>
+where
+    E: StdError + Send + Sync + 'static,
+{
+    sources(error).find_map(|error| error.downcast_ref::<Untrusted>())
+}
+
+/// Code and message of an error. The SDK's own rendering prints whole answers with their headers, so it is not used.
+fn describe<E>(error: &SdkError<E, HttpResponse>) -> CallError
+where
+    E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
+{
+    if let Some(untrusted) = untrusted(error) {
+        return CallError::new("Protocol", untrusted.to_string());
+    }
+    match error {
+        SdkError::ServiceError(service) => {
+            let metadata = service.err();
+            let status = service.raw().status().as_u16();
+            let code = metadata.code().map_or_else(|| format!("Http{status}"), str::to_owned);
+            let message = metadata.message().unwrap_or("the service gave no reason");
+            CallError { message: clip(&decode_hint(message)), code }
+        }
+        SdkError::TimeoutError(_) => CallError::new("Timeout", "no answer in time"),
+        SdkError::ResponseError(response) => {
+            let status = response.raw().status().as_u16();
+            let innermost = sources(error).last().map(ToString::to_string).unwrap_or_default();
+            CallError::new("Protocol", clip(&format!("the answer (HTTP {status}) cannot be understood: {innermost}")))
+        }
+        _ => {
+            let chain: Vec<String> = sources(error).skip(1).map(ToString::to_string).collect();
+            let all = chain.join(": ");
+            let lower = all.to_ascii_lowercase();
+            let code = if lower.contains("credential") || lower.contains("sso") || lower.contains("token") {
+                "NoCredentials"
+            } else {
+                "Unreachable"
+            };
+            CallError::new(code, clip(if all.is_empty() { "the request could not be sent" } else { &all }))
+        }
+    }
+}
+
+/// EC2 may end a refusal with a message that only `sts:DecodeAuthorizationMessage` can read.
+fn decode_hint(message: &str) -> String {
+    match message.split_once("Encoded authorization failure message:") {
+        Some((front, _)) => {
+            format!("{} (with an encoded message: aws sts decode-authorization-message reads it)", front.trim())
+        }
+        None => message.to_owned(),
+    }
+}
+
+/// No access key id ever reaches an output, and no message is endless.
+fn clip(message: &str) -> String {
+    let words = message.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
+    let scrubbed: String = words
+        .map(|word| {
+            let bare = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+            let is_key = bare.len() >= 16 && (bare.starts_with("AKIA") || bare.starts_with("ASIA"));
+            if is_key { word.replace(bare, "(access key id)") } else { word.to_owned() }
+        })
+        .collect();
+    match scrubbed.char_indices().nth(MAX_MESSAGE) {
+        Some((at, _)) => format!("{}…", scrubbed.get(..at).unwrap_or_default()),
+        None => scrubbed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn access_keys_and_long_messages_are_cut() {
+        assert_eq!(clip("key AKIAIOSFODNN7EXAMPLE, refused"), "key (access key id), refused");
+        assert_eq!(clip(&"x".repeat(1_000)).chars().count(), MAX_MESSAGE + 1);
+    }
+
+    #[test]
+    fn a_cut_list_without_a_marker_is_refused() {
+        assert!(marked(vec![1], true, None).is_err());
+        assert!(marked(vec![1], true, Some(String::new())).is_err());
+        assert_eq!(marked(vec![1], true, Some("m".into())).unwrap().next.as_deref(), Some("m"));
+        assert_eq!(marked(vec![1], false, Some("m".into())).unwrap().next, None);
+    }
+
+    #[test]
+    fn encoded_refusals_are_told_and_not_printed() {
+        let told = decode_hint("You are not authorized. Encoded authorization failure message: abcdef");
+        assert!(told.starts_with("You are not authorized.") && !told.contains("abcdef"), "{told}");
+    }
+}

@@ -1,0 +1,259 @@
+//! Configuration of the SDK: what is set deliberately, and what is refused before the SDK sees it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use aws_config::sts::AssumeRoleProvider;
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_credential_types::provider::SharedCredentialsProvider;
+use aws_smithy_runtime::client::identity::IdentityCache;
+use aws_smithy_runtime::client::retries::{RetryPartition, TokenBucket};
+use aws_smithy_types::retry::RetryConfig;
+use aws_smithy_types::timeout::TimeoutConfig;
+use url::{Host, Url};
+
+use super::strict::Strict;
+use super::{Error, Request};
+
+/// Attempts of a read, the first included. Reads can be repeated; throttling is waited out within the deadline.
+const READ_ATTEMPTS: u32 = 8;
+/// A request that got no answer by then is tried again: the SDK itself would wait for ever.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
+/// All attempts of one request together.
+const OPERATION_TIMEOUT: Duration = Duration::from_secs(60);
+/// Retries that all requests of an account and region may take together at 5 tokens each. The default of 500 is gone
+/// after 100 retries, and then every throttled call fails at once.
+const RETRY_TOKENS: usize = 20_000;
+
+/// Variables that make the SDK panic or that it ignores silently when they are wrong.
+///
+/// # Errors
+/// For the first one that is wrong.
+pub(super) fn validate_environment(request: &Request<'_>) -> Result<(), Error> {
+    if let Some(endpoint) = &request.endpoint_url {
+        check_endpoint("--endpoint-url", endpoint, request.insecure_endpoint)?;
+    }
+    for region in &request.regions {
+        check_region(region)?;
+    }
+    for role in &request.assume_roles {
+        if role.splitn(6, ':').count() != 6 || !role.starts_with("arn:") || !role.contains(":role/") {
+            return Err(Error::usage(format!("`{role}` is not the ARN of a role"))
+                .help("for example arn:aws:iam::123456789012:role/audit"));
+        }
+    }
+    let variable = |name: &str| -> Option<String> {
+        #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the environment is read")]
+        std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
+    };
+    if let Some(value) = variable("AWS_MAX_ATTEMPTS")
+        && value.parse::<u32>().map_or(true, |attempts| attempts == 0)
+    {
+        return Err(Error::usage(format!("AWS_MAX_ATTEMPTS is `{value}`, not a number of at least 1")));
+    }
+    if let Some(value) = variable("AWS_RETRY_MODE")
+        && !matches!(value.as_str(), "standard" | "adaptive" | "legacy")
+    {
+        return Err(Error::usage(format!("AWS_RETRY_MODE is `{value}`, neither `standard` nor `adaptive`")));
+    }
+    for name in ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_EC2", "AWS_ENDPOINT_URL_IAM", "AWS_ENDPOINT_URL_STS"] {
+        if let Some(value) = variable(name) {
+            check_endpoint(name, &value, request.insecure_endpoint)?;
+        }
+    }
+    for name in ["AWS_REGION", "AWS_DEFAULT_REGION"] {
+        if let Some(value) = variable(name) {
+            check_region(&value)?;
+        }
+    }
+    Ok(())
+}
+
+/// A region becomes part of host names: only what a region name can hold gets through.
+fn check_region(region: &str) -> Result<(), Error> {
+    let lawful = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if region.len() >= 5 && region.len() <= 32 && region.chars().all(lawful) && region.contains('-') {
+        return Ok(());
+    }
+    Err(Error::usage(format!("`{region}` is not a region name")).help("for example us-east-1"))
+}
+
+/// An endpoint that cannot be parsed would be ignored, and the requests would go to the real AWS.
+fn check_endpoint(name: &str, value: &str, insecure: bool) -> Result<(), Error> {
+    let url = Url::parse(value).map_err(|error| {
+        Error::usage(format!("{name} is `{value}`, not a URL"))
+            .cause(error.to_string())
+            .help("for example https://ec2.example.com")
+    })?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Error::usage(format!("{name} holds a user name or password")));
+    }
+    let loopback = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => return Err(Error::usage(format!("{name} is `{value}`, which names no host"))),
+    };
+    match url.scheme() {
+        "https" => Ok(()),
+        "http" if loopback || insecure => Ok(()),
+        "http" => Err(Error::usage(format!("{name} is `{value}`: requests would travel unencrypted"))
+            .help("use https, or say --insecure-endpoint")),
+        other => Err(Error::usage(format!("{name} is `{value}`, and `{other}` is neither http nor https"))),
+    }
+}
+
+/// Credentials and settings of one account.
+#[derive(Debug, Clone)]
+pub(super) struct Session {
+    config: SdkConfig,
+    region: String,
+    account: String,
+    /// One retry quota per region of the account: throttling in one must not use up the retries of another.
+    partitions: Arc<Mutex<HashMap<String, RetryPartition>>>,
+}
+
+impl Session {
+    pub(super) async fn load(request: &Request<'_>) -> Result<Self, Error> {
+        let timeouts = TimeoutConfig::builder()
+            .connect_timeout(Duration::from_secs(4))
+            .operation_attempt_timeout(ATTEMPT_TIMEOUT.min(request.timeout))
+            .operation_timeout(OPERATION_TIMEOUT.min(request.timeout))
+            .build();
+        let retries = RetryConfig::standard()
+            .with_max_attempts(READ_ATTEMPTS)
+            .with_initial_backoff(Duration::from_millis(300))
+            .with_max_backoff(Duration::from_secs(10));
+        // Asking for credentials may start a browser or a process of the operator; the metadata service answers at once.
+        let identity = IdentityCache::lazy().load_timeout(Duration::from_secs(30)).build();
+        let mut loader = aws_config::defaults(BehaviorVersion::v2026_01_12())
+            .timeout_config(timeouts)
+            .retry_config(retries)
+            .identity_cache(identity);
+        if let Some(profile) = &request.profile {
+            loader = loader.profile_name(profile);
+        }
+        if let Some(endpoint) = &request.endpoint_url {
+            loader = loader.endpoint_url(endpoint);
+        }
+        if let Some(region) = request.regions.first() {
+            loader = loader.region(Region::new(region.clone()));
+        }
+        let config = loader.load().await;
+        if let Some(endpoint) = config.endpoint_url() {
+            // The profile may name one as well.
+            check_endpoint("endpoint_url", endpoint, request.insecure_endpoint)?;
+        }
+        let Some(region) = config.region().map(|region| region.as_ref().to_owned()) else {
+            return Err(Error::usage("no region is configured")
+                .help("say it with --region, AWS_REGION, or `region` in the AWS profile"));
+        };
+        check_region(&region)?;
+        Ok(Self { config, region, account: String::new(), partitions: Arc::default() })
+    }
+
+    /// The session of an assumed role.
+    pub(super) async fn assume(&self, role: &str, request: &Request<'_>) -> Self {
+        let mut provider = AssumeRoleProvider::builder(role.to_owned())
+            .session_name("tagaudit")
+            .region(Region::new(self.region.clone()))
+            .configure(&self.config);
+        if let Some(id) = &request.external_id {
+            provider = provider.external_id(id);
+        }
+        let provider = provider.build().await;
+        let identity = IdentityCache::lazy().load_timeout(Duration::from_secs(30)).build();
+        let config = self
+            .config
+            .to_builder()
+            .credentials_provider(SharedCredentialsProvider::new(provider))
+            .identity_cache(identity)
+            .build();
+        Self { config, region: self.region.clone(), account: String::new(), partitions: Arc::default() }
+    }
+
+    /// The same session, known to be of this account.
+    pub(super) fn for_account(&self, account: &str) -> Self {
+        Self { account: account.to_owned(), ..self.clone() }
+    }
+
+    /// The configured region.
+    pub(super) fn home_region(&self) -> &str {
+        &self.region
+    }
+
+    /// A region of the same partition that cannot be disabled.
+    pub(super) fn any_enabled_region(&self) -> String {
+        let known = [("cn-", "cn-north-1"), ("us-gov-", "us-gov-west-1"), ("eusc-", "eusc-de-east-1"), ("us-iso", "")];
+        match known.iter().find(|(prefix, _)| self.region.starts_with(prefix)) {
+            Some((_, "")) => self.region.clone(),
+            Some((_, region)) => (*region).to_owned(),
+            None => "us-east-1".to_owned(),
+        }
+    }
+
+    fn retry_partition(&self, region: &str) -> RetryPartition {
+        let mut partitions = self.partitions.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        partitions
+            .entry(region.to_owned())
+            .or_insert_with(|| {
+                let bucket = TokenBucket::builder().capacity(RETRY_TOKENS).build();
+                RetryPartition::custom(format!("{}/{region}", self.account)).token_bucket(bucket).build()
+            })
+            .clone()
+    }
+
+    pub(super) fn ec2(&self, region: &str) -> aws_sdk_ec2::Client {
+        let config = aws_sdk_ec2::config::Builder::from(&self.config)
+            .region(Region::new(region.to_owned()))
+            .retry_partition(self.retry_partition(region))
+            .interceptor(Strict)
+            .build();
+        aws_sdk_ec2::Client::from_conf(config)
+    }
+
+    pub(super) fn iam(&self) -> aws_sdk_iam::Client {
+        let config = aws_sdk_iam::config::Builder::from(&self.config)
+            .retry_partition(self.retry_partition("global"))
+            .interceptor(Strict)
+            .build();
+        aws_sdk_iam::Client::from_conf(config)
+    }
+
+    pub(super) fn sts(&self) -> aws_sdk_sts::Client {
+        let config = aws_sdk_sts::config::Builder::from(&self.config)
+            .retry_partition(self.retry_partition("sts"))
+            .interceptor(Strict)
+            .build();
+        aws_sdk_sts::Client::from_conf(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_are_checked_before_the_sdk_sees_them() {
+        for good in ["https://ec2.example.com", "http://127.0.0.1:5000", "http://localhost:4566", "http://[::1]:1"] {
+            assert!(check_endpoint("--endpoint-url", good, false).is_ok(), "{good}");
+        }
+        for bad in
+            ["ec2.example.com", "http://ec2.example.com", "ftp://localhost", "https://user:secret@example.com", ""]
+        {
+            assert!(check_endpoint("--endpoint-url", bad, false).is_err(), "{bad}");
+        }
+        assert!(check_endpoint("--endpoint-url", "http://10.0.0.1", true).is_ok());
+    }
+
+    #[test]
+    fn only_region_names_become_part_of_host_names() {
+        for good in ["us-east-1", "cn-northwest-1", "us-gov-west-1", "eusc-de-east-1"] {
+            assert!(check_region(good).is_ok(), "{good}");
+        }
+        for bad in ["", "us", "US-EAST-1", "us-east-1.evil.example", "us east 1", "../../x"] {
+            assert!(check_region(bad).is_err(), "{bad}");
+        }
+    }
+}

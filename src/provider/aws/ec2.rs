@@ -1,0 +1,327 @@
+//! The EC2 side of a region: every list at once, each page by page, without a filter. What a filter would leave out is
+//! just what an audit of tags has to see.
+
+use std::collections::BTreeSet;
+
+use aws_sdk_ec2::Client;
+use aws_sdk_ec2::types;
+
+use crate::inventory::{
+    AttachedInterface, AvailabilityZone, DhcpOptions, Gap, IngressPermission, Instance, InstanceProfileAssociation,
+    InstanceState, MetadataOptions, NetworkInterface, Region, Route, RouteTable, RuleSource, SecurityGroup, Subnet,
+    Tag, Volume, Vpc,
+};
+
+use super::call::{Caller, page};
+
+/// Page size of most lists: the most EC2 gives.
+const PAGE: i32 = 1_000;
+/// Page size of route tables: EC2 refuses more than 100.
+const ROUTE_TABLE_PAGE: i32 = 100;
+/// Page size of volumes: EC2 gives at most 500 even when asked for more.
+const VOLUME_PAGE: i32 = 500;
+
+/// Reads a region. Whatever cannot be read is in the gaps.
+pub(super) async fn read_region(client: Client, name: &str, caller: &Caller) -> (Region, Vec<Gap>) {
+    /// Reads one list: the request for a page, the answer's list and token, and the conversion of an item.
+    macro_rules! list {
+        ($api:literal, $client:ident => $request:expr, $list:ident, $convert:expr) => {
+            caller.pages(
+                $api,
+                name,
+                None,
+                |token| {
+                    let $client = &client;
+                    $request.set_next_token(token).send()
+                },
+                |output| page(output.$list, output.next_token, $convert),
+            )
+        };
+    }
+    let zones = async {
+        let answer =
+            caller.call("ec2:DescribeAvailabilityZones", name, || client.describe_availability_zones().send()).await;
+        let taken = answer.and_then(|output| page(output.availability_zones, None, availability_zone));
+        match taken {
+            Ok(page) => (page.items, None),
+            Err(error) => (Vec::new(), Some(error.gap("ec2:DescribeAvailabilityZones", name, None))),
+        }
+    };
+    let (instances, subnets, vpcs, groups, tables, dhcp, interfaces, volumes, associations, zones) = tokio::join!(
+        list!("ec2:DescribeInstances", c => c.describe_instances().max_results(PAGE).include_managed_resources(true), reservations, reservation),
+        list!("ec2:DescribeSubnets", c => c.describe_subnets().max_results(PAGE), subnets, subnet),
+        list!("ec2:DescribeVpcs", c => c.describe_vpcs().max_results(PAGE), vpcs, vpc),
+        list!("ec2:DescribeSecurityGroups", c => c.describe_security_groups().max_results(PAGE), security_groups, security_group),
+        list!("ec2:DescribeRouteTables", c => c.describe_route_tables().max_results(ROUTE_TABLE_PAGE), route_tables, route_table),
+        list!("ec2:DescribeDhcpOptions", c => c.describe_dhcp_options().max_results(PAGE), dhcp_options, dhcp_options),
+        list!("ec2:DescribeNetworkInterfaces", c => c.describe_network_interfaces().max_results(PAGE).include_managed_resources(true), network_interfaces, network_interface),
+        list!("ec2:DescribeVolumes", c => c.describe_volumes().max_results(VOLUME_PAGE).include_managed_resources(true), volumes, volume),
+        list!("ec2:DescribeIamInstanceProfileAssociations", c => c.describe_iam_instance_profile_associations().max_results(PAGE), iam_instance_profile_associations, association),
+        zones,
+    );
+    let gaps =
+        [instances.1, subnets.1, vpcs.1, groups.1, tables.1, dhcp.1, interfaces.1, volumes.1, associations.1, zones.1];
+    let region = Region {
+        name: name.to_owned(),
+        instances: instances.0.into_iter().flatten().collect(),
+        subnets: subnets.0,
+        vpcs: vpcs.0,
+        security_groups: groups.0,
+        route_tables: tables.0,
+        dhcp_options: dhcp.0,
+        network_interfaces: interfaces.0,
+        volumes: volumes.0,
+        instance_profile_associations: associations.0,
+        availability_zones: zones.0,
+    };
+    (region, gaps.into_iter().flatten().collect())
+}
+
+/// Reads the DNS attributes of the VPCs that matter.
+pub(super) async fn read_vpc_attributes(
+    client: &Client,
+    region: &mut Region,
+    wanted: &BTreeSet<String>,
+    caller: &Caller,
+) -> Vec<Gap> {
+    use types::VpcAttributeName::{EnableDnsHostnames, EnableDnsSupport};
+    const API: &str = "ec2:DescribeVpcAttribute";
+    let name = region.name.clone();
+    let name = name.as_str();
+    let vpcs = region.vpcs.iter_mut().filter(|vpc| wanted.contains(&vpc.id));
+    let reads = vpcs.map(|vpc| async move {
+        let id = vpc.id.clone();
+        let ask = |attribute: types::VpcAttributeName| {
+            let id = id.clone();
+            caller.call(API, name, move || {
+                client.describe_vpc_attribute().vpc_id(id.clone()).attribute(attribute.clone()).send()
+            })
+        };
+        let (support, hostnames) = tokio::join!(ask(EnableDnsSupport), ask(EnableDnsHostnames));
+        let mut gaps = Vec::new();
+        match support {
+            Ok(answer) => vpc.enable_dns_support = answer.enable_dns_support.and_then(|flag| flag.value),
+            Err(error) => gaps.push(error.gap(API, name, Some(&id))),
+        }
+        match hostnames {
+            Ok(answer) => vpc.enable_dns_hostnames = answer.enable_dns_hostnames.and_then(|flag| flag.value),
+            Err(error) => gaps.push(error.gap(API, name, Some(&id))),
+        }
+        gaps
+    });
+    futures::future::join_all(reads).await.into_iter().flatten().collect()
+}
+
+fn tags(raw: Option<Vec<types::Tag>>) -> Vec<Tag> {
+    let raw = raw.unwrap_or_default().into_iter();
+    raw.map(|tag| Tag { key: tag.key.unwrap_or_default(), value: tag.value.unwrap_or_default() }).collect()
+}
+
+fn groups(raw: Option<Vec<types::GroupIdentifier>>) -> Vec<String> {
+    raw.unwrap_or_default().into_iter().filter_map(|group| group.group_id).collect()
+}
+
+fn managed_by(operator: Option<types::OperatorResponse>) -> Option<String> {
+    operator
+        .filter(|operator| operator.managed == Some(true))
+        .map(|operator| operator.principal.unwrap_or_else(|| "unknown".to_owned()))
+}
+
+/// The instances of a reservation; `None` if one of them lacks its id or has a state unknown to this version.
+fn reservation(raw: types::Reservation) -> Option<Vec<Instance>> {
+    raw.instances.unwrap_or_default().into_iter().map(instance).collect()
+}
+
+fn instance(raw: types::Instance) -> Option<Instance> {
+    use types::InstanceStateName as Name;
+    let state = match raw.state?.name? {
+        Name::Pending => InstanceState::Pending,
+        Name::Running => InstanceState::Running,
+        Name::ShuttingDown => InstanceState::ShuttingDown,
+        Name::Terminated => InstanceState::Terminated,
+        Name::Stopping => InstanceState::Stopping,
+        Name::Stopped => InstanceState::Stopped,
+        _ => return None,
+    };
+    Some(Instance {
+        id: raw.instance_id?,
+        state,
+        vpc_id: raw.vpc_id,
+        subnet_id: raw.subnet_id,
+        availability_zone: raw.placement.and_then(|placement| placement.availability_zone),
+        private_dns_name: raw.private_dns_name,
+        private_ip_address: raw.private_ip_address,
+        launch_time: raw
+            .launch_time
+            .and_then(|at| jiff::Timestamp::from_second(at.secs()).ok())
+            .map(|at| at.to_string()),
+        instance_profile_arn: raw.iam_instance_profile.and_then(|profile| profile.arn),
+        source_dest_check: raw.source_dest_check,
+        metadata_options: raw.metadata_options.map(|options| MetadataOptions {
+            http_endpoint: options.http_endpoint.map(|value| value.as_str().to_owned()),
+            http_tokens: options.http_tokens.map(|value| value.as_str().to_owned()),
+            http_put_response_hop_limit: options.http_put_response_hop_limit,
+            instance_metadata_tags: options.instance_metadata_tags.map(|value| value.as_str().to_owned()),
+        }),
+        security_groups: groups(raw.security_groups),
+        network_interfaces: raw
+            .network_interfaces
+            .unwrap_or_default()
+            .into_iter()
+            .map(|interface| AttachedInterface {
+                id: interface.network_interface_id.unwrap_or_default(),
+                device_index: interface.attachment.and_then(|attachment| attachment.device_index).unwrap_or_default(),
+                subnet_id: interface.subnet_id,
+                security_groups: groups(interface.groups),
+            })
+            .collect(),
+        managed_by: managed_by(raw.operator),
+        tags: tags(raw.tags),
+    })
+}
+
+fn subnet(raw: types::Subnet) -> Option<Subnet> {
+    Some(Subnet {
+        id: raw.subnet_id?,
+        vpc_id: raw.vpc_id?,
+        availability_zone: raw.availability_zone.unwrap_or_default(),
+        owner_id: raw.owner_id,
+        available_ip_address_count: raw.available_ip_address_count,
+        outpost_arn: raw.outpost_arn,
+        tags: tags(raw.tags),
+    })
+}
+
+fn vpc(raw: types::Vpc) -> Option<Vpc> {
+    Some(Vpc {
+        id: raw.vpc_id?,
+        owner_id: raw.owner_id,
+        dhcp_options_id: raw.dhcp_options_id,
+        enable_dns_support: None,
+        enable_dns_hostnames: None,
+        tags: tags(raw.tags),
+    })
+}
+
+fn security_group(raw: types::SecurityGroup) -> Option<SecurityGroup> {
+    Some(SecurityGroup {
+        id: raw.group_id?,
+        name: raw.group_name.unwrap_or_default(),
+        description: raw.description.unwrap_or_default(),
+        vpc_id: raw.vpc_id,
+        owner_id: raw.owner_id,
+        ingress: raw.ip_permissions.unwrap_or_default().into_iter().map(permission).collect(),
+        tags: tags(raw.tags),
+    })
+}
+
+fn permission(raw: types::IpPermission) -> IngressPermission {
+    let ipv4 = raw.ip_ranges.unwrap_or_default().into_iter().map(|range| (range.cidr_ip, range.description));
+    let ipv6 = raw.ipv6_ranges.unwrap_or_default().into_iter().map(|range| (range.cidr_ipv6, range.description));
+    let lists = raw.prefix_list_ids.unwrap_or_default().into_iter().map(|list| (list.prefix_list_id, list.description));
+    let pairs = raw.user_id_group_pairs.unwrap_or_default().into_iter().map(|pair| (pair.group_id, pair.description));
+    let source = |(source, description): (Option<String>, Option<String>)| {
+        source.map(|source| RuleSource { source, description })
+    };
+    IngressPermission {
+        protocol: raw.ip_protocol.unwrap_or_default(),
+        from_port: raw.from_port,
+        to_port: raw.to_port,
+        ranges: ipv4.chain(ipv6).chain(lists).filter_map(source).collect(),
+        groups: pairs.filter_map(source).collect(),
+    }
+}
+
+fn route_table(raw: types::RouteTable) -> Option<RouteTable> {
+    use types::RouteTableAssociationStateCode as State;
+    let associations: Vec<_> = raw
+        .associations
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|association| {
+            let state = association.association_state.as_ref().and_then(|state| state.state.as_ref());
+            matches!(state, None | Some(State::Associated | State::Associating))
+        })
+        .collect();
+    Some(RouteTable {
+        id: raw.route_table_id?,
+        vpc_id: raw.vpc_id?,
+        owner_id: raw.owner_id,
+        main: associations.iter().any(|association| association.main == Some(true)),
+        subnet_ids: associations.into_iter().filter_map(|association| association.subnet_id).collect(),
+        routes: raw
+            .routes
+            .unwrap_or_default()
+            .into_iter()
+            .map(|route| Route {
+                destination: route
+                    .destination_cidr_block
+                    .or(route.destination_ipv6_cidr_block)
+                    .or(route.destination_prefix_list_id)
+                    .unwrap_or_default(),
+                gateway_id: route.gateway_id,
+                instance_id: route.instance_id,
+                network_interface_id: route.network_interface_id,
+                state: route.state.map(|state| state.as_str().to_owned()),
+            })
+            .collect(),
+        tags: tags(raw.tags),
+    })
+}
+
+fn dhcp_options(raw: types::DhcpOptions) -> Option<DhcpOptions> {
+    Some(DhcpOptions {
+        id: raw.dhcp_options_id?,
+        domain_name: raw
+            .dhcp_configurations
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|configuration| configuration.key.as_deref() == Some("domain-name"))
+            .flat_map(|configuration| configuration.values.unwrap_or_default())
+            .filter_map(|value| value.value)
+            .collect(),
+    })
+}
+
+fn network_interface(raw: types::NetworkInterface) -> Option<NetworkInterface> {
+    Some(NetworkInterface {
+        id: raw.network_interface_id?,
+        status: raw.status.map(|status| status.as_str().to_owned()).unwrap_or_default(),
+        description: raw.description.unwrap_or_default(),
+        vpc_id: raw.vpc_id,
+        subnet_id: raw.subnet_id,
+        instance_id: raw.attachment.and_then(|attachment| attachment.instance_id),
+        security_groups: groups(raw.groups),
+        managed_by: managed_by(raw.operator),
+        tags: tags(raw.tag_set),
+    })
+}
+
+fn volume(raw: types::Volume) -> Option<Volume> {
+    Some(Volume {
+        id: raw.volume_id?,
+        state: raw.state.map(|state| state.as_str().to_owned()).unwrap_or_default(),
+        availability_zone: raw.availability_zone,
+        attached_to: raw
+            .attachments
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(|attachment| attachment.instance_id)
+            .collect(),
+        managed_by: managed_by(raw.operator),
+        tags: tags(raw.tags),
+    })
+}
+
+fn association(raw: types::IamInstanceProfileAssociation) -> Option<InstanceProfileAssociation> {
+    Some(InstanceProfileAssociation {
+        id: raw.association_id?,
+        instance_id: raw.instance_id?,
+        instance_profile_arn: raw.iam_instance_profile?.arn?,
+        state: raw.state.map(|state| state.as_str().to_owned()).unwrap_or_default(),
+    })
+}
+
+fn availability_zone(raw: types::AvailabilityZone) -> Option<AvailabilityZone> {
+    Some(AvailabilityZone { name: raw.zone_name?, zone_type: raw.zone_type? })
+}

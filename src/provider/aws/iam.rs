@@ -1,0 +1,381 @@
+//! The IAM side: for each instance profile in use its role, and everything that decides what the role may do.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+use aws_sdk_iam::Client;
+use aws_sdk_iam::types::{self, EntityType};
+use futures::future::join_all;
+use percent_encoding::percent_decode_str;
+
+use crate::inventory::{Gap, InlinePolicy, InstanceProfile, ManagedPolicy, Role, Tag};
+use crate::provider::IamReads;
+
+use super::call::{CallError, Caller, marked, page};
+use super::config::Session;
+
+/// Page size: the most IAM gives.
+const PAGE: i32 = 1_000;
+/// Profiles from which reading the whole account takes fewer calls: a role by itself takes about eight, and few accounts
+/// fill more than a few pages.
+const ACCOUNT_FROM: usize = 30;
+
+/// What was read.
+#[derive(Debug, Default)]
+pub(super) struct Roles {
+    pub(super) profiles: Vec<InstanceProfile>,
+    pub(super) roles: Vec<Role>,
+    pub(super) policies: Vec<ManagedPolicy>,
+    pub(super) gaps: Vec<Gap>,
+}
+
+pub(super) async fn read(session: &Session, caller: &Caller, profiles: &BTreeSet<String>, how: IamReads) -> Roles {
+    if profiles.is_empty() {
+        return Roles::default();
+    }
+    let reader = Reader { client: session.iam(), caller, found: Mutex::default(), claimed: Mutex::default() };
+    let whole_account = match how {
+        IamReads::Auto => profiles.len() >= ACCOUNT_FROM,
+        IamReads::PerRole => false,
+        IamReads::Account => true,
+    };
+    let mut left: BTreeSet<&String> = profiles.iter().collect();
+    if whole_account {
+        match reader.account(profiles).await {
+            // A profile without a role is in no list of roles: it is asked for by itself.
+            Ok(seen) => left.retain(|arn| !seen.contains(*arn)),
+            // Not everybody may read a whole account; the roles can still be read one by one.
+            Err(gap) if how == IamReads::Auto => drop(gap),
+            Err(gap) => {
+                reader.found(|found| found.gaps.push(gap));
+                return reader.into_roles();
+            }
+        }
+    }
+    join_all(left.into_iter().map(|arn| reader.profile(arn))).await;
+    reader.into_roles()
+}
+
+struct Reader<'a> {
+    client: Client,
+    caller: &'a Caller,
+    found: Mutex<Roles>,
+    /// Roles and managed policies that somebody is reading already: each is asked for once.
+    claimed: Mutex<BTreeSet<String>>,
+}
+
+/// A document as IAM sends it: percent-encoded after RFC 3986, in which `+` is a plus. Invalid UTF-8 stays recognisable.
+fn decode(encoded: &str) -> String {
+    percent_decode_str(encoded).decode_utf8_lossy().into_owned()
+}
+
+fn tags(raw: Vec<types::Tag>) -> Vec<Tag> {
+    raw.into_iter().map(|tag| Tag { key: tag.key, value: tag.value }).collect()
+}
+
+impl Reader<'_> {
+    fn found<T>(&self, change: impl FnOnce(&mut Roles) -> T) -> T {
+        change(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn claim(&self, name: &str) -> bool {
+        self.claimed.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned())
+    }
+
+    fn into_roles(self) -> Roles {
+        self.found.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn gap(&self, api: &'static str, resource: &str, error: &CallError) {
+        self.found(|found| found.gaps.push(error.gap(api, "", Some(resource))));
+    }
+
+    async fn profile(&self, arn: &str) {
+        const API: &str = "iam:GetInstanceProfile";
+        let name = arn.rsplit('/').next().unwrap_or(arn);
+        let ask =
+            || self.caller.call(API, "", || self.client.get_instance_profile().instance_profile_name(name).send());
+        let mut answer = ask().await;
+        // IAM is eventually consistent: only what is missing twice is missing.
+        if answer.as_ref().is_err_and(CallError::is_no_such_entity) {
+            answer = ask().await;
+        }
+        let profile = match answer {
+            Ok(answer) => answer.instance_profile,
+            Err(error) if error.is_no_such_entity() => {
+                self.found(|found| {
+                    found.profiles.push(InstanceProfile { arn: arn.to_owned(), exists: false, roles: Vec::new() });
+                });
+                return;
+            }
+            Err(error) => return self.gap(API, arn, &error),
+        };
+        let roles = profile.map(|profile| profile.roles).unwrap_or_default();
+        self.found(|found| {
+            let roles = roles.iter().map(|role| role.role_name.clone()).collect();
+            found.profiles.push(InstanceProfile { arn: arn.to_owned(), exists: true, roles });
+        });
+        join_all(roles.iter().filter(|role| self.claim(&role.arn)).map(|role| self.role(role))).await;
+    }
+
+    async fn role(&self, shown: &types::Role) {
+        let name = shown.role_name.as_str();
+        let (role, inline, attached) = tokio::join!(
+            self.caller.call("iam:GetRole", "", || self.client.get_role().role_name(name).send()),
+            self.inline(shown),
+            self.attached(shown),
+        );
+        let mut entry = Role {
+            name: shown.role_name.clone(),
+            arn: shown.arn.clone(),
+            role_id: shown.role_id.clone(),
+            path: shown.path.clone(),
+            trust_policy: shown.assume_role_policy_document.as_deref().map(decode),
+            permissions_boundary: None,
+            inline_policies: inline,
+            attached_policies: attached,
+            tags: None,
+        };
+        match role.map(|answer| answer.role) {
+            Ok(Some(role)) if role.role_id != shown.role_id => {
+                let error = CallError {
+                    code: "Changed".to_owned(),
+                    message: "the role was deleted and made again while it was read".to_owned(),
+                };
+                self.gap("iam:GetRole", &shown.arn, &error);
+            }
+            Ok(Some(role)) => {
+                entry.trust_policy = role.assume_role_policy_document.as_deref().map(decode).or(entry.trust_policy);
+                entry.tags = Some(tags(role.tags.unwrap_or_default()));
+                entry.permissions_boundary =
+                    role.permissions_boundary.and_then(|boundary| boundary.permissions_boundary_arn);
+            }
+            Ok(None) => {
+                let error = CallError { code: "Protocol".to_owned(), message: "the answer holds no role".to_owned() };
+                self.gap("iam:GetRole", &shown.arn, &error);
+            }
+            Err(error) => self.gap("iam:GetRole", &shown.arn, &error),
+        }
+        if let Some(boundary) = &entry.permissions_boundary {
+            self.managed(boundary).await;
+        }
+        self.found(|found| found.roles.push(entry));
+    }
+
+    /// The inline policies; a document that cannot be read stays absent, a list that cannot be read is `None`.
+    async fn inline(&self, role: &types::Role) -> Option<Vec<InlinePolicy>> {
+        const LIST: &str = "iam:ListRolePolicies";
+        const GET: &str = "iam:GetRolePolicy";
+        let name = role.role_name.as_str();
+        let (names, gap) = self
+            .caller
+            .pages(
+                LIST,
+                "",
+                Some(&role.arn),
+                |marker| self.client.list_role_policies().role_name(name).max_items(PAGE).set_marker(marker).send(),
+                |answer| marked(answer.policy_names, answer.is_truncated, answer.marker),
+            )
+            .await;
+        if let Some(gap) = gap {
+            self.found(|found| found.gaps.push(gap));
+            return None;
+        }
+        let documents = names.into_iter().map(|policy| async move {
+            let request = || self.client.get_role_policy().role_name(name).policy_name(&policy).send();
+            let document = match self.caller.call(GET, "", request).await {
+                Ok(answer) => Some(decode(&answer.policy_document)),
+                Err(error) => {
+                    let error = CallError { message: format!("inline policy `{policy}`: {}", error.message), ..error };
+                    self.gap(GET, &role.arn, &error);
+                    None
+                }
+            };
+            InlinePolicy { name: policy, document }
+        });
+        Some(join_all(documents).await)
+    }
+
+    async fn attached(&self, role: &types::Role) -> Option<Vec<String>> {
+        const API: &str = "iam:ListAttachedRolePolicies";
+        let name = role.role_name.as_str();
+        let (policies, gap) = self
+            .caller
+            .pages(
+                API,
+                "",
+                Some(&role.arn),
+                |marker| {
+                    self.client.list_attached_role_policies().role_name(name).max_items(PAGE).set_marker(marker).send()
+                },
+                |answer| {
+                    let page = page(answer.attached_policies, None, |policy| policy.policy_arn)?;
+                    marked(page.items, answer.is_truncated, answer.marker)
+                },
+            )
+            .await;
+        if let Some(gap) = gap {
+            self.found(|found| found.gaps.push(gap));
+            return None;
+        }
+        join_all(policies.iter().map(|arn| self.managed(arn))).await;
+        Some(policies)
+    }
+
+    /// A managed policy in its default version, once.
+    async fn managed(&self, arn: &str) {
+        if !self.claim(arn) {
+            return;
+        }
+        let policy = self.caller.call("iam:GetPolicy", "", || self.client.get_policy().policy_arn(arn).send()).await;
+        let version = match policy {
+            Ok(answer) => answer.policy.and_then(|policy| policy.default_version_id),
+            Err(error) => return self.gap("iam:GetPolicy", arn, &error),
+        };
+        let Some(version) = version else {
+            let error =
+                CallError { code: "Protocol".to_owned(), message: "the answer names no default version".to_owned() };
+            return self.gap("iam:GetPolicy", arn, &error);
+        };
+        let request = || self.client.get_policy_version().policy_arn(arn).version_id(&version).send();
+        match self.caller.call("iam:GetPolicyVersion", "", request).await {
+            Ok(answer) => {
+                let document = answer.policy_version.and_then(|version| version.document).as_deref().map(decode);
+                let policy = ManagedPolicy { arn: arn.to_owned(), version_id: Some(version), document };
+                self.found(|found| found.policies.push(policy));
+            }
+            Err(error) => self.gap("iam:GetPolicyVersion", arn, &error),
+        }
+    }
+
+    /// Reads the whole account and keeps what belongs to the profiles. Says which profiles it found a role for.
+    async fn account(&self, profiles: &BTreeSet<String>) -> Result<BTreeSet<String>, Gap> {
+        const API: &str = "iam:GetAccountAuthorizationDetails";
+        enum Item {
+            Role(Box<types::RoleDetail>),
+            Policy(Box<types::ManagedPolicyDetail>),
+        }
+        let (items, gap) = self
+            .caller
+            .pages(
+                API,
+                "",
+                None,
+                |marker| {
+                    self.client
+                        .get_account_authorization_details()
+                        .filter(EntityType::Role)
+                        .filter(EntityType::LocalManagedPolicy)
+                        .filter(EntityType::AwsManagedPolicy)
+                        .max_items(PAGE)
+                        .set_marker(marker)
+                        .send()
+                },
+                |answer| {
+                    let roles =
+                        answer.role_detail_list.unwrap_or_default().into_iter().map(|role| Item::Role(Box::new(role)));
+                    let policies =
+                        answer.policies.unwrap_or_default().into_iter().map(|policy| Item::Policy(Box::new(policy)));
+                    marked(roles.chain(policies).collect(), answer.is_truncated, answer.marker)
+                },
+            )
+            .await;
+        if let Some(gap) = gap {
+            return Err(gap);
+        }
+        let mut seen = BTreeSet::new();
+        let mut wanted = BTreeSet::new();
+        let mut documents: BTreeMap<String, types::ManagedPolicyDetail> = BTreeMap::new();
+        let mut roles = Vec::new();
+        for item in items {
+            match item {
+                Item::Policy(policy) => {
+                    if let Some(arn) = policy.arn.clone() {
+                        documents.insert(arn, *policy);
+                    }
+                }
+                Item::Role(detail) => {
+                    let Some(role) = role_of(*detail, profiles, &mut seen, self) else { continue };
+                    wanted.extend(role.attached_policies.iter().flatten().cloned());
+                    wanted.extend(role.permissions_boundary.clone());
+                    roles.push(role);
+                }
+            }
+        }
+        self.found(|found| found.roles.extend(roles));
+        // A policy that the answer does not hold is asked for by itself.
+        let mut missing = Vec::new();
+        for arn in wanted {
+            let default = documents.remove(&arn).and_then(|policy| {
+                let versions = policy.policy_version_list.unwrap_or_default().into_iter();
+                let default = versions.into_iter().find(|version| version.is_default_version)?;
+                Some((default.version_id, default.document?))
+            });
+            match default {
+                Some((version_id, document)) => {
+                    let document = Some(decode(&document));
+                    self.found(|found| found.policies.push(ManagedPolicy { arn, version_id, document }));
+                }
+                None => missing.push(arn),
+            }
+        }
+        join_all(missing.iter().map(|arn| self.managed(arn))).await;
+        Ok(seen)
+    }
+}
+
+/// A role of the whole-account answer, if one of the profiles holds it.
+fn role_of(
+    detail: types::RoleDetail,
+    profiles: &BTreeSet<String>,
+    seen: &mut BTreeSet<String>,
+    reader: &Reader<'_>,
+) -> Option<Role> {
+    let name = detail.role_name?;
+    let held: Vec<String> = detail
+        .instance_profile_list
+        .unwrap_or_default()
+        .into_iter()
+        .map(|profile| profile.arn)
+        .filter(|arn| profiles.contains(arn))
+        .collect();
+    if held.is_empty() {
+        return None;
+    }
+    for arn in held {
+        seen.insert(arn.clone());
+        reader.found(|found| found.profiles.push(InstanceProfile { arn, exists: true, roles: vec![name.clone()] }));
+    }
+    Some(Role {
+        arn: detail.arn?,
+        role_id: detail.role_id.unwrap_or_default(),
+        path: detail.path.unwrap_or_default(),
+        trust_policy: detail.assume_role_policy_document.as_deref().map(decode),
+        permissions_boundary: detail.permissions_boundary.and_then(|boundary| boundary.permissions_boundary_arn),
+        inline_policies: Some(
+            detail
+                .role_policy_list?
+                .into_iter()
+                .map(|policy| InlinePolicy {
+                    name: policy.policy_name.unwrap_or_default(),
+                    document: policy.policy_document.as_deref().map(decode),
+                })
+                .collect(),
+        ),
+        attached_policies: Some(
+            detail.attached_managed_policies?.into_iter().filter_map(|policy| policy.policy_arn).collect(),
+        ),
+        tags: Some(tags(detail.tags.unwrap_or_default())),
+        name,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_percent_decoded_and_a_plus_stays() {
+        assert_eq!(decode("%7B%22a%22%3A%22x%2By+z%25%22%7D"), "{\"a\":\"x+y+z%\"}");
+    }
+}

@@ -1,0 +1,103 @@
+//! Refuses answers that the SDK would take for complete: the SDK parses a body that was cut in the middle as success with
+//! what it saw so far (an instance without its cluster tag), and an answer without its list as an empty one.
+
+use aws_smithy_runtime_api::box_error::BoxError;
+use aws_smithy_runtime_api::client::interceptors::Intercept;
+use aws_smithy_runtime_api::client::interceptors::context::AfterDeserializationInterceptorContextRef;
+use aws_smithy_runtime_api::client::orchestrator::Metadata;
+use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::config_bag::ConfigBag;
+
+/// Largest body of an answer that is taken: 64 MiB, fifty times a full page of instances.
+const MAX_BODY_BYTES: usize = 64 << 20;
+
+/// An answer that cannot be trusted.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer of {operation} {problem}")]
+pub(super) struct Untrusted {
+    operation: String,
+    problem: &'static str,
+}
+
+/// Checks the raw body of every successful answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Strict;
+
+/// The element that holds the list of each operation: an answer without it says nothing, not "none".
+const LISTS: &[(&str, &str)] = &[
+    ("DescribeAvailabilityZones", "availabilityZoneInfo"),
+    ("DescribeDhcpOptions", "dhcpOptionsSet"),
+    ("DescribeIamInstanceProfileAssociations", "iamInstanceProfileAssociationSet"),
+    ("DescribeInstances", "reservationSet"),
+    ("DescribeNetworkInterfaces", "networkInterfaceSet"),
+    ("DescribeRegions", "regionInfo"),
+    ("DescribeRouteTables", "routeTableSet"),
+    ("DescribeSecurityGroups", "securityGroupInfo"),
+    ("DescribeSubnets", "subnetSet"),
+    ("DescribeVolumes", "volumeSet"),
+    ("DescribeVpcs", "vpcSet"),
+    ("GetAccountAuthorizationDetails", "RoleDetailList"),
+    ("ListAttachedRolePolicies", "AttachedPolicies"),
+    ("ListRolePolicies", "PolicyNames"),
+];
+
+#[aws_smithy_runtime_api::client::interceptors::dyn_dispatch_hint]
+impl Intercept for Strict {
+    fn name(&self) -> &'static str {
+        "TagauditStrict"
+    }
+
+    fn read_after_deserialization(
+        &self,
+        context: &AfterDeserializationInterceptorContextRef<'_>,
+        _: &RuntimeComponents,
+        settings: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let response = context.response();
+        if !response.status().is_success() {
+            return Ok(());
+        }
+        let operation = settings.load::<Metadata>().map(Metadata::name).unwrap_or_default();
+        let Some(body) = response.body().bytes() else {
+            return Err(Box::new(Untrusted { operation: operation.to_owned(), problem: "cannot be looked at" }));
+        };
+        check(operation, body).map_err(Into::into)
+    }
+}
+
+fn check(operation: &str, body: &[u8]) -> Result<(), Untrusted> {
+    let refuse = |problem| Err(Untrusted { operation: operation.to_owned(), problem });
+    if body.len() > MAX_BODY_BYTES {
+        return refuse("is larger than any answer may be");
+    }
+    let end = body.trim_ascii_end();
+    if !end.ends_with(format!("</{operation}Response>").as_bytes()) {
+        return refuse("ends before its closing tag: it was cut on the way");
+    }
+    if let Some((_, list)) = LISTS.iter().find(|(name, _)| *name == operation) {
+        let element = format!("<{list}");
+        let found = memchr::memmem::find(body, element.as_bytes()).and_then(|at| body.get(at + element.len()));
+        if !found.is_some_and(|next| matches!(next, b'>' | b'/' | b' ')) {
+            return refuse("holds no list at all, not even an empty one");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cut_bodies_and_missing_lists_are_refused() {
+        let whole = b"<?xml version=\"1.0\"?><DescribeSubnetsResponse><subnetSet/></DescribeSubnetsResponse>\n";
+        assert!(check("DescribeSubnets", whole).is_ok());
+        for cut in 1..whole.len() - 2 {
+            assert!(check("DescribeSubnets", &whole[..cut]).is_err(), "{cut}");
+        }
+        assert!(check("DescribeSubnets", b"<DescribeSubnetsResponse></DescribeSubnetsResponse>").is_err());
+        assert!(check("DescribeSubnets", b"<DescribeSubnetsResponse><subnetSetX/></DescribeSubnetsResponse>").is_err());
+        assert!(check("DescribeSubnets", b"<html></html>").is_err());
+        assert!(check("GetCallerIdentity", b"<GetCallerIdentityResponse></GetCallerIdentityResponse>").is_ok());
+    }
+}

@@ -1,0 +1,219 @@
+//! Every rule over every fixture.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use tagaudit::iam::Baselines;
+use tagaudit::inventory::Inventory;
+use tagaudit::nodes::{self, KubernetesNode};
+use tagaudit::report::Report;
+use tagaudit::rules::RULES;
+use tagaudit::scan::{Options, audit};
+
+use super::worlds::{self, World};
+
+pub(crate) fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
+}
+
+fn parsed_nodes(world: &World) -> Option<Vec<KubernetesNode>> {
+    world.nodes.as_ref().map(|nodes| nodes::parse("nodes", nodes.to_string().as_bytes()).unwrap())
+}
+
+pub(crate) fn report(inventory: &Inventory, cluster_id: &str, nodes: Option<&[KubernetesNode]>) -> Report {
+    let rules: Vec<_> = RULES.iter().copied().collect();
+    let options = Options {
+        cluster_id,
+        nodes,
+        selectors: &[],
+        baselines: &Baselines::default(),
+        rules: &rules,
+        cloud_routes: false,
+        source: "inventory",
+    };
+    audit(inventory, &options).unwrap()
+}
+
+/// `UPDATE_FIXTURES=1 cargo test fixtures` rewrites what this compares.
+#[test]
+fn fixtures_are_the_worlds_of_the_tests() {
+    #[expect(clippy::disallowed_methods, reason = "a switch for developers")]
+    let update = std::env::var_os("UPDATE_FIXTURES").is_some();
+    for world in worlds::all() {
+        if world.name == "clean-two-clusters-alpha" {
+            continue;
+        }
+        let mut files = vec![(format!("{}.json", world.name), world.inventory.to_json().unwrap())];
+        if let Some(nodes) = &world.nodes {
+            files.push((format!("{}.nodes.json", world.name), format!("{nodes:#}\n").into_bytes()));
+        }
+        for (name, bytes) in files {
+            if update {
+                std::fs::write(path(&name), &bytes).unwrap();
+            }
+            let found = std::fs::read(path(&name)).unwrap_or_default();
+            assert!(
+                found == bytes,
+                "fixtures/{name} is not what the tests make: run UPDATE_FIXTURES=1 cargo test fixtures"
+            );
+        }
+    }
+}
+
+#[test]
+fn clean_clusters_give_no_finding() {
+    for world in worlds::all().iter().filter(|world| world.is_clean()) {
+        let nodes = parsed_nodes(world);
+        for nodes in [None, nodes.as_deref()] {
+            let report = report(&world.inventory, world.cluster_id, nodes);
+            let found: Vec<_> =
+                report.findings.iter().map(|finding| format!("{}: {}", finding.rule, finding.message)).collect();
+            assert_eq!(found, Vec::<String>::new(), "{} with nodes: {}", world.name, nodes.is_some());
+            assert!(report.complete, "{}: {:?}", world.name, report.not_audited);
+            assert_eq!(report.roles.len(), 2, "{}: both roles are compared", world.name);
+        }
+    }
+}
+
+#[test]
+fn every_rule_fires_on_the_broken_cluster() {
+    let world = worlds::all().into_iter().find(|world| world.name == "broken").unwrap();
+    let nodes = parsed_nodes(&world);
+    let report = report(&world.inventory, world.cluster_id, nodes.as_deref());
+    let fired: BTreeSet<&str> = report.findings.iter().map(|finding| finding.rule).collect();
+    let silent: Vec<&str> = RULES.iter().map(|rule| rule.id).filter(|id| !fired.contains(id)).collect();
+    assert_eq!(silent, Vec::<&str>::new(), "rules without a planted defect that they find");
+}
+
+/// One line per finding: what changes here changes what users are told.
+#[test]
+fn findings_of_every_fixture() {
+    for world in worlds::all() {
+        let nodes = parsed_nodes(&world);
+        let report = report(&world.inventory, world.cluster_id, nodes.as_deref());
+        let lines: Vec<String> = report
+            .findings
+            .iter()
+            .map(|finding| {
+                format!(
+                    "{:<7} {} | {} | {} | {}",
+                    finding.severity.name(),
+                    finding.rule,
+                    finding.resource.id,
+                    finding.message,
+                    finding.fix.applicability.name()
+                )
+            })
+            .collect();
+        insta::assert_snapshot!(format!("findings-{}", world.name), lines.join("\n"));
+    }
+}
+
+#[test]
+fn fingerprints_are_unique_and_do_not_depend_on_order() {
+    for world in worlds::all() {
+        let nodes = parsed_nodes(&world);
+        let forward = report(&world.inventory, world.cluster_id, nodes.as_deref());
+        let mut seen = BTreeMap::new();
+        for finding in &forward.findings {
+            let before = seen.insert(&finding.fingerprint, finding);
+            assert!(before.is_none(), "{}: {} and {:?}", world.name, finding.message, before.map(|f| &f.message));
+        }
+        let mut shuffled = world.inventory.clone();
+        for account in &mut shuffled.accounts {
+            account.roles.reverse();
+            account.regions.reverse();
+            for region in &mut account.regions {
+                region.instances.reverse();
+                region.subnets.reverse();
+                region.security_groups.reverse();
+                region.instances.iter_mut().for_each(|instance| instance.tags.reverse());
+            }
+        }
+        shuffled.canonicalise();
+        let backward = report(&shuffled, world.cluster_id, nodes.as_deref());
+        assert_eq!(
+            serde_json::to_string(&forward).unwrap(),
+            serde_json::to_string(&backward).unwrap(),
+            "{}",
+            world.name
+        );
+    }
+}
+
+#[test]
+fn five_hundred_nodes_with_one_bad_group_are_one_finding() {
+    let mut inventory = worlds::all().into_iter().find(|world| world.name == "clean-rke2").unwrap().inventory;
+    let region = &mut inventory.accounts[0].regions[0];
+    // The second group of every node gets the cluster tag too.
+    let tag = region.security_groups[0].tags.clone();
+    region.security_groups[1].tags.extend(tag);
+    let template = region.instances.iter().find(|instance| instance.id.contains("wk")).unwrap().clone();
+    for number in 0..500 {
+        let mut instance = template.clone();
+        instance.id = format!("i-0many{number:03}");
+        region.instances.push(instance);
+    }
+    inventory.canonicalise();
+    let report = report(&inventory, "c-m-4x8z2k9q", None);
+    let found: Vec<_> =
+        report.findings.iter().filter(|finding| finding.rule == "sg-multiple-tagged-on-instance").collect();
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].related.len(), 2 + 503, "both groups and every other node");
+    assert_eq!(report.findings.iter().filter(|finding| finding.severity.name() == "error").count(), 1);
+}
+
+#[test]
+fn what_was_not_read_is_not_audited_and_never_clean() {
+    use tagaudit::inventory::Gap;
+    let world = worlds::all().into_iter().find(|world| world.name == "clean-kops").unwrap();
+    let reads: BTreeSet<&str> = RULES.iter().flat_map(|rule| rule.reads.iter().copied()).collect();
+    for api in reads {
+        let mut inventory = world.inventory.clone();
+        let region = &mut inventory.accounts[0].regions[0];
+        let name = region.name.clone();
+        // As the collector leaves it: nothing of the list, and a gap.
+        match api {
+            "ec2:DescribeInstances" => region.instances.clear(),
+            "ec2:DescribeSubnets" => region.subnets.clear(),
+            "ec2:DescribeVpcs" => region.vpcs.clear(),
+            "ec2:DescribeSecurityGroups" => region.security_groups.clear(),
+            "ec2:DescribeRouteTables" => region.route_tables.clear(),
+            "ec2:DescribeDhcpOptions" => region.dhcp_options.clear(),
+            "ec2:DescribeNetworkInterfaces" => region.network_interfaces.clear(),
+            "ec2:DescribeVolumes" => region.volumes.clear(),
+            "ec2:DescribeIamInstanceProfileAssociations" => region.instance_profile_associations.clear(),
+            "ec2:DescribeAvailabilityZones" => region.availability_zones.clear(),
+            other => panic!("no test knows what a gap in {other} leaves"),
+        }
+        inventory.gaps.push(Gap {
+            api: api.into(),
+            account_id: Some("111122223333".into()),
+            region: Some(name),
+            resource: None,
+            reason: "UnauthorizedOperation".into(),
+            message: "You are not authorized to perform this operation.".into(),
+        });
+        let report = report(&inventory, world.cluster_id, None);
+        let found: Vec<_> =
+            report.findings.iter().map(|finding| format!("{}: {}", finding.rule, finding.message)).collect();
+        assert_eq!(found, Vec::<String>::new(), "a gap in {api} is no finding");
+        assert!(!report.complete, "{api}");
+        let blocked: BTreeSet<&str> = report.not_audited.iter().flat_map(|entry| entry.rules.iter().copied()).collect();
+        let expected: BTreeSet<&str> =
+            RULES.iter().filter(|rule| rule.reads.contains(&api)).map(|rule| rule.id).collect();
+        assert_eq!(blocked, expected, "{api}");
+    }
+}
+
+#[test]
+fn an_unread_policy_leaves_its_role_unknown_and_the_others_audited() {
+    let world = worlds::all().into_iter().find(|world| world.name == "clean-rke1").unwrap();
+    let mut inventory = world.inventory.clone();
+    inventory.accounts[0].roles[0].inline_policies.as_mut().unwrap()[0].document = None;
+    let report = report(&inventory, world.cluster_id, None);
+    assert_eq!(report.findings.len(), 0);
+    assert_eq!(report.roles.len(), 1);
+    assert!(!report.complete);
+    assert_eq!(report.not_audited[0].what, "iam:GetRolePolicy");
+}

@@ -1,0 +1,446 @@
+//! A strict mock of EC2, IAM and STS over HTTP on loopback. Its state is an inventory: what it serves is what a recording
+//! has to hold. It enforces what AWS enforces and other doubles do not (page sizes, parameters, credentials' account), can
+//! play every fault of a read, and keeps a log of every call.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tagaudit::inventory::{Account, Inventory, Region};
+
+use super::mock_answers;
+
+/// A call that the mock received.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) service: String,
+    pub(crate) action: String,
+    pub(crate) region: String,
+    pub(crate) parameters: BTreeMap<String, String>,
+}
+
+impl Call {
+    /// `ec2:DescribeInstances`.
+    pub(crate) fn name(&self) -> String {
+        format!("{}:{}", self.service, self.action)
+    }
+}
+
+/// What goes wrong.
+#[derive(Debug, Clone)]
+pub(crate) enum Fault {
+    /// An error answer: status, code, message.
+    Error(u16, &'static str, &'static str),
+    /// The body ends just before this text; the length is right.
+    CutBefore(&'static str),
+    /// The connection ends in the middle of the body.
+    CutConnection,
+    /// Any 200 that is no answer.
+    Body(&'static str),
+    /// The list element is left out.
+    WithoutList,
+    /// Every page names the same next token.
+    RepeatedToken,
+    /// Tokens alternate for ever.
+    AlternatingTokens,
+    /// A first page without items, with a token.
+    EmptyFirstPage,
+    /// `IsTruncated` without a marker.
+    TruncatedWithoutMarker,
+    /// The request is taken and never answered.
+    Hang,
+    /// The connection is closed without an answer.
+    Drop,
+}
+
+/// Which calls a fault meets: an action, and the n-th calls of it (all when empty).
+#[derive(Debug, Clone)]
+struct Rule {
+    action: String,
+    calls: Vec<usize>,
+    fault: Fault,
+    /// Only requests whose body holds this text.
+    containing: &'static str,
+}
+
+#[derive(Default)]
+pub(crate) struct World {
+    pub(crate) inventory: Option<Inventory>,
+    rules: Vec<Rule>,
+    counts: HashMap<String, usize>,
+    calls: Vec<Call>,
+    /// Most items on a page, whatever is asked for: AWS may always return fewer.
+    page: Option<usize>,
+    latency: Duration,
+    disabled_regions: Vec<String>,
+    reversed: bool,
+}
+
+/// A running mock.
+pub(crate) struct Mock {
+    pub(crate) url: String,
+    world: Arc<Mutex<World>>,
+    stop: Arc<AtomicBool>,
+    address: std::net::SocketAddr,
+}
+
+impl Mock {
+    pub(crate) fn serve(inventory: &Inventory) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let world = Arc::new(Mutex::new(World { inventory: Some(inventory.clone()), ..World::default() }));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (shared, stopped) = (Arc::clone(&world), Arc::clone(&stop));
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if stopped.load(Ordering::SeqCst) {
+                    break;
+                }
+                let world = Arc::clone(&shared);
+                if let Ok(stream) = stream {
+                    std::thread::spawn(move || connection(stream, &world));
+                }
+            }
+        });
+        Self { url: format!("http://{address}"), world, stop, address }
+    }
+
+    fn change(self, change: impl FnOnce(&mut World)) -> Self {
+        change(&mut self.world.lock().unwrap());
+        self
+    }
+
+    /// Plays a fault on every call of an action.
+    pub(crate) fn fault(self, action: &str, fault: Fault) -> Self {
+        self.fault_on(action, &[], fault)
+    }
+
+    /// Plays a fault on the calls of an action with these numbers, counted from 1.
+    pub(crate) fn fault_on(self, action: &str, calls: &[usize], fault: Fault) -> Self {
+        let rule = Rule { action: action.to_owned(), calls: calls.to_vec(), fault, containing: "" };
+        self.change(|world| world.rules.push(rule))
+    }
+
+    /// Plays a fault on the calls of an action whose parameters hold a text.
+    pub(crate) fn fault_for(self, action: &str, containing: &'static str, fault: Fault) -> Self {
+        let rule = Rule { action: action.to_owned(), calls: Vec::new(), fault, containing };
+        self.change(|world| world.rules.push(rule))
+    }
+
+    pub(crate) fn page(self, items: usize) -> Self {
+        self.change(|world| world.page = Some(items))
+    }
+
+    pub(crate) fn latency(self, latency: Duration) -> Self {
+        self.change(|world| world.latency = latency)
+    }
+
+    pub(crate) fn disable_region(self, region: &str) -> Self {
+        self.change(|world| world.disabled_regions.push(region.to_owned()))
+    }
+
+    /// Lists in the opposite order.
+    pub(crate) fn reversed(self) -> Self {
+        self.change(|world| world.reversed = true)
+    }
+
+    pub(crate) fn calls(&self) -> Vec<Call> {
+        self.world.lock().unwrap().calls.clone()
+    }
+
+    /// Calls of one action.
+    pub(crate) fn count(&self, name: &str) -> usize {
+        self.calls().iter().filter(|call| call.name() == name).count()
+    }
+}
+
+impl Drop for Mock {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+struct Request {
+    headers: String,
+    body: String,
+}
+
+fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Request> {
+    let mut chunk = [0_u8; 16_384];
+    loop {
+        if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
+            let headers = String::from_utf8_lossy(&buffer[..end]).into_owned();
+            let length: usize = header(&headers, "content-length").and_then(|value| value.parse().ok()).unwrap_or(0);
+            if buffer.len() >= end + 4 + length {
+                let body = String::from_utf8_lossy(&buffer[end + 4..end + 4 + length]).into_owned();
+                buffer.drain(..end + 4 + length);
+                return Some(Request { headers, body });
+            }
+        }
+        match stream.read(&mut chunk) {
+            Ok(read) if read > 0 => buffer.extend_from_slice(&chunk[..read]),
+            _ => return None,
+        }
+    }
+}
+
+fn header<'h>(headers: &'h str, name: &str) -> Option<&'h str> {
+    headers.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        key.eq_ignore_ascii_case(name).then(|| value.trim())
+    })
+}
+
+fn connection(mut stream: TcpStream, world: &Mutex<World>) {
+    let _ = stream.set_nodelay(true);
+    let mut buffer = Vec::new();
+    while let Some(request) = read_request(&mut stream, &mut buffer) {
+        let latency = world.lock().unwrap().latency;
+        if !latency.is_zero() {
+            std::thread::sleep(latency);
+        }
+        let answer = answer(&request, world);
+        let (status, body) = match answer {
+            Answer::Body(status, body) => (status, body),
+            Answer::Hang => {
+                std::thread::sleep(Duration::from_secs(120));
+                return;
+            }
+            Answer::Drop => return,
+            Answer::Half(body) => {
+                let head =
+                    format!("HTTP/1.1 200 OK\r\ncontent-type: text/xml\r\ncontent-length: {}\r\n\r\n", body.len());
+                let _ = stream.write_all(head.as_bytes());
+                let _ = stream.write_all(&body.as_bytes()[..body.len() / 2]);
+                return;
+            }
+        };
+        let head = format!("HTTP/1.1 {status} X\r\ncontent-type: text/xml\r\ncontent-length: {}\r\n\r\n", body.len());
+        if stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).is_err() {
+            return;
+        }
+    }
+}
+
+enum Answer {
+    Body(u16, String),
+    Half(String),
+    Hang,
+    Drop,
+}
+
+/// A refusal: status, code, message.
+pub(crate) type Refusal = (u16, String, String);
+
+pub(crate) fn refuse<T>(status: u16, code: &str, message: &str) -> Result<T, Refusal> {
+    Err((status, code.to_owned(), message.to_owned()))
+}
+
+fn answer(request: &Request, world: &Mutex<World>) -> Answer {
+    let parameters: BTreeMap<String, String> =
+        url::form_urlencoded::parse(request.body.as_bytes()).map(|(k, v)| (k.into_owned(), v.into_owned())).collect();
+    let action = parameters.get("Action").cloned().unwrap_or_default();
+    // Credential=AKIA…/20260101/us-east-1/ec2/aws4_request
+    let scope = header(&request.headers, "authorization").and_then(|value| value.split("Credential=").nth(1));
+    let scope: Vec<&str> = scope.and_then(|value| value.split(',').next()).unwrap_or_default().split('/').collect();
+    let [key, _, region, service, _] = scope[..] else {
+        return Answer::Body(
+            403,
+            error_body("iam", "MissingAuthenticationToken", "Request is missing Authentication Token"),
+        );
+    };
+    let mut world = world.lock().unwrap();
+    let call = Call {
+        service: service.to_owned(),
+        action: action.clone(),
+        region: region.to_owned(),
+        parameters: parameters.clone(),
+    };
+    let name = call.name();
+    world.calls.push(call);
+    let number = {
+        let count = world.counts.entry(name.clone()).or_default();
+        *count += 1;
+        *count
+    };
+    let fault = world
+        .rules
+        .iter()
+        .find(|rule| {
+            (rule.action == name || rule.action == "*")
+                && (rule.calls.is_empty() || rule.calls.contains(&number))
+                && request.body.contains(rule.containing)
+        })
+        .map(|rule| rule.fault.clone());
+    match &fault {
+        Some(Fault::Error(status, code, message)) => return Answer::Body(*status, error_body(service, code, message)),
+        Some(Fault::Body(body)) => return Answer::Body(200, (*body).to_owned()),
+        Some(Fault::Hang) => return Answer::Hang,
+        Some(Fault::Drop) => return Answer::Drop,
+        _ => {}
+    }
+    if service == "ec2" && world.disabled_regions.iter().any(|disabled| disabled == region) {
+        let text = "AWS was not able to validate the provided access credentials";
+        return Answer::Body(401, error_body(service, "AuthFailure", text));
+    }
+    let inventory = world.inventory.as_ref().unwrap();
+    let assumed = key.strip_prefix("ASIA").map(|rest| rest.chars().filter(char::is_ascii_digit).collect::<String>());
+    let account = match &assumed {
+        Some(id) => inventory.accounts.iter().find(|account| account.account_id == *id),
+        None => inventory.accounts.first(),
+    };
+    let Some(account) = account else {
+        return Answer::Body(
+            403,
+            error_body(service, "InvalidClientTokenId", "The security token included in the request is invalid."),
+        );
+    };
+    let context = Context {
+        inventory,
+        account,
+        region: account.regions.iter().find(|known| known.name == region),
+        region_name: region,
+        assumed: assumed.is_some(),
+        parameters: &parameters,
+        page: world.page,
+        reversed: world.reversed,
+        disabled: &world.disabled_regions,
+        fault: fault.as_ref(),
+    };
+    match mock_answers::answer(service, &action, &context) {
+        Ok(mut body) => match fault {
+            Some(Fault::CutBefore(text)) => {
+                let at = body.find(text).unwrap_or_else(|| panic!("{name} does not answer {text}"));
+                body.truncate(at);
+                Answer::Body(200, body)
+            }
+            Some(Fault::CutConnection) => Answer::Half(body),
+            _ => Answer::Body(200, body),
+        },
+        Err((status, code, message)) => Answer::Body(status, error_body(service, &code, &message)),
+    }
+}
+
+/// The three error shapes: EC2's own, and the query protocol's of IAM and STS.
+fn error_body(service: &str, code: &str, message: &str) -> String {
+    let (code, message) = (escape(code), escape(message));
+    if service == "ec2" {
+        format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Response><Errors><Error><Code>{code}</Code><Message>{message}</Message></Error></Errors><RequestID>00000000-mock</RequestID></Response>"
+        )
+    } else {
+        format!(
+            "<ErrorResponse><Error><Type>Sender</Type><Code>{code}</Code><Message>{message}</Message></Error><RequestId>00000000-mock</RequestId></ErrorResponse>"
+        )
+    }
+}
+
+/// What an answer is made from.
+pub(crate) struct Context<'a> {
+    pub(crate) inventory: &'a Inventory,
+    pub(crate) account: &'a Account,
+    pub(crate) region: Option<&'a Region>,
+    pub(crate) region_name: &'a str,
+    pub(crate) assumed: bool,
+    pub(crate) parameters: &'a BTreeMap<String, String>,
+    pub(crate) page: Option<usize>,
+    pub(crate) reversed: bool,
+    pub(crate) disabled: &'a [String],
+    pub(crate) fault: Option<&'a Fault>,
+}
+
+/// One page of a list.
+pub(crate) struct Page {
+    pub(crate) items: Vec<String>,
+    pub(crate) token: Option<String>,
+}
+
+impl Context<'_> {
+    pub(crate) fn parameter(&self, name: &str) -> Result<&str, Refusal> {
+        match self.parameters.get(name) {
+            Some(value) => Ok(value),
+            None => refuse(400, "MissingParameter", &format!("The request must contain the parameter {name}")),
+        }
+    }
+
+    /// Refuses every parameter that is not expected: a misspelt one would otherwise be ignored in silence.
+    pub(crate) fn only(&self, allowed: &[&str]) -> Result<(), Refusal> {
+        for name in self.parameters.keys() {
+            let stem = name.split('.').next().unwrap_or(name);
+            if !["Action", "Version"].contains(&stem) && !allowed.contains(&stem) {
+                return refuse(400, "UnknownParameter", &format!("The parameter {name} is not recognized"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Cuts a list into pages, with AWS's bounds on their size.
+    pub(crate) fn paged(
+        &self,
+        mut all: Vec<String>,
+        size: &str,
+        token: &str,
+        bounds: (usize, usize),
+    ) -> Result<Page, Refusal> {
+        if self.reversed {
+            all.reverse();
+        }
+        let wanted = match self.parameters.get(size).map(|text| text.parse::<usize>()) {
+            None => usize::MAX,
+            Some(Ok(number)) if (bounds.0..=bounds.1).contains(&number) => number,
+            Some(_) => {
+                return refuse(
+                    400,
+                    "InvalidParameterValue",
+                    &format!("Value for {size} must be between {} and {}", bounds.0, bounds.1),
+                );
+            }
+        };
+        let start = match self.parameters.get(token).map(String::as_str) {
+            None => 0,
+            Some("A" | "B" | "same") => 0,
+            Some("empty") => 0,
+            Some(text) => match text.strip_prefix("at-").and_then(|at| at.parse().ok()) {
+                Some(at) => at,
+                None => return refuse(400, "InvalidNextToken", "The token is invalid"),
+            },
+        };
+        let end = all.len().min(start + wanted.min(self.page.unwrap_or(usize::MAX)));
+        let mut items: Vec<String> = all.get(start..end).unwrap_or_default().to_vec();
+        let mut next = (end < all.len()).then(|| format!("at-{end}"));
+        let asked = self.parameters.get(token).map(String::as_str);
+        match self.fault {
+            Some(Fault::RepeatedToken) => next = Some("same".to_owned()),
+            Some(Fault::AlternatingTokens) => next = Some(if asked == Some("A") { "B" } else { "A" }.to_owned()),
+            Some(Fault::EmptyFirstPage) if asked.is_none() => {
+                items.clear();
+                next = Some("empty".to_owned());
+            }
+            Some(Fault::TruncatedWithoutMarker) => next = Some(String::new()),
+            _ => {}
+        }
+        Ok(Page { items, token: next })
+    }
+}
+
+pub(crate) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\r' | '\n' | '\t' => {
+                let _ = write!(out, "&#{};", u32::from(character));
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
