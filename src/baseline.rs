@@ -105,7 +105,7 @@ pub struct Baseline {
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
     /// The document is broken.
-    #[error("the baseline `{name}` is not a policy document: {source}")]
+    #[error("the baseline `{name}` is not a policy document")]
     Document {
         /// Name or file.
         name: String,

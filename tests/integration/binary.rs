@@ -1,1 +1,298 @@
-//! The built binary.
+//! The built binary on files: formats, exit codes, errors, help.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use super::fixtures;
+use super::worlds;
+
+/// The binary in an environment that holds nothing of this machine.
+pub(crate) fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tagaudit"));
+    command.env_clear().env("HOME", "/nonexistent").env("AWS_EC2_METADATA_DISABLED", "true").env("COLUMNS", "100");
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    command().current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments).output().unwrap()
+}
+
+fn stdout(arguments: &[&str]) -> String {
+    String::from_utf8(run(arguments).stdout).unwrap()
+}
+
+/// Exit code and standard error.
+fn failure(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = run(arguments);
+    assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+#[test]
+fn help_of_every_command() {
+    let commands: &[&[&str]] = &[
+        &[],
+        &["scan"],
+        &["clusters"],
+        &["record"],
+        &["rules"],
+        &["explain"],
+        &["baseline"],
+        &["baseline", "list"],
+        &["baseline", "show"],
+        &["permissions"],
+        &["completions"],
+        &["man"],
+    ];
+    for words in commands {
+        let mut arguments = words.to_vec();
+        arguments.push("--help");
+        let name = if words.is_empty() { "tagaudit".to_owned() } else { words.join("-") };
+        insta::assert_snapshot!(format!("help-{name}"), stdout(&arguments));
+    }
+}
+
+#[test]
+fn the_table_of_the_demo() {
+    let arguments = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json"];
+    insta::assert_snapshot!("table-demo", stdout(&arguments));
+    let colored = stdout(&[&arguments[..], &["--color", "always"]].concat());
+    assert!(colored.contains("\u{1b}[1m\u{1b}[31merror"), "errors are red");
+    let plain =
+        colored.split('\u{1b}').map(|part| part.split_once('m').map_or(part, |(_, rest)| rest)).collect::<String>();
+    let first = colored.split('\u{1b}').next().unwrap();
+    assert!(plain.len() < colored.len() && first.is_empty());
+}
+
+#[test]
+fn the_table_of_everything_that_can_go_wrong() {
+    let arguments = [
+        "scan",
+        "--cluster-id",
+        "bravo",
+        "--inventory",
+        "fixtures/broken.json",
+        "--nodes",
+        "fixtures/broken.nodes.json",
+    ];
+    insta::assert_snapshot!("table-broken", stdout(&arguments));
+    insta::assert_snapshot!("table-broken-verbose", stdout(&[&arguments[..], &["-v"]].concat()));
+}
+
+#[test]
+fn the_json_of_the_demo() {
+    let arguments = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json", "--format", "json"];
+    insta::assert_snapshot!("json-demo", stdout(&arguments));
+    assert_eq!(stdout(&arguments), stdout(&arguments), "same input, same bytes");
+}
+
+#[test]
+fn a_clean_cluster_and_an_unread_list() {
+    let path = fixtures::path("clean-rke1.json");
+    let arguments = ["scan", "--cluster-id", "c-7cjkr", "--inventory", path.to_str().unwrap()];
+    assert_eq!(run(&arguments).status.code(), Some(0));
+    insta::assert_snapshot!("table-clean", stdout(&arguments));
+
+    let folder = tempfile::tempdir().unwrap();
+    let mut inventory = worlds::all().into_iter().find(|world| world.name == "clean-rke1").unwrap().inventory;
+    inventory.accounts[0].regions[0].security_groups.clear();
+    inventory.gaps.push(tagaudit::inventory::Gap {
+        api: "ec2:DescribeSecurityGroups".into(),
+        account_id: Some("111122223333".into()),
+        region: Some("us-east-1".into()),
+        resource: None,
+        reason: "UnauthorizedOperation".into(),
+        message: "You are not authorized to perform this operation.".into(),
+    });
+    let file = folder.path().join("gap.json");
+    std::fs::write(&file, inventory.to_json().unwrap()).unwrap();
+    let arguments = ["scan", "--cluster-id", "c-7cjkr", "--inventory", file.to_str().unwrap()];
+    assert_eq!(run(&arguments).status.code(), Some(3));
+    insta::assert_snapshot!("table-gap", stdout(&arguments));
+}
+
+#[test]
+fn exit_codes_follow_the_threshold() {
+    let code = |arguments: &[&str]| {
+        let common = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json"];
+        run(&[&common[..], arguments].concat()).status.code()
+    };
+    assert_eq!(code(&[]), Some(1));
+    assert_eq!(code(&["--fail-on", "never"]), Some(0));
+    assert_eq!(code(&["--rule", "iam-*"]), Some(0), "warnings alone do not fail");
+    assert_eq!(code(&["--rule", "iam-*", "--fail-on", "warning"]), Some(1));
+    assert_eq!(code(&["--rule", "vpc-dns-*", "--fail-on", "info"]), Some(0));
+    assert_eq!(code(&["--skip-rule", "*-tag*", "--skip-rule", "sg-*"]), Some(0));
+}
+
+#[test]
+fn wrong_input_names_its_place_and_exits_with_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &str| -> String {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let demo = std::fs::read_to_string(fixtures::path("demo.json")).unwrap();
+    let not_json = put("a.json", "{\"schema\": \"tagaudit.inventory/1\",\n oops");
+    let newer = put("b.json", &demo.replace("tagaudit.inventory/1", "tagaudit.inventory/7"));
+    let wrong_type = put("c.json", &demo.replacen("\"device_index\": 0", "\"device_index\": \"zero\"", 1));
+    let unknown = put("d.json", &demo.replacen("\"gaps\"", "\"gpas\"", 1));
+    let duplicate =
+        put("e.json", &demo.replacen("\"provider\": \"aws\",", "\"provider\": \"aws\", \"provider\": \"aws\",", 1));
+    let pods = put("pods.json", r#"{"kind": "PodList", "items": []}"#);
+    let policy = put("policy.json", r#"{"Statement": [{"Effect": "allow", "Action": "a:b"}]}"#);
+    let deep = put("deep.json", &"[".repeat(200_000));
+    let scan = |inventory: &str, more: &[&str]| {
+        let common = ["scan", "--cluster-id", "demo", "--inventory", inventory];
+        let (code, text) = failure(&[&common[..], more].concat());
+        assert_eq!(code, Some(2), "{text}");
+        text.replace(folder.path().to_str().unwrap(), "DIR")
+    };
+    let texts = [
+        scan(&not_json, &[]),
+        scan(&newer, &[]),
+        scan(&wrong_type, &[]),
+        scan(&unknown, &[]),
+        scan(&duplicate, &[]),
+        scan(&deep, &[]),
+        scan("missing.json", &[]),
+        scan("fixtures/demo.json", &["--nodes", &pods]),
+        scan("fixtures/demo.json", &["--baseline", &format!("worker={policy}")]),
+        scan("fixtures/demo.json", &["--baseline", "worker=nobody"]),
+        scan("fixtures/demo.json", &["--baseline", "boss=rancher-worker"]),
+        scan("fixtures/demo.json", &["--rule", "no-such-rule"]),
+        scan("fixtures/demo.json", &["--region", "eu-west-1"]),
+        scan("fixtures/demo.json", &["--node-role", "everything=worker"]),
+        scan("fixtures/demo.json", &["--controller-version", "latest"]),
+        scan("-", &["--nodes", "-"]),
+    ];
+    insta::assert_snapshot!("errors", texts.join("\n"));
+}
+
+#[test]
+fn a_folder_without_files_is_a_gap_for_each_and_needs_an_account() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let (code, text) = failure(&["scan", "--cluster-id", "x", "--inventory", path]);
+    assert_eq!(code, Some(2));
+    assert!(text.contains("get-caller-identity.json"), "{text}");
+    let identity = r#"{"UserId": "AIDA", "Account": "123456789012", "Arn": "arn:aws:iam::123456789012:user/a"}"#;
+    std::fs::write(folder.path().join("get-caller-identity.json"), identity).unwrap();
+    std::fs::write(folder.path().join("describe-instances.json"), r#"{"Reservations": [], "NextToken": "more"}"#)
+        .unwrap();
+    let output = run(&["scan", "--cluster-id", "x", "--inventory", path, "--region", "us-east-1", "--format", "json"]);
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(4), "nothing is known");
+    let reasons: Vec<&str> =
+        report["not_audited"].as_array().unwrap().iter().map(|e| e["reason"].as_str().unwrap()).collect();
+    assert_eq!(reasons.iter().filter(|reason| **reason == "NotProvided").count(), 11);
+    assert_eq!(reasons.iter().filter(|reason| **reason == "Pagination").count(), 1);
+}
+
+#[test]
+fn reports_and_inventories_are_written_whole_and_private() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.json");
+    let arguments = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json", "--format", "json"];
+    let target = file.to_str().unwrap();
+    let output = run(&[&arguments[..], &["-o", target]].concat());
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), stdout(&arguments));
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        // A link at the target is replaced, never followed.
+        let precious = folder.path().join("precious");
+        std::fs::write(&precious, "keep").unwrap();
+        let link = folder.path().join("link.json");
+        symlink(&precious, &link).unwrap();
+        run(&[&arguments[..], &["-o", link.to_str().unwrap()]].concat());
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), "keep");
+    }
+    let nowhere = folder.path().join("no/such/folder/report.json");
+    let (code, text) = failure(&[&arguments[..], &["-o", nowhere.to_str().unwrap()]].concat());
+    assert_eq!(code, Some(2), "{text}");
+    assert!(!Path::new(&nowhere).exists());
+}
+
+#[test]
+fn clusters_lists_every_id_by_kind_and_value() {
+    insta::assert_snapshot!("clusters-broken", stdout(&["clusters", "--inventory", "fixtures/broken.json"]));
+    let json: serde_json::Value = serde_json::from_str(&stdout(&[
+        "clusters",
+        "--inventory",
+        "fixtures/clean-two-clusters.json",
+        "--format",
+        "json",
+    ]))
+    .unwrap();
+    let ids: Vec<&str> =
+        json["clusters"].as_array().unwrap().iter().map(|c| c["cluster_id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["alpha", "bravo"]);
+    assert_eq!(json["clusters"][0]["instances"], 4);
+}
+
+#[test]
+fn operators_can_say_which_role_a_node_has() {
+    let common = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json", "--format", "json"];
+    let with = [
+        "--node-role",
+        "name:*controlplane*=controlplane,etcd",
+        "--node-role",
+        "asg:demo-workers=worker",
+        "--controller-version",
+        "1.31",
+    ];
+    let report: serde_json::Value = serde_json::from_str(&stdout(&[&common[..], &with].concat())).unwrap();
+    assert_eq!(report["summary"]["nodes"], serde_json::json!({"controlplane+etcd": 3, "worker": 4}));
+    let findings = report["findings"].as_array().unwrap();
+    let finding = findings.iter().find(|finding| finding["rule"] == "iam-controller-action-missing").unwrap();
+    assert_eq!(finding["severity"], "error", "the version is known");
+    assert_eq!(finding["fix"]["changes"][0]["operation"], "iam:PutRolePolicy");
+    let missing = finding["fix"]["changes"][0]["document"].as_str().unwrap();
+    assert!(
+        missing.contains("ec2:DescribeAvailabilityZones") && !missing.contains("SetSecurityGroups"),
+        "SetSecurityGroups came with v1.35"
+    );
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let mut child = command()
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["rules", "--format", "markdown"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn printed_policies_and_baselines_are_policies() {
+    for arguments in [
+        &["permissions"][..],
+        &["baseline", "show", "rancher-worker"],
+        &["baseline", "show", "effective-controlplane", "--controller-version", "1.29"],
+    ] {
+        let document = tagaudit::policy::Document::parse(&stdout(arguments)).unwrap();
+        assert!(document.allowed_actions().count() > 5, "{arguments:?}");
+    }
+    let names = stdout(&["baseline", "list"]);
+    assert!(names.contains("rancher-controlplane") && names.contains("effective-worker"));
+    insta::assert_snapshot!("explain", stdout(&["explain", "sg-multiple-tagged-on-instance"]));
+    let (code, text) = failure(&["explain", "sg-multiple-tagged-instance"]);
+    assert_eq!(code, Some(2));
+    assert!(text.contains("did you mean `sg-multiple-tagged-on-instance`"), "{text}");
+}
+
+#[test]
+fn completions_and_manual_are_written() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        assert!(stdout(&["completions", shell]).contains("cluster-id"), "{shell}");
+    }
+    let manual = stdout(&["man"]);
+    assert!(manual.contains(".TH tagaudit") && manual.contains("controller\\-version"));
+}

@@ -1,1 +1,642 @@
-//! Live.
+//! The built binary through the real SDK against the mock, faults included. The numbers of the faults are those of the
+//! catalogue in `docs/architecture.md`.
+
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tagaudit::inventory::Inventory;
+use tagaudit::permissions;
+
+use super::binary::command;
+use super::mock::{Fault, Mock};
+use super::worlds::{self, World};
+
+fn world(name: &str) -> World {
+    worlds::all().into_iter().find(|world| world.name == name).unwrap()
+}
+
+fn regions(inventory: &Inventory) -> Vec<String> {
+    inventory.accounts.iter().flat_map(|account| account.regions.iter().map(|region| region.name.clone())).collect()
+}
+
+/// Runs the binary against a mock, in the regions of its inventory.
+fn run(mock: &Mock, regions: &[String], arguments: &[&str]) -> Output {
+    let mut command = command();
+    command.args(arguments).args(["--endpoint-url", &mock.url]);
+    for region in regions {
+        command.args(["--region", region]);
+    }
+    command.env("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE").env("AWS_SECRET_ACCESS_KEY", "verysecretkey");
+    command.output().unwrap()
+}
+
+fn scan(mock: &Mock, world: &World, arguments: &[&str]) -> (Option<i32>, Value) {
+    let mut all = vec!["scan", "--cluster-id", world.cluster_id, "--format", "json"];
+    all.extend(arguments);
+    let output = run(mock, &regions(&world.inventory), &all);
+    let report = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    (output.status.code(), report)
+}
+
+fn rules(report: &Value) -> Vec<&str> {
+    report["findings"].as_array().unwrap().iter().map(|finding| finding["rule"].as_str().unwrap()).collect()
+}
+
+/// `what: reason` of everything that was not audited.
+fn not_audited(report: &Value) -> Vec<String> {
+    let entries = report["not_audited"].as_array().unwrap();
+    entries
+        .iter()
+        .map(|entry| format!("{}: {}", entry["what"].as_str().unwrap(), entry["reason"].as_str().unwrap()))
+        .collect()
+}
+
+fn record(mock: &Mock, regions: &[String], arguments: &[&str]) -> Inventory {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("inventory.json");
+    let mut all = vec!["record", "-q", "-o", file.to_str().unwrap()];
+    all.extend(arguments);
+    let output = run(mock, regions, &all);
+    assert!(
+        output.status.code().is_some_and(|code| code == 0 || code == 3),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Inventory::from_slice("recorded", &std::fs::read(&file).unwrap()).unwrap()
+}
+
+#[test]
+fn recording_every_world_gives_its_fixture() {
+    for world in worlds::all() {
+        let mock = Mock::serve(&world.inventory);
+        let mut recorded = record(&mock, &regions(&world.inventory), &[]);
+        recorded.collected_at = world.inventory.collected_at.clone();
+        assert!(recorded == world.inventory, "{}", world.name);
+    }
+}
+
+#[test]
+fn r1_pages_and_order_change_nothing() {
+    let world = world("broken");
+    let at = |mock: Mock| {
+        let mut recorded = record(&mock, &regions(&world.inventory), &[]);
+        recorded.collected_at = None;
+        recorded.to_json().unwrap()
+    };
+    let whole = at(Mock::serve(&world.inventory));
+    assert!(whole == at(Mock::serve(&world.inventory).page(3)), "three items a page");
+    assert!(whole == at(Mock::serve(&world.inventory).page(2).reversed()), "two items a page, backwards");
+}
+
+#[test]
+fn every_list_is_asked_for_with_a_page_size() {
+    let world = world("clean-rke1");
+    let mock = Mock::serve(&world.inventory).page(2);
+    scan(&mock, &world, &[]);
+    for call in mock.calls() {
+        let name = call.name();
+        let unpaged = ["ec2:DescribeAvailabilityZones", "ec2:DescribeVpcAttribute", "ec2:DescribeRegions"];
+        if (call.service == "ec2" && !unpaged.contains(&name.as_str())) || name.starts_with("iam:List") {
+            let size = if call.service == "ec2" { "MaxResults" } else { "MaxItems" };
+            assert!(call.parameters.contains_key(size), "{name}");
+        }
+        assert!(
+            !call.parameters.keys().any(|key| key.starts_with("Filter.")),
+            "{name} is not filtered by what is audited"
+        );
+    }
+    assert!(mock.count("ec2:DescribeInstances") == 3 && mock.count("iam:ListAttachedRolePolicies") == 2);
+}
+
+#[test]
+fn live_recorded_and_folder_evidence_give_the_same_findings() {
+    for name in ["demo", "clean-kops", "clean-capa", "clean-rke1"] {
+        let world = world(name);
+        let mock = Mock::serve(&world.inventory);
+        let (_, live) = scan(&mock, &world, &[]);
+        let folder = tempfile::tempdir().unwrap();
+        super::cli_outputs::write(&world.inventory, folder.path());
+        let from = |path: &std::path::Path| -> Value {
+            let output = command()
+                .args(["scan", "--cluster-id", world.cluster_id, "--format", "json", "--inventory"])
+                .arg(path)
+                .output()
+                .unwrap();
+            serde_json::from_slice(&output.stdout)
+                .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+        };
+        let recorded = from(&super::fixtures::path(&format!("{name}.json")));
+        let handed_over = from(folder.path());
+        for part in ["findings", "roles", "not_audited"] {
+            assert_eq!(live[part], recorded[part], "{name}: {part} recorded");
+            assert_eq!(live[part], handed_over[part], "{name}: {part} from a folder");
+        }
+    }
+}
+
+#[test]
+fn a_scan_asks_for_nothing_outside_its_printed_policy_and_never_writes() {
+    let allowed: Vec<&str> = permissions::SCAN.iter().map(|permission| permission.action).collect();
+    let mut used = std::collections::BTreeSet::new();
+    for world in worlds::all() {
+        for way in ["per-role", "account"] {
+            let mock = Mock::serve(&world.inventory);
+            scan(&mock, &world, &["--iam-reads", way]);
+            used.extend(mock.calls().iter().map(super::mock::Call::name));
+        }
+    }
+    let mock = Mock::serve(&world("demo").inventory);
+    run(&mock, &[], &["clusters", "--all-regions"]);
+    used.extend(mock.calls().iter().map(super::mock::Call::name));
+    used.remove("sts:GetCallerIdentity");
+    for name in &used {
+        assert!(allowed.contains(&name.as_str()), "{name} is not in `tagaudit permissions`");
+        let verb = name.split(':').nth(1).unwrap();
+        assert!(["Describe", "Get", "List"].iter().any(|read| verb.starts_with(read)), "{name} is no read");
+    }
+    let unused: Vec<&&str> = allowed.iter().filter(|action| !used.contains(**action)).collect();
+    assert!(unused.is_empty(), "printed and never used: {unused:?}");
+}
+
+#[test]
+fn r34_reading_the_account_and_reading_each_role_agree() {
+    for name in ["broken", "demo", "clean-kops"] {
+        let world = world(name);
+        let each = Mock::serve(&world.inventory);
+        let account = Mock::serve(&world.inventory).page(2);
+        let mut one = record(&each, &regions(&world.inventory), &["--iam-reads", "per-role"]);
+        let mut other = record(&account, &regions(&world.inventory), &["--iam-reads", "account"]);
+        (one.collected_at, other.collected_at) = (None, None);
+        assert!(one == other, "{name}");
+        assert_eq!(each.count("iam:GetAccountAuthorizationDetails"), 0);
+        assert_eq!(account.count("iam:GetRole"), 0);
+    }
+}
+
+#[test]
+fn nothing_is_asked_twice_and_only_the_roles_of_the_cluster_are_read() {
+    let world = world("clean-two-clusters");
+    let mock = Mock::serve(&world.inventory);
+    scan(&mock, &world, &[]);
+    let mut seen = std::collections::BTreeSet::new();
+    for call in mock.calls() {
+        assert!(
+            seen.insert((call.name(), call.parameters.clone())),
+            "{} asked twice: {:?}",
+            call.name(),
+            call.parameters
+        );
+    }
+    // Identity, ten lists, two attributes of one VPC; two profiles with a role each, one inline and two managed policies.
+    assert_eq!(mock.calls().len(), 1 + 10 + 2 + 2 * (1 + 3) + 1 + 2 * 2);
+}
+
+/// Faults that leave one list unknown: the list is not audited, nothing is found by mistake, and the rest is audited.
+#[test]
+fn lists_that_cannot_be_trusted_are_not_audited() {
+    let cases: &[(&str, Fault, &str)] = &[
+        ("R2 the same token again", Fault::RepeatedToken, "Pagination"),
+        ("R3 alternating tokens", Fault::AlternatingTokens, "Pagination"),
+        ("R8 cut before the closing tag", Fault::CutBefore("</DescribeSubnetsResponse>"), "Protocol"),
+        ("R10 HTML", Fault::Body("<html><body>ok</body></html>"), "Protocol"),
+        ("R10 empty", Fault::Body(""), "Protocol"),
+        ("R10 wrong root", Fault::Body("<OtherResponse><subnetSet/></OtherResponse>"), "Protocol"),
+        ("R10 no list element", Fault::WithoutList, "Protocol"),
+        (
+            "R17 denied",
+            Fault::Error(
+                403,
+                "UnauthorizedOperation",
+                "You are not authorized. Encoded authorization failure message: abc",
+            ),
+            "UnauthorizedOperation",
+        ),
+        (
+            "not subscribed",
+            Fault::Error(401, "OptInRequired", "You are not subscribed to this service."),
+            "OptInRequired",
+        ),
+    ];
+    let world = world("clean-rke1");
+    for (name, fault, reason) in cases {
+        let mock = Mock::serve(&world.inventory).fault("ec2:DescribeSubnets", fault.clone());
+        let (code, report) = scan(&mock, &world, &[]);
+        assert_eq!(code, Some(3), "{name}: {report:#}");
+        assert_eq!(not_audited(&report), [format!("ec2:DescribeSubnets: {reason}")], "{name}");
+        assert_eq!(rules(&report), Vec::<&str>::new(), "{name}");
+        assert_eq!(report["roles"].as_array().unwrap().len(), 2, "{name}: the roles are audited all the same");
+    }
+}
+
+#[test]
+fn r8_a_body_cut_before_the_cluster_tag_gives_no_missing_tag() {
+    let world = world("clean-rke1");
+    for at in ["<item><key>kubernetes.io/cluster/", "wned</value>"] {
+        let mock = Mock::serve(&world.inventory).fault("ec2:DescribeInstances", Fault::CutBefore(at));
+        let (code, report) = scan(&mock, &world, &[]);
+        assert_eq!(rules(&report), Vec::<&str>::new(), "cut at {at}");
+        assert_eq!(code, Some(3));
+        assert!(mock.count("ec2:DescribeInstances") > 1, "a cut answer is asked for again");
+    }
+    let mock =
+        Mock::serve(&world.inventory).fault_on("ec2:DescribeInstances", &[1], Fault::CutBefore("<key>kubernetes.io"));
+    assert_eq!(scan(&mock, &world, &[]).0, Some(0), "the second answer is whole");
+}
+
+#[test]
+fn r4_an_empty_page_with_a_token_goes_on() {
+    let world = world("clean-rke1");
+    let mock = Mock::serve(&world.inventory).fault("ec2:DescribeInstances", Fault::EmptyFirstPage);
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!((code, report["summary"]["resources"]["instance"].as_u64()), (Some(0), Some(6)));
+}
+
+#[test]
+fn r5_truncated_without_a_marker_leaves_the_role_unknown() {
+    let world = world("clean-rke1");
+    let mock = Mock::serve(&world.inventory).fault("iam:ListAttachedRolePolicies", Fault::TruncatedWithoutMarker);
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!((code, rules(&report)), (Some(3), Vec::new()));
+    assert_eq!(
+        not_audited(&report),
+        ["iam:ListAttachedRolePolicies: Pagination", "iam:ListAttachedRolePolicies: Pagination"]
+    );
+    assert_eq!(report["roles"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn r7_a_list_that_breaks_off_is_not_the_whole() {
+    let world = world("clean-rke1");
+    let mock = Mock::serve(&world.inventory).page(5).fault_on(
+        "ec2:DescribeSubnets",
+        &[2],
+        Fault::Error(403, "UnauthorizedOperation", "no"),
+    );
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!((code, rules(&report)), (Some(3), Vec::new()));
+    assert_eq!(not_audited(&report), ["ec2:DescribeSubnets: UnauthorizedOperation"]);
+}
+
+#[test]
+fn r11_throttling_is_waited_out_and_bounded() {
+    let world = world("clean-rke1");
+    let throttled = Fault::Error(503, "RequestLimitExceeded", "Request limit exceeded.");
+    let mock = Mock::serve(&world.inventory).fault_on("ec2:DescribeInstances", &[1, 2, 3], throttled);
+    assert_eq!(scan(&mock, &world, &[]).0, Some(0));
+    assert_eq!(mock.count("ec2:DescribeInstances"), 4);
+}
+
+#[test]
+fn r12_throttled_for_ever_ends_with_the_deadline_and_the_rest_is_audited() {
+    let world = world("clean-rke1");
+    let throttled = Fault::Error(400, "Throttling", "Rate exceeded");
+    let mock = Mock::serve(&world.inventory).fault("iam:GetRole", throttled);
+    let started = Instant::now();
+    let (code, report) = scan(&mock, &world, &["--timeout", "4"]);
+    assert!(started.elapsed() < Duration::from_secs(20));
+    assert_eq!((code, rules(&report)), (Some(3), Vec::new()));
+    assert!(not_audited(&report).iter().all(|entry| entry.starts_with("iam:GetRole: T")), "{:?}", not_audited(&report));
+}
+
+#[test]
+fn r15_r16_endpoints_that_never_answer_are_bounded() {
+    let world = world("clean-rke1");
+    for fault in [Fault::Hang, Fault::Stall, Fault::Drop, Fault::CutConnection] {
+        let mock = Mock::serve(&world.inventory).fault("ec2:DescribeVolumes", fault.clone());
+        let started = Instant::now();
+        let (code, report) = scan(&mock, &world, &["--timeout", "4"]);
+        assert!(started.elapsed() < Duration::from_secs(20), "{fault:?}");
+        assert_eq!((code, rules(&report)), (Some(3), Vec::new()), "{fault:?}");
+        assert_eq!(report["not_audited"][0]["what"], "ec2:DescribeVolumes", "{fault:?}");
+    }
+}
+
+#[test]
+fn r18_one_unreadable_role_does_not_hide_the_other() {
+    let world = world("clean-two-clusters");
+    let mock = Mock::serve(&world.inventory).fault(
+        "iam:GetRolePolicy",
+        Fault::Error(
+            403,
+            "AccessDenied",
+            "not authorized to perform: iam:GetRolePolicy because no identity-based policy allows it",
+        ),
+    );
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!((code, rules(&report)), (Some(3), Vec::new()));
+    assert_eq!(not_audited(&report), ["iam:GetRolePolicy: AccessDenied"]);
+    assert!(report["roles"][0]["role"].as_str().unwrap().ends_with("role/bravo-worker"));
+}
+
+#[test]
+fn r19_a_disabled_region_is_told_from_bad_credentials() {
+    let world = world("clean-rke1");
+    let mock = Mock::serve(&world.inventory).disable_region("ap-east-1");
+    let regions = ["us-east-1".to_owned(), "ap-east-1".to_owned()];
+    let output = run(&mock, &regions, &["scan", "--cluster-id", world.cluster_id, "--format", "json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(not_audited(&report).iter().all(|entry| entry.ends_with(": RegionDisabled")), "{:?}", not_audited(&report));
+
+    let bad = Fault::Error(403, "InvalidClientTokenId", "The security token included in the request is invalid.");
+    let mock = Mock::serve(&world.inventory).fault("*", bad);
+    let output = run(&mock, &regions, &["scan", "--cluster-id", "x"]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(4), "{text}");
+    assert!(text.starts_with("error: cannot tell whose account this is"), "{text}");
+    assert!(text.contains("\nhelp: the access key is not known there"), "{text}");
+}
+
+#[test]
+fn r20_credentials_that_expire_on_the_way_leave_the_rest_not_audited() {
+    let world = world("clean-rke1");
+    let expired = Fault::Error(403, "ExpiredToken", "The security token included in the request is expired");
+    let mock = ["iam:GetRole", "iam:ListRolePolicies", "iam:ListAttachedRolePolicies"]
+        .into_iter()
+        .fold(Mock::serve(&world.inventory), |mock, action| mock.fault(action, expired.clone()));
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!((code, rules(&report)), (Some(3), Vec::new()));
+    assert!(not_audited(&report).iter().all(|entry| entry.ends_with(": ExpiredToken")), "{:?}", not_audited(&report));
+}
+
+#[test]
+fn r21_a_wrong_clock_is_named() {
+    let world = world("clean-rke1");
+    let mock = Mock::serve(&world.inventory)
+        .fault("sts:GetCallerIdentity", Fault::Error(400, "RequestExpired", "Request has expired."));
+    let output = run(&mock, &regions(&world.inventory), &["scan", "--cluster-id", "x"]);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(4));
+    assert!(text.contains("help: check the clock"), "{text}");
+}
+
+#[test]
+fn r23_managed_instances_are_seen_and_not_offered_for_writing() {
+    let mut world = world("clean-rke2");
+    let region = &mut world.inventory.accounts[0].regions[0];
+    let mut managed = region.instances.iter().find(|instance| instance.id.contains("wk")).unwrap().clone();
+    managed.id = "i-0managed".into();
+    managed.managed_by = Some("eks.amazonaws.com".into());
+    managed.tags = Vec::new();
+    region.instances.push(managed);
+    world.inventory.canonicalise();
+    let mock = Mock::serve(&world.inventory);
+    let (_, report) = scan(&mock, &world, &[]);
+    assert_eq!(rules(&report), ["instance-cluster-tag-missing"]);
+    assert_eq!(report["findings"][0]["fix"]["applicability"], "confirm");
+}
+
+#[test]
+fn r25_wildcards_in_a_cluster_id_match_no_other_cluster() {
+    let world = world("clean-rke1");
+    for id in ["c-*", "c-7cjk?", "c-7cjkr\\", "ü", &"x".repeat(105)] {
+        let mock = Mock::serve(&world.inventory);
+        let (code, report) = scan(
+            &mock,
+            &World { cluster_id: Box::leak(id.to_owned().into_boxed_str()), ..self::world("clean-rke1") },
+            &["--rule", "cluster-id-unexpected"],
+        );
+        assert_eq!((code, rules(&report)), (Some(1), vec!["cluster-id-unexpected"]), "{id}");
+        assert_eq!(report["summary"]["nodes"], serde_json::json!({}), "{id}");
+    }
+}
+
+#[test]
+fn r27_documents_arrive_as_they_were_written() {
+    let mut world = world("clean-rke1");
+    let odd = "{\r\n \"Version\": \"2012-10-17\",\t\"Statement\": {\"Effect\": \"Allow\", \"NotAction\": \"iam:*\", \"Resource\": [\"arn:aws:s3:::a+b%2Bc%25/é/*\"]}}";
+    let role = &mut world.inventory.accounts[0].roles[0];
+    role.inline_policies.as_mut().unwrap()[0].document = Some(odd.into());
+    let mock = Mock::serve(&world.inventory);
+    let recorded = record(&mock, &regions(&world.inventory), &[]);
+    let document = recorded.accounts[0].roles[0].inline_policies.as_ref().unwrap()[0].document.as_deref();
+    assert_eq!(document, Some(odd));
+
+    let broken =
+        "{\"Statement\": [{\"Effect\": \"Allow\", \"Effect\": \"Deny\", \"Action\": \"*\", \"Resource\": \"*\"}]}";
+    world.inventory.accounts[0].roles[0].inline_policies.as_mut().unwrap()[0].document = Some(broken.into());
+    let mock = Mock::serve(&world.inventory);
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!((code, not_audited(&report)), (Some(3), vec!["policy document: MalformedPolicy".to_owned()]));
+}
+
+#[test]
+fn r30_a_boundary_takes_away_what_the_policies_give() {
+    let mut world = world("clean-rke1");
+    let account = &mut world.inventory.accounts[0];
+    let arn = "arn:aws:iam::111122223333:policy/limit".to_owned();
+    account.roles[0].permissions_boundary = Some(arn.clone());
+    let document = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["ec2:*","autoscaling:*","iam:*","kms:*"],"Resource":"*"}]}"#;
+    account.managed_policies.push(tagaudit::inventory::ManagedPolicy {
+        arn,
+        version_id: Some("v2".into()),
+        document: Some(document.into()),
+    });
+    world.inventory.canonicalise();
+    let mock = Mock::serve(&world.inventory);
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!(code, Some(1));
+    let finding =
+        report["findings"].as_array().unwrap().iter().find(|finding| finding["rule"] == "iam-action-denied").unwrap();
+    assert!(finding["message"].as_str().unwrap().contains("boundary"), "{finding:#}");
+    assert_eq!(finding["fix"]["applicability"], "none");
+}
+
+#[test]
+fn r31_a_role_made_again_while_it_is_read_is_not_mixed() {
+    let world = world("clean-rke1");
+    let body = "<GetRoleResponse><GetRoleResult><Role><Path>/</Path><RoleName>rancher-worker</RoleName><RoleId>AROAOTHER</RoleId><Arn>arn:aws:iam::111122223333:role/rancher-worker</Arn><CreateDate>2026-01-01T00:00:00Z</CreateDate></Role></GetRoleResult></GetRoleResponse>";
+    let mock = Mock::serve(&world.inventory).fault_for("iam:GetRole", "rancher-worker", Fault::Body(body));
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!((code, rules(&report)), (Some(3), Vec::new()));
+    assert_eq!(not_audited(&report), ["iam:GetRole: Changed"]);
+}
+
+#[test]
+fn r33_wrong_settings_end_with_one_line_and_no_request() {
+    let mock = Mock::serve(&world("clean-rke1").inventory);
+    let cases: &[(&[&str], &[(&str, &str)], i32, &str)] = &[
+        (&["--region", "us-east-1"], &[("AWS_MAX_ATTEMPTS", "0")], 2, "error: AWS_MAX_ATTEMPTS is `0`"),
+        (&["--region", "us-east-1"], &[("AWS_RETRY_MODE", "bogus")], 2, "error: AWS_RETRY_MODE is `bogus`"),
+        (
+            &["--region", "us-east-1"],
+            &[("AWS_ENDPOINT_URL_EC2", "not a url")],
+            2,
+            "error: AWS_ENDPOINT_URL_EC2 is `not a url`",
+        ),
+        (
+            &["--region", "us-east-1", "--endpoint-url", "http://ec2.example.com"],
+            &[],
+            2,
+            "error: --endpoint-url is `http://ec2.example.com`",
+        ),
+        (&["--region", "evil.example"], &[], 2, "error: `evil.example` is not a region name"),
+        (&[], &[], 2, "error: no region is configured"),
+        (&["--region", "us-east-1", "--assume-role", "admin"], &[], 2, "error: `admin` is not the ARN of a role"),
+    ];
+    for (arguments, environment, code, message) in cases {
+        let output = command()
+            .args(["scan", "--cluster-id", "x"])
+            .args(*arguments)
+            .envs(environment.iter().copied())
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(*code), "{text}");
+        assert!(text.starts_with(message), "{text}");
+        assert!(output.stdout.is_empty());
+    }
+    let started = Instant::now();
+    let output = command()
+        .args(["scan", "--cluster-id", "x", "--region", "us-east-1", "--endpoint-url", &mock.url])
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(4), "{text}");
+    assert!(text.contains("\nhelp: set AWS_PROFILE"), "{text}");
+    assert!(started.elapsed() < Duration::from_secs(10));
+    assert_eq!(mock.calls().len(), 0);
+}
+
+#[test]
+fn an_unreachable_endpoint_audits_nothing() {
+    let output = command()
+        .args([
+            "scan",
+            "--cluster-id",
+            "x",
+            "--region",
+            "us-east-1",
+            "--endpoint-url",
+            "http://127.0.0.1:9",
+            "--timeout",
+            "3",
+        ])
+        .env("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")
+        .env("AWS_SECRET_ACCESS_KEY", "verysecretkey")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(4), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn every_list_refused_audits_nothing() {
+    let world = world("clean-rke1");
+    let mut mock = Mock::serve(&world.inventory);
+    for list in [
+        "Instances",
+        "Subnets",
+        "Vpcs",
+        "SecurityGroups",
+        "RouteTables",
+        "DhcpOptions",
+        "NetworkInterfaces",
+        "Volumes",
+        "IamInstanceProfileAssociations",
+        "AvailabilityZones",
+    ] {
+        mock = mock.fault(&format!("ec2:Describe{list}"), Fault::Error(403, "UnauthorizedOperation", "no"));
+    }
+    assert_eq!(scan(&mock, &world, &[]).0, Some(4));
+}
+
+#[test]
+fn r35_an_id_that_matches_nothing_is_an_error_and_names_what_there_is() {
+    let world = World { cluster_id: "shop", ..world("clean-rke1") };
+    let mock = Mock::serve(&world.inventory);
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!((code, rules(&report)), (Some(1), vec!["cluster-id-unexpected"]));
+    assert!(report["findings"][0]["message"].as_str().unwrap().contains("c-7cjkr"));
+    assert_eq!(mock.count("iam:GetInstanceProfile"), 0, "no role is read for a cluster that is not there");
+}
+
+#[test]
+fn roles_of_other_accounts_are_assumed_and_a_refused_one_is_not_audited() {
+    let mut world = world("clean-rke1");
+    let mut second = world.inventory.accounts[0].clone();
+    second.account_id = "999988887777".into();
+    second.regions[0].instances.clear();
+    world.inventory.accounts.push(second);
+    let mock = Mock::serve(&world.inventory);
+    let roles = [
+        "arn:aws:iam::111122223333:role/audit",
+        "arn:aws:iam::999988887777:role/audit",
+        "arn:aws:iam::555566667777:role/audit",
+    ];
+    let mut arguments = vec!["scan", "--cluster-id", world.cluster_id, "--format", "json", "--rule", "instance-*"];
+    arguments.extend(roles.iter().flat_map(|role| ["--assume-role", role]));
+    let output = run(&mock, &["us-east-1".to_owned()], &arguments);
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    let accounts: Vec<&str> =
+        report["accounts"].as_array().unwrap().iter().map(|account| account["account_id"].as_str().unwrap()).collect();
+    assert_eq!(accounts, ["111122223333", "999988887777"]);
+    assert_eq!(
+        (output.status.code(), not_audited(&report)),
+        (Some(3), vec!["sts:AssumeRole: AssumeRoleFailed".to_owned()])
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_stops_cleanly() {
+    let world = world("clean-rke1");
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let mock = Mock::serve(&world.inventory).fault("ec2:DescribeVpcs", Fault::Hang);
+        let child = command()
+            .args(["scan", "--cluster-id", "x", "--region", "us-east-1", "--endpoint-url", &mock.url])
+            .env("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")
+            .env("AWS_SECRET_ACCESS_KEY", "verysecretkey")
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        while mock.count("ec2:DescribeVpcs") == 0 {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let sent =
+            std::process::Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{signal}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn verbose_output_holds_no_secret_and_hostile_tags_stay_inert() {
+    let mut world = world("demo");
+    for instance in &mut world.inventory.accounts[0].regions[0].instances {
+        for tag in instance.tags.iter_mut().filter(|tag| tag.key == "Name") {
+            tag.value = "=cmd|' /C calc'!A0 <script>alert(1)</script> `id` | ::error::\u{202e}".into();
+        }
+    }
+    let mock = Mock::serve(&world.inventory);
+    let output = run(&mock, &regions(&world.inventory), &["scan", "--cluster-id", "demo", "-v", "--color", "never"]);
+    let all = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8(all).unwrap();
+    assert!(text.contains("ec2:DescribeInstances us-east-1"), "requests are logged");
+    for secret in ["verysecretkey", "AKIAIOSFODNN7EXAMPLE", "Authorization", "\u{202e}", "\u{1b}"] {
+        assert!(!text.contains(secret), "{secret:?}");
+    }
+    assert!(text.contains("\\u{202e}"));
+}
+
+#[test]
+fn the_rate_limit_holds_for_each_api() {
+    let world = world("broken");
+    let mock = Mock::serve(&world.inventory).page(1);
+    let started = Instant::now();
+    let output = run(&mock, &regions(&world.inventory), &["clusters", "--requests-per-second", "20"]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let busiest = mock
+        .calls()
+        .iter()
+        .filter(|call| call.action == "DescribeNetworkInterfaces" && call.region == "us-east-1")
+        .count();
+    // A bucket of 100 and 20 a second: what goes beyond the bucket takes its time.
+    let least = (busiest.saturating_sub(100)) as f64 / 20.0;
+    assert!(started.elapsed().as_secs_f64() >= least, "{busiest} requests");
+}

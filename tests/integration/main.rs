@@ -1,6 +1,8 @@
 //! Tests of the whole: rules over every fixture, the built binary, its documents, and the binary against a mock AWS.
 
 mod binary;
+#[cfg(feature = "aws")]
+mod cli_outputs;
 mod documents;
 mod fixtures;
 #[cfg(feature = "aws")]

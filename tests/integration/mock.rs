@@ -53,6 +53,8 @@ pub(crate) enum Fault {
     TruncatedWithoutMarker,
     /// The request is taken and never answered.
     Hang,
+    /// The answer stops in the middle, and the connection stays open.
+    Stall,
     /// The connection is closed without an answer.
     Drop,
 }
@@ -212,11 +214,12 @@ fn connection(mut stream: TcpStream, world: &Mutex<World>) {
                 return;
             }
             Answer::Drop => return,
-            Answer::Half(body) => {
+            Answer::Half(body, wait) => {
                 let head =
                     format!("HTTP/1.1 200 OK\r\ncontent-type: text/xml\r\ncontent-length: {}\r\n\r\n", body.len());
                 let _ = stream.write_all(head.as_bytes());
                 let _ = stream.write_all(&body.as_bytes()[..body.len() / 2]);
+                std::thread::sleep(wait);
                 return;
             }
         };
@@ -229,7 +232,7 @@ fn connection(mut stream: TcpStream, world: &Mutex<World>) {
 
 enum Answer {
     Body(u16, String),
-    Half(String),
+    Half(String, Duration),
     Hang,
     Drop,
 }
@@ -319,7 +322,8 @@ fn answer(request: &Request, world: &Mutex<World>) -> Answer {
                 body.truncate(at);
                 Answer::Body(200, body)
             }
-            Some(Fault::CutConnection) => Answer::Half(body),
+            Some(Fault::CutConnection) => Answer::Half(body, Duration::ZERO),
+            Some(Fault::Stall) => Answer::Half(body, Duration::from_secs(120)),
             _ => Answer::Body(200, body),
         },
         Err((status, code, message)) => Answer::Body(status, error_body(service, &code, &message)),

@@ -313,6 +313,15 @@ fn inventory(identities: Identities, regions: Vec<Region>) -> Inventory {
         managed_policies: identities.policies,
     });
     inventory.canonicalise();
+    // The attributes of a VPC are asked for only where something lives.
+    for region in &mut inventory.accounts[0].regions {
+        let live = |vpc: &Vpc| region.instances.iter().any(|i| i.state.is_live() && i.vpc_id.as_ref() == Some(&vpc.id));
+        for vpc in &mut region.vpcs {
+            if !live(vpc) {
+                (vpc.enable_dns_support, vpc.enable_dns_hostnames) = (None, None);
+            }
+        }
+    }
     inventory
 }
 

@@ -1,0 +1,147 @@
+//! An inventory as the AWS CLI would print it: the third way in which the same evidence can be handed over.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tagaudit::inventory::{Inventory, RuleSource, Tag};
+
+fn tag_list(tags: &[Tag]) -> Value {
+    tags.iter().map(|tag| json!({"Key": tag.key, "Value": tag.value})).collect()
+}
+
+fn groups(ids: &[String]) -> Value {
+    ids.iter().map(|id| json!({"GroupId": id, "GroupName": id})).collect()
+}
+
+fn document(text: Option<&str>) -> Value {
+    text.map_or(Value::Null, |text| serde_json::from_str(text).unwrap())
+}
+
+/// Writes the files of a folder. Absent values are left out, as the CLI does.
+pub(crate) fn write(inventory: &Inventory, folder: &Path) {
+    let account = &inventory.accounts[0];
+    let region = &account.regions[0];
+    let put = |name: &str, mut value: Value| {
+        drop_nulls(&mut value);
+        std::fs::write(folder.join(name), format!("{value:#}")).unwrap();
+    };
+    put(
+        "get-caller-identity.json",
+        json!({"UserId": "AIDA", "Account": account.account_id, "Arn": account.caller_arn}),
+    );
+    let instances: Vec<Value> = region
+        .instances
+        .iter()
+        .map(|i| {
+            let interfaces: Vec<Value> = i
+                .network_interfaces
+                .iter()
+                .map(|n| json!({"NetworkInterfaceId": n.id, "SubnetId": n.subnet_id, "Groups": groups(&n.security_groups), "Attachment": {"DeviceIndex": n.device_index}}))
+                .collect();
+            let options = i.metadata_options.as_ref().map(|o| {
+                json!({"State": "applied", "HttpTokens": o.http_tokens, "HttpEndpoint": o.http_endpoint, "HttpPutResponseHopLimit": o.http_put_response_hop_limit, "InstanceMetadataTags": o.instance_metadata_tags})
+            });
+            json!({
+                "InstanceId": i.id, "State": {"Code": 16, "Name": serde_json::to_value(i.state).unwrap()}, "VpcId": i.vpc_id, "SubnetId": i.subnet_id,
+                "Placement": {"AvailabilityZone": i.availability_zone, "Tenancy": "default"}, "PrivateDnsName": i.private_dns_name,
+                "PrivateIpAddress": i.private_ip_address, "LaunchTime": i.launch_time.as_ref().map(|at| at.replace('Z', "+00:00")),
+                "IamInstanceProfile": i.instance_profile_arn.as_ref().map(|arn| json!({"Arn": arn, "Id": "AIPA"})),
+                "SourceDestCheck": i.source_dest_check, "MetadataOptions": options, "SecurityGroups": groups(&i.security_groups),
+                "NetworkInterfaces": interfaces, "Tags": tag_list(&i.tags), "Architecture": "x86_64",
+            })
+        })
+        .collect();
+    put("describe-instances.json", json!({"Reservations": [{"ReservationId": "r-1", "Instances": instances}]}));
+    let subnets: Vec<Value> = region.subnets.iter().map(|s| json!({"SubnetId": s.id, "VpcId": s.vpc_id, "AvailabilityZone": s.availability_zone, "OwnerId": s.owner_id, "AvailableIpAddressCount": s.available_ip_address_count, "OutpostArn": s.outpost_arn, "Tags": tag_list(&s.tags)})).collect();
+    put("describe-subnets.json", json!({"Subnets": subnets}));
+    let vpcs: Vec<Value> = region.vpcs.iter().map(|v| json!({"VpcId": v.id, "OwnerId": v.owner_id, "DhcpOptionsId": v.dhcp_options_id, "Tags": tag_list(&v.tags)})).collect();
+    put("describe-vpcs.json", json!({"Vpcs": vpcs}));
+    let attributes: Vec<Value> = region
+        .vpcs
+        .iter()
+        .flat_map(|v| {
+            let support = v.enable_dns_support.map(|on| json!({"VpcId": v.id, "EnableDnsSupport": {"Value": on}}));
+            support
+                .into_iter()
+                .chain(v.enable_dns_hostnames.map(|on| json!({"VpcId": v.id, "EnableDnsHostnames": {"Value": on}})))
+        })
+        .collect();
+    put("describe-vpc-attributes.json", Value::from(attributes));
+    let described = |key: &str, source: &RuleSource| json!({key: source.source, "Description": source.description});
+    let security_groups: Vec<Value> = region
+        .security_groups
+        .iter()
+        .map(|g| {
+            let permissions: Vec<Value> = g
+                .ingress
+                .iter()
+                .map(|p| {
+                    json!({
+                        "IpProtocol": p.protocol, "FromPort": p.from_port, "ToPort": p.to_port,
+                        "IpRanges": p.ranges.iter().map(|r| described("CidrIp", r)).collect::<Vec<_>>(),
+                        "Ipv6Ranges": [], "PrefixListIds": [],
+                        "UserIdGroupPairs": p.groups.iter().map(|r| described("GroupId", r)).collect::<Vec<_>>(),
+                    })
+                })
+                .collect();
+            json!({"GroupId": g.id, "GroupName": g.name, "Description": g.description, "VpcId": g.vpc_id, "OwnerId": g.owner_id, "IpPermissions": permissions, "Tags": tag_list(&g.tags)})
+        })
+        .collect();
+    put("describe-security-groups.json", json!({"SecurityGroups": security_groups}));
+    let tables: Vec<Value> = region
+        .route_tables
+        .iter()
+        .map(|t| {
+            let main = t.main.then(|| json!({"Main": true, "RouteTableAssociationId": "rtbassoc-0", "AssociationState": {"State": "associated"}}));
+            let associations: Vec<Value> = main.into_iter().chain(t.subnet_ids.iter().map(|id| json!({"Main": false, "SubnetId": id, "AssociationState": {"State": "associated"}}))).collect();
+            let routes: Vec<Value> = t.routes.iter().map(|r| json!({"DestinationCidrBlock": r.destination, "GatewayId": r.gateway_id, "InstanceId": r.instance_id, "NetworkInterfaceId": r.network_interface_id, "State": r.state, "Origin": "CreateRoute"})).collect();
+            json!({"RouteTableId": t.id, "VpcId": t.vpc_id, "OwnerId": t.owner_id, "Associations": associations, "Routes": routes, "Tags": tag_list(&t.tags)})
+        })
+        .collect();
+    put("describe-route-tables.json", json!({"RouteTables": tables}));
+    let dhcp: Vec<Value> = region.dhcp_options.iter().map(|d| json!({"DhcpOptionsId": d.id, "DhcpConfigurations": [{"Key": "domain-name", "Values": d.domain_name.iter().map(|name| json!({"Value": name})).collect::<Vec<_>>()}]})).collect();
+    put("describe-dhcp-options.json", json!({"DhcpOptions": dhcp}));
+    let interfaces: Vec<Value> = region.network_interfaces.iter().map(|n| json!({"NetworkInterfaceId": n.id, "Status": n.status, "Description": n.description, "VpcId": n.vpc_id, "SubnetId": n.subnet_id, "Attachment": n.instance_id.as_ref().map(|id| json!({"InstanceId": id, "DeviceIndex": 0})), "Groups": groups(&n.security_groups), "TagSet": tag_list(&n.tags)})).collect();
+    put("describe-network-interfaces.json", json!({"NetworkInterfaces": interfaces}));
+    let volumes: Vec<Value> = region.volumes.iter().map(|v| json!({"VolumeId": v.id, "State": v.state, "AvailabilityZone": v.availability_zone, "Attachments": v.attached_to.iter().map(|id| json!({"InstanceId": id})).collect::<Vec<_>>(), "Tags": tag_list(&v.tags)})).collect();
+    put("describe-volumes.json", json!({"Volumes": volumes}));
+    let associations: Vec<Value> = region.instance_profile_associations.iter().map(|a| json!({"AssociationId": a.id, "InstanceId": a.instance_id, "IamInstanceProfile": {"Arn": a.instance_profile_arn, "Id": "AIPA"}, "State": a.state})).collect();
+    put("describe-iam-instance-profile-associations.json", json!({"IamInstanceProfileAssociations": associations}));
+    let zones: Vec<Value> = region
+        .availability_zones
+        .iter()
+        .map(|z| json!({"ZoneName": z.name, "ZoneType": z.zone_type, "RegionName": region.name, "State": "available"}))
+        .collect();
+    put("describe-availability-zones.json", json!({"AvailabilityZones": zones}));
+    let roles: Vec<Value> = account
+        .roles
+        .iter()
+        .map(|r| {
+            let profiles: Vec<Value> = account.instance_profiles.iter().filter(|p| p.roles.contains(&r.name)).map(|p| json!({"Arn": p.arn})).collect();
+            let inline: Vec<Value> = r.inline_policies.iter().flatten().map(|p| json!({"PolicyName": p.name, "PolicyDocument": document(p.document.as_deref())})).collect();
+            let attached: Vec<Value> = r.attached_policies.iter().flatten().map(|arn| json!({"PolicyName": "x", "PolicyArn": arn})).collect();
+            json!({
+                "Path": r.path, "RoleName": r.name, "RoleId": r.role_id, "Arn": r.arn, "AssumeRolePolicyDocument": document(r.trust_policy.as_deref()),
+                "InstanceProfileList": profiles, "RolePolicyList": inline, "AttachedManagedPolicies": attached,
+                "PermissionsBoundary": r.permissions_boundary.as_ref().map(|arn| json!({"PermissionsBoundaryType": "Policy", "PermissionsBoundaryArn": arn})),
+                "Tags": tag_list(r.tags.as_deref().unwrap_or_default()),
+            })
+        })
+        .collect();
+    let policies: Vec<Value> = account.managed_policies.iter().map(|p| json!({"Arn": p.arn, "DefaultVersionId": p.version_id, "PolicyVersionList": [{"VersionId": p.version_id, "IsDefaultVersion": true, "Document": document(p.document.as_deref())}]})).collect();
+    put(
+        "get-account-authorization-details.json",
+        json!({"UserDetailList": [], "GroupDetailList": [], "RoleDetailList": roles, "Policies": policies}),
+    );
+}
+
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|_, member| !member.is_null());
+            members.values_mut().for_each(drop_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
