@@ -179,7 +179,7 @@ pub(super) const RULES: &[Rule] = &[
         id: "lbc-cluster-name-mismatch",
         title: "a controller beside this one runs under another cluster name",
         severity: "warning",
-        resources: &[ResourceKind::Cluster],
+        resources: &[ResourceKind::SecurityGroup, ResourceKind::Volume],
         condition: "In a VPC (or zone, for volumes) where only this cluster's nodes live, a security group carries `elbv2.k8s.aws/cluster=N` or a volume `ebs.csi.aws.com/cluster-name=N`, N is not the audited id, and no instance is tagged for N.",
         breaks: "the AWS Load Balancer Controller discovers subnets by the wrong name and leaves its load balancers behind; the EBS CSI driver tags volumes for another cluster",
         fix: "Set `--cluster-name` (Load Balancer Controller) or `--k8s-tag-cluster-id` (EBS CSI driver) to the cluster id.",

@@ -1,1 +1,192 @@
-//! Documents in step.
+//! Documents that repeat what the code says are compared with it; `UPDATE_DOCS=1 cargo test documents` rewrites them.
+
+use std::fs;
+use std::path::PathBuf;
+
+use tagaudit::cli::EXIT_CODES;
+use tagaudit::finding::Applicability;
+use tagaudit::rules::RULES;
+use tagaudit::view::{Evidence, RoleSource};
+
+use super::binary::command;
+
+fn path(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(path(name)).unwrap()
+}
+
+fn in_step(name: &str, expected: &str) {
+    #[expect(clippy::disallowed_methods, reason = "a switch for developers")]
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(path(name), expected).unwrap();
+    }
+    assert!(
+        fs::read_to_string(path(name)).unwrap_or_default() == expected,
+        "{name} is out of step: run UPDATE_DOCS=1 cargo test documents"
+    );
+}
+
+fn stdout(arguments: &[&str]) -> String {
+    let output = command().current_dir(path("")).args(arguments).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_rules_page_is_the_catalogue() {
+    in_step("docs/rules.md", &tagaudit::cli::rules_markdown());
+}
+
+#[test]
+fn the_readme_shows_the_real_output_of_the_demo() {
+    let readme = read("README.md");
+    let (before, rest) = readme.split_once("<!-- demo output -->\n```text\n").unwrap();
+    let (_, after) = rest.split_once("```\n<!-- /demo output -->").unwrap();
+    let output = stdout(&["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json"]);
+    // The errors tell the story; the rest is one command away.
+    let shown = output.split("\nWarnings:").next().unwrap();
+    in_step(
+        "README.md",
+        &format!("{before}<!-- demo output -->\n```text\n{shown}\n…\n```\n<!-- /demo output -->{after}"),
+    );
+}
+
+#[test]
+fn the_readme_names_every_exit_code_and_its_commands_exist() {
+    let readme = read("README.md");
+    for (code, meaning) in EXIT_CODES {
+        assert!(readme.contains(&format!("| {code} | {meaning} |")), "{code}");
+    }
+    let help = stdout(&["--help"]);
+    let mut in_code = false;
+    for line in readme.lines() {
+        in_code = if line.starts_with("```") { line == "```sh" } else { in_code };
+        if !in_code || !line.starts_with("tagaudit ") {
+            continue;
+        }
+        let word = line.split_whitespace().nth(1).unwrap();
+        assert!(help.contains(&format!("\n  {word} ")), "{line}");
+    }
+    for option in [
+        "--nodes",
+        "--node-role",
+        "--controller-version",
+        "--baseline",
+        "--all-regions",
+        "--assume-role",
+        "--fail-on",
+        "--skip-rule",
+    ] {
+        assert!(stdout(&["scan", "--help"]).contains(option) && readme.contains(option), "{option}");
+    }
+}
+
+#[test]
+fn the_membership_page_names_every_evidence_and_every_source() {
+    let page = read("docs/membership.md");
+    for evidence in Evidence::ALL {
+        let row = page.lines().find(|line| line.starts_with(&format!("| {} |", evidence.describe())));
+        let confidence = format!("{:?}", evidence.confidence()).to_lowercase();
+        assert!(row.is_some_and(|row| row.contains(&format!("| {confidence} |"))), "{evidence:?}");
+    }
+    let sources = [
+        RoleSource::Operator,
+        RoleSource::NodeLabels,
+        RoleSource::DistributionTags,
+        RoleSource::ProfileName,
+        RoleSource::EtcdVolume,
+        RoleSource::SecurityGroup,
+        RoleSource::Names,
+        RoleSource::Nobody,
+    ];
+    let rows: Vec<usize> = sources.map(|source| page.find(&format!("\n| {} |", source.describe())).unwrap()).into();
+    assert!(rows.is_sorted(), "strongest first");
+}
+
+#[test]
+fn the_offline_page_names_every_file() {
+    let page = read("docs/offline.md");
+    for (file, _) in tagaudit::provider::folder::FILES {
+        assert!(page.contains(file), "{file}");
+    }
+}
+
+#[test]
+fn every_report_follows_the_schema() {
+    let schema: serde_json::Value = serde_json::from_str(&read("docs/report.schema.json")).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for world in super::worlds::all() {
+        let nodes =
+            world.nodes.as_ref().map(|nodes| tagaudit::nodes::parse("nodes", nodes.to_string().as_bytes()).unwrap());
+        let report = super::fixtures::report(&world.inventory, world.cluster_id, nodes.as_deref());
+        let report = serde_json::to_value(&report).unwrap();
+        let errors: Vec<String> =
+            validator.iter_errors(&report).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert_eq!(errors, Vec::<String>::new(), "{}", world.name);
+    }
+    let mut wrong =
+        serde_json::to_value(super::fixtures::report(&super::worlds::all()[0].inventory, "x", None)).unwrap();
+    wrong["findings"][0]["severity"] = "fatal".into();
+    assert!(!validator.is_valid(&wrong), "the schema can fail");
+}
+
+#[test]
+fn rules_say_everything_about_themselves() {
+    let mut previous = "";
+    for rule in RULES.iter() {
+        assert!(rule.id > previous, "{} after {previous}", rule.id);
+        previous = rule.id;
+        assert!(rule.id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{}", rule.id);
+        for text in [rule.title, rule.severity, rule.condition, rule.breaks, rule.fix, rule.example] {
+            assert!(!text.trim().is_empty(), "{}", rule.id);
+        }
+        assert!(!rule.sources.is_empty() && !rule.resources.is_empty(), "{}", rule.id);
+        assert!(
+            !rule.breaks.ends_with('.') && !rule.title.ends_with('.') && !rule.example.ends_with('.'),
+            "{}",
+            rule.id
+        );
+        assert!(rule.condition.ends_with('.') && rule.fix.ends_with('.'), "{}", rule.id);
+    }
+}
+
+/// What a finding offers is never more than its rule says it may.
+#[test]
+fn no_fix_goes_beyond_its_rule() {
+    for world in super::worlds::all() {
+        let nodes =
+            world.nodes.as_ref().map(|nodes| tagaudit::nodes::parse("nodes", nodes.to_string().as_bytes()).unwrap());
+        let report = super::fixtures::report(&world.inventory, world.cluster_id, nodes.as_deref());
+        for finding in &report.findings {
+            let rule = tagaudit::rules::find(finding.rule).unwrap();
+            assert!(finding.fix.applicability <= rule.applicability, "{}", finding.rule);
+            assert!(rule.resources.contains(&finding.resource.kind), "{} on {:?}", finding.rule, finding.resource.kind);
+            if finding.fix.applicability == Applicability::Safe {
+                assert!(!finding.fix.changes.is_empty(), "{} is safe and changes nothing", finding.rule);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_local_link_leads_somewhere() {
+    for page in [
+        "README.md",
+        "docs/architecture.md",
+        "docs/membership.md",
+        "docs/offline.md",
+        "docs/performance.md",
+        "CHANGELOG.md",
+    ] {
+        let text = read(page);
+        let folder = path(page).parent().unwrap().to_owned();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = target.split('#').next().unwrap();
+            if !target.contains("://") && !file.is_empty() {
+                assert!(folder.join(file).exists(), "{page}: {target}");
+            }
+        }
+    }
+}

@@ -140,7 +140,11 @@ impl Session {
         if let Some(region) = request.regions.first() {
             loader = loader.region(Region::new(region.clone()));
         }
-        let config = loader.load().await;
+        let mut config = loader.load().await;
+        if config.region().is_none() && request.all_regions {
+            // Any enabled region can list the others; this one cannot be disabled.
+            config = config.to_builder().region(Region::new("us-east-1")).build();
+        }
         if let Some(endpoint) = config.endpoint_url() {
             // The profile may name one as well.
             check_endpoint("endpoint_url", endpoint, request.insecure_endpoint)?;
