@@ -1,3 +1,54 @@
+//! `cargo bench --no-default-features --bench engine`: the pure parts by themselves.
+
+use divan::{Bencher, black_box};
+use tagaudit::baseline;
+use tagaudit::policy::{Document, Environment, Layer, NamedDocument, assess, contains, excess, matches};
+
 fn main() {
     divan::main();
+}
+
+fn controlplane() -> Layer {
+    let text = baseline::find("rancher-controlplane").map(|found| found.document(None)).unwrap_or_default();
+    let document = Document::parse(&text).unwrap_or_else(|error| unreachable!("embedded: {error}"));
+    Layer { identity: vec![NamedDocument { name: "rancher-controlplane".into(), document }], boundary: None }
+}
+
+/// All 53 actions of the control-plane baseline against a role that holds it.
+#[divan::bench]
+fn role_against_its_baseline(bencher: Bencher<'_, '_>) {
+    let layer = controlplane();
+    let environment = Environment {
+        partition: "aws".into(),
+        account_id: "123456789012".into(),
+        regions: vec!["us-east-1".into()],
+        ..Environment::default()
+    };
+    let actions: Vec<String> =
+        layer.identity.iter().flat_map(|named| named.document.allowed_actions().map(str::to_owned)).collect();
+    bencher.bench(|| {
+        for action in &actions {
+            black_box(assess(&layer, action, &environment));
+        }
+        black_box(excess(&layer, &actions));
+    });
+}
+
+#[divan::bench]
+fn glob_matches() -> bool {
+    matches(
+        black_box("arn:aws:ec2:*:*:instance/i-*"),
+        black_box("arn:aws:ec2:us-east-1:123456789012:instance/i-0a1b2c3d"),
+    )
+}
+
+#[divan::bench]
+fn glob_contains() -> bool {
+    contains(black_box("arn:aws:s3:::*-logs/*"), black_box("arn:aws:s3:::prod-*-logs/2026/*"))
+}
+
+/// A pattern made to be expensive.
+#[divan::bench]
+fn glob_contains_hostile() -> bool {
+    contains(black_box(&"a*".repeat(20)), black_box(&"*a?".repeat(20)))
 }

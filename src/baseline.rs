@@ -124,18 +124,16 @@ impl Embedded {
     /// The document as text; computed for the controller version where it depends on one.
     #[must_use]
     pub fn document(&self, version: Option<ControllerVersion>) -> String {
-        match self.text {
-            Some(text) => text.to_owned(),
-            None => {
-                let actions: Vec<&str> =
-                    controller::effective(self.node_role, version).map(|call| call.action.as_str()).collect();
-                let document = serde_json::json!({
-                    "Version": "2012-10-17",
-                    "Statement": [{"Effect": "Allow", "Action": actions, "Resource": "*"}]
-                });
-                format!("{document:#}\n")
-            }
+        if let Some(text) = self.text {
+            return text.to_owned();
         }
+        let actions: Vec<&str> =
+            controller::effective(self.node_role, version).map(|call| call.action.as_str()).collect();
+        let document = serde_json::json!({
+            "Version": "2012-10-17",
+            "Statement": [{"Effect": "Allow", "Action": actions, "Resource": "*"}]
+        });
+        format!("{document:#}\n")
     }
 
     /// The baseline.

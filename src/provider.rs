@@ -13,6 +13,6 @@ pub enum IamReads {
     Auto,
     /// Each role of an instance profile in use by itself
     PerRole,
-    /// The whole account with GetAccountAuthorizationDetails
+    /// The whole account with `GetAccountAuthorizationDetails`
     Account,
 }

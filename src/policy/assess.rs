@@ -319,8 +319,7 @@ fn targets(action: &str, environment: &Environment) -> Vec<String> {
 
 fn takes_resource(service: &str, name: &str) -> bool {
     match service {
-        "ec2" | "autoscaling" => !name.starts_with("describe"),
-        "elasticloadbalancing" => !name.starts_with("describe"),
+        "ec2" | "autoscaling" | "elasticloadbalancing" => !name.starts_with("describe"),
         "ecr" => name != "getauthorizationtoken",
         _ => !name.contains('*'),
     }

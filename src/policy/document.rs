@@ -120,7 +120,7 @@ impl Document {
         for (key, value) in members {
             match (key.as_str(), value) {
                 ("Version", Json::Text(text)) if matches!(text.as_str(), "2008-10-17" | "2012-10-17") => {
-                    version = Some(text)
+                    version = Some(text);
                 }
                 ("Version", _) => return refuse("/Version", "the version is neither `2012-10-17` nor `2008-10-17`"),
                 ("Id", Json::Text(_)) => {}
@@ -226,7 +226,7 @@ fn scalars(at: &str, json: Json) -> Result<Vec<String>, DocumentError> {
                 _ => refuse(at, "the list holds something other than plain values"),
             })
             .collect(),
-        _ => refuse(at, "neither a value nor a list of values"),
+        Json::Object(_) => refuse(at, "neither a value nor a list of values"),
     }
 }
 

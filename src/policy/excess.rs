@@ -55,7 +55,7 @@ pub struct Excess {
 }
 
 /// Actions with which the holder of an instance's credentials can reach further rights. Sources: `PRIVILEGE_ESCALATION_METHODS`
-/// of salesforce/cloudsplaining, the table of prowler-cloud/prowler, and DataDog's pathfinding.cloud.
+/// of salesforce/cloudsplaining, the table of prowler-cloud/prowler, and `DataDog`'s pathfinding.cloud.
 const ESCALATION: &[&str] = &[
     "ec2:associateiaminstanceprofile",
     "ec2:replaceiaminstanceprofileassociation",

@@ -23,6 +23,7 @@ mod strict;
 
 /// What is to be read, and how.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct Request<'a> {
     /// Named profile.
     pub profile: Option<String>,
@@ -313,16 +314,13 @@ fn needs(inventory: &Inventory, cluster: Option<&ClusterScope<'_>>) -> Needs {
         needs.profiles.extend(instance.instance_profile_arn.clone());
         needs.vpcs.extend(instance.vpc_id.clone());
     };
-    match cluster {
-        Some(scope) => {
-            let view = ClusterView::new(inventory, &scope.cluster_id, scope.nodes, &[]);
-            view.members().for_each(|member| add(member.instance));
-        }
-        None => {
-            let instances =
-                inventory.accounts.iter().flat_map(|account| &account.regions).flat_map(|region| &region.instances);
-            instances.filter(|instance| instance.state.is_live()).for_each(add);
-        }
+    if let Some(scope) = cluster {
+        let view = ClusterView::new(inventory, &scope.cluster_id, scope.nodes, &[]);
+        view.members().for_each(|member| add(member.instance));
+    } else {
+        let instances =
+            inventory.accounts.iter().flat_map(|account| &account.regions).flat_map(|region| &region.instances);
+        instances.filter(|instance| instance.state.is_live()).for_each(add);
     }
     needs
 }

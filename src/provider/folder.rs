@@ -267,6 +267,7 @@ shapes! {
 ///
 /// # Errors
 /// When a file is not what its name says, or nothing tells account and region.
+#[expect(clippy::too_many_lines, reason = "one block for each file, in the order of `FILES`")]
 pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderError> {
     let mut source = Files { folder, gaps: Vec::new() };
     let identity: Option<CallerIdentity> = source.file("get-caller-identity.json")?;
@@ -452,9 +453,10 @@ fn region_of_zone(zone: &str) -> Option<String> {
     let mut parts = zone.split('-');
     let (area, direction, number) = (parts.next()?, parts.next()?, parts.next()?);
     // `us-gov-west-1a` has four parts.
-    let region = match number.chars().next()?.is_ascii_digit() {
-        true => format!("{area}-{direction}-{number}"),
-        false => format!("{area}-{direction}-{number}-{}", parts.next()?),
+    let region = if number.starts_with(|c: char| c.is_ascii_digit()) {
+        format!("{area}-{direction}-{number}")
+    } else {
+        format!("{area}-{direction}-{number}-{}", parts.next()?)
     };
     Some(region.trim_end_matches(|c: char| c.is_ascii_lowercase()).to_owned())
 }

@@ -244,7 +244,7 @@ fn conflict(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
         let has_own = tags::cluster_value(&member.instance.tags, own).is_some();
         let others = member.instance.tags.iter().filter(|tag| {
             tag.key.strip_prefix(CLUSTER_TAG_PREFIX).is_some_and(|id| !id.is_empty() && id != own)
-                && !tags::near_miss(tag, own).is_some_and(|miss| miss != NearMiss::SimilarId)
+                && tags::near_miss(tag, own).is_none_or(|miss| miss == NearMiss::SimilarId)
         });
         let others: Vec<Tag> = others.cloned().collect();
         if has_own || others.len() > 1 { others } else { Vec::new() }

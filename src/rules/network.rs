@@ -288,7 +288,8 @@ fn routes_to_members<'a>(region: &RegionView<'a>) -> Vec<(&'a RouteTable, &'a st
 
 fn route_table_tag_count(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     let own = context.cluster_id();
-    if region.members.is_empty() || !(context.cloud_routes || !routes_to_members(region).is_empty()) {
+    let in_use = context.cloud_routes || !routes_to_members(region).is_empty();
+    if region.members.is_empty() || !in_use {
         return Vec::new();
     }
     let tagged: Vec<&RouteTable> =
@@ -297,7 +298,7 @@ fn route_table_tag_count(context: &Context<'_>, region: &RegionView<'_>) -> Vec<
         return Vec::new();
     }
     let key = context.cluster_key();
-    let in_use: BTreeSet<&str> = region
+    let used_tables: BTreeSet<&str> = region
         .members_by_subnet()
         .keys()
         .filter_map(|id| region.subnet(id))
@@ -305,7 +306,7 @@ fn route_table_tag_count(context: &Context<'_>, region: &RegionView<'_>) -> Vec<
         .map(|t| t.id.as_str())
         .collect();
     let candidates: Vec<&RouteTable> = if tagged.is_empty() {
-        region.region.route_tables.iter().filter(|table| in_use.contains(table.id.as_str())).collect()
+        region.region.route_tables.iter().filter(|table| used_tables.contains(table.id.as_str())).collect()
     } else {
         tagged.clone()
     };
@@ -320,7 +321,7 @@ fn route_table_tag_count(context: &Context<'_>, region: &RegionView<'_>) -> Vec<
         summary: format!(
             "{} is the only table with `{key}`{}",
             table.id,
-            if in_use.contains(table.id.as_str()) { "; nodes use it" } else { "" }
+            if used_tables.contains(table.id.as_str()) { "; nodes use it" } else { "" }
         ),
     });
     let fix = Fix::choose("choose the table that gets the pod routes", choices.collect());

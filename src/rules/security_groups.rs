@@ -160,7 +160,7 @@ enum NodeGroup<'a> {
 
 /// The cloud controller's choice among the groups at instance level. A group listed twice counts twice, as in its code.
 /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#findSecurityGroupForInstance`.
-fn node_group<'a>(attached: &'a [String], is_tagged: impl Fn(&str) -> bool) -> NodeGroup<'a> {
+fn node_group(attached: &[String], is_tagged: impl Fn(&str) -> bool) -> NodeGroup<'_> {
     let present = attached.iter().map(String::as_str).filter(|id| !id.is_empty());
     let (tagged, untagged): (Vec<&str>, Vec<&str>) = present.partition(|id| is_tagged(id));
     match (tagged.as_slice(), untagged.as_slice()) {
@@ -241,7 +241,7 @@ fn choices(region: &RegionView<'_>, ids: &[&str], cluster_id: &str, verb: &str) 
             (reason.is_none(), Choice { value: id.to_owned(), summary: format!("{verb} {id}{name}{because}") })
         })
         .collect();
-    choices.sort_by(|(a, _), (b, _)| a.cmp(b));
+    choices.sort_by_key(|(without_reason, _)| *without_reason);
     choices.into_iter().map(|(_, choice)| choice).collect()
 }
 

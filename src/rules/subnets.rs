@@ -90,7 +90,7 @@ pub(super) const RULES: &[Rule] = &[
         id: "subnet-az-uncovered",
         title: "nodes run in a zone without a subnet for load balancers",
         severity: "warning",
-        resources: SUBNET,
+        resources: &[ResourceKind::Vpc],
         condition: "Members live in an availability zone in which the controller finds no subnet for load balancers of a scheme, while it finds some in other zones. Zones whose subnets are tagged for other clusters are `subnet-foreign-cluster-tag`.",
         breaks: "the load balancer has no node in that zone, and without cross-zone balancing (off by default) no traffic reaches the nodes there",
         fix: "Make or tag a subnet in that zone, or annotate Services with the subnets to use.",

@@ -358,7 +358,7 @@ fn from_names(instance: &Instance) -> RoleSet {
             // `master1`, `worker02`: the number is not part of the word.
             match token.trim_end_matches(|c: char| c.is_ascii_digit()) {
                 "controlplane" | "master" | "masters" | "cp" | "server" => {
-                    roles = roles.union(RoleSet::of(NodeRole::Controlplane))
+                    roles = roles.union(RoleSet::of(NodeRole::Controlplane));
                 }
                 "etcd" => roles = roles.union(RoleSet::of(NodeRole::Etcd)),
                 "worker" | "workers" | "node" | "nodes" | "agent" => roles = roles.union(RoleSet::of(NodeRole::Worker)),

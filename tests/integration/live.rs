@@ -283,7 +283,11 @@ fn r7_a_list_that_breaks_off_is_not_the_whole() {
 fn r11_throttling_is_waited_out_and_bounded() {
     let world = world("clean-rke1");
     let throttled = Fault::Error(503, "RequestLimitExceeded", "Request limit exceeded.");
-    let mock = Mock::serve(&world.inventory).fault_on("ec2:DescribeInstances", &[1, 2, 3], throttled);
+    let mock = Mock::serve(&world.inventory).latency(Duration::from_millis(20)).fault_on(
+        "ec2:DescribeInstances",
+        &[1, 2, 3],
+        throttled,
+    );
     assert_eq!(scan(&mock, &world, &[]).0, Some(0));
     assert_eq!(mock.count("ec2:DescribeInstances"), 4);
 }

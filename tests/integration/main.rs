@@ -1,5 +1,16 @@
 //! Tests of the whole: rules over every fixture, the built binary, its documents, and the binary against a mock AWS.
 
+#![expect(
+    clippy::indexing_slicing,
+    clippy::too_many_lines,
+    clippy::unwrap_used,
+    reason = "a test that meets what it does not expect has failed, and a world is told in one piece"
+)]
+#![cfg_attr(
+    feature = "aws",
+    expect(clippy::cast_precision_loss, clippy::panic, reason = "the mock cuts bodies it made itself")
+)]
+
 mod binary;
 #[cfg(feature = "aws")]
 mod cli_outputs;

@@ -210,7 +210,7 @@ fn connection(mut stream: TcpStream, world: &Mutex<World>) {
         let (status, body) = match answer {
             Answer::Body(status, body) => (status, body),
             Answer::Hang => {
-                std::thread::sleep(Duration::from_secs(120));
+                std::thread::sleep(Duration::from_mins(2));
                 return;
             }
             Answer::Drop => return,
@@ -323,7 +323,7 @@ fn answer(request: &Request, world: &Mutex<World>) -> Answer {
                 Answer::Body(200, body)
             }
             Some(Fault::CutConnection) => Answer::Half(body, Duration::ZERO),
-            Some(Fault::Stall) => Answer::Half(body, Duration::from_secs(120)),
+            Some(Fault::Stall) => Answer::Half(body, Duration::from_mins(2)),
             _ => Answer::Body(200, body),
         },
         Err((status, code, message)) => Answer::Body(status, error_body(service, &code, &message)),
@@ -406,9 +406,7 @@ impl Context<'_> {
             }
         };
         let start = match self.parameters.get(token).map(String::as_str) {
-            None => 0,
-            Some("A" | "B" | "same") => 0,
-            Some("empty") => 0,
+            None | Some("A" | "B" | "same" | "empty") => 0,
             Some(text) => match text.strip_prefix("at-").and_then(|at| at.parse().ok()) {
                 Some(at) => at,
                 None => return refuse(400, "InvalidNextToken", "The token is invalid"),

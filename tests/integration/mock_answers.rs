@@ -119,11 +119,7 @@ fn ec2(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
     let Page { items, token } = context.paged(all, "MaxResults", "NextToken", bounds)?;
     let mut body = String::new();
     if !matches!(context.fault, Some(Fault::WithoutList)) {
-        let _ = write!(
-            body,
-            "<{list}>{}</{list}>",
-            items.iter().map(|item| format!("<item>{item}</item>")).collect::<String>()
-        );
+        body.push_str(&wrapped(list, "item", &items));
     }
     body.push_str(&optional("nextToken", token.as_deref()));
     Ok(envelope("ec2", action, &body))
@@ -376,7 +372,13 @@ fn no_such<T>(what: &str, name: &str) -> Result<T, Refusal> {
 }
 
 fn members(name: &str, list: &[String]) -> String {
-    format!("<{name}>{}</{name}>", list.iter().map(|item| format!("<member>{item}</member>")).collect::<String>())
+    wrapped(name, "member", list)
+}
+
+/// A list of elements that are written already.
+fn wrapped(name: &str, each: &str, list: &[String]) -> String {
+    let inner = list.iter().fold(String::new(), |all, item| all + &format!("<{each}>{item}</{each}>"));
+    format!("<{name}>{inner}</{name}>")
 }
 
 fn role_fields(role: &Role) -> String {

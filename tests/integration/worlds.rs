@@ -368,7 +368,7 @@ fn kubernetes_node(name: &str, provider_id: &str, labels: &[(&str, &str)], versi
     node
 }
 
-fn node_list(nodes: Vec<serde_json::Value>) -> serde_json::Value {
+fn node_list(nodes: &[serde_json::Value]) -> serde_json::Value {
     json!({"apiVersion": "v1", "kind": "List", "items": nodes})
 }
 
@@ -388,7 +388,7 @@ fn nodes_of(
         let provider_id = format!("aws:///{}/{}", instance.availability_zone.as_deref().unwrap(), instance.id);
         kubernetes_node(instance.private_dns_name.as_deref().unwrap(), &provider_id, labels, version)
     });
-    node_list(nodes.collect())
+    node_list(&nodes.collect::<Vec<_>>())
 }
 
 fn rke1() -> World {
@@ -522,7 +522,7 @@ fn capa() -> World {
     let mut region = Builder::new("111122223333", "aws", "eu-west-1");
     region.vpc("vpc-0dd1", [capa_owned.clone(), tags(&[(ROLE, "common")])].concat());
     region.usual_subnets("vpc-0dd1", &["a", "b"], &both);
-    region.region.route_tables.iter_mut().for_each(|table| table.tags = both.clone());
+    region.region.route_tables.iter_mut().for_each(|table| table.tags.clone_from(&both));
     // Cluster API keeps the cluster tag on its `lb` group alone.
     region.group("vpc-0dd1", "sg-0dd1", "capa-prod-lb", [both.clone(), tags(&[(ROLE, "lb")])].concat());
     region.group(
@@ -1014,5 +1014,5 @@ fn broken() -> World {
     let empty = identities.arn("instance-profile", "empty");
     identities.profiles.push(InstanceProfile { arn: empty, exists: true, roles: Vec::new() });
     let regions = vec![main.region, dead.region, small.region];
-    World { name: "broken", cluster_id: id, inventory: inventory(identities, regions), nodes: Some(node_list(nodes)) }
+    World { name: "broken", cluster_id: id, inventory: inventory(identities, regions), nodes: Some(node_list(&nodes)) }
 }

@@ -21,7 +21,7 @@ const READ_ATTEMPTS: u32 = 8;
 /// A request that got no answer by then is tried again: the SDK itself would wait for ever.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 /// All attempts of one request together.
-const OPERATION_TIMEOUT: Duration = Duration::from_secs(60);
+const OPERATION_TIMEOUT: Duration = Duration::from_mins(1);
 /// Retries that all requests of an account and region may take together at 5 tokens each. The default of 500 is gone
 /// after 100 retries, and then every throttled call fails at once.
 const RETRY_TOKENS: usize = 20_000;

@@ -22,16 +22,16 @@ const ACCOUNT_FROM: usize = 30;
 
 /// What was read.
 #[derive(Debug, Default)]
-pub(super) struct Roles {
+pub(super) struct Identities {
     pub(super) profiles: Vec<InstanceProfile>,
     pub(super) roles: Vec<Role>,
     pub(super) policies: Vec<ManagedPolicy>,
     pub(super) gaps: Vec<Gap>,
 }
 
-pub(super) async fn read(session: &Session, caller: &Caller, profiles: &BTreeSet<String>, how: IamReads) -> Roles {
+pub(super) async fn read(session: &Session, caller: &Caller, profiles: &BTreeSet<String>, how: IamReads) -> Identities {
     if profiles.is_empty() {
-        return Roles::default();
+        return Identities::default();
     }
     let reader = Reader { client: session.iam(), caller, found: Mutex::default(), claimed: Mutex::default() };
     let whole_account = match how {
@@ -48,18 +48,18 @@ pub(super) async fn read(session: &Session, caller: &Caller, profiles: &BTreeSet
             Err(gap) if how == IamReads::Auto => drop(gap),
             Err(gap) => {
                 reader.found(|found| found.gaps.push(gap));
-                return reader.into_roles();
+                return reader.into_found();
             }
         }
     }
     join_all(left.into_iter().map(|arn| reader.profile(arn))).await;
-    reader.into_roles()
+    reader.into_found()
 }
 
 struct Reader<'a> {
     client: Client,
     caller: &'a Caller,
-    found: Mutex<Roles>,
+    found: Mutex<Identities>,
     /// Roles and managed policies that somebody is reading already: each is asked for once.
     claimed: Mutex<BTreeSet<String>>,
 }
@@ -74,7 +74,7 @@ fn tags(raw: Vec<types::Tag>) -> Vec<Tag> {
 }
 
 impl Reader<'_> {
-    fn found<T>(&self, change: impl FnOnce(&mut Roles) -> T) -> T {
+    fn found<T>(&self, change: impl FnOnce(&mut Identities) -> T) -> T {
         change(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -82,7 +82,7 @@ impl Reader<'_> {
         self.claimed.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned())
     }
 
-    fn into_roles(self) -> Roles {
+    fn into_found(self) -> Identities {
         self.found.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 

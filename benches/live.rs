@@ -1,0 +1,83 @@
+//! `cargo bench --bench live`: a scan of 200 instances with three instance profiles through 50 ms of latency, beside the
+//! longest chain of calls that depend on each other.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a measurement that cannot be taken is given up"
+)]
+#![allow(
+    dead_code,
+    clippy::allow_attributes,
+    clippy::panic,
+    clippy::string_slice,
+    reason = "the mock serves the tests first"
+)]
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+#[path = "../tests/integration/mock.rs"]
+mod mock;
+#[path = "../tests/integration/mock_answers.rs"]
+mod mock_answers;
+
+use tagaudit::inventory::Inventory;
+
+/// Identity, instances, instance profile, attached policies, policy, policy version.
+const CHAIN: u32 = 6;
+const LATENCY: Duration = Duration::from_millis(50);
+const RUNS: usize = 7;
+
+fn main() {
+    let seed = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/clean-rke2.json")).unwrap();
+    let mut inventory = Inventory::from_slice("seed", &seed).unwrap();
+    let account = &mut inventory.accounts[0];
+    // A third profile, for etcd nodes.
+    let mut profile = account.instance_profiles[0].clone();
+    profile.arn = profile.arn.replace("rke2-agent", "rke2-etcd");
+    profile.roles = vec!["rke2-etcd".into()];
+    let mut role = account.roles[0].clone();
+    (role.name, role.arn) = ("rke2-etcd".into(), role.arn.replace("rke2-agent", "rke2-etcd"));
+    account.instance_profiles.push(profile.clone());
+    account.roles.push(role);
+    let region = &mut account.regions[0];
+    let template = region.instances.iter().find(|instance| instance.id.contains("wk")).unwrap().clone();
+    for number in region.instances.len()..200 {
+        let mut instance = template.clone();
+        instance.id = format!("i-{number:017x}");
+        if number % 50 == 0 {
+            instance.instance_profile_arn = Some(profile.arn.clone());
+        }
+        region.instances.push(instance);
+    }
+    inventory.canonicalise();
+    let mut times = Vec::new();
+    let mut calls = 0;
+    for _ in 0..RUNS {
+        let mock = mock::Mock::serve(&inventory).latency(LATENCY);
+        let started = Instant::now();
+        let output = Command::new(env!("CARGO_BIN_EXE_tagaudit"))
+            .env_clear()
+            .env("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")
+            .env("AWS_SECRET_ACCESS_KEY", "secret")
+            .args(["scan", "--cluster-id", "c-m-4x8z2k9q", "--region", "eu-central-1", "--endpoint-url", &mock.url])
+            .output()
+            .unwrap();
+        times.push(started.elapsed());
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        calls = mock.calls().len();
+    }
+    times.sort_unstable();
+    let median = times[RUNS / 2];
+    let chain = LATENCY * CHAIN;
+    println!("instances, profiles            200, 3");
+    println!("requests                       {calls}");
+    println!("longest chain                  {CHAIN} calls = {} ms", chain.as_millis());
+    println!(
+        "tagaudit scan, whole process   {} ms = {:.2} times the chain",
+        median.as_millis(),
+        median.as_secs_f64() / chain.as_secs_f64()
+    );
+}
