@@ -11,7 +11,7 @@
     dead_code,
     clippy::allow_attributes,
     clippy::panic,
-    clippy::string_slice,
+    clippy::too_many_lines,
     reason = "the mock serves the tests first"
 )]
 
