@@ -166,7 +166,8 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcome {
     let mut outcome = Outcome::default();
     let gaps: Vec<&Gap> = context.view.inventory.gaps.iter().chain(&context.roles.gaps).collect();
     let mut skipped: Vec<Vec<&'static str>> = vec![Vec::new(); gaps.len()];
-    for rule in selected {
+    let mut tasks: Vec<Task<'_, '_>> = Vec::new();
+    for &rule in selected {
         // A gap of one resource leaves the list complete; the check sees that resource's field as unread.
         let mut blocked_by = |region: Option<&RegionView<'_>>| -> bool {
             let mut blocked = false;
@@ -186,21 +187,14 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcome {
         };
         match rule.check {
             Check::Region(check) => {
-                for region in &context.view.regions {
-                    if !blocked_by(Some(region)) {
-                        outcome
-                            .findings
-                            .extend(check(context, region).into_iter().map(|violation| finish(rule, violation)));
-                    }
-                }
+                let regions = context.view.regions.iter().filter(|region| !blocked_by(Some(region)));
+                tasks.extend(regions.map(|region| Task::Region(rule, check, region)));
             }
-            Check::Scan(check) => {
-                if !blocked_by(None) {
-                    outcome.findings.extend(check(context).into_iter().map(|violation| finish(rule, violation)));
-                }
-            }
+            Check::Scan(check) if !blocked_by(None) => tasks.push(Task::Scan(rule, check)),
+            Check::Scan(_) => {}
         }
     }
+    outcome.findings = run_tasks(context, &tasks);
     outcome.findings.sort_by(|a, b| {
         let key = |finding: &Finding| (std::cmp::Reverse(finding.severity), finding.rule);
         key(a)
@@ -210,6 +204,46 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcome {
     });
     outcome.skipped = gaps.into_iter().cloned().zip(skipped).collect();
     outcome
+}
+
+/// One check to run.
+enum Task<'t, 'v> {
+    Region(&'static Rule, fn(&Context<'_>, &RegionView<'_>) -> Vec<Violation>, &'t RegionView<'v>),
+    Scan(&'static Rule, fn(&Context<'_>) -> Vec<Violation>),
+}
+
+impl Task<'_, '_> {
+    fn run(&self, context: &Context<'_>) -> Vec<Finding> {
+        let (rule, violations) = match self {
+            Self::Region(rule, check, region) => (rule, check(context, region)),
+            Self::Scan(rule, check) => (rule, check(context)),
+        };
+        violations.into_iter().map(|violation| finish(rule, violation)).collect()
+    }
+}
+
+/// Runs the checks on every core: they are pure and share nothing. The caller sorts what they find.
+fn run_tasks(context: &Context<'_>, tasks: &[Task<'_, '_>]) -> Vec<Finding> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(tasks.len()).max(1);
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let work = || {
+        let mut findings = Vec::new();
+        while let Some(task) = tasks.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed)) {
+            findings.extend(task.run(context));
+        }
+        findings
+    };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut findings = work();
+        for other in others {
+            match other.join() {
+                Ok(found) => findings.extend(found),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        findings
+    })
 }
 
 fn finish(rule: &Rule, violation: Violation) -> Finding {
@@ -365,7 +399,7 @@ impl RegionView<'_> {
         severity: impl Fn(&Member<'_>) -> Severity,
         describe: impl Fn(&[&Member<'_>]) -> (String, Fix),
     ) -> Vec<Violation> {
-        let mut groups: std::collections::BTreeMap<(std::cmp::Reverse<Severity>, String), Vec<&Member<'_>>> =
+        let mut groups: std::collections::BTreeMap<String, (Severity, Vec<&Member<'_>>)> =
             std::collections::BTreeMap::new();
         for member in members {
             let mut severity = severity(member);
@@ -377,16 +411,19 @@ impl RegionView<'_> {
                 (None, Some(profile)) => format!("instance-profile {profile}"),
                 (None, None) => member.instance.id.clone(),
             };
-            groups.entry((std::cmp::Reverse(severity), cause)).or_default().push(member);
+            let group = groups.entry(cause).or_insert_with(|| (severity, Vec::new()));
+            // One cause, one finding: as bad as the worst of it.
+            group.0 = group.0.max(severity);
+            group.1.push(member);
         }
         groups
             .into_iter()
-            .filter_map(|((severity, cause), members)| {
+            .filter_map(|(cause, (severity, members))| {
                 let first = members.first()?;
                 let (message, fix) = describe(&members);
                 let resource = self.resource(Tagged::Instance(first.instance));
                 let others = members.iter().skip(1).map(|m| self.bare(ResourceKind::Instance, &m.instance.id));
-                Some(Violation::new(severity.0, resource, message, fix).related(others).cause(cause))
+                Some(Violation::new(severity, resource, message, fix).related(others).cause(cause))
             })
             .collect()
     }

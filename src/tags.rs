@@ -151,6 +151,8 @@ pub enum NearMiss {
     Placeholder,
     /// An id that differs from the audited one in case, separators or a letter or two.
     SimilarId,
+    /// The legacy key in another case.
+    LegacyCase,
 }
 
 impl NearMiss {
@@ -165,13 +167,14 @@ impl NearMiss {
             Self::IdInValue => "has the cluster id in its value instead of its key",
             Self::Placeholder => "still holds the placeholder of an example",
             Self::SimilarId => "names an id that is nearly this one and is used nowhere else",
+            Self::LegacyCase => "differs in case from `KubernetesCluster`",
         }
     }
 
     /// Whether the right tag follows without asking: the key can have meant nothing else.
     #[must_use]
     pub fn is_certain(self) -> bool {
-        !matches!(self, Self::Placeholder | Self::SimilarId)
+        !matches!(self, Self::Placeholder | Self::SimilarId | Self::LegacyCase)
     }
 }
 
@@ -191,15 +194,14 @@ pub fn near_miss(tag: &Tag, cluster_id: &str) -> Option<NearMiss> {
     if !key.as_bytes().windows(7).any(|window| window.eq_ignore_ascii_case(b"cluster")) {
         return None;
     }
-    let trimmed: String = key.chars().filter(|character| !character.is_whitespace()).collect();
+    let trimmed = key.trim();
     if trimmed != key {
         let lower = trimmed.to_ascii_lowercase();
-        let id = lower.strip_prefix(CLUSTER_TAG_PREFIX).map(|id| id.trim_end_matches('/').to_owned());
-        return (id.as_deref() == Some(&cluster_id.to_ascii_lowercase()) || lower == LEGACY_TAG.to_ascii_lowercase())
-            .then_some(NearMiss::Whitespace);
+        let id = lower.strip_prefix(CLUSTER_TAG_PREFIX).map(|id| id.trim_end_matches('/'));
+        return id.is_some_and(|id| id.eq_ignore_ascii_case(cluster_id)).then_some(NearMiss::Whitespace);
     }
     if key.eq_ignore_ascii_case(LEGACY_TAG) {
-        return (tag.value == cluster_id).then_some(NearMiss::Case);
+        return (tag.value == cluster_id).then_some(NearMiss::LegacyCase);
     }
     let lower = key.to_ascii_lowercase();
     if let Some(id) = lower.strip_prefix(CLUSTER_TAG_PREFIX) {
@@ -254,7 +256,7 @@ fn near_id(id: &str, cluster_id: &str) -> Option<NearMiss> {
 /// Whether an id in use is only a slip for the audited one, which is a finding of its own, and no other cluster.
 #[must_use]
 pub fn is_slip(id: &str, cluster_id: &str) -> bool {
-    near_id(id, cluster_id).is_some_and(NearMiss::is_certain)
+    id != cluster_id && near_id(id, cluster_id).is_some_and(NearMiss::is_certain)
 }
 
 /// Equal but for case and separators, or at most two edits apart. Short ids (under six characters) and ids that differ
@@ -416,7 +418,9 @@ mod tests {
             ("kubernetes.io/cluster/CLUSTERID", "owned", Some(NearMiss::Placeholder)),
             ("kubernetes.io/cluster/${cluster_name}", "owned", Some(NearMiss::Placeholder)),
             ("kubernetes.io/cluster/Bravo", "owned", Some(NearMiss::SimilarId)),
-            ("kubernetescluster", "bravo", Some(NearMiss::Case)),
+            ("kubernetescluster", "bravo", Some(NearMiss::LegacyCase)),
+            ("Kubernetes Cluster", "bravo", None),
+            ("Kubernetes Cluster", "Bravo production", None),
             ("kubernetescluster", "other", None),
             ("team/cluster", "bravo", None),
             ("Name", "bravo", None),
@@ -425,6 +429,13 @@ mod tests {
             let tag = Tag { key: (*key).to_owned(), value: (*value).to_owned() };
             assert_eq!(near_miss(&tag, "bravo"), *expected, "{key}");
         }
+    }
+
+    #[test]
+    fn an_id_is_no_slip_for_itself() {
+        assert!(!is_slip("bravo", "bravo"));
+        assert!(is_slip("bravo/", "bravo"));
+        assert!(!is_slip("alpha", "bravo"));
     }
 
     #[test]

@@ -52,6 +52,16 @@ pub fn list<S: AsRef<str>>(items: &[S], limit: usize) -> String {
     if rest == 0 { shown.join(", ") } else { format!("{} and {rest} more", shown.join(", ")) }
 }
 
+/// Lines of at most `width` columns, with an indent for the first and one for the rest. Words are broken at spaces only:
+/// ids and names are there to be copied.
+pub(crate) fn wrap(text: &str, width: usize, first: &str, rest: &str) -> Vec<String> {
+    let options = textwrap::Options::new(width.max(20))
+        .word_splitter(textwrap::WordSplitter::NoHyphenation)
+        .initial_indent(first)
+        .subsequent_indent(rest);
+    textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
+}
+
 /// The JSON pointer (RFC 6901) of a path that `serde_path_to_error` recorded.
 pub(crate) fn json_pointer(path: &serde_path_to_error::Path) -> String {
     use serde_path_to_error::Segment;

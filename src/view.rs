@@ -426,6 +426,21 @@ fn members<'a>(region: &'a Region, cluster_id: &str, nodes: Option<&'a [Kubernet
         shared.auto_scaling_groups.extend(tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG));
         shared.profile_and_group.extend(Shared::profile_keys(instance));
     }
+    // What other clusters' nodes have as well proves nothing.
+    let foreign = live().filter(|instance| !tags::has_cluster_tag(&instance.tags, cluster_id));
+    for instance in
+        foreign.filter(|instance| instance_clusters(&instance.tags).any(|id| !tags::is_slip(id, cluster_id)))
+    {
+        if let Some(group) = tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG) {
+            shared.auto_scaling_groups.remove(group);
+        }
+        for key in Shared::profile_keys(instance) {
+            shared.profile_and_group.remove(&key);
+        }
+        for group in &instance.security_groups {
+            shared.tagged_groups.remove(group.as_str());
+        }
+    }
     let known: HashSet<&str> = found.iter().map(|(instance, ..)| instance.id.as_str()).collect();
     let inferred: Vec<Found<'a>> = live()
         .filter(|instance| !known.contains(instance.id.as_str()))

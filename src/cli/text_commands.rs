@@ -9,6 +9,7 @@ use crate::baseline::EMBEDDED;
 use crate::permissions;
 use crate::report::layout;
 use crate::rules::{self, RULES, Rule};
+use crate::text;
 
 use super::failure::Failure;
 use super::{BaselineCommand, ExplainArgs, ExplainFormat, PermissionsArgs, PermissionsFormat, RulesArgs, RulesFormat};
@@ -156,7 +157,7 @@ fn explain_text(rule: &Rule, width: usize, out: &mut dyn Write) -> io::Result<()
     ];
     for (title, body) in sections {
         writeln!(out, "\n{title}")?;
-        for line in textwrap::wrap(body, textwrap::Options::new(width).initial_indent("  ").subsequent_indent("  ")) {
+        for line in text::wrap(body, width, "  ", "  ") {
             writeln!(out, "{line}")?;
         }
     }

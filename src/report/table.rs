@@ -27,6 +27,8 @@ pub struct TableOptions {
 const SHOWN_PER_RULE: usize = 5;
 /// Width under which columns are given up.
 const NARROW: usize = 70;
+/// Width under which the eight columns of the roles are.
+const COMPACT: usize = 90;
 
 /// Puts colours around text, or not.
 #[derive(Debug, Clone, Copy)]
@@ -89,7 +91,7 @@ pub(super) fn write(report: &Report, options: &TableOptions, out: &mut dyn Write
 
 fn header(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
     let mut line = |label: &str, value: &str| {
-        for (index, part) in textwrap::wrap(value, options.width.saturating_sub(9).max(20)).iter().enumerate() {
+        for (index, part) in text::wrap(value, options.width.saturating_sub(9), "", "").iter().enumerate() {
             let label = if index == 0 { painter.dim(&format!("{label:<9}")) } else { " ".repeat(9) };
             let _ = writeln!(page, "{label}{part}");
         }
@@ -210,7 +212,7 @@ fn block(page: &mut String, finding: &Finding, painter: Painter, options: &Table
     );
     let mut paragraph = |label: &str, body: &str| {
         let indent = 10;
-        for (index, part) in textwrap::wrap(body, options.width.saturating_sub(indent).max(20)).iter().enumerate() {
+        for (index, part) in text::wrap(body, options.width.saturating_sub(indent), "", "").iter().enumerate() {
             let label = if index == 0 { painter.dim(&format!("  {label:<8}")) } else { " ".repeat(indent) };
             let _ = writeln!(page, "{label}{part}");
         }
@@ -251,26 +253,46 @@ fn roles(page: &mut String, roles: &[RoleReport], painter: Painter, options: &Ta
         return;
     }
     let _ = writeln!(page, "\n{}", painter.bold("Policies of the nodes' roles"));
-    let mut table =
-        layout(options.width, &["role", "nodes", "baseline", "granted", "partial", "denied", "missing", "excess"]);
-    for role in roles {
-        let of = |verdict: &str| role.actions.iter().filter(|action| action.verdict == verdict).count().to_string();
-        let nodes = if role.node_roles.is_empty() { "unknown".to_owned() } else { role.node_roles.join("+") };
-        table.add_row([
-            text::printable(role.role.rsplit('/').next().unwrap_or(&role.role)).into_owned(),
-            format!("{} {nodes}", role.instances.len()),
-            role.baseline.clone(),
-            of("granted"),
-            of("partial"),
-            of("denied"),
-            of("missing"),
-            role.excess.len().to_string(),
-        ]);
+    if options.width < COMPACT {
+        for role in roles {
+            let name = text::printable(role.role.rsplit('/').next().unwrap_or(&role.role));
+            let _ = writeln!(page, "{} on {} {}", painter.bold(&name), role.instances.len(), nodes_of(role));
+            let counts = ["granted", "partial", "denied", "missing"]
+                .map(|verdict| format!("{} {verdict}", count_of(role, verdict)));
+            let line = format!("{}: {}, {} excess", role.baseline, counts.join(", "), role.excess.len());
+            for part in text::wrap(&line, options.width, "  ", "  ") {
+                let _ = writeln!(page, "{part}");
+            }
+        }
+    } else {
+        let header = ["role", "nodes", "baseline", "granted", "partial", "denied", "missing", "excess"];
+        let mut table = layout(options.width, &header);
+        for role in roles {
+            let of = |verdict: &str| count_of(role, verdict).to_string();
+            table.add_row([
+                text::printable(role.role.rsplit('/').next().unwrap_or(&role.role)).into_owned(),
+                format!("{} {}", role.instances.len(), nodes_of(role)),
+                role.baseline.clone(),
+                of("granted"),
+                of("partial"),
+                of("denied"),
+                of("missing"),
+                role.excess.len().to_string(),
+            ]);
+        }
+        let _ = writeln!(page, "{table}");
     }
-    let _ = writeln!(page, "{table}");
     for role in roles {
         diff(page, role, painter, options);
     }
+}
+
+fn nodes_of(role: &RoleReport) -> String {
+    if role.node_roles.is_empty() { "unknown".to_owned() } else { role.node_roles.join("+") }
+}
+
+fn count_of(role: &RoleReport, verdict: &str) -> usize {
+    role.actions.iter().filter(|action| action.verdict == verdict).count()
 }
 
 /// What of a role is not as the baseline has it, one line each.
@@ -303,10 +325,7 @@ fn diff(page: &mut String, role: &RoleReport, painter: Painter, options: &TableO
     let _ = writeln!(page, "{}", painter.bold(&text::printable(role.role.rsplit('/').next().unwrap_or(&role.role))));
     for line in lines.iter().take(limit) {
         let shown = text::printable(line);
-        let wrapped = textwrap::wrap(
-            &shown,
-            textwrap::Options::new(options.width.max(30)).initial_indent("  ").subsequent_indent("           "),
-        );
+        let wrapped = text::wrap(&shown, options.width, "  ", "           ");
         for part in wrapped {
             let _ = writeln!(page, "{part}");
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::controller::{self, Need};
 use crate::finding::{Applicability, Change, Fix, ResourceKind, ResourceRef, Severity};
 use crate::iam::{ActionAudit, RoleAudit};
-use crate::policy::{StatementRef, Verdict};
+use crate::policy::{Document, Effect, StatementRef, Verdict};
 use crate::tags;
 use crate::text;
 use crate::view::NodeRole;
@@ -157,34 +157,58 @@ fn grant(audit: &RoleAudit<'_>, actions: &[&str], suffix: &str) -> Fix {
     if audit.is_protected() {
         return Fix::none("only AWS can change this role: associate another instance profile");
     }
-    let document = serde_json::json!({
-        "Version": "2012-10-17",
-        "Statement": [{"Effect": "Allow", "Action": actions, "Resource": "*"}]
-    })
-    .to_string();
     if !audit.is_reliable {
         return Fix::none(
             "say which role the nodes have with --node-role first: granting this to the wrong nodes is a privilege escalation",
         );
     }
-    if audit.inline_characters() + document.len() > INLINE_QUOTA {
+    let kind = if audit.node_roles.contains(NodeRole::Controlplane) { "controlplane" } else { "worker" };
+    let policy_name = format!("tagaudit-{suffix}-{kind}");
+    // IAM replaces a policy of the same name without a word: what it grants already has to stay.
+    let before = audit.role.inline_policies.iter().flatten().find(|policy| policy.name == policy_name);
+    let mut all: Vec<String> = Vec::new();
+    let mut freed = 0;
+    if let Some(text) = before.and_then(|policy| policy.document.as_deref()) {
+        let Some(granted) = plain_grant(text) else {
+            return Fix::with(
+                Applicability::Confirm,
+                format!(
+                    "add the missing actions to the policy `{policy_name}` by hand: it holds more than a plain list"
+                ),
+                Vec::new(),
+            );
+        };
+        all.extend(granted);
+        freed = text.chars().filter(|c| !c.is_whitespace()).count();
+    }
+    all.extend(actions.iter().map(|action| (*action).to_owned()));
+    let document = serde_json::json!({
+        "Version": "2012-10-17",
+        "Statement": [{"Effect": "Allow", "Action": all, "Resource": "*"}]
+    })
+    .to_string();
+    if audit.inline_characters() - freed + document.len() > INLINE_QUOTA {
         return Fix::with(
             Applicability::Confirm,
             "attach a managed policy with the missing actions: the inline policies of the role have no room left",
             Vec::new(),
         );
     }
-    let kind = if audit.node_roles.contains(NodeRole::Controlplane) { "controlplane" } else { "worker" };
-    let change = Change::PutRolePolicy {
-        role: audit.role.name.clone(),
-        policy_name: format!("tagaudit-{suffix}-{kind}"),
-        document,
-    };
+    let change = Change::PutRolePolicy { role: audit.role.name.clone(), policy_name, document };
     Fix::with(
         Applicability::Confirm,
         format!("add the {} in one policy of their own", text::count(actions.len(), "action")),
         vec![change],
     )
+}
+
+/// The actions of a policy that is nothing but one plain Allow on everything.
+fn plain_grant(text: &str) -> Option<Vec<String>> {
+    let document = Document::parse(text).ok()?;
+    let [statement] = document.statements.as_slice() else { return None };
+    let everywhere = statement.resource.as_ref().is_some_and(|on| !on.negated && on.patterns == ["*"]);
+    let plain = statement.effect == Effect::Allow && !statement.action.negated && statement.conditions.is_empty();
+    (plain && everywhere).then(|| statement.action.patterns.clone())
 }
 
 fn describe_roles(audit: &RoleAudit<'_>) -> String {
@@ -211,7 +235,7 @@ fn missing(context: &Context<'_>) -> Vec<Violation> {
             lacking.iter().map(|action| (action.action.clone(), controller::find(action.call_role, &action.action)));
         let mut violation = Violation::new(severity, audit.resource(), message, grant(audit, &names, "baseline"))
             .related(instances(audit))
-            .cause(names.join(" "));
+            .cause(format!("{} {}", audit.role.arn, names.join(" ")));
         if let Some(breaks) = breaks(calls) {
             violation = violation.breaks(breaks);
         }
@@ -252,7 +276,7 @@ fn denied(context: &Context<'_>) -> Vec<Violation> {
             Fix::none("change the Deny or the boundary: adding an Allow cannot help"),
         )
         .related(instances(audit))
-        .cause(names.join(" "));
+        .cause(format!("{} {}", audit.role.arn, names.join(" ")));
         if let Some(breaks) = breaks(calls) {
             violation = violation.breaks(breaks);
         }
@@ -289,7 +313,11 @@ fn partial(context: &Context<'_>) -> Vec<Violation> {
             format!("role `{}` has {} only {}", audit.role.name, text::list(&names, 6), text::list(&limits, 3));
         let fix = Fix::none("widen the statement, or make sure that the cluster needs no more than it covers");
         violations.push(
-            Violation::new(severity, audit.resource(), message, fix).related(instances(audit)).cause(names.join(" ")),
+            Violation::new(severity, audit.resource(), message, fix).related(instances(audit)).cause(format!(
+                "{} {}",
+                audit.role.arn,
+                names.join(" ")
+            )),
         );
     }
     violations
@@ -316,7 +344,7 @@ fn excess(context: &Context<'_>) -> Vec<Violation> {
         let mut violation =
             Violation::new(severity, audit.resource(), message, Fix::none("remove what nothing on these nodes uses"))
                 .related(instances(audit))
-                .cause(told.join(" "));
+                .cause(format!("{} {}", audit.role.arn, told.join(" ")));
         let escalations: Vec<&str> =
             audit.excess.iter().filter(|excess| excess.escalation).map(|excess| excess.action.as_str()).collect();
         if !escalations.is_empty() {
@@ -355,7 +383,7 @@ fn controller_missing(context: &Context<'_>) -> Vec<Violation> {
         );
         let mut violation = Violation::new(severity, audit.resource(), message, grant(audit, &names, "controller"))
             .related(instances(audit))
-            .cause(names.join(" "));
+            .cause(format!("{} {}", audit.role.arn, names.join(" ")));
         let calls = lacking.iter().map(|entry| (entry.call.action.clone(), Some(entry.call)));
         if let Some(breaks) = breaks(calls) {
             violation = violation.breaks(breaks);
@@ -405,7 +433,7 @@ fn condition_tag_missing(context: &Context<'_>) -> Vec<Violation> {
                 let edits_routes = limited.iter().any(|action| action.to_lowercase().ends_with("route"));
                 let lacking: Vec<(ResourceKind, &String)> = groups
                     .chain(tables.filter(|_| edits_routes && context.cloud_routes))
-                    .filter(|(_, _, found)| tags::has_cluster_tag(found, own) && tags::value(found, key) != Some(value))
+                    .filter(|(_, _, found)| tags::has_cluster_tag(found, own) && tags::value(found, key).is_none())
                     .map(|(kind, id, _)| (kind, id))
                     .collect();
                 if lacking.is_empty() {
@@ -424,7 +452,7 @@ fn condition_tag_missing(context: &Context<'_>) -> Vec<Violation> {
                 violations.push(
                     Violation::new(Severity::Warning, audit.resource(), message, fix)
                         .related(lacking.iter().map(|(kind, id)| region.bare(*kind, id)))
-                        .cause(format!("{} {key}", region.region.name)),
+                        .cause(format!("{} {} {key}", audit.role.arn, region.region.name)),
                 );
             }
         }

@@ -79,7 +79,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "a node has several network interfaces",
         severity: "info; warning if they differ in security groups or subnets",
         resources: INSTANCE,
-        condition: "Two or more network interfaces are attached to a member and the VPC CNI did not make them.",
+        condition: "Two or more network interfaces are attached to a member and no CNI (VPC CNI, Cilium) made them.",
         breaks: "every private address of every interface becomes an InternalIP of the node; the AWS Load Balancer Controller looks at the primary interface only",
         fix: "Make sure that the primary interface is the one for load balancer traffic.",
         applicability: Applicability::None,
@@ -290,6 +290,8 @@ fn multiple_enis(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
         .iter()
         .filter(|interface| {
             interface.description.starts_with("aws-K8S-")
+                || interface.description.starts_with("Cilium-CNI")
+                || interface.tags.iter().any(|tag| tag.key.starts_with("io.cilium/"))
                 || interface.tags.iter().any(|tag| tag.key == "node.k8s.amazonaws.com/instance_id")
         })
         .map(|interface| interface.id.as_str())

@@ -195,6 +195,12 @@ pub(super) const RULES: &[Rule] = &[
     },
 ];
 
+/// Whether the tags of a resource are readable through the metadata service.
+fn tags_are_readable(resource: Tagged<'_>) -> bool {
+    matches!(resource, Tagged::Instance(instance)
+        if instance.metadata_options.as_ref().is_some_and(|o| o.instance_metadata_tags.as_deref() == Some("enabled")))
+}
+
 /// Whether the metadata service makes a key with a slash impossible.
 pub(super) fn forbids_slash(member: &Member<'_>) -> bool {
     let options = member.instance.metadata_options.as_ref();
@@ -233,8 +239,21 @@ fn missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
                 Fix::none("turn instance metadata tags off first: EC2 refuses the key while they are on"),
             );
         }
+        let foreign: BTreeSet<&str> =
+            members.iter().flat_map(|member| crate::view::instance_clusters(&member.instance.tags)).collect();
+        if !foreign.is_empty() {
+            // A second cluster tag would stop the controller of the cluster that they are tagged for.
+            let foreign: Vec<&str> = foreign.into_iter().collect();
+            message.push_str(&format!("; tagged for {}", text::list(&foreign, 3)));
+            let question =
+                format!("check the cluster id first: these nodes are tagged for {}", text::list(&foreign, 3));
+            return (message, Fix::choose(question, Vec::new()));
+        }
         let change = region.create_tags(ids(members), &key, OWNED);
-        (message, Fix::with(safe_if_certain(members), summary, vec![change]))
+        // Where nothing carries the id yet, the id itself may be the mistake.
+        let known = region.tagged().any(|resource| tags::has_cluster_tag(resource.tags(), id));
+        let applicability = if known { safe_if_certain(members) } else { Applicability::Confirm };
+        (message, Fix::with(applicability, summary, vec![change]))
     })
 }
 
@@ -249,16 +268,17 @@ fn conflict(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
         let others: Vec<Tag> = others.cloned().collect();
         if has_own || others.len() > 1 { others } else { Vec::new() }
     };
-    let mut by_ids: BTreeMap<String, Vec<&Member<'_>>> = BTreeMap::new();
+    let mut by_ids: BTreeMap<(String, String), Vec<&Member<'_>>> = BTreeMap::new();
     for member in &region.members {
         let others = foreign(member);
         if !others.is_empty() {
             let names: Vec<_> = others.iter().filter_map(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX)).collect();
-            by_ids.entry(names.join(", ")).or_default().push(member);
+            let values: Vec<_> = others.iter().map(|tag| tag.value.as_str()).collect();
+            by_ids.entry((names.join(", "), values.join(", "))).or_default().push(member);
         }
     }
     let mut violations = Vec::new();
-    for (names, members) in by_ids {
+    for ((names, values), members) in by_ids {
         violations.extend(
             region
                 .grouped(
@@ -288,7 +308,7 @@ fn conflict(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
                 )
                 .into_iter()
                 .map(|violation| {
-                    let cause = format!("{} {names}", violation.cause);
+                    let cause = format!("{} {names} {values}", violation.cause);
                     violation.cause(cause)
                 }),
         );
@@ -298,23 +318,19 @@ fn conflict(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
 
 fn legacy_mismatch(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     let own = context.cluster_id();
-    let wrong = region.members.iter().filter(|member| {
-        let legacy = tags::value(&member.instance.tags, LEGACY_TAG).filter(|id| !id.is_empty());
-        legacy.is_some_and(|legacy| {
-            tags::cluster_ids(&member.instance.tags).any(|(id, _)| id != legacy)
-                && (legacy != own || tags::cluster_value(&member.instance.tags, own).is_none())
-        })
-    });
-    region.grouped(
-        wrong,
-        |_| Severity::Error,
-        |members| {
-            let legacy =
-                members.first().and_then(|member| tags::value(&member.instance.tags, LEGACY_TAG)).unwrap_or_default();
-            let new: Vec<&str> = members
-                .first()
-                .map(|member| tags::cluster_ids(&member.instance.tags).map(|(id, _)| id).collect())
-                .unwrap_or_default();
+    let mut by_ids: BTreeMap<(&str, Vec<&str>), Vec<&Member<'_>>> = BTreeMap::new();
+    for member in &region.members {
+        let tags_ = &member.instance.tags;
+        let Some(legacy) = tags::value(tags_, LEGACY_TAG).filter(|id| !id.is_empty()) else { continue };
+        let new: Vec<&str> = tags::cluster_ids(tags_).map(|(id, _)| id).collect();
+        let matched = legacy == own && new.contains(&own);
+        if !matched && new.iter().any(|id| *id != legacy) {
+            by_ids.entry((legacy, new)).or_default().push(member);
+        }
+    }
+    let mut violations = Vec::new();
+    for ((legacy, new), members) in by_ids {
+        let describe = |members: &[&Member<'_>]| {
             let message = format!(
                 "{} {} `{LEGACY_TAG}={}` and the cluster tag of {}",
                 instances_phrase(members),
@@ -322,7 +338,15 @@ fn legacy_mismatch(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
                 text::printable(legacy),
                 text::list(&new, 3)
             );
-            let set = region.create_tags(ids(members), LEGACY_TAG, own);
+            if legacy == own {
+                let question = format!("add the cluster tag of `{own}` and remove that of {}", text::list(&new, 3));
+                let mut fix = Fix::choose(
+                    question,
+                    vec![Choice { value: own.to_owned(), summary: format!("the instances are nodes of `{own}`") }],
+                );
+                fix.changes = vec![region.create_tags(ids(members), &context.cluster_key(), OWNED)];
+                return (message, fix);
+            }
             let mut fix = Fix::choose(
                 format!("set `{LEGACY_TAG}` to `{own}`, or remove it"),
                 vec![
@@ -333,10 +357,16 @@ fn legacy_mismatch(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
                     Choice { value: "remove".into(), summary: "nothing uses the legacy tag: remove it".into() },
                 ],
             );
-            fix.changes = vec![set];
+            fix.changes = vec![region.create_tags(ids(members), LEGACY_TAG, own)];
             (message, fix)
-        },
-    )
+        };
+        let found = region.grouped(members, |_| Severity::Error, describe);
+        violations.extend(found.into_iter().map(|violation| {
+            let cause = format!("{} {legacy} {}", violation.cause, new.join(" "));
+            violation.cause(cause)
+        }));
+    }
+    violations
 }
 
 fn legacy_only(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
@@ -345,8 +375,7 @@ fn legacy_only(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation>
     let mut by_kind: BTreeMap<ResourceKind, Vec<Tagged<'_>>> = BTreeMap::new();
     for resource in region.tagged() {
         let legacy = tags::value(resource.tags(), LEGACY_TAG) == Some(own);
-        let readable = matches!(resource, Tagged::Instance(instance)
-            if instance.metadata_options.as_ref().is_some_and(|o| o.instance_metadata_tags.as_deref() == Some("enabled")));
+        let readable = tags_are_readable(resource);
         // Beside the tag of another cluster it is a contradiction, which has rules of its own.
         if legacy && !readable && tags::has_no_cluster_prefix_tag(resource.tags()) {
             by_kind.entry(resource.kind()).or_default().push(resource);
@@ -431,8 +460,10 @@ fn value_invalid(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violatio
     let mut groups: BTreeMap<(ResourceKind, String, bool), Vec<Tagged<'_>>> = BTreeMap::new();
     for resource in region.tagged() {
         let Some(value) = tags::cluster_value(resource.tags(), own) else { continue };
-        if value != OWNED && value != SHARED {
-            let of_load_balancer = matches!(resource, Tagged::SecurityGroup(group) if is_load_balancer_group(&group.name, &group.description));
+        let of_load_balancer =
+            matches!(resource, Tagged::SecurityGroup(group) if is_load_balancer_group(&group.name, &group.description));
+        // To the controller, `shared` on a group it made is another cluster's.
+        if value != OWNED && (value != SHARED || of_load_balancer) {
             groups.entry((resource.kind(), value.to_owned(), of_load_balancer)).or_default().push(resource);
         }
     }
@@ -441,7 +472,9 @@ fn value_invalid(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violatio
         .filter_map(|((kind, value, of_load_balancer), resources)| {
             let first = resources.first()?;
             let meant = value.trim().to_lowercase();
-            let lawful = if [OWNED, SHARED].contains(&meant.as_str()) {
+            let lawful = if of_load_balancer {
+                Some(OWNED.to_owned())
+            } else if [OWNED, SHARED].contains(&meant.as_str()) {
                 Some(meant)
             } else {
                 (kind == ResourceKind::Instance).then(|| OWNED.to_owned())
@@ -450,7 +483,8 @@ fn value_invalid(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violatio
             let fix = match lawful {
                 Some(lawful) => {
                     let change = region.create_tags(ids, &key, &lawful);
-                    Fix::with(Applicability::Safe, format!("set the value to `{lawful}`"), vec![change])
+                    let applicability = if of_load_balancer { Applicability::Confirm } else { Applicability::Safe };
+                    Fix::with(applicability, format!("set the value to `{lawful}`"), vec![change])
                 }
                 None => Fix::choose(
                     "set the value to `owned` or `shared`",
@@ -469,7 +503,8 @@ fn value_invalid(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violatio
             } else {
                 format!("the value `{}`", text::printable(&value))
             };
-            let message = format!("{what} {shown} in `{key}` instead of `{OWNED}` or `{SHARED}`");
+            let lawful = if of_load_balancer { format!("`{OWNED}`") } else { format!("`{OWNED}` or `{SHARED}`") };
+            let message = format!("{what} {shown} in `{key}` instead of {lawful}");
             let severity = if of_load_balancer { Severity::Error } else { Severity::Warning };
             let others = resources.iter().skip(1).map(|resource| region.bare(kind, resource.id()));
             let cause = format!("{} {value} {of_load_balancer}", kind.name());
@@ -489,7 +524,8 @@ fn near_miss(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
             *uses.entry(id).or_default() += 1;
         }
     }
-    let mut groups: BTreeMap<(String, ResourceKind, bool), Vec<(Tagged<'_>, &Tag, NearMiss)>> = BTreeMap::new();
+    type Group = (String, ResourceKind, bool, &'static str);
+    let mut groups: BTreeMap<Group, Vec<(Tagged<'_>, &Tag, NearMiss)>> = BTreeMap::new();
     for resource in region.tagged() {
         for tag in resource.tags() {
             let Some(miss) = tags::near_miss(tag, own) else { continue };
@@ -502,21 +538,23 @@ fn near_miss(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
                 continue;
             }
             let exact = tags::has_cluster_tag(resource.tags(), own);
-            groups.entry((tag.key.clone(), resource.kind(), exact)).or_default().push((resource, tag, miss));
+            let value = match (resource.kind(), tag.value.as_str()) {
+                (ResourceKind::Instance, _) | (_, OWNED) => OWNED,
+                _ => SHARED,
+            };
+            groups.entry((tag.key.clone(), resource.kind(), exact, value)).or_default().push((resource, tag, miss));
         }
     }
     groups
         .into_iter()
-        .filter_map(|((wrong, kind, exact), found)| {
-            let (first, tag, miss) = *found.first()?;
+        .filter_map(|((wrong, kind, exact, value), found)| {
+            let (first, _, miss) = *found.first()?;
             let what = match found.as_slice() {
                 [(one, ..)] => format!("{} `{}` has", kind.noun(), one.id()),
                 several => format!("{} have", text::count(several.len(), kind.noun())),
             };
             let message = format!("{what} the key `{}`, which {}", text::printable(&wrong), miss.describe());
             let ids: Vec<String> = found.iter().map(|(resource, ..)| resource.id().to_owned()).collect();
-            let value = if kind == ResourceKind::Instance { OWNED } else { SHARED };
-            let value = if tag.value == OWNED { OWNED } else { value };
             let mut changes = Vec::new();
             if !exact {
                 changes.push(region.create_tags(ids.clone(), &key, value));
@@ -531,12 +569,14 @@ fn near_miss(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
             let applicability = if miss.is_certain() { Applicability::Safe } else { Applicability::Choice };
             let severity = if exact { Severity::Warning } else { Severity::Error };
             let others = found.iter().skip(1).map(|(resource, ..)| region.bare(kind, resource.id()));
-            let cause = format!("{} {wrong} {exact}", kind.name());
-            Some(
-                Violation::new(severity, region.resource(first), message, Fix::with(applicability, summary, changes))
-                    .related(others)
-                    .cause(cause),
-            )
+            let cause = format!("{} {wrong} {exact} {value}", kind.name());
+            let readable = found.iter().any(|(resource, ..)| tags_are_readable(*resource));
+            let fix = if readable && !exact {
+                Fix::none("turn instance metadata tags off first: EC2 refuses the right key while they are on")
+            } else {
+                Fix::with(applicability, summary, changes)
+            };
+            Some(Violation::new(severity, region.resource(first), message, fix).related(others).cause(cause))
         })
         .collect()
 }
@@ -604,10 +644,9 @@ fn id_unexpected(context: &Context<'_>) -> Vec<Violation> {
                 .iter()
                 .filter_map(|(id, count)| id.filter(|id| *id != own).map(|id| (id, *count)))
                 .max_by_key(|(_, count)| *count);
-            // Two clusters may share a VPC: what is odd is an id that nearly crowds this one out of it.
-            let Some((other, count)) = dominant.filter(|(_, count)| count * 2 >= all && ours * 10 <= all) else {
-                continue;
-            };
+            // Two clusters may share a VPC, and a small one beside a large one is no defect; a group belongs to one.
+            let odd = |count: usize| count * 2 >= all && (ours == 0 || kind != "VPC");
+            let Some((other, count)) = dominant.filter(|(_, count)| odd(*count)) else { continue };
             let message = format!(
                 "{kind} `{}` holds {} of `{}` and {ours} of `{}`",
                 text::printable(name),

@@ -8,6 +8,7 @@ use crate::tags::{self, LEGACY_TAG, OWNED, SHARED};
 use crate::text;
 use crate::view::RegionView;
 
+use super::instance_tags::is_load_balancer_group;
 use super::{Check, Context, Rule, Tagged, Violation, has, ids, instances_phrase};
 
 const NETWORK: &[ResourceKind] =
@@ -213,6 +214,10 @@ fn owned_used_by_other(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
         .collect()
 }
 
+fn of_load_balancer(resource: Tagged<'_>) -> bool {
+    matches!(resource, Tagged::SecurityGroup(group) if is_load_balancer_group(&group.name, &group.description))
+}
+
 fn shared_single_user(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     let own = context.cluster_id();
     let users = users(region, own);
@@ -220,7 +225,8 @@ fn shared_single_user(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vio
     for resource in network(region).filter(|resource| resource.kind() != ResourceKind::RouteTable) {
         let entry = by_kind.entry(resource.kind()).or_default();
         match tags::cluster_value(resource.tags(), own) {
-            Some(OWNED) => entry.1 += 1,
+            // Groups that the controller makes for load balancers are always owned.
+            Some(OWNED) => entry.1 += usize::from(!of_load_balancer(resource)),
             Some(SHARED) => {
                 let alone = tags::cluster_ids(resource.tags()).count() == 1;
                 let used_by_others = users.get(resource.id()).is_some_and(|users| users.iter().any(|id| *id != own));

@@ -408,10 +408,10 @@ fn several_clusters(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Viola
                 .map(|(id, _)| id)
                 .filter(|id| {
                     *id != own
-                        && !group
-                            .tags
-                            .iter()
-                            .any(|tag| tag.key == tags::cluster_key(id) && tags::near_miss(tag, own).is_some())
+                        && !group.tags.iter().any(|tag| {
+                            tag.key == tags::cluster_key(id)
+                                && tags::near_miss(tag, own).is_some_and(tags::NearMiss::is_certain)
+                        })
                 })
                 .collect();
             if foreign.is_empty() || tags::cluster_value(&group.tags, own).is_none() {

@@ -304,7 +304,8 @@ fn cluster_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
         let foreign_owner =
             bare.iter().any(|subnet| subnet.owner_id.as_ref().is_some_and(|owner| *owner != region.account.account_id));
         // Tags on a shared subnet are per account: the controller sees those of its own account, as we do.
-        let applicability = if foreign_owner { Applicability::Confirm } else { Applicability::Safe };
+        // `owned` lets other tools delete the subnet with the cluster: a person decides.
+        let applicability = if foreign_owner || value == OWNED { Applicability::Confirm } else { Applicability::Safe };
         let ids = bare.iter().map(|subnet| subnet.id.clone()).collect();
         let fix = Fix::with(applicability, format!("add `{key}={value}`"), vec![region.create_tags(ids, &key, value)]);
         let others = bare.iter().skip(1).map(|subnet| region.bare(ResourceKind::Subnet, &subnet.id));
@@ -361,7 +362,10 @@ fn foreign_cluster_tag(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
             if nodes > 0 {
                 message.push_str(&format!("; {} of `{}` there", text::count(nodes, "node"), text::printable(own)));
             }
-            let fix = if severity.0 == Severity::Error {
+            let known = region.tagged().any(|resource| tags::has_cluster_tag(resource.tags(), own));
+            let fix = if severity.0 == Severity::Error && !known {
+                Fix::none("check the cluster id first: nothing here is tagged for it")
+            } else if severity.0 == Severity::Error {
                 let ids = subnets.iter().map(|subnet| subnet.id.clone()).collect();
                 Fix::with(
                     Applicability::Safe,
@@ -378,7 +382,7 @@ fn foreign_cluster_tag(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
             Some(
                 Violation::new(severity.0, region.resource(Tagged::Subnet(first)), message, fix)
                     .related(others)
-                    .cause(format!("{vpc_id} {ids}")),
+                    .cause(format!("{vpc_id} {ids} {}", severity.0.name())),
             )
         })
         .collect()
@@ -462,7 +466,13 @@ fn az_uncovered(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
             let foreign = |subnet: &Subnet| {
                 !tags::has_cluster_tag(&subnet.tags, own) && !tags::has_no_cluster_prefix_tag(&subnet.tags)
             };
-            if offer.candidates.iter().any(|c| c.subnet.availability_zone == zone && foreign(c.subnet)) {
+            let hosts = region.members_by_subnet();
+            let told = offer.candidates.iter().any(|c| {
+                c.subnet.availability_zone == zone
+                    && foreign(c.subnet)
+                    && (hosts.contains_key(c.subnet.id.as_str()) || schemes.contains(&Scheme::Internal.name()))
+            });
+            if told {
                 continue;
             }
             let there: Vec<&Subnet> =
@@ -543,8 +553,11 @@ fn role_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Viola
                 .collect();
             let (with, without): (Vec<&Subnet>, Vec<&Subnet>) =
                 of_kind.into_iter().partition(|subnet| tags::value(&subnet.tags, key).is_some());
+            // Next to one of its kind that has the tag, a subnet without it is not meant for load balancers.
+            let alone = |subnet: &&Subnet| with.iter().all(|other| other.availability_zone != subnet.availability_zone);
             let without: Vec<&Subnet> = without
                 .into_iter()
+                .filter(alone)
                 .filter(|subnet| !subnet.tags.iter().any(|tag| is_role_near_miss(&tag.key, key)))
                 .collect();
             let Some(first) = without.first().filter(|_| !with.is_empty()) else { continue };
@@ -616,7 +629,11 @@ fn wrong_reachability(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vio
     let mut violations = Vec::new();
     for vpc_id in region.member_vpcs() {
         let candidates = region.candidates(vpc_id);
-        let ours = || candidates.iter().filter(|c| tags::has_cluster_tag(&c.subnet.tags, own));
+        let ours = || {
+            candidates.iter().filter(|c| {
+                tags::has_cluster_tag(&c.subnet.tags, own) || tags::has_no_cluster_prefix_tag(&c.subnet.tags)
+            })
+        };
         let has_private = ours().any(|candidate| !candidate.is_public);
         for candidate in ours() {
             let has = |key| tags::value(&candidate.subnet.tags, key).is_some();

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use super::fixtures;
-use super::worlds;
 
 /// The binary in an environment that holds nothing of this machine.
 pub(crate) fn command() -> Command {
@@ -93,20 +92,7 @@ fn a_clean_cluster_and_an_unread_list() {
     assert_eq!(run(&arguments).status.code(), Some(0));
     insta::assert_snapshot!("table-clean", stdout(&arguments));
 
-    let folder = tempfile::tempdir().unwrap();
-    let mut inventory = worlds::all().into_iter().find(|world| world.name == "clean-rke1").unwrap().inventory;
-    inventory.accounts[0].regions[0].security_groups.clear();
-    inventory.gaps.push(tagaudit::inventory::Gap {
-        api: "ec2:DescribeSecurityGroups".into(),
-        account_id: Some("111122223333".into()),
-        region: Some("us-east-1".into()),
-        resource: None,
-        reason: "UnauthorizedOperation".into(),
-        message: "You are not authorized to perform this operation.".into(),
-    });
-    let file = folder.path().join("gap.json");
-    std::fs::write(&file, inventory.to_json().unwrap()).unwrap();
-    let arguments = ["scan", "--cluster-id", "c-7cjkr", "--inventory", file.to_str().unwrap()];
+    let arguments = ["scan", "--cluster-id", "c-7cjkr", "--inventory", "fixtures/unreadable.json"];
     assert_eq!(run(&arguments).status.code(), Some(3));
     insta::assert_snapshot!("table-gap", stdout(&arguments));
 }

@@ -78,6 +78,18 @@ fn recording_every_world_gives_its_fixture() {
 }
 
 #[test]
+fn recording_with_refused_reads_gives_the_unreadable_fixture() {
+    let groups = Fault::Error(403, "UnauthorizedOperation", "You are not authorized to perform this operation.");
+    let policy = Fault::Error(403, "AccessDenied", "not authorized to perform: iam:GetRolePolicy");
+    let world = world("clean-rke1");
+    let mock =
+        Mock::serve(&world.inventory).fault("ec2:DescribeSecurityGroups", groups).fault("iam:GetRolePolicy", policy);
+    let mut recorded = record(&mock, &regions(&world.inventory), &[]);
+    recorded.collected_at = world.inventory.collected_at.clone();
+    assert!(recorded == worlds::unreadable().inventory, "{recorded:#?}");
+}
+
+#[test]
 fn r1_pages_and_order_change_nothing() {
     let world = world("broken");
     let at = |mock: Mock| {

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use tagaudit::inventory::{
-    Account, AttachedInterface, AvailabilityZone, DhcpOptions, IngressPermission, InlinePolicy, Instance,
+    Account, AttachedInterface, AvailabilityZone, DhcpOptions, Gap, IngressPermission, InlinePolicy, Instance,
     InstanceProfile, InstanceProfileAssociation, InstanceState, Inventory, ManagedPolicy, MetadataOptions,
     NetworkInterface, Provider, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, Tag, Volume, Vpc,
 };
@@ -410,6 +410,31 @@ fn rke1() -> World {
     let mut identities = Identities::new("111122223333", "aws");
     rancher_roles(&mut identities, "rancher-controlplane", "rancher-worker");
     World { name: "clean-rke1", cluster_id: id, inventory: inventory(identities, vec![region.region]), nodes: None }
+}
+
+/// The same cluster, read by somebody who may not see the security groups and one of the policies.
+pub(crate) fn unreadable() -> World {
+    let mut world = rke1();
+    let account = &mut world.inventory.accounts[0];
+    account.regions[0].security_groups.clear();
+    let role = &mut account.roles[0];
+    role.inline_policies.as_mut().unwrap()[0].document = None;
+    let gap = |api: &str, region: Option<&str>, resource: Option<&str>, reason: &str, message: &str| Gap {
+        api: api.into(),
+        account_id: Some("111122223333".into()),
+        region: region.map(str::to_owned),
+        resource: resource.map(str::to_owned),
+        reason: reason.into(),
+        message: message.into(),
+    };
+    let groups = "You are not authorized to perform this operation.";
+    let policy = "inline policy `cloud-controller`: not authorized to perform: iam:GetRolePolicy";
+    let gaps = [
+        gap("ec2:DescribeSecurityGroups", Some("us-east-1"), None, "UnauthorizedOperation", groups),
+        gap("iam:GetRolePolicy", None, Some(&role.arn), "AccessDenied", policy),
+    ];
+    world.inventory.gaps.extend(gaps);
+    World { name: "unreadable", ..world }
 }
 
 fn rke2() -> World {
