@@ -214,3 +214,83 @@ fn an_unread_policy_leaves_its_role_unknown_and_the_other_audited() {
     let unread: Vec<&str> = report.not_audited.iter().map(|entry| entry.what.as_str()).collect();
     assert_eq!(unread, ["ec2:DescribeSecurityGroups", "iam:GetRolePolicy"], "each once");
 }
+
+fn named(name: &str) -> World {
+    worlds::all().into_iter().find(|world| world.name == name).unwrap()
+}
+
+fn of<'r>(report: &'r Report, rule: &str) -> Vec<&'r tagaudit::finding::Finding> {
+    report.findings.iter().filter(|finding| finding.rule == rule).collect()
+}
+
+#[test]
+fn a_wrong_cluster_id_never_offers_a_second_cluster_tag() {
+    use tagaudit::finding::Applicability;
+    let world = named("clean-kubeadm");
+    let nodes = parsed_nodes(&world);
+    let report = report(&world.inventory, "kubeadm-prod", nodes.as_deref());
+    assert!(!of(&report, "instance-cluster-tag-missing").is_empty());
+    for finding in &report.findings {
+        assert_ne!(finding.fix.applicability, Applicability::Safe, "{}: {}", finding.rule, finding.message);
+    }
+}
+
+#[test]
+fn what_two_clusters_have_in_common_makes_nobody_a_member() {
+    let world = named("clean-two-clusters");
+    let mut inventory = world.inventory.clone();
+    let region = &mut inventory.accounts[0].regions[0];
+    // As Rancher leaves it: one group and one profile for all clusters of the VPC, and one node lost its tag.
+    let arn = region.instances[0].instance_profile_arn.clone();
+    for instance in &mut region.instances {
+        instance.security_groups = vec!["sg-0gg1".into()];
+        instance.instance_profile_arn.clone_from(&arn);
+    }
+    region.instances[0].tags.clear();
+    for cluster_id in ["alpha", "bravo"] {
+        let report = report(&inventory, cluster_id, None);
+        assert!(of(&report, "instance-cluster-tag-missing").is_empty(), "{cluster_id}");
+    }
+}
+
+#[test]
+fn the_guest_of_an_owned_network_is_warned_as_well_as_its_owner() {
+    let world = named("clean-two-clusters");
+    let mut inventory = world.inventory.clone();
+    let region = &mut inventory.accounts[0].regions[0];
+    let only_alpha = |tags: &mut Vec<tagaudit::inventory::Tag>| {
+        tags.retain(|tag| tag.key != "kubernetes.io/cluster/bravo");
+        tags.iter_mut()
+            .filter(|tag| tag.key == "kubernetes.io/cluster/alpha")
+            .for_each(|tag| tag.value = "owned".into());
+    };
+    region.vpcs.iter_mut().for_each(|vpc| only_alpha(&mut vpc.tags));
+    region.subnets.iter_mut().for_each(|subnet| only_alpha(&mut subnet.tags));
+    for cluster_id in ["alpha", "bravo"] {
+        let report = report(&inventory, cluster_id, None);
+        assert_eq!(of(&report, "vpc-owned-by-one-hosts-others").len(), 1, "{cluster_id}");
+        assert_eq!(of(&report, "resource-owned-used-by-other-cluster").len(), 2, "{cluster_id}");
+    }
+}
+
+#[test]
+fn an_earlier_grant_of_ours_is_kept() {
+    use tagaudit::finding::Change;
+    use tagaudit::inventory::InlinePolicy;
+    let world = named("clean-rke2");
+    let nodes = parsed_nodes(&world);
+    let mut inventory = world.inventory.clone();
+    let role = inventory.accounts[0].roles.iter_mut().find(|role| role.name == "rke2-agent").unwrap();
+    role.attached_policies = Some(Vec::new());
+    let document =
+        r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["ec2:Describe*"],"Resource":"*"}]}"#;
+    role.inline_policies =
+        Some(vec![InlinePolicy { name: "tagaudit-baseline-worker".into(), document: Some(document.into()) }]);
+    let report = report(&inventory, world.cluster_id, nodes.as_deref());
+    let finding = of(&report, "iam-action-missing")[0];
+    let Change::PutRolePolicy { policy_name, document, .. } = &finding.fix.changes[0] else {
+        unreachable!("{finding:?}")
+    };
+    assert_eq!(policy_name, "tagaudit-baseline-worker");
+    assert!(document.contains("ec2:Describe*") && document.contains("ecr:BatchGetImage"), "{document}");
+}
