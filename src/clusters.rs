@@ -37,7 +37,8 @@ pub struct Clusters {
 }
 
 /// Calls whose failure makes the list of ids incomplete.
-pub const READS: [&str; 7] = [
+pub const READS: [&str; 8] = [
+    "sts:AssumeRole",
     "ec2:DescribeInstances",
     "ec2:DescribeSubnets",
     "ec2:DescribeVpcs",
@@ -124,8 +125,8 @@ impl Clusters {
                     .collect();
                 table.add_row([
                     text::printable(&cluster.cluster_id).into_owned(),
-                    cluster.account_id.clone(),
-                    cluster.region.clone(),
+                    text::printable(&cluster.account_id).into_owned(),
+                    text::printable(&cluster.region).into_owned(),
                     cluster.instances.to_string(),
                     told.join("\n"),
                 ]);
@@ -139,7 +140,7 @@ impl Clusters {
                 writeln!(
                     out,
                     "  {} in {}: {}",
-                    gap.api,
+                    text::printable(&gap.api),
                     gap.region.as_deref().unwrap_or("?"),
                     text::printable(&gap.message)
                 )?;

@@ -165,7 +165,13 @@ pub struct Outcome {
 pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcome {
     let mut outcome = Outcome::default();
     let gaps: Vec<&Gap> = context.view.inventory.gaps.iter().chain(&context.roles.gaps).collect();
+    let of_policies: Vec<&'static str> =
+        selected.iter().map(|rule| rule.id).filter(|id| id.starts_with("iam-")).collect();
     let mut skipped: Vec<Vec<&'static str>> = vec![Vec::new(); gaps.len()];
+    for rules in skipped.iter_mut().skip(context.view.inventory.gaps.len()) {
+        // A role that could not be evaluated was compared by none of them.
+        rules.clone_from(&of_policies);
+    }
     let mut tasks: Vec<Task<'_, '_>> = Vec::new();
     for &rule in selected {
         // A gap of one resource leaves the list complete; the check sees that resource's field as unread.
@@ -176,7 +182,10 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcome {
                     gap.account_id.as_ref().is_none_or(|id| *id == region.account.account_id)
                         && gap.region.as_ref().is_none_or(|name| *name == region.region.name)
                 });
-                if here && gap.resource.is_none() && rule.reads.contains(&gap.api.as_str()) {
+                // An account that was not read at all leaves every list of the scan unknown.
+                let account = gap.api == "sts:AssumeRole" && region.is_none() && !rule.reads.is_empty();
+                let list = gap.resource.is_none() && rule.reads.contains(&gap.api.as_str());
+                if here && (list || account) {
                     blocked = true;
                     if !rules.contains(&rule.id) {
                         rules.push(rule.id);

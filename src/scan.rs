@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::baseline::BaselineError;
 use crate::finding::Severity;
 use crate::iam::{self, Baselines, RoleAudit, RoleAudits};
-use crate::inventory::Inventory;
+use crate::inventory::{Gap, Inventory, REASON_NOT_PROVIDED};
 use crate::nodes::KubernetesNode;
 use crate::report::{
     ActionReport, ExcessReport, NotAudited, Report, ReportAccount, RoleReport, SCHEMA, Source, Summary, Tool,
@@ -48,13 +48,12 @@ pub fn audit(inventory: &Inventory, options: &Options<'_>) -> Result<Report, Bas
     };
     let outcome = rules::run(&context, options.rules);
     let mut not_audited: Vec<NotAudited> = Vec::new();
-    for (gap, rules) in outcome.skipped {
+    let from_inventory = inventory.gaps.len();
+    for (index, (gap, rules)) in outcome.skipped.into_iter().enumerate() {
         // The policy side repeats a failed read in its own words; the read itself has said it.
-        let told = gap.reason == crate::inventory::REASON_NOT_PROVIDED
-            && gap.resource.is_some()
-            && not_audited
-                .iter()
-                .any(|known| known.what == gap.api && known.account_id == gap.account_id && mentions(known, &gap));
+        let told = index >= from_inventory
+            && gap.reason == REASON_NOT_PROVIDED
+            && inventory.gaps.iter().any(|known| is_repeated(known, &gap));
         if !told {
             not_audited.push(NotAudited {
                 what: gap.api,
@@ -101,11 +100,15 @@ pub fn audit(inventory: &Inventory, options: &Options<'_>) -> Result<Report, Bas
     })
 }
 
-/// Whether an entry is about the same policy or role as a gap.
-fn mentions(known: &NotAudited, gap: &crate::inventory::Gap) -> bool {
-    let known_resource = known.resource.as_deref().unwrap_or_default();
-    gap.resource.as_deref() == Some(known_resource)
-        || (!known_resource.is_empty() && gap.message.contains(known_resource))
+/// Whether a failed read says what a gap of the policy side says: the same call on the same role, or the policy it names.
+fn is_repeated(known: &Gap, gap: &Gap) -> bool {
+    if known.account_id != gap.account_id || !known.api.starts_with("iam:") {
+        return false;
+    }
+    match gap.message.split('`').nth(1) {
+        Some(policy) => known.resource.as_deref() == Some(policy) || known.message.contains(&format!("`{policy}`")),
+        None => known.api == gap.api && known.resource == gap.resource,
+    }
 }
 
 fn count_resources(inventory: &Inventory) -> BTreeMap<&'static str, usize> {

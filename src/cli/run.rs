@@ -158,9 +158,14 @@ fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     if !args.terminal.quiet {
         let mut err = io::stderr().lock();
         for gap in &inventory.gaps {
-            let _ = writeln!(err, "warning: not read: {}: {}", gap.api, crate::text::printable(&gap.message));
+            let _ = writeln!(
+                err,
+                "warning: not read: {}: {}",
+                crate::text::printable(&gap.api),
+                crate::text::printable(&gap.message)
+            );
         }
-        let _ = writeln!(err, "wrote {}", args.output.display());
+        let _ = writeln!(err, "wrote {}", crate::text::printable(&args.output.display().to_string()));
     }
     Ok(match (is_empty_handed(&inventory), inventory.gaps.is_empty()) {
         (true, _) => Exit::Nothing,
@@ -225,6 +230,9 @@ fn printed(write: impl FnOnce(&mut dyn Write) -> Result<io::Result<()>, Failure>
 /// Writes a report to standard output or to a file; a file appears whole or not at all.
 fn emit(args: &OutputArgs, write: impl FnOnce(TableOptions, &mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
     let verbose = args.terminal.verbose;
+    if args.output.as_deref() == Some(Path::new("-")) {
+        return Err(Failure::usage("`-o -` names no file").help("leave -o out to write to standard output"));
+    }
     if let Some(path) = &args.output {
         let mut page = Vec::new();
         let color = args.terminal.color == ColorChoice::Always;

@@ -115,6 +115,13 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
+    // A device or a pipe is not a place to rename a file over.
+    if let Ok(metadata) = std::fs::symlink_metadata(path)
+        && !metadata.is_file()
+        && !metadata.is_symlink()
+    {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it exists and is not a regular file"));
+    }
     let mut file = tempfile::Builder::new().prefix(".tagaudit-").tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;

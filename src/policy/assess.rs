@@ -103,11 +103,19 @@ struct Reach {
 pub fn assess(layer: &Layer, action: &str, environment: &Environment) -> Assessment {
     let action = action.to_lowercase();
     let targets = targets(&action, environment);
+    let environment = &for_action(&action, environment);
     let documents = || layer.identity.iter().chain(&layer.boundary);
     let denies = reach(documents(), Effect::Deny, &action, &targets, environment);
     let allows = reach(layer.identity.iter(), Effect::Allow, &action, &targets, environment);
     if !denies.full.is_empty() {
         return Assessment { verdict: Verdict::Denied, because: denies.full, only_on: Vec::new(), only_if: Vec::new() };
+    }
+    let granted_something = !(allows.full.is_empty() && allows.part.is_empty());
+    let allows = without_denied(allows, &denies);
+    if allows.full.is_empty() && allows.part.is_empty() && granted_something {
+        // Every resource that was granted is taken away again.
+        let because = denies.part.into_iter().map(|(reference, ..)| reference).collect();
+        return Assessment { verdict: Verdict::Denied, because, only_on: Vec::new(), only_if: Vec::new() };
     }
     if allows.full.is_empty() && allows.part.is_empty() {
         return Assessment { verdict: Verdict::Missing, because: Vec::new(), only_on: Vec::new(), only_if: Vec::new() };
@@ -115,7 +123,13 @@ pub fn assess(layer: &Layer, action: &str, environment: &Environment) -> Assessm
     let mut answer = grant(&allows);
     if let Some(boundary) = &layer.boundary {
         let limit = reach(std::iter::once(boundary), Effect::Allow, &action, &targets, environment);
-        if limit.full.is_empty() && limit.part.is_empty() {
+        let outside = limit.full.is_empty() && allows.full.is_empty() && {
+            let granted = |limits: &[String]| {
+                allows.part.iter().any(|(_, on, _)| on.is_empty() || limits.is_empty() || touch(on, limits))
+            };
+            !limit.part.iter().any(|(_, limits, _)| granted(limits))
+        };
+        if outside || (limit.full.is_empty() && limit.part.is_empty()) {
             let because = vec![StatementRef { policy: boundary.name.clone(), statement: None }];
             return Assessment { verdict: Verdict::Denied, because, only_on: Vec::new(), only_if: Vec::new() };
         }
@@ -141,6 +155,57 @@ pub fn assess(layer: &Layer, action: &str, environment: &Environment) -> Assessm
     answer.because.sort();
     answer.because.dedup();
     answer
+}
+
+/// The environment of requests for one action. Tags of the resource are in no request that names no resource, tags of the
+/// request only in those that make or tag something, and requests to IAM go to the one region of the partition.
+fn for_action(action: &str, environment: &Environment) -> Environment {
+    let mut known = environment.clone();
+    if matches!(action.split(':').next(), Some("iam" | "sts")) && known.context.contains_key("aws:requestedregion") {
+        let region = match environment.partition.as_str() {
+            "aws-cn" => "cn-north-1",
+            "aws-us-gov" => "us-gov-west-1",
+            "aws-eusc" => "eusc-de-east-1",
+            _ => "us-east-1",
+        };
+        known.context.insert("aws:requestedregion".to_owned(), region.to_owned());
+    }
+    known
+}
+
+/// Whether a condition key cannot be in the requests of an action.
+/// Source: Service Authorization Reference, the condition keys of the services' actions.
+fn is_absent(action: &str, targets: &[String], key: &str) -> bool {
+    let (service, name) = action.split_once(':').unwrap_or((action, "*"));
+    if key.contains(":resourcetag/") {
+        return !takes_resource(service, name) || targets.iter().all(|target| target == "*");
+    }
+    let tags_something =
+        ["create", "addtags", "run", "copy", "import", "tag", "*"].iter().any(|verb| name.starts_with(verb));
+    key.starts_with("aws:requesttag/") && !tags_something
+}
+
+/// Whether two sets of resource patterns have a resource in common; `not …` patterns may.
+fn touch(one: &[String], other: &[String]) -> bool {
+    one.iter().any(|left| {
+        other
+            .iter()
+            .any(|right| left.starts_with("not ") || right.starts_with("not ") || resource_intersects(left, right))
+    })
+}
+
+/// The grants that no Deny without conditions takes away whole.
+fn without_denied(mut allows: Reach, denies: &Reach) -> Reach {
+    let taken: Vec<&String> =
+        denies.part.iter().filter(|(_, _, conditions)| conditions.is_empty()).flat_map(|(_, on, _)| on).collect();
+    allows.part.retain(|(_, on, _)| {
+        on.is_empty()
+            || !on.iter().all(|granted| {
+                !granted.starts_with("not ")
+                    && taken.iter().any(|deny| !deny.starts_with("not ") && resource_contains(deny, granted))
+            })
+    });
+    allows
 }
 
 fn grant(allows: &Reach) -> Assessment {
@@ -191,7 +256,7 @@ fn reach<'a>(
                 (Coverage::Full, _) => (true, Vec::new()),
                 (Coverage::Part, resources) => (false, resources),
             };
-            let Some(mut conditions) = open_conditions(statement, environment) else { continue };
+            let Some(mut conditions) = open_conditions(statement, action, targets, environment) else { continue };
             let reference = StatementRef { policy: named.name.clone(), statement: Some(index) };
             if !whole_action {
                 conditions.push(format!("the action is one of {}", statement.action.patterns.join(" | ")));
@@ -208,10 +273,15 @@ fn reach<'a>(
 }
 
 /// The conditions that the known context does not settle; `None` when one of them is false, so that nothing applies.
-fn open_conditions(statement: &Statement, environment: &Environment) -> Option<Vec<String>> {
+fn open_conditions(
+    statement: &Statement,
+    action: &str,
+    targets: &[String],
+    environment: &Environment,
+) -> Option<Vec<String>> {
     let mut open = Vec::new();
     for each in &statement.conditions {
-        match condition::evaluate(each, &environment.context) {
+        match condition::evaluate(each, &environment.context, |key| is_absent(action, targets, key)) {
             Truth::True => {}
             Truth::False => return None,
             Truth::Unknown => open.push(condition::describe(each)),
@@ -424,6 +494,44 @@ mod tests {
         assert_eq!(denied.because, [StatementRef { policy: "b".into(), statement: None }]);
         let layer = Layer { identity: Vec::new(), boundary: narrow };
         assert_eq!(assess(&layer, "ec2:DescribeInstances", &environment()).verdict, Verdict::Missing);
+    }
+
+    #[test]
+    fn what_is_granted_and_taken_away_again_is_denied() {
+        let allow = r#"{"Effect":"Allow","Action":"ec2:*","Resource":"arn:aws:ec2:*:*:volume/*"}"#;
+        let deny = r#"{"Effect":"Deny","Action":"ec2:*","Resource":"arn:aws:ec2:*:*:volume/*"}"#;
+        assert_eq!(verdict(&[allow, deny], "ec2:DeleteVolume").0, Verdict::Denied);
+        let narrower = r#"{"Effect":"Deny","Action":"ec2:*","Resource":"arn:aws:ec2:*:*:volume/vol-1*"}"#;
+        assert_eq!(verdict(&[allow, narrower], "ec2:DeleteVolume").0, Verdict::Partial);
+        let boundary = r#"{"Statement":[{"Effect":"Allow","Action":"ec2:*","Resource":"arn:aws:ec2:*:*:instance/*"}]}"#;
+        let layer = Layer {
+            identity: vec![named("p", &format!("{{\"Statement\":[{allow}]}}"))],
+            boundary: Some(named("b", boundary)),
+        };
+        assert_eq!(assess(&layer, "ec2:DeleteVolume", &environment()).verdict, Verdict::Denied);
+    }
+
+    #[test]
+    fn tag_conditions_do_not_hold_where_no_tags_can_be() {
+        let tagged =
+            r#"{"Effect":"Allow","Action":"*","Resource":"*","Condition":{"StringEquals":{"aws:ResourceTag/x":"y"}}}"#;
+        assert_eq!(verdict(&[tagged], "ec2:DescribeInstances").0, Verdict::Missing);
+        assert_eq!(verdict(&[tagged], "ec2:DeleteVolume").0, Verdict::Partial);
+        let requested = tagged.replace("ResourceTag", "RequestTag");
+        assert_eq!(verdict(&[&requested], "ec2:DeleteVolume").0, Verdict::Missing);
+        assert_eq!(verdict(&[&requested], "ec2:CreateSecurityGroup").0, Verdict::Partial);
+    }
+
+    #[test]
+    fn requests_to_iam_are_not_in_the_region_of_the_cluster() {
+        let lock = r#"{"Effect":"Deny","Action":"*","Resource":"*","Condition":{"StringNotEquals":{"aws:RequestedRegion":"us-west-2"}}}"#;
+        let mut west = environment();
+        west.regions = vec!["us-west-2".into()];
+        west.context.insert("aws:requestedregion".into(), "us-west-2".into());
+        let identity = vec![named("p", &format!("{{\"Statement\":[{ALL},{lock}]}}"))];
+        let layer = Layer { identity, boundary: None };
+        assert_eq!(assess(&layer, "ec2:CreateTags", &west).verdict, Verdict::Granted);
+        assert_eq!(assess(&layer, "iam:CreateServiceLinkedRole", &west).verdict, Verdict::Denied);
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// Longest document that is read: IAM's own limit for a document is 131,072 characters.
-const MAX_DOCUMENT_BYTES: usize = 1 << 20;
+/// Longest document that is read: IAM takes 131,072 characters of at most two bytes.
+const MAX_DOCUMENT_BYTES: usize = 2 * 131_072;
 
 /// Why a document cannot be evaluated. AWS refuses such documents when they are written, so what it means is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

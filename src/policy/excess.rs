@@ -87,6 +87,7 @@ const ESCALATION: &[&str] = &[
 #[must_use]
 pub fn excess(layer: &Layer, needed: &[String]) -> Vec<Excess> {
     let mut found: Vec<Excess> = Vec::new();
+    let mut positions: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
     let denied = |pattern: &str| {
         layer.identity.iter().chain(&layer.boundary).flat_map(|named| &named.document.statements).any(|statement| {
             statement.effect == Effect::Deny
@@ -109,10 +110,18 @@ pub fn excess(layer: &Layer, needed: &[String]) -> Vec<Excess> {
             };
             for pattern in patterns {
                 let folded = pattern.to_lowercase();
-                if needed.iter().any(|need| glob::contains(need, &folded)) || denied(&folded) {
+                // What the boundary lets nobody do is no excess.
+                let bounded = layer.boundary.as_ref().is_some_and(|boundary| {
+                    !boundary.document.statements.iter().any(|limit| {
+                        limit.effect == Effect::Allow
+                            && (limit.action.negated
+                                || limit.action.folded.iter().any(|allow| glob::intersects(allow, &folded)))
+                    })
+                });
+                if bounded || needed.iter().any(|need| glob::contains(need, &folded)) || denied(&folded) {
                     continue;
                 }
-                match found.iter_mut().find(|known| known.action.eq_ignore_ascii_case(&pattern)) {
+                match positions.get(&folded).and_then(|at| found.get_mut(*at)) {
                     Some(known) => known.because.push(reference.clone()),
                     None => found.push(Excess {
                         access_level: access_level(&folded),
@@ -122,6 +131,7 @@ pub fn excess(layer: &Layer, needed: &[String]) -> Vec<Excess> {
                         because: vec![reference.clone()],
                     }),
                 }
+                positions.entry(folded).or_insert(found.len() - 1);
             }
         }
     }

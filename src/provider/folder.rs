@@ -2,6 +2,7 @@
 //! be audited by someone who has no access to it. A file that is not there is a gap.
 
 use std::collections::BTreeSet;
+use std::io::Read;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -311,8 +312,16 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
     let mut target = Region::new(&region_name);
     if let Some(Instances { reservations, next_token }) = instances {
         source.cut("describe-instances.json", next_token.as_ref());
-        target.instances =
-            reservations.into_iter().flat_map(|reservation| reservation.instances).filter_map(instance).collect();
+        let raw: Vec<RawInstance> = reservations.into_iter().flat_map(|reservation| reservation.instances).collect();
+        let number = raw.len();
+        target.instances = raw.into_iter().filter_map(instance).collect();
+        if target.instances.len() != number {
+            source.gap(
+                "describe-instances.json",
+                "Protocol",
+                "an instance has a state unknown to this version".to_owned(),
+            );
+        }
     }
     if let Some(Subnets { subnets, next_token }) = subnets {
         source.cut("describe-subnets.json", next_token.as_ref());
@@ -346,6 +355,22 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
                 tags: tags(raw.tags),
             })
             .collect();
+    }
+    // A file that is not there is a gap already; one that leaves a VPC of instances out is one for that VPC.
+    if !source.gaps.iter().any(|gap| gap.api == "ec2:DescribeVpcAttribute") {
+        let unread =
+            target.vpcs.iter().filter(|vpc| vpc.enable_dns_support.is_none() || vpc.enable_dns_hostnames.is_none());
+        let lived_in: BTreeSet<&str> =
+            target.instances.iter().filter_map(|instance| instance.vpc_id.as_deref()).collect();
+        let unread: Vec<String> =
+            unread.map(|vpc| vpc.id.clone()).filter(|id| lived_in.contains(id.as_str())).collect();
+        for id in unread {
+            let message = format!("`describe-vpc-attributes.json` does not hold both DNS attributes of {id}");
+            source.gap("describe-vpc-attributes.json", REASON_NOT_PROVIDED, message);
+            if let Some(gap) = source.gaps.last_mut() {
+                gap.resource = Some(id);
+            }
+        }
     }
     if let Some(SecurityGroups { security_groups, next_token }) = groups {
         source.cut("describe-security-groups.json", next_token.as_ref());
@@ -473,7 +498,16 @@ impl Files<'_> {
         let file = path.display().to_string();
         let bytes = match std::fs::metadata(&path) {
             Ok(metadata) if metadata.len() > MAX_FILE_BYTES => return Err(FolderError::TooLarge { file }),
-            Ok(_) => std::fs::read(&path).map_err(|source| FolderError::Read { file: file.clone(), source })?,
+            Ok(_) => {
+                let mut bytes = Vec::new();
+                let read =
+                    std::fs::File::open(&path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+                read.map_err(|source| FolderError::Read { file: file.clone(), source })?;
+                if bytes.len() as u64 > MAX_FILE_BYTES {
+                    return Err(FolderError::TooLarge { file });
+                }
+                bytes
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 self.gap(name, REASON_NOT_PROVIDED, format!("the folder holds no `{name}`"));
                 return Ok(None);
@@ -481,17 +515,18 @@ impl Files<'_> {
             Err(source) => return Err(FolderError::Read { file, source }),
         };
         let mut deserializer = serde_json::Deserializer::from_slice(&bytes);
-        serde_path_to_error::deserialize(&mut deserializer).map(Some).map_err(|error| {
-            let pointer = crate::text::json_pointer(error.path());
-            let inner = error.into_inner();
-            FolderError::Malformed {
-                file,
-                line: inner.line(),
-                column: inner.column(),
-                reason: crate::text::without_position(&inner),
-                pointer,
-            }
-        })
+        let malformed = |pointer: String, error: &serde_json::Error| FolderError::Malformed {
+            file: file.clone(),
+            line: error.line(),
+            column: error.column(),
+            reason: crate::text::without_position(error),
+            pointer,
+        };
+        let value = serde_path_to_error::deserialize(&mut deserializer)
+            .map_err(|error| malformed(crate::text::json_pointer(error.path()), error.inner()))?;
+        // Several pages appended to one file would otherwise be read as the first of them.
+        deserializer.end().map_err(|error| malformed("/".to_owned(), &error))?;
+        Ok(Some(value))
     }
 
     /// The AWS CLI writes a token only when it was told to stop early.

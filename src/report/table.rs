@@ -98,13 +98,19 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
     };
     line("cluster", &painter.bold(&text::printable(&report.cluster_id)));
     for account in &report.accounts {
-        let partition =
-            if account.partition == report.provider { String::new() } else { format!(" ({})", account.partition) };
-        line("account", &format!("{}{partition} in {}", account.account_id, account.regions.join(", ")));
+        let partition = if account.partition == report.provider {
+            String::new()
+        } else {
+            format!(" ({})", text::printable(&account.partition))
+        };
+        line(
+            "account",
+            &format!("{}{partition} in {}", text::printable(&account.account_id), text::list(&account.regions, 40)),
+        );
     }
     let read = match (&report.source.collected_at, report.source.kind) {
-        (Some(at), "live") => format!("live at {at}"),
-        (Some(at), _) => format!("recorded inventory of {at}"),
+        (Some(at), "live") => format!("live at {}", text::printable(at)),
+        (Some(at), _) => format!("recorded inventory of {}", text::printable(at)),
         (None, _) => "recorded evidence without a date".to_owned(),
     };
     line("evidence", &read);
@@ -212,6 +218,7 @@ fn block(page: &mut String, finding: &Finding, painter: Painter, options: &Table
     );
     let mut paragraph = |label: &str, body: &str| {
         let indent = 10;
+        let body = &*text::printable(body);
         for (index, part) in text::wrap(body, options.width.saturating_sub(indent), "", "").iter().enumerate() {
             let label = if index == 0 { painter.dim(&format!("  {label:<8}")) } else { " ".repeat(indent) };
             let _ = writeln!(page, "{label}{part}");
@@ -259,7 +266,8 @@ fn roles(page: &mut String, roles: &[RoleReport], painter: Painter, options: &Ta
             let _ = writeln!(page, "{} on {} {}", painter.bold(&name), role.instances.len(), nodes_of(role));
             let counts = ["granted", "partial", "denied", "missing"]
                 .map(|verdict| format!("{} {verdict}", count_of(role, verdict)));
-            let line = format!("{}: {}, {} excess", role.baseline, counts.join(", "), role.excess.len());
+            let line =
+                format!("{}: {}, {} excess", text::printable(&role.baseline), counts.join(", "), role.excess.len());
             for part in text::wrap(&line, options.width, "  ", "  ") {
                 let _ = writeln!(page, "{part}");
             }
@@ -272,7 +280,7 @@ fn roles(page: &mut String, roles: &[RoleReport], painter: Painter, options: &Ta
             table.add_row([
                 text::printable(role.role.rsplit('/').next().unwrap_or(&role.role)).into_owned(),
                 format!("{} {}", role.instances.len(), nodes_of(role)),
-                role.baseline.clone(),
+                text::printable(&role.baseline).into_owned(),
                 of("granted"),
                 of("partial"),
                 of("denied"),

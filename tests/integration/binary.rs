@@ -282,3 +282,97 @@ fn completions_and_manual_are_written() {
     let manual = stdout(&["man"]);
     assert!(manual.contains(".TH tagaudit") && manual.contains("controller\\-version"));
 }
+
+#[test]
+fn hostile_recordings_cannot_write_to_the_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(fixtures::path("broken.json")).unwrap();
+    // Every name, region and id gets an escape sequence; the JSON escape makes it one.
+    let hostile = text
+        .replace("bravo-cp", "bravo\\u001b[7m-cp")
+        .replace("us-east-1", "us-east\\u001b[2J-1")
+        .replace("sg-0", "sg-\\u001b]0;x\\u0007");
+    let file = folder.path().join("hostile.json");
+    std::fs::write(&file, hostile).unwrap();
+    let path = file.to_str().unwrap();
+    for arguments in [
+        &["scan", "--cluster-id", "bravo", "-v", "--color", "never", "--inventory", path][..],
+        &["clusters", "--inventory", path],
+    ] {
+        let output = run(arguments);
+        assert!(output.stdout.len() > 1_000, "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(!output.stdout.contains(&0x1b) && !output.stdout.contains(&0x07), "{arguments:?}");
+    }
+}
+
+#[test]
+fn an_account_that_was_not_read_leaves_the_whole_scan_unknown() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut inventory = super::worlds::unreadable().inventory;
+    inventory.gaps = vec![tagaudit::inventory::Gap {
+        api: "sts:AssumeRole".into(),
+        account_id: Some("999988887777".into()),
+        region: None,
+        resource: Some("arn:aws:iam::999988887777:role/audit".into()),
+        reason: "AssumeRoleFailed".into(),
+        message: "AccessDenied".into(),
+    }];
+    let file = folder.path().join("inventory.json");
+    std::fs::write(&file, inventory.to_json().unwrap()).unwrap();
+    let path = file.to_str().unwrap();
+    assert_eq!(run(&["clusters", "--inventory", path]).status.code(), Some(3));
+    let report = stdout(&["scan", "--cluster-id", "of-that-account", "--format", "json", "--inventory", path]);
+    assert!(!report.contains("\"rule\": \"cluster-id-unexpected\""), "the id may be that account's");
+}
+
+#[test]
+fn an_id_that_matches_nothing_is_said_whatever_is_asked_for() {
+    let output = run(&["scan", "--cluster-id", "nobody", "--inventory", "fixtures/demo.json", "--rule", "sg-*"]);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn files_of_a_folder_are_read_whole_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let scan = ["scan", "--cluster-id", "x", "--inventory", path, "--region", "us-east-1", "--format", "json"];
+    put(
+        "get-caller-identity.json",
+        r#"{"UserId": "AIDA", "Account": "123456789012", "Arn": "arn:aws:iam::123456789012:user/a"}"#,
+    );
+    put("describe-subnets.json", "{\"Subnets\": []}\n{\"Subnets\": []}");
+    let (code, text) = failure(&scan);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("describe-subnets.json") && text.contains("line 2"), "{text}");
+    put("describe-subnets.json", "{\"Subnets\": []}");
+    put(
+        "describe-instances.json",
+        r#"{"Reservations": [{"Instances": [{"InstanceId": "i-1", "VpcId": "vpc-1", "State": {"Name": "hibernated"}}, {"InstanceId": "i-2", "VpcId": "vpc-1", "State": {"Name": "running"}}]}]}"#,
+    );
+    put("describe-vpcs.json", r#"{"Vpcs": [{"VpcId": "vpc-1"}]}"#);
+    put("describe-vpc-attributes.json", "[]");
+    let report: serde_json::Value = serde_json::from_str(&stdout(&scan)).unwrap();
+    let entries: Vec<String> = report["not_audited"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| format!("{} {}", e["what"].as_str().unwrap(), e["reason"].as_str().unwrap()))
+        .collect();
+    assert!(entries.contains(&"ec2:DescribeInstances Protocol".to_owned()), "{entries:?}");
+    assert!(entries.contains(&"ec2:DescribeVpcAttribute NotProvided".to_owned()), "{entries:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_devices_are_never_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let arguments = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json", "-o", pipe.to_str().unwrap()];
+    let (code, text) = failure(&arguments);
+    assert_eq!(code, Some(2));
+    assert!(text.contains("not a regular file"), "{text}");
+    assert!(!std::fs::symlink_metadata(&pipe).unwrap().is_file());
+    assert_eq!(failure(&["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json", "-o", "-"]).0, Some(2));
+}

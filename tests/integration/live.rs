@@ -279,6 +279,16 @@ fn r5_truncated_without_a_marker_leaves_the_role_unknown() {
 }
 
 #[test]
+fn an_instance_profile_without_its_list_of_roles_is_not_one_without_roles() {
+    let world = world("clean-rke1");
+    let body = "<GetInstanceProfileResponse><GetInstanceProfileResult><InstanceProfile><Path>/</Path></InstanceProfile></GetInstanceProfileResult></GetInstanceProfileResponse>";
+    let mock = Mock::serve(&world.inventory).fault_for("iam:GetInstanceProfile", "rancher-worker", Fault::Body(body));
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!((code, rules(&report)), (Some(3), Vec::new()));
+    assert_eq!(not_audited(&report), ["iam:GetInstanceProfile: Protocol"]);
+}
+
+#[test]
 fn r7_a_list_that_breaks_off_is_not_the_whole() {
     let world = world("clean-rke1");
     let mock = Mock::serve(&world.inventory).page(5).fault_on(

@@ -62,6 +62,23 @@ pub(super) fn validate_environment(request: &Request<'_>) -> Result<(), Error> {
             check_endpoint(name, &value, request.insecure_endpoint)?;
         }
     }
+    // The SDK only logs a malformed `endpoint_url` of the configuration and goes to the real AWS.
+    let file = variable("AWS_CONFIG_FILE").or_else(|| variable("HOME").map(|home| format!("{home}/.aws/config")));
+    if let Some((file, text)) = file.and_then(|file| std::fs::read_to_string(&file).ok().map(|text| (file, text))) {
+        for (number, line) in text.lines().enumerate() {
+            let Some(("endpoint_url", value)) = line.split_once('=').map(|(key, value)| (key.trim(), value.trim()))
+            else {
+                continue;
+            };
+            if let Err(error) = Url::parse(value) {
+                return Err(Error::usage(format!(
+                    "`endpoint_url` in line {} of `{file}` is `{value}`, not a URL",
+                    number + 1
+                ))
+                .cause(error.to_string()));
+            }
+        }
+    }
     for name in ["AWS_REGION", "AWS_DEFAULT_REGION"] {
         if let Some(value) = variable(name) {
             check_region(&value)?;

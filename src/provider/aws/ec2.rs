@@ -12,7 +12,7 @@ use crate::inventory::{
     Tag, Volume, Vpc,
 };
 
-use super::call::{Caller, page};
+use super::call::{CallError, Caller, page};
 
 /// Page size of most lists: the most EC2 gives.
 const PAGE: i32 = 1_000;
@@ -100,16 +100,26 @@ pub(super) async fn read_vpc_attributes(
         let (support, hostnames) = tokio::join!(ask(EnableDnsSupport), ask(EnableDnsHostnames));
         let mut gaps = Vec::new();
         match support {
-            Ok(answer) => vpc.enable_dns_support = answer.enable_dns_support.and_then(|flag| flag.value),
+            Ok(answer) => {
+                vpc.enable_dns_support = answer.enable_dns_support.and_then(|flag| flag.value);
+                gaps.extend(vpc.enable_dns_support.is_none().then(|| empty_answer().gap(API, name, Some(&id))));
+            }
             Err(error) => gaps.push(error.gap(API, name, Some(&id))),
         }
         match hostnames {
-            Ok(answer) => vpc.enable_dns_hostnames = answer.enable_dns_hostnames.and_then(|flag| flag.value),
+            Ok(answer) => {
+                vpc.enable_dns_hostnames = answer.enable_dns_hostnames.and_then(|flag| flag.value);
+                gaps.extend(vpc.enable_dns_hostnames.is_none().then(|| empty_answer().gap(API, name, Some(&id))));
+            }
             Err(error) => gaps.push(error.gap(API, name, Some(&id))),
         }
         gaps
     });
     futures::future::join_all(reads).await.into_iter().flatten().collect()
+}
+
+fn empty_answer() -> CallError {
+    CallError { code: "Protocol".to_owned(), message: "the answer holds no value".to_owned() }
 }
 
 fn tags(raw: Option<Vec<types::Tag>>) -> Vec<Tag> {

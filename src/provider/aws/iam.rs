@@ -331,7 +331,6 @@ fn role_of(
     seen: &mut BTreeSet<String>,
     reader: &Reader<'_>,
 ) -> Option<Role> {
-    let name = detail.role_name?;
     let held: Vec<String> = detail
         .instance_profile_list
         .unwrap_or_default()
@@ -342,11 +341,15 @@ fn role_of(
     if held.is_empty() {
         return None;
     }
-    for arn in held {
-        seen.insert(arn.clone());
-        reader.found(|found| found.profiles.push(InstanceProfile { arn, exists: true, roles: vec![name.clone()] }));
+    // A part that is not there makes the entry useless: its profile is then asked for by itself.
+    let attached: Vec<types::AttachedPolicy> = detail.attached_managed_policies?;
+    let number = attached.len();
+    let attached: Vec<String> = attached.into_iter().filter_map(|policy| policy.policy_arn).collect();
+    if attached.len() != number {
+        return None;
     }
-    Some(Role {
+    let role = Role {
+        name: detail.role_name?,
         arn: detail.arn?,
         role_id: detail.role_id.unwrap_or_default(),
         path: detail.path.unwrap_or_default(),
@@ -362,12 +365,16 @@ fn role_of(
                 })
                 .collect(),
         ),
-        attached_policies: Some(
-            detail.attached_managed_policies?.into_iter().filter_map(|policy| policy.policy_arn).collect(),
-        ),
+        attached_policies: Some(attached),
         tags: Some(tags(detail.tags.unwrap_or_default())),
-        name,
-    })
+    };
+    for arn in held {
+        seen.insert(arn.clone());
+        reader.found(|found| {
+            found.profiles.push(InstanceProfile { arn, exists: true, roles: vec![role.name.clone()] });
+        });
+    }
+    Some(role)
 }
 
 #[cfg(test)]

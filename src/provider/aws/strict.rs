@@ -37,6 +37,7 @@ const LISTS: &[(&str, &str)] = &[
     ("DescribeVolumes", "volumeSet"),
     ("DescribeVpcs", "vpcSet"),
     ("GetAccountAuthorizationDetails", "RoleDetailList"),
+    ("GetInstanceProfile", "Roles"),
     ("ListAttachedRolePolicies", "AttachedPolicies"),
     ("ListRolePolicies", "PolicyNames"),
 ];
