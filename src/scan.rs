@@ -50,11 +50,14 @@ pub fn audit(inventory: &Inventory, options: &Options<'_>) -> Result<Report, Bas
     let mut not_audited: Vec<NotAudited> = Vec::new();
     let from_inventory = inventory.gaps.len();
     for (index, (gap, rules)) in outcome.skipped.into_iter().enumerate() {
-        // The policy side repeats a failed read in its own words; the read itself has said it.
-        let told = index >= from_inventory
-            && gap.reason == REASON_NOT_PROVIDED
-            && inventory.gaps.iter().any(|known| is_repeated(known, &gap));
-        if !told {
+        // The policy side repeats a failed read in its own words; the read itself has said it, and stands at its place.
+        let repeats = index >= from_inventory && gap.reason == REASON_NOT_PROVIDED;
+        let said = repeats.then(|| inventory.gaps.iter().position(|known| is_repeated(known, &gap))).flatten();
+        if let Some(entry) = said.and_then(|at| not_audited.get_mut(at)) {
+            entry.rules.extend(rules);
+            entry.rules.sort_unstable();
+            entry.rules.dedup();
+        } else {
             not_audited.push(NotAudited {
                 what: gap.api,
                 resource: gap.resource,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
+use comfy_table::{ContentArrangement, Table, presets};
 
 use crate::finding::{Applicability, Finding, Severity};
 use crate::text;
@@ -216,14 +216,7 @@ fn block(page: &mut String, finding: &Finding, painter: Painter, options: &Table
         painter.severity(finding.severity, finding.severity.name()),
         painter.bold(finding.rule)
     );
-    let mut paragraph = |label: &str, body: &str| {
-        let indent = 10;
-        let body = &*text::printable(body);
-        for (index, part) in text::wrap(body, options.width.saturating_sub(indent), "", "").iter().enumerate() {
-            let label = if index == 0 { painter.dim(&format!("  {label:<8}")) } else { " ".repeat(indent) };
-            let _ = writeln!(page, "{label}{part}");
-        }
-    };
+    let mut paragraph = |label: &str, body: &str| paragraph(page, label, body, painter, options);
     paragraph("what", &finding.message);
     paragraph("breaks", &finding.breaks);
     let class = match finding.fix.applicability {
@@ -247,6 +240,16 @@ fn block(page: &mut String, finding: &Finding, painter: Painter, options: &Table
             "          {}",
             painter.dim(&format!("# and {} more: -v shows them", commands.len() - limit))
         );
+    }
+}
+
+/// A labelled paragraph under a heading; whatever the text holds, it only shows.
+fn paragraph(page: &mut String, label: &str, body: &str, painter: Painter, options: &TableOptions) {
+    let indent = 10;
+    let body = text::printable(body);
+    for (index, part) in text::wrap(&body, options.width.saturating_sub(indent), "", "").iter().enumerate() {
+        let label = if index == 0 { painter.dim(&format!("  {label:<8}")) } else { " ".repeat(indent) };
+        let _ = writeln!(page, "{label}{part}");
     }
 }
 
@@ -348,34 +351,17 @@ fn not_audited(page: &mut String, report: &Report, painter: Painter, options: &T
         return;
     }
     let _ = writeln!(page, "\n{}", painter.bold("Not audited: unknown, not clean"));
-    let narrow = options.width < NARROW;
-    let header: &[&str] = if narrow { &["what", "why"] } else { &["what", "where", "why", "rules not checked"] };
-    let mut table = layout(options.width, header);
     let limit = if options.verbose { usize::MAX } else { 20 };
     for entry in report.not_audited.iter().take(limit) {
-        let place = entry
-            .resource
-            .as_deref()
-            .map(short_id)
-            .or_else(|| entry.region.as_deref().map(text::printable))
-            .unwrap_or_default();
-        let why = format!("{}: {}", text::printable(&entry.reason), text::printable(&entry.message));
-        let rules = match entry.rules.as_slice() {
-            [] => String::new(),
-            rules if options.verbose => rules.join(", "),
-            rules => text::list(rules, 3),
-        };
-        if narrow {
-            table.add_row([format!("{} {place}", text::printable(&entry.what)), why]);
-        } else {
-            table.add_row([text::printable(&entry.what).into_owned(), place.into_owned(), why, rules]);
+        let place = entry.resource.as_deref().map(short_id).or_else(|| entry.region.as_deref().map(text::printable));
+        let what = text::printable(&entry.what);
+        let _ = writeln!(page, "\n{}  {}", painter.bold(&what), place.unwrap_or_default());
+        paragraph(page, "why", &format!("{}: {}", entry.reason, entry.message), painter, options);
+        if !entry.rules.is_empty() {
+            let shown = if options.verbose { usize::MAX } else { 4 };
+            paragraph(page, "rules", &format!("not checked: {}", text::list(&entry.rules, shown)), painter, options);
         }
     }
-    // The reason is the longest and the one that has to be read.
-    if let Some(column) = table.column_mut(if narrow { 1 } else { 2 }) {
-        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Percentage(40)));
-    }
-    let _ = writeln!(page, "{table}");
     if report.not_audited.len() > limit {
         let _ = writeln!(
             page,

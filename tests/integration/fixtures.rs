@@ -213,6 +213,7 @@ fn an_unread_policy_leaves_its_role_unknown_and_the_other_audited() {
     assert_eq!(report.roles.len(), 1, "the other role is compared");
     let unread: Vec<&str> = report.not_audited.iter().map(|entry| entry.what.as_str()).collect();
     assert_eq!(unread, ["ec2:DescribeSecurityGroups", "iam:GetRolePolicy"], "each once");
+    assert!(report.not_audited[1].rules.contains(&"iam-action-missing"), "{:?}", report.not_audited[1]);
 }
 
 fn named(name: &str) -> World {
