@@ -532,7 +532,9 @@ fn rules_near_limit(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> 
 mod tests {
     use super::*;
 
-    /// cloud-provider-aws `TestFindSecurityGroupForInstance*`, with the rows that follow from the function.
+    /// cloud-provider-aws `TestFindSecurityGroupForInstance*`, with the rows that follow from the function. The AWS Load
+    /// Balancer Controller (`resolveEndpointSGForENI`) decides the rows it has in the same way, but for an instance without
+    /// any group, which it takes for an error.
     #[test]
     fn the_group_is_found_as_the_cloud_controller_does() {
         let cases: &[(&[&str], &[&str], NodeGroup<'_>)] = &[

@@ -295,3 +295,29 @@ fn an_earlier_grant_of_ours_is_kept() {
     assert_eq!(policy_name, "tagaudit-baseline-worker");
     assert!(document.contains("ec2:Describe*") && document.contains("ecr:BatchGetImage"), "{document}");
 }
+
+/// cloud-provider-aws `TestFindInstanceByNodeName` and `TestInstanceExists`: every state but terminated is found by name.
+#[test]
+fn nodes_without_a_provider_id_are_found_by_name_in_every_state_but_terminated() {
+    use tagaudit::inventory::InstanceState::{Pending, Running, ShuttingDown, Stopped, Stopping, Terminated};
+    let world = named("clean-kubeadm");
+    let mut nodes = parsed_nodes(&world).unwrap();
+    for node in &mut nodes {
+        node.provider_id.clear();
+    }
+    for (state, found) in
+        [(Pending, true), (Running, true), (ShuttingDown, true), (Stopping, true), (Stopped, true), (Terminated, false)]
+    {
+        let mut inventory = world.inventory.clone();
+        inventory.accounts[0].regions[0].instances[0].state = state;
+        let report = report(&inventory, world.cluster_id, Some(&nodes));
+        assert_eq!(of(&report, "node-name-mismatch").is_empty(), found, "{state:?}");
+    }
+    let mut inventory = world.inventory.clone();
+    let instances = &mut inventory.accounts[0].regions[0].instances;
+    instances[1].private_dns_name = instances[0].private_dns_name.clone();
+    let report = report(&inventory, world.cluster_id, Some(&nodes));
+    let messages: Vec<&str> =
+        of(&report, "node-name-mismatch").iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(messages.len(), 2, "one name fits two instances, one fits none: {messages:?}");
+}
