@@ -153,9 +153,11 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
             .filter_map(|profile| profile.roles.first().map(|role| (profile.arn.as_str(), role.as_str())))
             .collect();
         let mut users: BTreeMap<&str, Users<'a>> = BTreeMap::new();
+        let mut unknown: BTreeSet<&str> = BTreeSet::new();
         for region in view.regions.iter().filter(|region| std::ptr::eq(region.account, account)) {
             for member in &region.members {
                 let profile = member.instance.instance_profile_arn.as_deref();
+                unknown.extend(profile.filter(|arn| !account.instance_profiles.iter().any(|known| known.arn == **arn)));
                 if let Some(role) = profile.and_then(|arn| role_of_profile.get(arn)) {
                     let entry = users.entry(role).or_default();
                     entry.members.push(member);
@@ -164,6 +166,23 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
                 }
             }
         }
+        // A profile or role that nobody looked up is unknown, unless a gap already says that none could be.
+        let told = view.inventory.gaps.iter().any(|gap| {
+            gap.api.starts_with("iam:")
+                && gap.resource.is_none()
+                && gap.account_id.as_ref().is_none_or(|id| *id == account.account_id)
+        });
+        let unread = users.keys().filter(|name| !account.roles.iter().any(|role| role.name.eq_ignore_ascii_case(name)));
+        let missing = unknown.into_iter().map(|arn| ("iam:GetInstanceProfile", arn.to_owned()));
+        let missing = missing.chain(unread.map(|name| ("iam:GetRole", format!("role/{name}"))));
+        result.gaps.extend(missing.filter(|_| !told).map(|(api, resource)| Gap {
+            api: api.to_owned(),
+            account_id: Some(account.account_id.clone()),
+            region: None,
+            resource: Some(resource),
+            reason: REASON_NOT_PROVIDED.to_owned(),
+            message: "the nodes that have it were not compared: it was not read".to_owned(),
+        }));
         for role in &account.roles {
             // Role names are unique without regard to case (IAM User Guide, quotas).
             let Some((_, users)) = users.iter().find(|(name, _)| name.eq_ignore_ascii_case(&role.name)) else {

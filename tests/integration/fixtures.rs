@@ -321,3 +321,16 @@ fn nodes_without_a_provider_id_are_found_by_name_in_every_state_but_terminated()
         of(&report, "node-name-mismatch").iter().map(|finding| finding.message.as_str()).collect();
     assert_eq!(messages.len(), 2, "one name fits two instances, one fits none: {messages:?}");
 }
+
+#[test]
+fn a_profile_or_role_that_nobody_read_is_not_audited() {
+    let world = named("clean-rke1");
+    let mut inventory = world.inventory.clone();
+    let account = &mut inventory.accounts[0];
+    account.instance_profiles.retain(|profile| !profile.arn.ends_with("rancher-worker"));
+    account.roles.retain(|role| role.name != "rancher-controlplane");
+    let report = report(&inventory, world.cluster_id, None);
+    let unread: Vec<&str> = report.not_audited.iter().map(|entry| entry.what.as_str()).collect();
+    assert_eq!(unread, ["iam:GetInstanceProfile", "iam:GetRole"]);
+    assert_eq!((report.roles.len(), report.findings.len()), (0, 0));
+}
