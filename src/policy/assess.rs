@@ -157,8 +157,7 @@ pub fn assess(layer: &Layer, action: &str, environment: &Environment) -> Assessm
     answer
 }
 
-/// The environment of requests for one action. Tags of the resource are in no request that names no resource, tags of the
-/// request only in those that make or tag something, and requests to IAM go to the one region of the partition.
+/// The environment of requests for one action: those to IAM go to the one region of the partition.
 fn for_action(action: &str, environment: &Environment) -> Environment {
     let mut known = environment.clone();
     if matches!(action.split(':').next(), Some("iam" | "sts")) && known.context.contains_key("aws:requestedregion") {
@@ -173,7 +172,8 @@ fn for_action(action: &str, environment: &Environment) -> Environment {
     known
 }
 
-/// Whether a condition key cannot be in the requests of an action.
+/// Whether a condition key cannot be in the requests of an action: tags of the resource are in none that names no resource,
+/// tags of the request only in those that make or tag something.
 /// Source: Service Authorization Reference, the condition keys of the services' actions.
 fn is_absent(action: &str, targets: &[String], key: &str) -> bool {
     let (service, name) = action.split_once(':').unwrap_or((action, "*"));
