@@ -84,6 +84,9 @@ struct SourceArgs {
     #[arg(long, value_name = "NAME", help_heading = "Source", conflicts_with = "inventory")]
     profile: Option<String>,
     /// Send every request to this endpoint
+    ///
+    /// The credentials come from where they are configured, as with the AWS CLI: `AWS_ENDPOINT_URL` moves the requests for
+    /// those too.
     #[arg(long, value_name = "URL", help_heading = "Source", conflicts_with = "inventory")]
     endpoint_url: Option<String>,
     /// Accept an endpoint that is neither HTTPS nor on this machine

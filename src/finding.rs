@@ -221,6 +221,19 @@ pub enum Change {
 const SHOWN_IDS: usize = 20;
 
 impl Change {
+    /// Ids of the EC2 resources that it writes on.
+    pub fn ec2_resources(&self) -> impl Iterator<Item = &str> {
+        let ids = match self {
+            Self::CreateTags { resources, .. }
+            | Self::DeleteTags { resources, .. }
+            | Self::ModifyInstanceMetadataOptions { resources, .. }
+            | Self::DisableSourceDestCheck { resources, .. } => resources.as_slice(),
+            Self::ModifyVpcAttribute { resource, .. } => std::slice::from_ref(resource),
+            Self::PutRolePolicy { .. } => &[],
+        };
+        ids.iter().map(String::as_str)
+    }
+
     /// The AWS CLI commands that make this change, quoted for a shell. EC2 takes at most a thousand ids in a call; a
     /// person is shown the first twenty and told that there are more.
     #[must_use]

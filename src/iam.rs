@@ -152,12 +152,13 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
             .iter()
             .filter_map(|profile| profile.roles.first().map(|role| (profile.arn.as_str(), role.as_str())))
             .collect();
+        let known: BTreeSet<&str> = account.instance_profiles.iter().map(|profile| profile.arn.as_str()).collect();
         let mut users: BTreeMap<&str, Users<'a>> = BTreeMap::new();
         let mut unknown: BTreeSet<&str> = BTreeSet::new();
         for region in view.regions.iter().filter(|region| std::ptr::eq(region.account, account)) {
             for member in &region.members {
                 let profile = member.instance.instance_profile_arn.as_deref();
-                unknown.extend(profile.filter(|arn| !account.instance_profiles.iter().any(|known| known.arn == **arn)));
+                unknown.extend(profile.filter(|arn| !known.contains(arn)));
                 if let Some(role) = profile.and_then(|arn| role_of_profile.get(arn)) {
                     let entry = users.entry(role).or_default();
                     entry.members.push(member);

@@ -1,6 +1,8 @@
 //! The rule catalogue and its runner. A rule is one entry of [`RULES`]: what it says about itself, and one pure function.
 //! `rules`, `explain`, `docs/rules.md` and the reports are all made from these entries.
 
+use std::collections::BTreeMap;
+
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Change, Finding, Fix, ResourceKind, ResourceRef, Severity, Status, fingerprint};
 use crate::iam::RoleAudits;
@@ -227,7 +229,7 @@ impl Task<'_, '_> {
             Self::Region(rule, check, region) => (rule, check(context, region)),
             Self::Scan(rule, check) => (rule, check(context)),
         };
-        violations.into_iter().map(|violation| finish(rule, violation)).collect()
+        violations.into_iter().map(|violation| finish(rule, violation, context.view)).collect()
     }
 }
 
@@ -255,7 +257,8 @@ fn run_tasks(context: &Context<'_>, tasks: &[Task<'_, '_>]) -> Vec<Finding> {
     })
 }
 
-fn finish(rule: &Rule, violation: Violation) -> Finding {
+fn finish(rule: &Rule, mut violation: Violation, view: &ClusterView<'_>) -> Finding {
+    mark_shared(&mut violation, view);
     let scope = violation.resource.account_id.as_deref().unwrap_or_default();
     let scope = format!("{scope}/{}", violation.resource.region.as_deref().unwrap_or_default());
     Finding {
@@ -268,6 +271,32 @@ fn finish(rule: &Rule, violation: Violation) -> Finding {
         fix: violation.fix,
         status: Status::New,
         resource: violation.resource,
+    }
+}
+
+/// Says whose a shared resource is. Tags on it are kept by each account for itself, so the controller sees those that its
+/// own account set, as we do; whether to write on what another account owns is for a person to decide.
+/// Source: Amazon VPC User Guide, "Share your VPC subnets with other accounts".
+fn mark_shared(violation: &mut Violation, view: &ClusterView<'_>) {
+    let account = violation.resource.account_id.as_deref().unwrap_or_default();
+    let touched = violation.fix.changes.iter().flat_map(Change::ec2_resources).chain([violation.resource.id.as_str()]);
+    let shared: BTreeMap<&str, &str> = touched.filter_map(|id| Some((id, *view.shared.get(&(account, id))?))).collect();
+    if shared.is_empty() {
+        return;
+    }
+    let ids: Vec<&str> = shared.keys().copied().collect();
+    let mut owners: Vec<&str> = shared.into_values().collect();
+    owners.sort_unstable();
+    owners.dedup();
+    let note = format!(
+        "; {} {} to account {}, and this account sees only the tags that it set itself, as the controller does",
+        crate::text::list(&ids, 3),
+        if ids.len() == 1 { "belongs" } else { "belong" },
+        crate::text::list(&owners, 3)
+    );
+    violation.message.push_str(&note);
+    if violation.fix.applicability == Applicability::Safe {
+        violation.fix.applicability = Applicability::Confirm;
     }
 }
 
@@ -408,8 +437,7 @@ impl RegionView<'_> {
         severity: impl Fn(&Member<'_>) -> Severity,
         describe: impl Fn(&[&Member<'_>]) -> (String, Fix),
     ) -> Vec<Violation> {
-        let mut groups: std::collections::BTreeMap<String, (Severity, Vec<&Member<'_>>)> =
-            std::collections::BTreeMap::new();
+        let mut groups: BTreeMap<String, (Severity, Vec<&Member<'_>>)> = BTreeMap::new();
         for member in members {
             let mut severity = severity(member);
             if member.is_stopped() {

@@ -150,6 +150,8 @@ pub struct ClusterView<'a> {
     pub nodes: Option<&'a [KubernetesNode]>,
     /// One entry per region that was read.
     pub regions: Vec<RegionView<'a>>,
+    /// The owning account of what another account shares, by the account that was read and resource id.
+    pub shared: HashMap<(&'a str, &'a str), &'a str>,
 }
 
 impl<'a> ClusterView<'a> {
@@ -167,13 +169,31 @@ impl<'a> ClusterView<'a> {
             .flat_map(|account| account.regions.iter().map(move |region| (account, region)))
             .map(|(account, region)| RegionView::new(account, region, cluster_id, nodes, selectors))
             .collect();
-        Self { inventory, cluster_id, nodes, regions }
+        Self { inventory, cluster_id, nodes, regions, shared: shared(inventory) }
     }
 
     /// Every member, over all regions.
     pub fn members(&self) -> impl Iterator<Item = &Member<'a>> {
         self.regions.iter().flat_map(|region| &region.members)
     }
+}
+
+fn shared(inventory: &Inventory) -> HashMap<(&str, &str), &str> {
+    let mut shared = HashMap::new();
+    for account in &inventory.accounts {
+        for region in &account.regions {
+            let subnets = region.subnets.iter().map(|subnet| (&subnet.id, &subnet.owner_id));
+            let vpcs = region.vpcs.iter().map(|vpc| (&vpc.id, &vpc.owner_id));
+            let groups = region.security_groups.iter().map(|group| (&group.id, &group.owner_id));
+            let tables = region.route_tables.iter().map(|table| (&table.id, &table.owner_id));
+            for (id, owner) in subnets.chain(vpcs).chain(groups).chain(tables) {
+                if let Some(owner) = owner.as_deref().filter(|owner| *owner != account.account_id) {
+                    shared.insert((account.account_id.as_str(), id.as_str()), owner);
+                }
+            }
+        }
+    }
+    shared
 }
 
 /// Which Node is which instance, as far as names and provider ids tell.

@@ -231,7 +231,7 @@ async fn identity(session: &Session, caller: &Caller) -> Result<(String, String,
 
 async fn read_account(request: &Request<'_>, session: &Session, caller: &Caller) -> Result<(Account, Vec<Gap>), Error> {
     let (account_id, caller_arn, partition) = identity(session, caller).await?;
-    let session = session.for_account(&account_id);
+    let (session, caller) = (session.for_account(&account_id), &caller.for_account());
     let mut gaps = Vec::new();
     let regions = if request.all_regions {
         let client = session.ec2(session.home_region());

@@ -246,66 +246,65 @@ fn choices(region: &RegionView<'_>, ids: &[&str], cluster_id: &str, verb: &str) 
 }
 
 fn multiple_tagged(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
-    let own = context.cluster_id();
     let key = context.cluster_key();
-    undecided(context, region, true)
-        .into_iter()
-        .filter_map(|(groups, members)| {
-            let first = members.first()?;
-            let message = format!(
-                "{} of {} carry `{key}`: {}",
-                text::count(groups.len(), "security group"),
-                instances_phrase(&members),
-                text::list(&groups, 5)
-            );
-            let choices = choices(region, &groups, own, "keep");
-            let keep = choices.first().map(|choice| choice.value.clone()).unwrap_or_default();
-            let mut fix = Fix::choose(
-                format!("choose the group that stays tagged; to keep {keep}, remove the tag from the others"),
-                choices,
-            );
-            let mut surplus: Vec<&str> = groups.iter().copied().filter(|id| *id != keep).collect();
-            surplus.dedup();
-            for id in surplus {
-                let group = region.security_group(id);
-                let tag = group.and_then(|group| group.tags.iter().find(|tag| tag.key == key));
-                fix.changes.extend(tag.map(|tag| region.delete_tags(vec![id.to_owned()], tag)));
-            }
-            Some(
-                Violation::new(severity_of(&members), region.resource(Tagged::Instance(first.instance)), message, fix)
-                    .related(groups.iter().map(|id| region.bare(ResourceKind::SecurityGroup, id)))
-                    .related(
-                        members.iter().skip(1).map(|member| region.bare(ResourceKind::Instance, &member.instance.id)),
-                    )
-                    .cause(groups.join(" ")),
-            )
-        })
-        .collect()
+    report_undecided(context, region, true, |groups, members| {
+        let message = format!(
+            "{} of {} carry `{key}`: {}",
+            text::count(groups.len(), "security group"),
+            instances_phrase(members),
+            text::list(groups, 5)
+        );
+        let choices = choices(region, groups, context.cluster_id(), "keep");
+        let keep = choices.first().map(|choice| choice.value.clone()).unwrap_or_default();
+        let mut fix = Fix::choose(
+            format!("choose the group that stays tagged; to keep {keep}, remove the tag from the others"),
+            choices,
+        );
+        let mut surplus: Vec<&str> = groups.iter().copied().filter(|id| *id != keep).collect();
+        surplus.dedup();
+        for id in surplus {
+            let group = region.security_group(id);
+            let tag = group.and_then(|group| group.tags.iter().find(|tag| tag.key == key));
+            fix.changes.extend(tag.map(|tag| region.delete_tags(vec![id.to_owned()], tag)));
+        }
+        (message, fix)
+    })
 }
 
 fn none_tagged(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
-    let own = context.cluster_id();
     let key = context.cluster_key();
-    undecided(context, region, false)
+    report_undecided(context, region, false, |groups, members| {
+        let message = format!(
+            "none of the {} of {} carries `{key}`: {}",
+            text::count(groups.len(), "security group"),
+            instances_phrase(members),
+            text::list(groups, 5)
+        );
+        let choices = choices(region, groups, context.cluster_id(), "tag");
+        let pick = choices.first().map(|choice| choice.value.clone()).unwrap_or_default();
+        let mut fix = Fix::choose(format!("choose the group that gets `{key}`; the command tags {pick}"), choices);
+        fix.changes = vec![region.create_tags(vec![pick], &key, OWNED)];
+        (message, fix)
+    })
+}
+
+/// One finding for each set of groups among which the controller cannot decide, with all its members.
+fn report_undecided(
+    context: &Context<'_>,
+    region: &RegionView<'_>,
+    several: bool,
+    describe: impl Fn(&[&str], &[&Member<'_>]) -> (String, Fix),
+) -> Vec<Violation> {
+    undecided(context, region, several)
         .into_iter()
         .filter_map(|(groups, members)| {
             let first = members.first()?;
-            let message = format!(
-                "none of the {} of {} carries `{key}`: {}",
-                text::count(groups.len(), "security group"),
-                instances_phrase(&members),
-                text::list(&groups, 5)
-            );
-            let choices = choices(region, &groups, own, "tag");
-            let pick = choices.first().map(|choice| choice.value.clone()).unwrap_or_default();
-            let mut fix = Fix::choose(format!("choose the group that gets `{key}`; the command tags {pick}"), choices);
-            fix.changes = vec![region.create_tags(vec![pick], &key, OWNED)];
+            let (message, fix) = describe(&groups, &members);
+            let others = members.iter().skip(1).map(|m| region.bare(ResourceKind::Instance, &m.instance.id));
             Some(
                 Violation::new(severity_of(&members), region.resource(Tagged::Instance(first.instance)), message, fix)
                     .related(groups.iter().map(|id| region.bare(ResourceKind::SecurityGroup, id)))
-                    .related(
-                        members.iter().skip(1).map(|member| region.bare(ResourceKind::Instance, &member.instance.id)),
-                    )
+                    .related(others)
                     .cause(groups.join(" ")),
             )
         })

@@ -301,11 +301,8 @@ fn cluster_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
             text::list(&described, 4)
         );
         let value = lawful_value(region, own);
-        let foreign_owner =
-            bare.iter().any(|subnet| subnet.owner_id.as_ref().is_some_and(|owner| *owner != region.account.account_id));
-        // Tags on a shared subnet are per account: the controller sees those of its own account, as we do.
         // `owned` lets other tools delete the subnet with the cluster: a person decides.
-        let applicability = if foreign_owner || value == OWNED { Applicability::Confirm } else { Applicability::Safe };
+        let applicability = if value == OWNED { Applicability::Confirm } else { Applicability::Safe };
         let ids = bare.iter().map(|subnet| subnet.id.clone()).collect();
         let fix = Fix::with(applicability, format!("add `{key}={value}`"), vec![region.create_tags(ids, &key, value)]);
         let others = bare.iter().skip(1).map(|subnet| region.bare(ResourceKind::Subnet, &subnet.id));
@@ -737,15 +734,11 @@ fn routetable_unresolvable(context: &Context<'_>, region: &RegionView<'_>) -> Ve
         .filter_map(|(vpc_id, subnets)| {
             let first = subnets.first()?;
             let ids: Vec<&str> = subnets.iter().map(|subnet| subnet.id.as_str()).collect();
-            let owner = first.owner_id.as_deref().filter(|owner| *owner != region.account.account_id);
-            let mut message = format!(
+            let message = format!(
                 "no route table is visible for {} of VPC `{vpc_id}`: {}",
                 text::count(subnets.len(), "subnet"),
                 text::list(&ids, 4)
             );
-            if let Some(owner) = owner {
-                message.push_str(&format!(" (owned by account {owner})"));
-            }
             let fix = Fix::none(
                 "let this account see the route tables of the VPC, or name the subnets in the Services' annotations",
             );

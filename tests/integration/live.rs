@@ -327,6 +327,32 @@ fn r12_throttled_for_ever_ends_with_the_deadline_and_the_rest_is_audited() {
 }
 
 #[test]
+fn r13_three_hundred_throttles_at_once_fail_no_call() {
+    let mut world = world("clean-rke1");
+    let region = &mut world.inventory.accounts[0].regions[0];
+    for number in 0..150 {
+        let (mut vpc, mut instance) = (region.vpcs[0].clone(), region.instances[0].clone());
+        vpc.id = format!("vpc-{number:04}");
+        instance.id = format!("i-{number:04}");
+        instance.vpc_id = Some(vpc.id.clone());
+        region.vpcs.push(vpc);
+        region.instances.push(instance);
+    }
+    world.inventory.canonicalise();
+    let throttled = Fault::Error(503, "RequestLimitExceeded", "Request limit exceeded.");
+    let calls: Vec<usize> = (1..=300).collect();
+    let mock = Mock::serve(&world.inventory).fault_on("ec2:DescribeVpcAttribute", &calls, throttled.clone()).fault_on(
+        "ec2:DescribeSubnets",
+        &[1],
+        throttled,
+    );
+    let recorded = record(&mock, &regions(&world.inventory), &["--requests-per-second", "100"]);
+    assert!(recorded.gaps.is_empty(), "{:?}", recorded.gaps);
+    // The VPC of the fixture is asked for as well.
+    assert_eq!(mock.count("ec2:DescribeVpcAttribute"), 302 + 300);
+}
+
+#[test]
 fn r15_r16_endpoints_that_never_answer_are_bounded() {
     let world = world("clean-rke1");
     for fault in [Fault::Hang, Fault::Stall, Fault::Drop, Fault::CutConnection] {
@@ -446,6 +472,24 @@ fn r27_documents_arrive_as_they_were_written() {
     let mock = Mock::serve(&world.inventory);
     let (code, report) = scan(&mock, &world, &[]);
     assert_eq!((code, not_audited(&report)), (Some(3), vec!["policy document: MalformedPolicy".to_owned()]));
+}
+
+#[test]
+fn r29_shared_subnets_name_their_owner_and_are_never_safe_to_write() {
+    let mut world = world("clean-rke1");
+    let subnets = &mut world.inventory.accounts[0].regions[0].subnets;
+    subnets.iter_mut().for_each(|subnet| subnet.owner_id = Some("999988887777".into()));
+    let mock = Mock::serve(&world.inventory);
+    assert_eq!(rules(&scan(&mock, &world, &[]).1), Vec::<&str>::new(), "tagged by this account is tagged");
+    let subnets = &mut world.inventory.accounts[0].regions[0].subnets;
+    subnets[0].tags.retain(|tag| !tag.key.starts_with("kubernetes.io/"));
+    let mock = Mock::serve(&world.inventory);
+    let (_, report) = scan(&mock, &world, &[]);
+    assert_eq!(rules(&report), ["subnet-cluster-tag-missing"]);
+    let finding = &report["findings"][0];
+    assert!(finding["message"].as_str().unwrap().contains("belongs to account 999988887777"), "{finding}");
+    assert_eq!(finding["fix"]["applicability"], "confirm");
+    assert!(finding["resource"]["arn"].as_str().unwrap().contains(":999988887777:subnet/"), "{finding}");
 }
 
 #[test]
@@ -603,6 +647,112 @@ fn roles_of_other_accounts_are_assumed_and_a_refused_one_is_not_audited() {
         (output.status.code(), not_audited(&report)),
         (Some(3), vec!["sts:AssumeRole: AssumeRoleFailed".to_owned()])
     );
+}
+
+/// Runs a command with its own AWS configuration files and no credentials in the environment.
+fn with_configuration(mock: &Mock, config: &str, environment: &[(&str, &str)]) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("config"), config).unwrap();
+    std::fs::write(at("token"), "token-of-the-pod").unwrap();
+    let mut command = command();
+    command
+        .args(["clusters", "--region", "us-east-1", "-v"])
+        .env("AWS_ENDPOINT_URL", &mock.url)
+        .env("AWS_CONFIG_FILE", at("config"))
+        .env("AWS_SHARED_CREDENTIALS_FILE", at("none"))
+        .env("PATH", "/usr/bin:/bin")
+        .current_dir(folder.path());
+    command.envs(environment.iter().copied());
+    command.output().unwrap()
+}
+
+const KEYS: &str = "aws_access_key_id = AKIAIOSFODNN7EXAMPLE\naws_secret_access_key = verysecretkey\n";
+
+#[test]
+fn credentials_come_from_every_place_where_the_aws_cli_finds_them() {
+    let world = world("clean-rke1");
+    let identity = "sts:GetCallerIdentity";
+    let chain = format!(
+        "[profile keys]\n{KEYS}[profile hop]\nrole_arn = arn:aws:iam::111122223333:role/hop\nsource_profile = keys\n\
+         [profile end]\nrole_arn = arn:aws:iam::111122223333:role/end\nsource_profile = hop\n"
+    );
+    let process = "[profile end]\ncredential_process = echo '{\"Version\": 1, \"AccessKeyId\": \"AKIAIOSFODNN7EXAMPLE\", \
+                   \"SecretAccessKey\": \"verysecretkey\"}'\n";
+    let web = "[profile end]\nrole_arn = arn:aws:iam::111122223333:role/pod\nweb_identity_token_file = token\n";
+    let keys = format!("[profile end]\n{KEYS}");
+    type Environment<'a> = &'a [(&'a str, &'a str)];
+    let named: Environment<'_> = &[("AWS_PROFILE", "end")];
+    let pod: Environment<'_> =
+        &[("AWS_WEB_IDENTITY_TOKEN_FILE", "token"), ("AWS_ROLE_ARN", "arn:aws:iam::111122223333:role/pod")];
+    let ways: &[(&str, &str, Environment<'_>, &[&str])] = &[
+        ("profile", &keys, named, &[identity]),
+        ("role chain", &chain, named, &["sts:AssumeRole", "sts:AssumeRole", identity]),
+        ("credential_process", process, named, &[identity]),
+        ("web identity of a profile", web, named, &["sts:AssumeRoleWithWebIdentity", identity]),
+        ("web identity of a pod", "", pod, &["sts:AssumeRoleWithWebIdentity", identity]),
+    ];
+    for (way, config, environment, expected) in ways {
+        let mock = Mock::serve(&world.inventory);
+        let output = with_configuration(&mock, config, environment);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{way}: {stderr}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains(world.cluster_id), "{way}");
+        let calls: Vec<String> = mock.calls().iter().map(super::mock::Call::name).collect();
+        assert_eq!(calls.iter().filter(|name| name.starts_with("sts:")).collect::<Vec<_>>(), *expected, "{way}");
+        assert!(!stderr.contains("verysecretkey") && !stderr.contains("token-of-the-pod"), "{way}: {stderr}");
+    }
+}
+
+#[test]
+fn sign_ins_that_are_due_say_how_to_sign_in() {
+    let world = world("clean-rke1");
+    let sso = "[profile end]\nsso_session = corp\nsso_account_id = 111122223333\nsso_role_name = audit\n\
+               [sso-session corp]\nsso_region = us-east-1\nsso_start_url = https://corp.awsapps.com/start\n";
+    let login = "[profile end]\nlogin_session = arn:aws:iam::111122223333:user/operator\nregion = us-east-1\n";
+    for (config, help) in [(sso, "aws sso login"), (login, "aws login")] {
+        let mock = Mock::serve(&world.inventory);
+        let output = with_configuration(&mock, config, &[("AWS_PROFILE", "end")]);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(4), &[][..]), "{stderr}");
+        assert!(stderr.contains(help), "{help}: {stderr}");
+        assert!(mock.calls().is_empty(), "{:?}", mock.calls());
+    }
+}
+
+#[test]
+fn many_profiles_are_read_as_one_account_and_one_by_one_where_that_is_refused() {
+    let mut world = world("clean-rke1");
+    let account = &mut world.inventory.accounts[0];
+    let (role, profile) = (account.roles[0].clone(), account.instance_profiles[0].clone());
+    for number in 0..30 {
+        let name = format!("extra-{number:02}");
+        let mut role = role.clone();
+        (role.arn, role.role_id) = (role.arn.replace(&role.name, &name), format!("AROAEXTRA{number:02}"));
+        let mut profile = profile.clone();
+        profile.arn = format!("arn:aws:iam::111122223333:instance-profile/{name}");
+        profile.roles = vec![name.clone()];
+        role.name = name;
+        let mut instance = account.regions[0].instances[0].clone();
+        instance.id = format!("i-extra{number:02}");
+        instance.instance_profile_arn = Some(profile.arn.clone());
+        account.regions[0].instances.push(instance);
+        account.roles.push(role);
+        account.instance_profiles.push(profile);
+    }
+    world.inventory.canonicalise();
+    let read = |mock: &Mock| {
+        let mut recorded = record(mock, &regions(&world.inventory), &[]);
+        recorded.collected_at = world.inventory.collected_at.clone();
+        recorded
+    };
+    let whole = Mock::serve(&world.inventory);
+    assert!(read(&whole) == world.inventory);
+    assert_eq!((whole.count("iam:GetAccountAuthorizationDetails"), whole.count("iam:GetRole")), (1, 0));
+    let refused = Fault::Error(403, "AccessDenied", "not authorized to perform: iam:GetAccountAuthorizationDetails");
+    let refused = Mock::serve(&world.inventory).fault("iam:GetAccountAuthorizationDetails", refused);
+    assert!(read(&refused) == world.inventory, "a refusal leaves no gap: everything was read another way");
+    assert_eq!(refused.count("iam:GetRole"), world.inventory.accounts[0].roles.len());
 }
 
 #[cfg(unix)]

@@ -343,8 +343,15 @@ fn sts(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
                 element("Arn", &arn) + &element("UserId", "AIDAMOCK") + &element("Account", &account.account_id);
             Ok(envelope("sts", action, &inner))
         }
-        "AssumeRole" => {
-            context.only(&["RoleArn", "RoleSessionName", "ExternalId", "DurationSeconds"])?;
+        "AssumeRole" | "AssumeRoleWithWebIdentity" => {
+            if action == "AssumeRole" {
+                context.only(&["RoleArn", "RoleSessionName", "ExternalId", "DurationSeconds"])?;
+            } else {
+                context.only(&["RoleArn", "RoleSessionName", "WebIdentityToken"])?;
+                if context.parameter("WebIdentityToken")? != "token-of-the-pod" {
+                    return refuse(400, "InvalidIdentityToken", "The token is not valid");
+                }
+            }
             let arn = context.parameter("RoleArn")?;
             let id = arn.split(':').nth(4).unwrap_or_default();
             if !context.inventory.accounts.iter().any(|account| account.account_id == id) {

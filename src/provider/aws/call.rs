@@ -60,7 +60,7 @@ impl CallError {
                 "the access key is not known there: check profile, region and endpoint"
             }
             "NoCredentials" => {
-                "set AWS_PROFILE or --profile, sign in with `aws sso login`, or run where a role is attached"
+                "set AWS_PROFILE or --profile, sign in with `aws sso login` or `aws login`, or run where a role is attached"
             }
             "Unreachable" | "Timeout" => "check network, proxy and --endpoint-url",
             _ => return None,
@@ -114,6 +114,11 @@ impl Caller {
             progress,
             verbose: request.verbose,
         }
+    }
+
+    /// The same limits anew: AWS counts the requests of each account by itself.
+    pub(super) fn for_account(&self) -> Self {
+        Self { buckets: Mutex::default(), iam: Semaphore::new(IAM_AT_ONCE), progress: self.progress.clone(), ..*self }
     }
 
     /// Takes the progress away.
