@@ -478,7 +478,9 @@ fn r27_documents_arrive_as_they_were_written() {
 fn r29_shared_subnets_name_their_owner_and_are_never_safe_to_write() {
     let mut world = world("clean-rke1");
     let subnets = &mut world.inventory.accounts[0].regions[0].subnets;
-    subnets.iter_mut().for_each(|subnet| subnet.owner_id = Some("999988887777".into()));
+    for subnet in subnets {
+        subnet.owner_id = Some("999988887777".into());
+    }
     let mock = Mock::serve(&world.inventory);
     assert_eq!(rules(&scan(&mock, &world, &[]).1), Vec::<&str>::new(), "tagged by this account is tagged");
     let subnets = &mut world.inventory.accounts[0].regions[0].subnets;
