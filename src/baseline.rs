@@ -1,7 +1,7 @@
 //! Baselines: what the policies of a node should grant. Embedded documents with their sources, or a file.
 
 use crate::controller::{self, CallRole, ControllerVersion};
-use crate::policy::{Document, DocumentError};
+use crate::policy::{Document, DocumentError, Effect};
 
 /// An embedded baseline.
 #[derive(Debug)]
@@ -93,12 +93,14 @@ pub static EMBEDDED: &[Embedded] = &[
 ];
 
 /// A baseline ready to compare with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Baseline {
     /// Embedded name or file name.
     pub name: String,
     /// The actions asked for, as the document spells them, in its order and each once.
     pub actions: Vec<String>,
+    /// The document.
+    pub document: Document,
 }
 
 /// Why a baseline cannot be used.
@@ -168,7 +170,28 @@ impl Baseline {
         if actions.is_empty() {
             return Err(BaselineError::Empty { name: name.to_owned() });
         }
-        Ok(Self { name: name.to_owned(), actions })
+        Ok(Self { name: name.to_owned(), actions, document })
+    }
+
+    /// The resources on which it asks for an action; all when empty.
+    #[must_use]
+    pub fn resources(&self, action: &str) -> Vec<String> {
+        let mut resources = Vec::new();
+        for statement in &self.document.statements {
+            let asks = statement.effect == Effect::Allow
+                && !statement.action.negated
+                && statement.action.patterns.iter().any(|pattern| pattern.eq_ignore_ascii_case(action));
+            if !asks {
+                continue;
+            }
+            match &statement.resource {
+                Some(element) if !element.negated && !element.patterns.iter().any(|pattern| pattern == "*") => {
+                    resources.extend(element.patterns.iter().cloned());
+                }
+                _ => return Vec::new(),
+            }
+        }
+        resources
     }
 }
 

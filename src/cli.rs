@@ -181,6 +181,10 @@ struct ScanArgs {
     /// Compare roles with this baseline: `controlplane=NAME|FILE` or `worker=NAME|FILE`
     #[arg(long, value_name = "ROLE=NAME|FILE", help_heading = "Audit")]
     baseline: Vec<String>,
+    /// A service control policy that holds for the account, where nobody can read Organizations; repeatable, all of them must
+    /// allow
+    #[arg(long, value_name = "FILE", help_heading = "Audit")]
+    scp: Vec<PathBuf>,
     /// Say which role nodes have: `SELECTOR=ROLE[,ROLE]`, where a selector is an instance id, `name:GLOB`, `profile:GLOB`, `asg:GLOB` or `tag:KEY[=VALUE]`
     #[arg(long, value_name = "SELECTOR=ROLE", help_heading = "Audit")]
     node_role: Vec<NodeRoleSelector>,

@@ -6,7 +6,10 @@ use crate::baseline::{self, Baseline, BaselineError};
 use crate::controller::{self, Call, CallRole, ControllerVersion, Need};
 use crate::finding::{ResourceKind, ResourceRef};
 use crate::inventory::{Account, Gap, ManagedPolicy, REASON_NOT_PROVIDED, Role};
-use crate::policy::{self, Assessment, Document, Environment, Excess, Layer, NamedDocument, Verdict};
+use crate::policy::{
+    self, Assessment, Beyond, Catalogue, Context, ContextValue, Document, Effect, Environment, Layer, NamedDocument,
+    PreparedPolicies, Question, Verdict,
+};
 use crate::tags;
 use crate::view::{ClusterView, Distribution, Member, NodeRole, RoleSet};
 
@@ -19,6 +22,8 @@ pub struct Baselines {
     pub worker: Option<Baseline>,
     /// `--controller-version`; the newest when absent.
     pub controller_version: Option<ControllerVersion>,
+    /// `--scp`: service control policies, one level each.
+    pub scps: Vec<NamedDocument>,
 }
 
 impl Baselines {
@@ -51,7 +56,7 @@ impl Baselines {
 }
 
 /// The verdict on one baseline action.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ActionAudit {
     /// As the baseline spells it.
     pub action: String,
@@ -64,7 +69,7 @@ pub struct ActionAudit {
 }
 
 /// A call of the controller that no chosen baseline names.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ControllerAudit {
     /// The call.
     pub call: &'static Call,
@@ -90,9 +95,32 @@ pub struct RoleAudit<'a> {
     /// One entry per baseline action.
     pub actions: Vec<ActionAudit>,
     /// What it grants beyond the baseline and the controller's calls.
-    pub excess: Vec<Excess>,
+    pub beyond: Beyond,
+    /// Roles of the account that hold more rights and that this one may assume, by ARN.
+    pub stronger: Vec<&'a str>,
+    /// The smallest policy that covers the baseline and the controller's calls.
+    pub tightened: String,
     /// Calls of the controller that the baseline does not name; for control-plane roles.
     pub controller: Vec<ControllerAudit>,
+}
+
+impl<'a> RoleAudit<'a> {
+    /// The same comparison for a role that does not differ in what it depends on.
+    fn for_role(&self, role: &'a Role, users: &Users<'a>) -> Self {
+        Self {
+            account: self.account,
+            role,
+            members: users.members.clone(),
+            node_roles: self.node_roles,
+            is_reliable: self.is_reliable,
+            baseline: self.baseline.clone(),
+            actions: self.actions.clone(),
+            beyond: self.beyond.clone(),
+            stronger: self.stronger.clone(),
+            tightened: self.tightened.clone(),
+            controller: self.controller.clone(),
+        }
+    }
 }
 
 impl RoleAudit<'_> {
@@ -140,6 +168,45 @@ struct Users<'a> {
     distribution: Option<Distribution>,
 }
 
+/// What a comparison depends on. Roles that differ in nothing of it are compared once.
+struct Likeness<'a> {
+    documents: Vec<(&'a str, &'a str)>,
+    regions: &'a BTreeSet<&'a str>,
+    distribution: Option<Distribution>,
+    node_roles: RoleSet,
+    reliable: bool,
+}
+
+impl<'a> Likeness<'a> {
+    fn of(account: &'a Account, role: &'a Role, users: &'a Users<'a>) -> Self {
+        let inline =
+            role.inline_policies.iter().flatten().map(|policy| (policy.name.as_str(), policy.document.as_deref()));
+        let managed = role.attached_policies.iter().flatten().chain(&role.permissions_boundary).map(|arn| {
+            let policy = account.managed_policies.iter().find(|policy| policy.arn == *arn);
+            (arn.as_str(), policy.and_then(|policy| policy.document.as_deref()))
+        });
+        let documents = inline.chain(managed).map(|(name, text)| (name, text.unwrap_or_default())).collect();
+        Self {
+            documents,
+            regions: &users.regions,
+            distribution: users.distribution,
+            node_roles: users.members.iter().fold(RoleSet::UNKNOWN, |set, member| set.union(member.roles.roles)),
+            reliable: users.members.iter().all(|member| member.roles.is_reliable()),
+        }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        // A condition on the principal or a variable may tell two roles with the same policies apart.
+        let is_personal = |text: &str| text.contains("${") || text.to_ascii_lowercase().contains("aws:principal");
+        self.documents == other.documents
+            && self.regions == other.regions
+            && self.distribution == other.distribution
+            && self.node_roles == other.node_roles
+            && self.reliable == other.reliable
+            && !self.documents.iter().any(|(_, text)| is_personal(text))
+    }
+}
+
 /// Compares every role that nodes hold with its baseline.
 ///
 /// # Errors
@@ -184,13 +251,35 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
             reason: REASON_NOT_PROVIDED.to_owned(),
             message: "the nodes that have it were not compared: it was not read".to_owned(),
         }));
+        let mut known: Vec<(Likeness<'_>, usize)> = Vec::new();
         for role in &account.roles {
             // Role names are unique without regard to case (IAM User Guide, quotas).
             let Some((_, users)) = users.iter().find(|(name, _)| name.eq_ignore_ascii_case(&role.name)) else {
                 continue;
             };
-            match layer(account, role) {
-                Ok(layer) => result.audits.push(compare(view.cluster_id, account, role, users, &layer, baselines)?),
+            match layer(account, role, &baselines.scps) {
+                Ok(layer) => {
+                    let likeness = Likeness::of(account, role, users);
+                    let alike = known.iter().find(|(other, _)| other.is_same(&likeness)).map(|(_, at)| *at);
+                    let audit = match alike.and_then(|at| result.audits.get(at)) {
+                        Some(audit) => audit.for_role(role, users),
+                        None => compare(view.cluster_id, account, role, users, &layer, baselines)?,
+                    };
+                    let open = audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Undecided);
+                    result.gaps.extend(open.map(|action| Gap {
+                        api: "policy document".to_owned(),
+                        account_id: Some(account.account_id.clone()),
+                        region: None,
+                        resource: Some(role.arn.clone()),
+                        reason: "Undecided".to_owned(),
+                        message: format!(
+                            "{}: the resource patterns are too many or too intricate to decide",
+                            action.action
+                        ),
+                    }));
+                    known.push((likeness, result.audits.len()));
+                    result.audits.push(audit);
+                }
                 Err(gaps) => result.gaps.extend(gaps),
             }
         }
@@ -201,9 +290,9 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
 
 /// The parsed policies of a role, or why they cannot be evaluated. One unread policy makes the whole role unknown: it
 /// may hold the missing Allow, or a Deny.
-fn layer(account: &Account, role: &Role) -> Result<Layer, Vec<Gap>> {
+fn layer(account: &Account, role: &Role, scps: &[NamedDocument]) -> Result<Layer, Vec<Gap>> {
     let mut gaps = Vec::new();
-    let mut layer = Layer::default();
+    let mut layer = Layer { scps: scps.iter().map(|scp| vec![scp.clone()]).collect(), ..Layer::default() };
     let gap = |api: &str, reason: &str, message: String| Gap {
         api: api.to_owned(),
         account_id: Some(account.account_id.clone()),
@@ -269,18 +358,27 @@ fn compare<'a>(
 ) -> Result<RoleAudit<'a>, BaselineError> {
     let distribution = users.distribution.unwrap_or(Distribution::Other);
     let environment = environment(account, role, users);
-    let scoped = Environment { context: scoped_context(&environment.context, cluster_id), ..environment.clone() };
+    let writing = on_own_resources(&environment, cluster_id, &["aws:resourcetag", "aws:requesttag"]);
+    // The tags that a request takes off are never the cluster's own.
+    let removing = on_own_resources(&environment, cluster_id, &["aws:resourcetag"]);
+    let scoped = |action: &str| {
+        let removes = ["deletetags", "removetags"].iter().any(|name| action.to_ascii_lowercase().ends_with(name));
+        if removes { &removing } else { &writing }
+    };
     let node_roles = users.members.iter().fold(RoleSet::UNKNOWN, |set, member| set.union(member.roles.roles));
-    let assess = |action: &str, call_role| {
-        let assessment = policy::assess(layer, action, &environment);
+    let (policies, catalogue) = (PreparedPolicies::new(layer), Catalogue::embedded());
+    let assess = |action: &str, resources: &[String], call_role| {
+        let question = Question { action, resources };
+        let assessment = policies.assess(question, &environment, catalogue);
         let covers_cluster = assessment.verdict == Verdict::Granted
             || (assessment.verdict == Verdict::Partial
-                && policy::assess(layer, action, &scoped).verdict == Verdict::Granted);
+                && policies.assess(question, scoped(action), catalogue).verdict == Verdict::Granted);
         ActionAudit { action: action.to_owned(), call_role, assessment, covers_cluster }
     };
     let against = |call_role| -> Result<(Baseline, Vec<ActionAudit>), BaselineError> {
         let baseline = baselines.choose(call_role, distribution)?;
-        let actions = baseline.actions.iter().map(|action| assess(action, call_role)).collect();
+        let each = baseline.actions.iter();
+        let actions = each.map(|action| assess(action, &baseline.resources(action), call_role)).collect();
         Ok((baseline, actions))
     };
     let mut compared = Vec::new();
@@ -308,6 +406,10 @@ fn compare<'a>(
     let baseline = compared.iter().map(|(baseline, _)| baseline.name.as_str()).collect::<Vec<_>>().join("+");
     let mut needed: Vec<String> =
         compared.iter().flat_map(|(baseline, _)| baseline.actions.iter().map(|action| action.to_lowercase())).collect();
+    let mut kept = needed_calls(node_roles, baselines.controller_version);
+    kept.retain(|call| !needed.iter().any(|need| policy::contains(need, &call.to_lowercase())));
+    let documents: Vec<&Document> = compared.iter().map(|(baseline, _)| &baseline.document).collect();
+    let tightened = policy::tightened(&documents, &kept);
     let mut actions: Vec<ActionAudit> = Vec::new();
     for audited in compared.into_iter().flat_map(|(_, actions)| actions) {
         // The control-plane entry comes first and knows more about what the action is for.
@@ -322,7 +424,7 @@ fn compare<'a>(
             if call.need != Need::OptIn && !needed.iter().any(|need| policy::contains(need, &action)) {
                 controller.push(ControllerAudit {
                     call,
-                    assessment: assess(&call.action, CallRole::Controlplane).assessment,
+                    assessment: assess(&call.action, &[], CallRole::Controlplane).assessment,
                 });
             }
         }
@@ -340,37 +442,108 @@ fn compare<'a>(
         is_reliable: !node_roles.is_unknown() && users.members.iter().all(|member| member.roles.is_reliable()),
         baseline,
         actions,
-        excess: policy::excess(layer, &needed),
+        beyond: policy::excess(layer, &policies, &needed, &environment, catalogue),
+        stronger: stronger(account, role, layer, &policies, &environment),
+        tightened,
         controller,
     })
 }
 
+/// What the controller calls whatever the baseline says, opt-in features apart.
+fn needed_calls(node_roles: RoleSet, version: Option<ControllerVersion>) -> Vec<String> {
+    let roles = [(NodeRole::Controlplane, CallRole::Controlplane), (NodeRole::Worker, CallRole::Worker)];
+    let held = roles.into_iter().filter(|(node, _)| node_roles.contains(*node));
+    held.flat_map(|(_, role)| controller::effective(role, version))
+        .filter(|call| call.need != Need::OptIn)
+        .map(|call| call.action.clone())
+        .collect()
+}
+
+/// The roles of the account that trust this one and hold rights to change things that it does not hold itself.
+fn stronger<'a>(
+    account: &'a Account,
+    role: &Role,
+    own: &Layer,
+    policies: &PreparedPolicies,
+    environment: &Environment,
+) -> Vec<&'a str> {
+    let held: Vec<String> =
+        own.identity.iter().flat_map(|named| named.document.allowed_actions().map(str::to_lowercase)).collect();
+    let root = format!("arn:{}:iam::{}:root", account.partition, account.account_id);
+    let trusts = |text: &str| {
+        let Ok(document) = Document::parse(text) else { return false };
+        document.statements.iter().any(|statement| {
+            statement.effect == Effect::Allow
+                && statement.action.folded.iter().any(|pattern| policy::matches(pattern, "sts:assumerole"))
+                && statement.principal.as_ref().is_some_and(|principal| {
+                    !principal.negated
+                        && principal.entries.iter().any(|(kind, value)| {
+                            (kind == "AWS" || kind == "*")
+                                && (*value == role.arn
+                                    || *value == root
+                                    || *value == account.account_id
+                                    || value == "*")
+                        })
+                })
+        })
+    };
+    let mut found: Vec<&str> = Vec::new();
+    for other in account.roles.iter().filter(|other| other.arn != role.arn) {
+        let resources = [other.arn.clone()];
+        let question = Question { action: "sts:assumerole", resources: &resources };
+        if !other.trust_policy.as_deref().is_some_and(trusts)
+            || !matches!(
+                policies.assess(question, environment, Catalogue::embedded()).verdict,
+                Verdict::Granted | Verdict::Partial
+            )
+        {
+            continue;
+        }
+        let Ok(layer) = layer(account, other, &[]) else { continue };
+        let beyond = policy::excess(&layer, &PreparedPolicies::new(&layer), &held, environment, Catalogue::embedded());
+        if beyond.excess.iter().any(|excess| excess.access_level.changes_something()) {
+            found.push(&other.arn);
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
 /// What every request of the nodes carries. Source: AWS IAM User Guide, "AWS global condition context keys".
 fn environment(account: &Account, role: &Role, users: &Users<'_>) -> Environment {
-    let mut context = BTreeMap::from([
-        ("aws:principalaccount".to_owned(), account.account_id.clone()),
-        ("aws:principalarn".to_owned(), role.arn.clone()),
-        ("aws:resourceaccount".to_owned(), account.account_id.clone()),
-        ("aws:securetransport".to_owned(), "true".to_owned()),
+    let context = Context::from_iter([
+        ("aws:PrincipalAccount", account.account_id.as_str()),
+        ("aws:PrincipalArn", &role.arn),
+        ("aws:PrincipalType", "AssumedRole"),
+        ("aws:ResourceAccount", &account.account_id),
+        ("aws:SecureTransport", "true"),
     ]);
-    if let [region] = users.regions.iter().collect::<Vec<_>>().as_slice() {
-        context.insert("aws:requestedregion".to_owned(), (**region).to_owned());
-    }
     Environment {
         partition: account.partition.clone(),
         account_id: account.account_id.clone(),
         regions: users.regions.iter().map(|region| (*region).to_owned()).collect(),
         context,
+        // A role has no user name.
+        absent: vec!["aws:username".to_owned()],
+        is_home_only: false,
     }
 }
 
-/// The same for requests on the cluster's own resources: they carry the cluster tags, old and new.
-fn scoped_context(context: &BTreeMap<String, String>, cluster_id: &str) -> BTreeMap<String, String> {
-    let mut scoped = context.clone();
-    for kind in ["aws:resourcetag", "aws:requesttag", "ec2:resourcetag", "elasticloadbalancing:resourcetag"] {
-        let new_style = format!("{kind}/{}", tags::cluster_key(cluster_id)).to_ascii_lowercase();
-        scoped.insert(new_style, tags::OWNED.to_owned());
-        scoped.insert(format!("{kind}/{}", tags::LEGACY_TAG).to_ascii_lowercase(), cluster_id.to_owned());
+/// The same for requests on the cluster's own resources in the account: they carry the cluster tags, old and new, under
+/// these kinds of keys.
+fn on_own_resources(environment: &Environment, cluster_id: &str, kinds: &[&str]) -> Environment {
+    let mut scoped = Environment { is_home_only: true, ..environment.clone() };
+    let one = |text: &str| ContextValue::One(text.to_owned());
+    // The controller tags what it has just created.
+    scoped.context.insert("ec2:CreateAction", one("CreateSecurityGroup"));
+    let tags = [(tags::cluster_key(cluster_id), tags::OWNED), (tags::LEGACY_TAG.to_owned(), cluster_id)];
+    for (key, value) in &tags {
+        for kind in kinds.iter().chain(&["ec2:resourcetag", "elasticloadbalancing:resourcetag"]) {
+            scoped.context.insert(&format!("{kind}/{key}"), one(value));
+        }
+        if !kinds.contains(&"aws:requesttag") {
+            scoped.absent.push(format!("aws:requesttag/{key}").to_ascii_lowercase());
+        }
     }
     scoped
 }

@@ -1,15 +1,35 @@
 //! The policy engine: IAM documents in, decisions with reasons out. It knows nothing of EC2, Kubernetes or tags.
 //!
-//! What it answers today is "may a holder of these policies do this action on everything the action can be done on, and
-//! if not, why": [`assess`] says granted, partial, denied or missing, with the statements that decided.
+//! - [`Document`] reads policies losslessly, with the place of every element ([`json`]).
+//! - [`decide`] answers one request: allowed, explicitly or implicitly denied, and by which statements.
+//! - [`PreparedPolicies::assess`] answers for all resources at once, over what is known of the requests: granted, partial,
+//!   denied, missing or undecided, with the statements, the conditions, and what is left over.
+//! - [`Catalogue`] knows every action: its access level, resource types and condition keys.
+//!
+//! `docs/policy-engine.md` says what each part promises, and where AWS's documents are silent.
 
 mod assess;
+mod automaton;
+mod catalogue;
 mod condition;
 mod document;
+mod escalation;
+mod evaluate;
 mod excess;
 mod glob;
+pub mod json;
+pub mod lint;
+mod pattern;
+mod truth;
+mod variables;
 
-pub use assess::{Assessment, Environment, Layer, NamedDocument, StatementRef, Verdict, assess};
-pub use document::{Condition, Document, DocumentError, Effect, Element, Principal, Statement};
-pub use excess::{AccessLevel, Excess, excess};
+pub use assess::{
+    Assessment, Environment, Layer, LeftOver, NamedDocument, PreparedPolicies, Question, StatementRef, Verdict,
+};
+pub use catalogue::{AccessLevel, Action, Catalogue, CatalogueError, ConditionKey, ResourceType, Service};
+pub use condition::{Comparison, Context, ContextValue, Operator, Order, Quantifier};
+pub use document::{Condition, Document, DocumentError, Effect, Element, Malformed, Principal, Statement};
+pub use escalation::{EscalationPath, Gain, METHODS, Method, Step};
+pub use evaluate::{CompiledPolicy, Decision, Matched, Policies, Request, decide};
+pub use excess::{Beyond, Excess, ServiceExcess, excess, tightened};
 pub use glob::{contains, intersects, matches};

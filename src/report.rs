@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::finding::{Finding, Severity};
-use crate::policy::StatementRef;
+use crate::policy::{Assessment, Beyond, EscalationPath, Excess, LeftOver, ServiceExcess, StatementRef, Verdict};
 
 mod json;
 mod table;
@@ -108,8 +108,36 @@ pub struct RoleReport {
     pub baseline: String,
     /// One entry per baseline action.
     pub actions: Vec<ActionReport>,
-    /// What goes beyond the baseline.
+    /// What goes beyond the baseline, by pattern as granted.
     pub excess: Vec<ExcessReport>,
+    /// The same by service and access level.
+    pub excess_by_service: Vec<ServiceExcess>,
+    /// Ways to further rights and to data that what goes beyond the baseline opens.
+    pub escalation_paths: Vec<EscalationPath>,
+    /// Stronger roles of the account that it may assume.
+    pub assumable_roles: Vec<String>,
+    /// The smallest policy that still covers the baseline, when something goes beyond it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tightened_policy: Option<serde_json::Value>,
+}
+
+impl RoleReport {
+    /// The parts that come from the policies.
+    #[must_use]
+    pub fn of_policies(role: String, baseline: String, beyond: &Beyond, tightened: &str) -> Self {
+        Self {
+            role,
+            node_roles: Vec::new(),
+            instances: Vec::new(),
+            baseline,
+            actions: Vec::new(),
+            excess: beyond.excess.iter().map(ExcessReport::new).collect(),
+            excess_by_service: beyond.services.clone(),
+            escalation_paths: beyond.paths.clone(),
+            assumable_roles: Vec::new(),
+            tightened_policy: if beyond.excess.is_empty() { None } else { serde_json::from_str(tightened).ok() },
+        }
+    }
 }
 
 /// The verdict on one action.
@@ -117,7 +145,7 @@ pub struct RoleReport {
 pub struct ActionReport {
     /// Action.
     pub action: String,
-    /// `granted`, `partial`, `denied` or `missing`.
+    /// `granted`, `partial`, `denied`, `missing` or `undecided`.
     pub verdict: &'static str,
     /// Statements that decided it.
     pub because: Vec<StatementRef>,
@@ -125,6 +153,29 @@ pub struct ActionReport {
     pub only_on: Vec<String>,
     /// Conditions it is limited to.
     pub only_if: Vec<String>,
+    /// What of the baseline is not granted, each with a resource that shows it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_over: Vec<LeftOver>,
+    /// Why there is no verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
+}
+
+impl ActionReport {
+    /// An assessment for the report.
+    #[must_use]
+    pub fn new(action: &str, assessment: &Assessment) -> Self {
+        let undecided = assessment.verdict == Verdict::Undecided;
+        Self {
+            action: action.to_owned(),
+            verdict: assessment.verdict.name(),
+            because: assessment.because.clone(),
+            only_on: assessment.only_on.clone(),
+            only_if: assessment.only_if.clone(),
+            left_over: assessment.left_over.clone(),
+            reason: undecided.then_some("the resource patterns are too many or too intricate to decide within bounds"),
+        }
+    }
 }
 
 /// Something granted beyond the baseline.
@@ -132,12 +183,32 @@ pub struct ActionReport {
 pub struct ExcessReport {
     /// Action pattern.
     pub action: String,
-    /// Kind of access.
+    /// The highest access that it gives beyond the baseline.
     pub access_level: &'static str,
+    /// How many actions beyond the baseline it grants today.
+    pub actions: usize,
+    /// The worst of them, a few.
+    pub worst: Vec<String>,
+    /// Whether it will grant actions that AWS is yet to add.
+    pub open_ended: bool,
     /// Statements that grant it.
     pub because: Vec<StatementRef>,
-    /// Whether it leads to further rights.
+    /// Whether it is part of a way to further rights.
     pub escalation: bool,
+}
+
+impl ExcessReport {
+    fn new(excess: &Excess) -> Self {
+        Self {
+            action: excess.action.clone(),
+            access_level: excess.access_level.name(),
+            actions: excess.actions,
+            worst: excess.worst.clone(),
+            open_ended: excess.is_open_ended,
+            because: excess.because.clone(),
+            escalation: excess.escalation,
+        }
+    }
 }
 
 /// Counts of the report.

@@ -7,9 +7,7 @@ use crate::finding::Severity;
 use crate::iam::{self, Baselines, RoleAudit, RoleAudits};
 use crate::inventory::{Gap, Inventory, REASON_NOT_PROVIDED};
 use crate::nodes::KubernetesNode;
-use crate::report::{
-    ActionReport, ExcessReport, NotAudited, Report, ReportAccount, RoleReport, SCHEMA, Source, Summary, Tool,
-};
+use crate::report::{ActionReport, NotAudited, Report, ReportAccount, RoleReport, SCHEMA, Source, Summary, Tool};
 use crate::rules::{self, Context, Rule};
 use crate::view::{ClusterView, NodeRole, NodeRoleSelector};
 
@@ -148,30 +146,10 @@ fn count_nodes(view: &ClusterView<'_>) -> BTreeMap<String, usize> {
 
 fn role_report(audit: &RoleAudit<'_>) -> RoleReport {
     RoleReport {
-        role: audit.role.arn.clone(),
         node_roles: audit.node_roles.iter().map(NodeRole::name).collect(),
         instances: audit.members.iter().map(|member| member.instance.id.clone()).collect(),
-        baseline: audit.baseline.clone(),
-        actions: audit
-            .actions
-            .iter()
-            .map(|action| ActionReport {
-                action: action.action.clone(),
-                verdict: action.assessment.verdict.name(),
-                because: action.assessment.because.clone(),
-                only_on: action.assessment.only_on.clone(),
-                only_if: action.assessment.only_if.clone(),
-            })
-            .collect(),
-        excess: audit
-            .excess
-            .iter()
-            .map(|excess| ExcessReport {
-                action: excess.action.clone(),
-                access_level: excess.access_level.name(),
-                because: excess.because.clone(),
-                escalation: excess.escalation,
-            })
-            .collect(),
+        actions: audit.actions.iter().map(|one| ActionReport::new(&one.action, &one.assessment)).collect(),
+        assumable_roles: audit.stronger.iter().map(|arn| (*arn).to_owned()).collect(),
+        ..RoleReport::of_policies(audit.role.arn.clone(), audit.baseline.clone(), &audit.beyond, &audit.tightened)
     }
 }

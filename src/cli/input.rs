@@ -4,10 +4,11 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::baseline::{self, Baseline};
+use crate::controller::ControllerVersion;
 use crate::iam::Baselines;
 use crate::inventory::{Inventory, MAX_INVENTORY_BYTES};
 use crate::nodes::{self, KubernetesNode};
-use crate::policy;
+use crate::policy::{self, Document, NamedDocument, json};
 use crate::provider::folder;
 use crate::rules::{RULES, Rule};
 
@@ -109,15 +110,37 @@ pub(super) fn baselines(args: &ScanArgs) -> Result<Baselines, Failure> {
         if slot.is_some() {
             return Err(Failure::usage(format!("--baseline {role}=… is given twice")));
         }
-        *slot = Some(named_baseline(name, args)?);
+        *slot = Some(named_baseline(name, args.controller_version)?);
+    }
+    for path in &args.scp {
+        baselines.scps.push(policy_document(path, "service control policy")?);
     }
     Ok(baselines)
 }
 
-fn named_baseline(name: &str, args: &ScanArgs) -> Result<Baseline, Failure> {
+/// The text of a file, or of standard input for `-`.
+pub(super) fn text(path: &Path, limit: u64, what: &str) -> Result<String, Failure> {
+    let bytes = read(path, limit, what)?;
+    let text = json::text_of(&bytes).map_err(|error| {
+        Failure::usage(format!("cannot read the {what} `{}`", path.display())).cause(error.to_string())
+    })?;
+    Ok(text.to_owned())
+}
+
+/// A policy document of a file, named after it.
+pub(super) fn policy_document(path: &Path, what: &str) -> Result<NamedDocument, Failure> {
+    let text = text(path, MAX_BASELINE_BYTES, what)?;
+    let document = Document::parse(&text).map_err(|error| {
+        Failure::usage(format!("the {what} `{}` is not a policy document", path.display())).cause(error.to_string())
+    })?;
+    Ok(NamedDocument { name: path.display().to_string(), document })
+}
+
+/// An embedded baseline, or one of a file.
+pub(super) fn named_baseline(name: &str, version: Option<ControllerVersion>) -> Result<Baseline, Failure> {
     let path = Path::new(name);
     let parsed = if let Some(embedded) = baseline::find(name) {
-        embedded.baseline(args.controller_version)
+        embedded.baseline(version)
     } else if path.exists() {
         let bytes = read(path, MAX_BASELINE_BYTES, "baseline")?;
         let text =

@@ -1,10 +1,60 @@
-//! Conditions over a context that is known only in part: true, false, or unknown.
-//! Semantics: AWS IAM User Guide, "IAM JSON policy elements: Condition operators".
+//! Conditions, over a complete context (true or false) and over one that is known in part (true, false or unknown).
+//! Semantics: AWS IAM User Guide, "IAM JSON policy elements: Condition operators" and "Using multiple keys and values".
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::net::IpAddr;
 
 use super::document::Condition;
-use super::glob;
+use super::glob::{self, Token};
+use super::pattern::{ARN_PARTS, ResourcePattern, split_arn, tokens};
+use super::variables::{self, Piece};
+
+/// The value of a context key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ContextValue {
+    /// A single-valued key.
+    One(String),
+    /// A multivalued key.
+    Many(Vec<String>),
+}
+
+/// The context of a request. Key names are not case-sensitive.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Context {
+    values: HashMap<String, ContextValue>,
+}
+
+impl Context {
+    /// Sets a key.
+    pub fn insert(&mut self, key: &str, value: ContextValue) {
+        self.values.insert(key.to_ascii_lowercase(), value);
+    }
+
+    /// The value of a key, whose name has to be lower-case.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&ContextValue> {
+        self.values.get(key)
+    }
+
+    /// The value of a single-valued key, whose name has to be lower-case. Variables take no others.
+    #[must_use]
+    pub fn single(&self, key: &str) -> Option<&str> {
+        match self.values.get(key) {
+            Some(ContextValue::One(value)) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+impl<K: AsRef<str>, V: Into<String>> FromIterator<(K, V)> for Context {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
+        let mut context = Self::default();
+        for (key, value) in pairs {
+            context.insert(key.as_ref(), ContextValue::One(value.into()));
+        }
+        context
+    }
+}
 
 /// Whether a condition holds, as far as the known context tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,62 +64,419 @@ pub(super) enum Truth {
     Unknown,
 }
 
-/// Evaluates one condition. Keys of the context are lower-case. A key that is not in it is unknown, never absent, and so
-/// is every operator that this version does not decide.
-pub(super) fn evaluate(
-    condition: &Condition,
-    context: &BTreeMap<String, String>,
-    is_absent: impl Fn(&str) -> bool,
-) -> Truth {
-    let key = condition.key.to_ascii_lowercase();
-    let operator = condition.operator.as_str();
-    if is_absent(&key) {
-        // A missing key: negated operators and `IfExists` hold, `Null` asks for just that, everything else does not hold.
-        let holds = match operator {
-            "Null" => condition.values.iter().any(|value| value.eq_ignore_ascii_case("true")),
-            _ => operator.contains("Not") || operator.ends_with("IfExists") || operator.starts_with("ForAllValues:"),
-        };
-        return if holds { Truth::True } else { Truth::False };
-    }
-    let Some(actual) = context.get(&key) else { return Truth::Unknown };
-    // A known key is present, so `IfExists` adds nothing.
-    let operator = operator.strip_suffix("IfExists").unwrap_or(operator);
-    // A policy variable stands for something that is not known here.
-    if condition.values.iter().any(|value| value.contains("${")) {
-        return Truth::Unknown;
-    }
-    let any = |test: &dyn Fn(&str) -> bool| condition.values.iter().any(|value| test(value));
-    let holds = match operator {
-        "StringEquals" => any(&|value| value == actual),
-        "StringNotEquals" => !any(&|value| value == actual),
-        "StringEqualsIgnoreCase" => any(&|value| value.to_lowercase() == actual.to_lowercase()),
-        "StringNotEqualsIgnoreCase" => !any(&|value| value.to_lowercase() == actual.to_lowercase()),
-        "StringLike" => any(&|value| glob::matches(value, actual)),
-        "StringNotLike" => !any(&|value| glob::matches(value, actual)),
-        "Bool" => any(&|value| value.eq_ignore_ascii_case(actual)),
-        "Null" => any(&|value| value.eq_ignore_ascii_case("false")),
-        _ => return Truth::Unknown,
-    };
-    if holds { Truth::True } else { Truth::False }
+/// `ForAllValues:` and `ForAnyValue:`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Quantifier {
+    /// Every value of the request; holds when there is none.
+    All,
+    /// Some value of the request; does not hold when there is none.
+    Any,
 }
 
-/// The condition for a person.
-pub(super) fn describe(condition: &Condition) -> String {
-    format!("{} {} {}", condition.key, condition.operator, condition.values.join(" | "))
+/// How a value of the request is compared with one of the policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// Byte for byte.
+    StringEquals,
+    /// Without regard to case.
+    StringEqualsIgnoreCase,
+    /// With `*` and `?`.
+    StringLike,
+    /// Numbers.
+    Numeric(Order),
+    /// Dates, or seconds since 1970.
+    Date(Order),
+    /// `true` and `false`.
+    Bool,
+    /// Base64.
+    Binary,
+    /// An address in a block.
+    IpAddress,
+    /// ARNs, part by part; `ArnEquals` does the same as `ArnLike`.
+    Arn,
+    /// Whether the key is absent.
+    Null,
+}
+
+/// Comparison of numbers and dates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// `Equals`
+    Equal,
+    /// `LessThan`
+    Less,
+    /// `LessThanEquals`
+    LessOrEqual,
+    /// `GreaterThan`
+    Greater,
+    /// `GreaterThanEquals`
+    GreaterOrEqual,
+}
+
+impl Order {
+    fn holds<T: PartialOrd>(self, actual: &T, wanted: &T) -> bool {
+        match self {
+            Self::Equal => actual == wanted,
+            Self::Less => actual < wanted,
+            Self::LessOrEqual => actual <= wanted,
+            Self::Greater => actual > wanted,
+            Self::GreaterOrEqual => actual >= wanted,
+        }
+    }
+}
+
+/// A condition operator, taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Operator {
+    /// `ForAllValues:` or `ForAnyValue:`.
+    pub quantifier: Option<Quantifier>,
+    /// How values are compared.
+    pub comparison: Comparison,
+    /// Whether it is the `Not…` form.
+    pub negated: bool,
+    /// Whether it ends in `IfExists`.
+    pub if_exists: bool,
+}
+
+/// Every operator without its prefix and suffix: as AWS spells it, how it compares, whether it is negated.
+pub(super) const OPERATORS: &[(&str, Comparison, bool)] = &[
+    ("StringEquals", Comparison::StringEquals, false),
+    ("StringNotEquals", Comparison::StringEquals, true),
+    ("StringEqualsIgnoreCase", Comparison::StringEqualsIgnoreCase, false),
+    ("StringNotEqualsIgnoreCase", Comparison::StringEqualsIgnoreCase, true),
+    ("StringLike", Comparison::StringLike, false),
+    ("StringNotLike", Comparison::StringLike, true),
+    ("NumericEquals", Comparison::Numeric(Order::Equal), false),
+    ("NumericNotEquals", Comparison::Numeric(Order::Equal), true),
+    ("NumericLessThan", Comparison::Numeric(Order::Less), false),
+    ("NumericLessThanEquals", Comparison::Numeric(Order::LessOrEqual), false),
+    ("NumericGreaterThan", Comparison::Numeric(Order::Greater), false),
+    ("NumericGreaterThanEquals", Comparison::Numeric(Order::GreaterOrEqual), false),
+    ("DateEquals", Comparison::Date(Order::Equal), false),
+    ("DateNotEquals", Comparison::Date(Order::Equal), true),
+    ("DateLessThan", Comparison::Date(Order::Less), false),
+    ("DateLessThanEquals", Comparison::Date(Order::LessOrEqual), false),
+    ("DateGreaterThan", Comparison::Date(Order::Greater), false),
+    ("DateGreaterThanEquals", Comparison::Date(Order::GreaterOrEqual), false),
+    ("Bool", Comparison::Bool, false),
+    ("BinaryEquals", Comparison::Binary, false),
+    ("IpAddress", Comparison::IpAddress, false),
+    ("NotIpAddress", Comparison::IpAddress, true),
+    ("ArnEquals", Comparison::Arn, false),
+    ("ArnNotEquals", Comparison::Arn, true),
+    ("ArnLike", Comparison::Arn, false),
+    ("ArnNotLike", Comparison::Arn, true),
+    ("Null", Comparison::Null, false),
+];
+
+impl Operator {
+    /// Takes an operator apart; `None` for one that does not exist.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (quantifier, rest) = match text.split_once(':') {
+            Some((prefix, rest)) if prefix.eq_ignore_ascii_case("ForAllValues") => (Some(Quantifier::All), rest),
+            Some((prefix, rest)) if prefix.eq_ignore_ascii_case("ForAnyValue") => (Some(Quantifier::Any), rest),
+            Some(_) => return None,
+            None => (None, text),
+        };
+        let suffix = rest.len().checked_sub("IfExists".len()).and_then(|at| rest.split_at_checked(at));
+        let (base, if_exists) = match suffix {
+            Some((base, suffix)) if suffix.eq_ignore_ascii_case("IfExists") => (base, true),
+            _ => (rest, false),
+        };
+        let (_, comparison, negated) = OPERATORS.iter().find(|(name, ..)| name.eq_ignore_ascii_case(base))?;
+        Some(Self { quantifier, comparison: *comparison, negated: *negated, if_exists })
+    }
+
+    /// What a request without the key is: negated operators hold, and so does everything with `IfExists`.
+    fn without_key(self, values: &[Wanted]) -> bool {
+        match (self.comparison, self.quantifier) {
+            (Comparison::Null, _) => values.iter().any(|value| matches!(value, Wanted::Bool(true))),
+            (_, Some(quantifier)) => quantifier == Quantifier::All,
+            (_, None) => self.negated || self.if_exists,
+        }
+    }
+}
+
+/// A value of the policy, ready to compare with.
+#[derive(Debug, Clone, PartialEq)]
+enum Wanted {
+    Text(String),
+    /// With variables.
+    Pieces(Vec<Piece>),
+    Number(f64),
+    Instant(jiff::Timestamp),
+    Bool(bool),
+    Block(IpAddr, u8),
+    Arn(ResourcePattern),
+    /// Nothing of the kind that the operator compares.
+    Invalid,
+}
+
+/// A condition, ready to evaluate.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Compiled {
+    pub(super) operator: Operator,
+    /// Lower-case.
+    pub(super) key: String,
+    wanted: Vec<Wanted>,
+    /// The values as written.
+    pub(super) values: Vec<String>,
+    /// The condition for a person.
+    pub(super) description: String,
+}
+
+/// Reads a date as W3C's profile of ISO 8601 writes it, or as seconds since 1970.
+pub(super) fn instant(text: &str) -> Option<jiff::Timestamp> {
+    if let Ok(seconds) = text.parse::<i64>() {
+        // A year is four digits: nobody means 2026 seconds after midnight.
+        return if text.len() == 4 {
+            format!("{text}-01-01T00:00:00Z").parse().ok()
+        } else {
+            jiff::Timestamp::from_second(seconds).ok()
+        };
+    }
+    let whole = match text.len() {
+        7 => format!("{text}-01T00:00:00Z"),
+        10 => format!("{text}T00:00:00Z"),
+        _ => text.to_owned(),
+    };
+    whole.contains('-').then(|| whole.parse().ok()).flatten()
+}
+
+/// Reads an address or a block of addresses; without a length it is one address.
+pub(super) fn block(text: &str) -> Option<(IpAddr, u8)> {
+    let (address, length) = match text.split_once('/') {
+        Some((address, length)) => (address, Some(length)),
+        None => (text, None),
+    };
+    let address: IpAddr = address.parse().ok()?;
+    let bits = if address.is_ipv4() { 32 } else { 128 };
+    let length = match length {
+        Some(text) => text.parse::<u8>().ok().filter(|length| *length <= bits)?,
+        None => bits,
+    };
+    Some((address, length))
+}
+
+fn in_block(address: IpAddr, (block, length): (IpAddr, u8)) -> bool {
+    let (one, other, bits) = match (address, block) {
+        (IpAddr::V4(one), IpAddr::V4(other)) => (u128::from(one.to_bits()), u128::from(other.to_bits()), 32),
+        (IpAddr::V6(one), IpAddr::V6(other)) => (one.to_bits(), other.to_bits(), 128),
+        _ => return false,
+    };
+    let shift = bits - u32::from(length);
+    // A shift by all 128 bits would overflow, and leaves nothing to compare.
+    one.checked_shr(shift).unwrap_or(0) == other.checked_shr(shift).unwrap_or(0)
+}
+
+impl Wanted {
+    fn new(text: &str, comparison: Comparison, with_variables: bool) -> Self {
+        let takes_variables = matches!(
+            comparison,
+            Comparison::StringEquals
+                | Comparison::StringEqualsIgnoreCase
+                | Comparison::StringLike
+                | Comparison::Arn
+                | Comparison::Bool
+        );
+        if with_variables && takes_variables && text.contains("${") {
+            let pieces = variables::pieces(text);
+            if pieces.iter().any(|piece| !matches!(piece, Piece::Text(_))) {
+                return Self::Pieces(pieces);
+            }
+        }
+        let read = match comparison {
+            Comparison::StringEquals
+            | Comparison::StringEqualsIgnoreCase
+            | Comparison::StringLike
+            | Comparison::Binary => Some(Self::Text(text.to_owned())),
+            Comparison::Numeric(_) => text.parse().ok().filter(|number: &f64| number.is_finite()).map(Self::Number),
+            Comparison::Date(_) => instant(text).map(Self::Instant),
+            Comparison::Bool | Comparison::Null => boolean(text).map(Self::Bool),
+            Comparison::IpAddress => block(text).map(|(address, length)| Self::Block(address, length)),
+            Comparison::Arn => Some(Self::Arn(ResourcePattern::new(text, false))),
+        };
+        read.unwrap_or(Self::Invalid)
+    }
+
+    /// Whether a value of the request is what is wanted; `None` when the two cannot be compared.
+    fn is(&self, actual: &str, comparison: Comparison, context: &Context) -> Option<bool> {
+        match (comparison, self) {
+            (_, Self::Pieces(pieces)) => {
+                // A variable without a value equals nothing.
+                let Some(tokens) = tokens(pieces, context) else { return Some(false) };
+                Some(match comparison {
+                    Comparison::StringLike => glob::matches_tokens(&tokens, actual),
+                    Comparison::Arn => {
+                        let parts = split_arn(actual);
+                        if parts.first() != Some(&"arn") {
+                            return None;
+                        }
+                        arn_tokens_match(&tokens, actual)
+                    }
+                    Comparison::StringEqualsIgnoreCase => plain(&tokens).to_lowercase() == actual.to_lowercase(),
+                    Comparison::Bool => plain(&tokens).eq_ignore_ascii_case(actual),
+                    _ => plain(&tokens) == actual,
+                })
+            }
+            (Comparison::StringEquals | Comparison::Binary, Self::Text(wanted)) => Some(wanted == actual),
+            (Comparison::StringEqualsIgnoreCase, Self::Text(wanted)) => {
+                Some(wanted.eq_ignore_ascii_case(actual) || wanted.to_lowercase() == actual.to_lowercase())
+            }
+            (Comparison::StringLike, Self::Text(wanted)) => Some(glob::matches(wanted, actual)),
+            (Comparison::Numeric(order), Self::Number(wanted)) => {
+                actual.parse::<f64>().ok().map(|actual| order.holds(&actual, wanted))
+            }
+            (Comparison::Date(order), Self::Instant(wanted)) => {
+                instant(actual).map(|actual| order.holds(&actual, wanted))
+            }
+            (Comparison::Bool, Self::Bool(wanted)) => Some(boolean(actual) == Some(*wanted)),
+            (Comparison::IpAddress, Self::Block(address, length)) => {
+                actual.parse().ok().map(|actual| in_block(actual, (*address, *length)))
+            }
+            (Comparison::Arn, Self::Arn(pattern)) => {
+                let parts = split_arn(actual);
+                let is_arn = parts.first() == Some(&"arn") && actual.splitn(ARN_PARTS, ':').count() == ARN_PARTS;
+                is_arn.then(|| pattern.matches(Some(&parts), context))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Tokens as text, with wildcards as the characters that they were.
+fn plain(tokens: &[Token]) -> String {
+    let character = |token: &Token| match token {
+        Token::Literal(character) => *character,
+        Token::One => '?',
+        Token::Run => '*',
+    };
+    tokens.iter().map(character).collect()
+}
+
+/// Part by part: a wildcard before the fifth colon takes no colon.
+fn arn_tokens_match(tokens: &[Token], actual: &str) -> bool {
+    let mut rest = tokens;
+    let parts = split_arn(actual);
+    for (index, part) in parts.iter().enumerate() {
+        let end = rest.iter().position(|token| *token == Token::Literal(':')).filter(|_| index + 1 < ARN_PARTS);
+        let (here, behind) = match end {
+            Some(end) => (rest.get(..end), rest.get(end + 1..)),
+            None => (Some(rest), Some(&[][..])),
+        };
+        if !glob::matches_tokens(here.unwrap_or_default(), part) {
+            return false;
+        }
+        rest = behind.unwrap_or_default();
+    }
+    true
+}
+
+fn boolean(text: &str) -> Option<bool> {
+    if text.eq_ignore_ascii_case("true") {
+        Some(true)
+    } else if text.eq_ignore_ascii_case("false") {
+        Some(false)
+    } else {
+        None
+    }
+}
+
+impl Compiled {
+    /// `None` for an operator that does not exist, which no parsed document holds.
+    pub(super) fn new(condition: &Condition, with_variables: bool) -> Option<Self> {
+        let operator = Operator::parse(&condition.operator)?;
+        Some(Self {
+            operator,
+            key: condition.key.to_ascii_lowercase(),
+            wanted: condition
+                .values
+                .iter()
+                .map(|value| Wanted::new(value, operator.comparison, with_variables))
+                .collect(),
+            values: condition.values.clone(),
+            description: format!("{} {} {}", condition.key, condition.operator, condition.values.join(" | ")),
+        })
+    }
+
+    /// Whether it holds in a request whose whole context is given: a key that is not in it is absent.
+    pub(super) fn holds(&self, context: &Context) -> bool {
+        let Some(actual) = context.get(&self.key) else { return self.operator.without_key(&self.wanted) };
+        if self.operator.comparison == Comparison::Null {
+            return self.wanted.contains(&Wanted::Bool(false));
+        }
+        match (self.operator.quantifier, actual) {
+            (None, ContextValue::One(actual)) => self.matches(actual, context),
+            // Undocumented; as far as anybody has said, a list under a plain operator matches nothing.
+            (None, ContextValue::Many(_)) => self.operator.negated,
+            (Some(quantifier), ContextValue::One(actual)) => {
+                self.quantified(quantifier, std::slice::from_ref(actual), context)
+            }
+            (Some(quantifier), ContextValue::Many(actual)) => self.quantified(quantifier, actual, context),
+        }
+    }
+
+    fn quantified(&self, quantifier: Quantifier, actual: &[String], context: &Context) -> bool {
+        match quantifier {
+            Quantifier::All => actual.iter().all(|actual| self.matches(actual, context)),
+            Quantifier::Any => actual.iter().any(|actual| self.matches(actual, context)),
+        }
+    }
+
+    /// One value of the request against all of the policy: any satisfies a positive operator, none a negated one.
+    fn matches(&self, actual: &str, context: &Context) -> bool {
+        let mut answers = self.wanted.iter().map(|wanted| wanted.is(actual, self.operator.comparison, context));
+        if self.operator.negated {
+            // What cannot be compared does not satisfy the negation either.
+            answers.all(|answer| answer == Some(false))
+        } else {
+            answers.any(|answer| answer == Some(true))
+        }
+    }
+
+    /// Whether it holds when only some of the context is known, and which keys (lower-case) cannot be in the request.
+    pub(super) fn truth(&self, known: &Context, is_absent: impl Fn(&str) -> bool) -> Truth {
+        if known.get(&self.key).is_none() && !is_absent(&self.key) {
+            return Truth::Unknown;
+        }
+        let open = self.wanted.iter().any(|wanted| match wanted {
+            Wanted::Pieces(pieces) => pieces.iter().any(|piece| match piece {
+                Piece::Variable { key, .. } => known.get(key).is_none() && !is_absent(key),
+                _ => false,
+            }),
+            _ => false,
+        });
+        if open && known.get(&self.key).is_some() {
+            return Truth::Unknown;
+        }
+        if self.holds(known) { Truth::True } else { Truth::False }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn condition(operator: &str, key: &str, values: &[&str]) -> Compiled {
+        let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
+        let span = super::super::json::Span::default();
+        let condition = Condition {
+            operator: operator.into(),
+            operator_span: span,
+            key: key.into(),
+            key_span: span,
+            spans: vec![span; values.len()],
+            values,
+        };
+        Compiled::new(&condition, true).unwrap()
+    }
+
     #[test]
-    fn unknown_keys_and_operators_stay_unknown() {
-        let context = BTreeMap::from([("aws:requestedregion".to_owned(), "us-east-1".to_owned())]);
+    fn unknown_keys_stay_unknown_and_absent_ones_decide() {
+        let context: Context = [("aws:RequestedRegion", "us-east-1")].into_iter().collect();
         let test = |operator: &str, key: &str, values: &[&str]| {
-            let values = values.iter().map(|value| (*value).to_owned()).collect();
-            evaluate(&Condition { operator: operator.into(), key: key.into(), values }, &context, |key| {
-                key == "aws:gone"
-            })
+            condition(operator, key, values).truth(&context, |key| key == "aws:gone")
         };
         assert_eq!(test("StringEquals", "aws:RequestedRegion", &["eu-west-1", "us-east-1"]), Truth::True);
         assert_eq!(test("StringNotEquals", "aws:RequestedRegion", &["eu-west-1", "us-east-1"]), Truth::False);
@@ -81,7 +488,54 @@ mod tests {
         assert_eq!(test("StringEqualsIfExists", "aws:Gone", &["a"]), Truth::True);
         assert_eq!(test("Null", "aws:Gone", &["true"]), Truth::True);
         assert_eq!(test("Null", "aws:Gone", &["false"]), Truth::False);
-        assert_eq!(test("NumericLessThan", "aws:RequestedRegion", &["1"]), Truth::Unknown);
+        assert_eq!(test("ForAllValues:StringEquals", "aws:Gone", &["a"]), Truth::True);
+        assert_eq!(test("ForAnyValue:StringEquals", "aws:Gone", &["a"]), Truth::False);
         assert_eq!(test("StringEquals", "aws:RequestedRegion", &["${aws:PrincipalTag/region}"]), Truth::Unknown);
+        assert_eq!(test("StringEquals", "aws:RequestedRegion", &["${aws:Gone}"]), Truth::False);
+        assert_eq!(test("StringNotEquals", "aws:RequestedRegion", &["${aws:Gone}"]), Truth::True);
+    }
+
+    #[test]
+    fn addresses_dates_numbers_and_arns_are_compared_as_what_they_are() {
+        let holds = |operator: &str, value: &str, wanted: &str| {
+            condition(operator, "k", &[wanted]).holds(&[("k", value)].into_iter().collect())
+        };
+        for (operator, value, wanted, expected) in [
+            ("IpAddress", "203.0.113.9", "203.0.113.0/24", true),
+            ("IpAddress", "203.0.113.9", "203.0.113.8", false),
+            ("IpAddress", "198.51.100.1", "0.0.0.0/0", true),
+            ("IpAddress", "2001:db8::7", "2001:db8::/32", true),
+            ("IpAddress", "2001:db8::7", "0.0.0.0/0", false),
+            ("IpAddress", "2001:db8::7", "::/0", true),
+            ("NotIpAddress", "2001:db8::7", "2001:db8::/32", false),
+            ("NotIpAddress", "no address", "2001:db8::/32", false),
+            ("DateLessThan", "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z", true),
+            ("DateGreaterThan", "2026-01-01T00:00:00Z", "2025-12-31", true),
+            ("DateEquals", "2026-01-01T01:00:00+01:00", "2026-01-01T00:00:00Z", true),
+            ("NumericLessThanEquals", "10", "10.0", true),
+            ("NumericLessThan", "9", "10", true),
+            ("NumericEquals", "x", "10", false),
+            ("Bool", "True", "true", true),
+            ("Bool", "false", "true", false),
+            ("ArnLike", "arn:aws:iam::1:role/a/b", "arn:aws:iam::*:role/*", true),
+            ("ArnEquals", "arn:aws:iam::1:role/a/b", "arn:aws:iam::*:role/*", true),
+            ("ArnLike", "arn:aws:sns:us-east-1:1:t", "arn:aws:*:t", false),
+            ("StringLike", "arn:aws:sns:us-east-1:1:t", "arn:aws:*:t", true),
+            ("ArnNotLike", "no arn", "arn:aws:iam::*:role/*", false),
+            ("ArnLike", "arn:aws:iam::1:role/A", "arn:aws:iam::1:role/a", false),
+            ("BinaryEquals", "QmluYXJ5", "QmluYXJ5", true),
+        ] {
+            assert_eq!(holds(operator, value, wanted), expected, "{value} {operator} {wanted}");
+        }
+    }
+
+    #[test]
+    fn operators_are_taken_apart() {
+        let operator = Operator::parse("ForAnyValue:StringNotLikeIfExists").unwrap();
+        assert_eq!((operator.quantifier, operator.negated, operator.if_exists), (Some(Quantifier::Any), true, true));
+        assert!(Operator::parse("stringequals").is_some());
+        for wrong in ["StringEqual", "ForSomeValues:StringLike", "", "IfExists", "NotBool"] {
+            assert!(Operator::parse(wrong).is_none(), "{wrong}");
+        }
     }
 }

@@ -1,9 +1,12 @@
-//! Policy documents: a reader that keeps order, refuses repeated keys and says where it stumbled.
+//! Policy documents: lossless, with the place of every element, refusing what AWS refuses.
 //! Grammar: AWS IAM User Guide, "Grammar of the IAM JSON policy language".
 
-use std::fmt;
+use std::borrow::Cow;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use percent_encoding::percent_decode_str;
+
+use super::condition::Operator;
+use super::json::{JsonError, Node, Span, Value, line_and_column};
 
 /// Longest document that is read: IAM takes 131,072 characters of at most two bytes.
 const MAX_DOCUMENT_BYTES: usize = 2 * 131_072;
@@ -12,26 +15,32 @@ const MAX_DOCUMENT_BYTES: usize = 2 * 131_072;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
     /// Not JSON.
-    #[error("not JSON: {reason} at line {line}, column {column}")]
-    Json {
-        /// What is wrong.
-        reason: String,
+    #[error("not JSON: {0}")]
+    Json(JsonError),
+    /// JSON, but not a policy.
+    #[error("{} at {} (line {line}, column {column})", problem.reason, problem.pointer)]
+    Policy {
+        /// What is wrong, and where.
+        problem: Malformed,
         /// One-based line.
         line: usize,
         /// One-based column.
         column: usize,
     },
-    /// JSON, but not a policy.
-    #[error("{reason} at {pointer}")]
-    Policy {
-        /// What is wrong.
-        reason: String,
-        /// JSON pointer.
-        pointer: String,
-    },
     /// Larger than any policy may be.
     #[error("larger than {MAX_DOCUMENT_BYTES} bytes")]
     TooLarge,
+}
+
+/// Something that keeps a part of a document from being understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed {
+    /// Where.
+    pub span: Span,
+    /// JSON pointer.
+    pub pointer: String,
+    /// What is wrong.
+    pub reason: String,
 }
 
 /// Effect of a statement.
@@ -52,6 +61,10 @@ pub struct Element {
     pub patterns: Vec<String>,
     /// Lower-cased patterns of actions, which are matched without regard to case; the same as written for resources.
     pub folded: Vec<String>,
+    /// Where the name of the element stands.
+    pub key_span: Span,
+    /// Where each pattern stands.
+    pub spans: Vec<Span>,
 }
 
 /// One key of one condition operator.
@@ -59,10 +72,16 @@ pub struct Element {
 pub struct Condition {
     /// Operator, such as `StringEqualsIfExists`.
     pub operator: String,
+    /// Where the operator stands.
+    pub operator_span: Span,
     /// Context key.
     pub key: String,
+    /// Where the key stands.
+    pub key_span: Span,
     /// Values; any of them satisfies a positive operator.
     pub values: Vec<String>,
+    /// Where each value stands.
+    pub spans: Vec<Span>,
 }
 
 /// `Principal` or `NotPrincipal` of a trust policy: (type, value) pairs; `*` is written as `("*", "*")`.
@@ -72,13 +91,19 @@ pub struct Principal {
     pub negated: bool,
     /// Pairs such as `("Service", "ec2.amazonaws.com")`.
     pub entries: Vec<(String, String)>,
+    /// Where the element stands.
+    pub key_span: Span,
 }
 
 /// A statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
-    /// `Sid`, if it has one.
-    pub sid: Option<String>,
+    /// Zero-based position in the document.
+    pub index: usize,
+    /// Where it stands.
+    pub span: Span,
+    /// `Sid`, if it has one, and where.
+    pub sid: Option<(String, Span)>,
     /// Allow or Deny.
     pub effect: Effect,
     /// What may (not) be done.
@@ -92,8 +117,12 @@ pub struct Statement {
 }
 
 /// A policy document.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Document {
+    /// The text that all places refer to: the input, or what it was the URL encoding of.
+    pub text: String,
+    /// Everything in it, unknown keys included.
+    pub root: Node,
     /// `Version`; without it variables are plain text.
     pub version: Option<String>,
     /// Statements in order.
@@ -101,39 +130,81 @@ pub struct Document {
 }
 
 impl Document {
-    /// Parses a document.
+    /// Parses a document, as JSON or as the URL encoding of JSON.
     ///
     /// # Errors
     /// When it is not JSON, repeats a key, or is not a policy that AWS would have taken.
     pub fn parse(text: &str) -> Result<Self, DocumentError> {
+        let (document, problems) = Self::read(text)?;
+        match problems.into_iter().next() {
+            None => Ok(document),
+            Some(problem) => {
+                let (line, column) = line_and_column(&document.text, problem.span.start);
+                Err(DocumentError::Policy { problem, line, column })
+            }
+        }
+    }
+
+    /// Reads what can be understood, and what cannot. A malformed statement is left out; the others keep their positions.
+    ///
+    /// # Errors
+    /// When it is not JSON or too large.
+    pub fn read(text: &str) -> Result<(Self, Vec<Malformed>), DocumentError> {
+        let text = if text.trim_start().starts_with("%7B") || text.trim_start().starts_with("%7b") {
+            percent_decode_str(text.trim()).decode_utf8_lossy()
+        } else {
+            Cow::Borrowed(text)
+        };
         if text.len() > MAX_DOCUMENT_BYTES {
             return Err(DocumentError::TooLarge);
         }
-        let json: Json = serde_json::from_str(text).map_err(|error| DocumentError::Json {
-            line: error.line(),
-            column: error.column(),
-            reason: crate::text::without_position(&error),
-        })?;
-        let Json::Object(members) = json else { return refuse("", "a policy is a JSON object") };
+        let root = Node::parse(&text).map_err(DocumentError::Json)?;
+        Ok(Self::from_node(text.into_owned(), root))
+    }
+
+    /// A document from a value that stands somewhere in a larger text.
+    #[must_use]
+    pub fn from_node(text: String, root: Node) -> (Self, Vec<Malformed>) {
+        let mut reader = Reader { problems: Vec::new() };
         let mut version = None;
         let mut statements = Vec::new();
-        for (key, value) in members {
-            match (key.as_str(), value) {
-                ("Version", Json::Text(text)) if matches!(text.as_str(), "2008-10-17" | "2012-10-17") => {
-                    version = Some(text);
-                }
-                ("Version", _) => return refuse("/Version", "the version is neither `2012-10-17` nor `2008-10-17`"),
-                ("Id", Json::Text(_)) => {}
-                ("Statement", Json::List(items)) => {
-                    for (index, item) in items.into_iter().enumerate() {
-                        statements.push(statement(&format!("/Statement/{index}"), item)?);
+        reader.repeated_keys(&root, "");
+        if let Some(members) = root.members() {
+            for member in members {
+                let pointer = format!("/{}", member.key);
+                match (member.key.as_str(), &member.value.value) {
+                    ("Version", Value::String(text)) if matches!(text.as_str(), "2008-10-17" | "2012-10-17") => {
+                        version = Some(text.clone());
                     }
+                    ("Version", _) => {
+                        let reason = "the version is neither `2012-10-17` nor `2008-10-17`";
+                        reader.refuse(&member.value, &pointer, reason);
+                    }
+                    ("Id", Value::String(_)) => {}
+                    ("Statement", Value::Array(items)) => {
+                        for (index, item) in items.iter().enumerate() {
+                            statements.extend(reader.statement(&format!("{pointer}/{index}"), index, item));
+                        }
+                    }
+                    ("Statement", Value::Object(_)) => statements.extend(reader.statement(&pointer, 0, &member.value)),
+                    ("Statement", _) => {
+                        reader.refuse(&member.value, &pointer, "`Statement` is neither a statement nor a list of them");
+                    }
+                    (other, _) => reader.problems.push(Malformed {
+                        span: member.key_span,
+                        reason: format!("`{}` is not an element of a policy", crate::text::printable(other)),
+                        pointer,
+                    }),
                 }
-                ("Statement", item @ Json::Object(_)) => statements.push(statement("/Statement", item)?),
-                (other, _) => return refuse(&format!("/{other}"), &format!("`{other}` is not an element of a policy")),
             }
+            if root.get("Statement").is_none() {
+                reader.refuse(&root, "/", "the policy has no `Statement`");
+            }
+        } else {
+            reader.refuse(&root, "/", "a policy is a JSON object");
         }
-        Ok(Self { version, statements })
+        reader.problems.sort_by_key(|problem| problem.span);
+        (Self { text, root, version, statements }, reader.problems)
     }
 
     /// Every action pattern of the `Allow` statements, as written, in order: what a baseline document asks for.
@@ -143,177 +214,211 @@ impl Document {
             .filter(|statement| statement.effect == Effect::Allow && !statement.action.negated)
             .flat_map(|statement| statement.action.patterns.iter().map(String::as_str))
     }
+
+    /// Whether `${…}` stands for a value. Under the old version, which holds where none is named, it is plain text.
+    #[must_use]
+    pub fn has_variables(&self) -> bool {
+        self.version.as_deref() == Some("2012-10-17")
+    }
+
+    /// Characters without white space outside of strings, which is what IAM counts against its quotas.
+    #[must_use]
+    pub fn characters(&self) -> usize {
+        self.root.to_string().chars().filter(|c| !c.is_whitespace()).count()
+    }
 }
 
-fn refuse<T>(pointer: &str, reason: &str) -> Result<T, DocumentError> {
-    let pointer = if pointer.is_empty() { "/" } else { pointer };
-    Err(DocumentError::Policy { reason: reason.to_owned(), pointer: pointer.to_owned() })
+struct Reader {
+    problems: Vec<Malformed>,
 }
 
-fn statement(at: &str, json: Json) -> Result<Statement, DocumentError> {
-    let Json::Object(members) = json else { return refuse(at, "a statement is a JSON object") };
-    let (mut sid, mut effect, mut action, mut resource, mut principal) = (None, None, None, None, None);
-    let mut conditions = Vec::new();
-    for (key, value) in members {
-        let here = format!("{at}/{key}");
-        match (key.as_str(), value) {
-            ("Sid", Json::Text(text)) => sid = Some(text),
-            ("Effect", Json::Text(text)) => {
-                effect = match text.as_str() {
-                    "Allow" => Some(Effect::Allow),
-                    "Deny" => Some(Effect::Deny),
-                    _ => return refuse(&here, "the effect is neither `Allow` nor `Deny`"),
+impl Reader {
+    fn refuse(&mut self, node: &Node, pointer: &str, reason: &str) {
+        self.problems.push(Malformed { span: node.span, pointer: pointer.to_owned(), reason: reason.to_owned() });
+    }
+
+    /// AWS refuses an element that is there twice; a reader that keeps one of them guesses.
+    fn repeated_keys(&mut self, node: &Node, pointer: &str) {
+        match &node.value {
+            Value::Object(members) => {
+                for (index, member) in members.iter().enumerate() {
+                    let here = format!("{pointer}/{}", member.key);
+                    if members.iter().take(index).any(|before| before.key == member.key) {
+                        let reason = format!("the key `{}` is there twice", crate::text::printable(&member.key));
+                        self.problems.push(Malformed { span: member.key_span, pointer: here.clone(), reason });
+                    }
+                    self.repeated_keys(&member.value, &here);
                 }
             }
-            (name @ ("Action" | "NotAction"), value) => {
-                if action.is_some() {
-                    return refuse(&here, "`Action` and `NotAction` exclude each other");
-                }
-                let patterns = strings(&here, value)?;
-                let folded = patterns.iter().map(|text| text.to_lowercase()).collect();
-                action = Some(Element { negated: name == "NotAction", patterns, folded });
-            }
-            (name @ ("Resource" | "NotResource"), value) => {
-                if resource.is_some() {
-                    return refuse(&here, "`Resource` and `NotResource` exclude each other");
-                }
-                let patterns = strings(&here, value)?;
-                resource = Some(Element { negated: name == "NotResource", folded: patterns.clone(), patterns });
-            }
-            (name @ ("Principal" | "NotPrincipal"), value) => {
-                principal = Some(Principal { negated: name == "NotPrincipal", entries: principals(&here, value)? });
-            }
-            ("Condition", Json::Object(operators)) => {
-                for (operator, keys) in operators {
-                    let here = format!("{here}/{operator}");
-                    let Json::Object(keys) = keys else { return refuse(&here, "an operator holds an object of keys") };
-                    for (key, values) in keys {
-                        let values = scalars(&format!("{here}/{key}"), values)?;
-                        conditions.push(Condition { operator: operator.clone(), key, values });
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    // Plain values have no keys, and lists of a thousand actions are common.
+                    if matches!(item.value, Value::Object(_) | Value::Array(_)) {
+                        self.repeated_keys(item, &format!("{pointer}/{index}"));
                     }
                 }
             }
-            (other, _) => return refuse(&here, &format!("`{other}` is not understood here")),
+            _ => {}
         }
     }
-    let Some(effect) = effect else { return refuse(at, "the statement has no `Effect`") };
-    let Some(action) = action else { return refuse(at, "the statement has neither `Action` nor `NotAction`") };
-    Ok(Statement { sid, effect, action, resource, conditions, principal })
-}
 
-fn strings(at: &str, json: Json) -> Result<Vec<String>, DocumentError> {
-    match json {
-        Json::Text(text) => Ok(vec![text]),
-        Json::List(items) => items
-            .into_iter()
-            .map(|item| match item {
-                Json::Text(text) => Ok(text),
-                _ => refuse(at, "the list holds something other than strings"),
-            })
-            .collect(),
-        _ => refuse(at, "neither a string nor a list of strings"),
-    }
-}
-
-/// Condition values: strings, numbers and booleans, alone or in a list.
-fn scalars(at: &str, json: Json) -> Result<Vec<String>, DocumentError> {
-    match json {
-        Json::Text(text) | Json::Scalar(text) => Ok(vec![text]),
-        Json::List(items) => items
-            .into_iter()
-            .map(|item| match item {
-                Json::Text(text) | Json::Scalar(text) => Ok(text),
-                _ => refuse(at, "the list holds something other than plain values"),
-            })
-            .collect(),
-        Json::Object(_) => refuse(at, "neither a value nor a list of values"),
-    }
-}
-
-fn principals(at: &str, json: Json) -> Result<Vec<(String, String)>, DocumentError> {
-    match json {
-        Json::Text(text) if text == "*" => Ok(vec![("*".to_owned(), text)]),
-        Json::Object(members) => {
-            let mut entries = Vec::new();
-            for (kind, value) in members {
-                let values = strings(&format!("{at}/{kind}"), value)?;
-                entries.extend(values.into_iter().map(|value| (kind.clone(), value)));
+    fn statement(&mut self, at: &str, index: usize, node: &Node) -> Option<Statement> {
+        let Some(members) = node.members() else {
+            self.refuse(node, at, "a statement is a JSON object");
+            return None;
+        };
+        let before = self.problems.len();
+        let (mut sid, mut effect, mut action, mut resource, mut principal) = (None, None, None, None, None);
+        let mut conditions = Vec::new();
+        for member in members {
+            let here = format!("{at}/{}", member.key);
+            let value = &member.value;
+            match (member.key.as_str(), &value.value) {
+                ("Sid", Value::String(text)) => sid = Some((text.clone(), value.span)),
+                ("Effect", Value::String(text)) if text == "Allow" => effect = Some(Effect::Allow),
+                ("Effect", Value::String(text)) if text == "Deny" => effect = Some(Effect::Deny),
+                ("Effect", _) => self.refuse(value, &here, "the effect is neither `Allow` nor `Deny`"),
+                (name @ ("Action" | "NotAction"), _) => {
+                    if action.is_some() {
+                        self.refuse(value, &here, "`Action` and `NotAction` exclude each other");
+                    }
+                    let mut element = self.element(&here, name == "NotAction", member.key_span, value);
+                    element.folded = element.patterns.iter().map(|text| text.to_lowercase()).collect();
+                    action = Some(element);
+                }
+                (name @ ("Resource" | "NotResource"), _) => {
+                    if resource.is_some() {
+                        self.refuse(value, &here, "`Resource` and `NotResource` exclude each other");
+                    }
+                    let mut element = self.element(&here, name == "NotResource", member.key_span, value);
+                    element.folded.clone_from(&element.patterns);
+                    resource = Some(element);
+                }
+                (name @ ("Principal" | "NotPrincipal"), _) => {
+                    let entries = self.principals(&here, value);
+                    principal = Some(Principal { negated: name == "NotPrincipal", entries, key_span: member.key_span });
+                }
+                ("Condition", Value::Object(operators)) => {
+                    for operator in operators {
+                        let here = format!("{here}/{}", operator.key);
+                        self.operator(&here, operator, &mut conditions);
+                    }
+                }
+                (other, _) => {
+                    let reason = format!("`{}` is not understood here", crate::text::printable(other));
+                    self.problems.push(Malformed { span: member.key_span, pointer: here, reason });
+                }
             }
-            Ok(entries)
         }
-        _ => refuse(at, "neither `*` nor an object of principals"),
-    }
-}
-
-/// JSON that keeps the order of members and refuses to hold the same key twice.
-enum Json {
-    Text(String),
-    Scalar(String),
-    List(Vec<Json>),
-    Object(Vec<(String, Json)>),
-}
-
-impl<'de> Deserialize<'de> for Json {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(JsonVisitor)
-    }
-}
-
-struct JsonVisitor;
-
-impl<'de> Visitor<'de> for JsonVisitor {
-    type Value = Json;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a JSON value")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Json, E> {
-        Ok(Json::Text(text.to_owned()))
-    }
-
-    fn visit_string<E: serde::de::Error>(self, text: String) -> Result<Json, E> {
-        Ok(Json::Text(text))
-    }
-
-    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<Json, E> {
-        Ok(Json::Scalar(value.to_string()))
-    }
-
-    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Json, E> {
-        Ok(Json::Scalar(value.to_string()))
-    }
-
-    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Json, E> {
-        Ok(Json::Scalar(value.to_string()))
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Json, E> {
-        Ok(Json::Scalar(value.to_string()))
-    }
-
-    fn visit_unit<E: serde::de::Error>(self) -> Result<Json, E> {
-        Err(E::custom("`null` has no place in a policy"))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Json, A::Error> {
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element()? {
-            list.push(item);
+        let named = |key: &str| members.iter().any(|member| member.key == key);
+        if !named("Effect") {
+            self.refuse(node, at, "the statement has no `Effect`");
         }
-        Ok(Json::List(list))
+        if !named("Action") && !named("NotAction") {
+            self.refuse(node, at, "the statement has neither `Action` nor `NotAction`");
+        }
+        if self.problems.len() > before {
+            return None;
+        }
+        Some(Statement {
+            index,
+            span: node.span,
+            sid,
+            effect: effect?,
+            action: action?,
+            resource,
+            conditions,
+            principal,
+        })
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Json, A::Error> {
-        let mut members: Vec<(String, Json)> = Vec::new();
-        let mut keys = std::collections::BTreeSet::new();
-        while let Some((key, value)) = entries.next_entry::<String, Json>()? {
-            if !keys.insert(key.clone()) {
-                return Err(serde::de::Error::custom(format_args!("the key `{key}` is there twice")));
+    fn operator(&mut self, at: &str, operator: &super::json::Member, conditions: &mut Vec<Condition>) {
+        let Some(keys) = operator.value.members() else {
+            self.refuse(&operator.value, at, "an operator holds an object of keys");
+            return;
+        };
+        if Operator::parse(&operator.key).is_none() {
+            let reason = format!("`{}` is no condition operator", crate::text::printable(&operator.key));
+            self.problems.push(Malformed { span: operator.key_span, pointer: at.to_owned(), reason });
+        }
+        for key in keys {
+            let (values, spans) = self.scalars(&format!("{at}/{}", key.key), &key.value);
+            conditions.push(Condition {
+                operator: operator.key.clone(),
+                operator_span: operator.key_span,
+                key: key.key.clone(),
+                key_span: key.key_span,
+                values,
+                spans,
+            });
+        }
+    }
+
+    fn element(&mut self, at: &str, negated: bool, key_span: Span, node: &Node) -> Element {
+        let (patterns, spans) = self.strings(at, node);
+        Element { negated, patterns, folded: Vec::new(), key_span, spans }
+    }
+
+    fn strings(&mut self, at: &str, node: &Node) -> (Vec<String>, Vec<Span>) {
+        let items = match &node.value {
+            Value::Array(items) => items.as_slice(),
+            Value::String(_) => std::slice::from_ref(node),
+            _ => {
+                self.refuse(node, at, "neither a string nor a list of strings");
+                &[]
             }
-            members.push((key, value));
+        };
+        let mut found = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
+        for item in items {
+            match item.as_str() {
+                Some(text) => {
+                    found.0.push(text.to_owned());
+                    found.1.push(item.span);
+                }
+                None => self.refuse(item, at, "the list holds something other than strings"),
+            }
         }
-        Ok(Json::Object(members))
+        found
+    }
+
+    /// Condition values: strings, numbers and booleans, alone or in a list.
+    fn scalars(&mut self, at: &str, node: &Node) -> (Vec<String>, Vec<Span>) {
+        let items = match &node.value {
+            Value::Array(items) => items.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        let mut found = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
+        for item in items {
+            let text = match &item.value {
+                Value::String(text) | Value::Number(text) => text.clone(),
+                Value::Bool(value) => value.to_string(),
+                _ => {
+                    self.refuse(item, at, "neither a plain value nor a list of plain values");
+                    continue;
+                }
+            };
+            found.0.push(text);
+            found.1.push(item.span);
+        }
+        found
+    }
+
+    fn principals(&mut self, at: &str, node: &Node) -> Vec<(String, String)> {
+        match &node.value {
+            Value::String(text) if text == "*" => vec![("*".to_owned(), text.clone())],
+            Value::Object(members) => {
+                let mut entries = Vec::new();
+                for member in members {
+                    let (values, _) = self.strings(&format!("{at}/{}", member.key), &member.value);
+                    entries.extend(values.into_iter().map(|value| (member.key.clone(), value)));
+                }
+                entries
+            }
+            _ => {
+                self.refuse(node, at, "neither `*` nor an object of principals");
+                Vec::new()
+            }
+        }
     }
 }
 
@@ -332,38 +437,54 @@ mod tests {
         assert_eq!(statement.action.folded, ["ec2:describe*"]);
         assert_eq!(statement.resource.as_ref().unwrap().patterns, ["*"]);
         assert_eq!(statement.conditions[0].values, ["true"]);
+        assert_eq!(document.text.get(statement.action.spans[0].range()), Some("\"EC2:Describe*\""));
+    }
+
+    #[test]
+    fn url_encoded_documents_are_decoded() {
+        let document = Document::parse(
+            "%7B%22Statement%22%3A%5B%7B%22Effect%22%3A%22Allow%22%2C%22Action%22%3A%22s3:a+b%22%2C%22Resource%22%3A%22*%22%7D%5D%7D",
+        );
+        assert_eq!(document.unwrap().statements[0].action.patterns, ["s3:a+b"], "a plus is a plus");
     }
 
     #[test]
     fn what_aws_would_refuse_is_refused_with_its_place() {
         let cases = [
-            (
-                r#"{"Statement":[{"Effect":"Allow","Action":"a:b","Resource":"*"},{"Effect":"allow"}]}"#,
-                "/Statement/1/Effect",
-            ),
+            (r#"{"Statement":[{"Effect":"Allow","Action":"a:b","Resource":"*"},{"Effect":"allow"}]}"#, "/Statement/1"),
             (r#"{"Statement":[{"Effect":"Allow","Resource":"*"}]}"#, "/Statement/0"),
             (r#"{"Statement":[{"Effect":"Allow","Action":["a:b",7],"Resource":"*"}]}"#, "/Statement/0/Action"),
             (r#"{"Version":"2013-01-01","Statement":[]}"#, "/Version"),
+            (
+                r#"{"Statement":[{"Effect":"Deny","Effect":"Allow","Action":"*","Resource":"*"}]}"#,
+                "/Statement/0/Effect",
+            ),
+            (
+                r#"{"Statement":[{"Effect":"Deny","Action":"*","Resource":"*","Condition":{"StringEqual":{"a":"b"}}}]}"#,
+                "/Statement/0/Condition/StringEqual",
+            ),
             ("[]", "/"),
+            ("{}", "/"),
         ];
         for (text, pointer) in cases {
             match Document::parse(text) {
-                Err(DocumentError::Policy { pointer: found, .. }) => assert_eq!(found, pointer, "{text}"),
+                Err(DocumentError::Policy { problem, .. }) => assert_eq!(problem.pointer, pointer, "{text}"),
                 other => panic!("{text}: {other:?}"),
             }
         }
     }
 
     #[test]
-    fn a_repeated_key_is_refused_and_not_half_read() {
-        let error = Document::parse(
-            "{\"Statement\":[{\"Effect\":\"Deny\",\n\"Effect\":\"Allow\",\"Action\":\"*\",\"Resource\":\"*\"}]}",
-        );
-        assert!(matches!(error, Err(DocumentError::Json { line: 2, .. })), "{error:?}");
+    fn a_malformed_statement_leaves_the_others_their_positions() {
+        let text = r#"{"Statement":[{"Effect":"allow"},{"Effect":"Allow","Action":"a:b","Resource":"*"}]}"#;
+        let (document, problems) = Document::read(text).unwrap();
+        assert_eq!(document.statements[0].index, 1);
+        assert_eq!(problems.len(), 2);
     }
 
     #[test]
-    fn depth_is_bounded() {
+    fn depth_and_size_are_bounded() {
         assert!(Document::parse(&"[".repeat(100_000)).is_err());
+        assert!(matches!(Document::parse(&" ".repeat(300_000)), Err(DocumentError::TooLarge)));
     }
 }

@@ -1,139 +1,160 @@
-//! What policies grant beyond what is needed.
+//! What policies grant beyond what is needed: by pattern as it is written, with what that comes to.
 
-use super::assess::{Layer, StatementRef};
-use super::document::Effect;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::assess::{Environment, Layer, PreparedPolicies, Question, StatementRef, Verdict};
+use super::catalogue::{AccessLevel, Action, Catalogue};
+use super::document::{Document, Effect};
+use super::escalation::{self, EscalationPath};
 use super::glob;
+use super::pattern::{ActionPattern, is_everything};
 
-/// What kind of access an action gives, told from its name until a catalogue of all actions decides.
-/// Classes: Service Authorization Reference, "Access levels".
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AccessLevel {
-    /// Lists or describes.
-    List,
-    /// Reads content.
-    Read,
-    /// Changes tags.
-    Tagging,
-    /// Changes resources.
-    Write,
-    /// Changes who may do what.
-    PermissionsManagement,
-}
-
-impl AccessLevel {
-    /// The word used in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::List => "list",
-            Self::Read => "read",
-            Self::Tagging => "tagging",
-            Self::Write => "write",
-            Self::PermissionsManagement => "permissions-management",
-        }
-    }
-
-    /// Whether it can change something.
-    #[must_use]
-    pub fn changes_something(self) -> bool {
-        self >= Self::Tagging
-    }
-}
+/// How many examples of a wildcard are named.
+const EXAMPLES: usize = 5;
 
 /// An action pattern that is granted and not needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excess {
     /// The pattern as granted; `not …` for a `NotAction`.
     pub action: String,
-    /// The highest access it can give.
+    /// The highest access that it gives beyond what is needed.
     pub access_level: AccessLevel,
+    /// How many actions that is today.
+    pub actions: usize,
+    /// The worst of them, a few.
+    pub worst: Vec<String>,
+    /// Whether it will grant actions that AWS is yet to add.
+    pub is_open_ended: bool,
+    /// Whether the catalogue does not know it.
+    pub is_unknown: bool,
     /// Statements that grant it.
     pub because: Vec<StatementRef>,
-    /// Whether it leads to more rights than the policies themselves give, on a node.
+    /// Whether it is part of a way to further rights.
     pub escalation: bool,
 }
 
-/// Actions with which the holder of an instance's credentials can reach further rights. Sources: `PRIVILEGE_ESCALATION_METHODS`
-/// of salesforce/cloudsplaining, the table of prowler-cloud/prowler, and `DataDog`'s pathfinding.cloud.
-const ESCALATION: &[&str] = &[
-    "ec2:associateiaminstanceprofile",
-    "ec2:replaceiaminstanceprofileassociation",
-    "ec2:runinstances",
-    "iam:addusertogroup",
-    "iam:attachgrouppolicy",
-    "iam:attachrolepolicy",
-    "iam:attachuserpolicy",
-    "iam:createaccesskey",
-    "iam:createloginprofile",
-    "iam:createpolicyversion",
-    "iam:deleterolepermissionsboundary",
-    "iam:passrole",
-    "iam:putgrouppolicy",
-    "iam:putrolepermissionsboundary",
-    "iam:putrolepolicy",
-    "iam:putuserpolicy",
-    "iam:setdefaultpolicyversion",
-    "iam:updateassumerolepolicy",
-    "iam:updateloginprofile",
-    "lambda:updatefunctioncode",
-    "ssm:sendcommand",
-    "ssm:startsession",
-    "sts:assumerole",
-];
+/// The actions beyond what is needed, of one service and level.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct ServiceExcess {
+    /// Prefix of the service.
+    pub service: String,
+    /// Access level.
+    pub access_level: AccessLevel,
+    /// How many actions.
+    pub actions: usize,
+    /// A few of them.
+    pub examples: Vec<String>,
+}
 
-/// The allowed action patterns that no needed pattern (lower-case) contains, each with the statements that grant it.
-/// Action patterns that a Deny without condition covers on every resource grant nothing and are left out.
+/// Everything beyond what is needed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Beyond {
+    /// The patterns, worst first.
+    pub excess: Vec<Excess>,
+    /// The same by service and level, worst first.
+    pub services: Vec<ServiceExcess>,
+    /// Ways to further rights and to data, of which a part is beyond what is needed.
+    pub paths: Vec<EscalationPath>,
+}
+
+/// Action patterns that are needed, lower-case.
+#[derive(Debug, Default)]
+pub(super) struct Needed {
+    exact: HashSet<String>,
+    globs: Vec<String>,
+}
+
+impl Needed {
+    pub(super) fn new(patterns: &[String]) -> Self {
+        let mut needed = Self::default();
+        for pattern in patterns {
+            let folded = pattern.to_lowercase();
+            if folded.contains(['*', '?']) {
+                needed.globs.push(folded);
+            } else {
+                needed.exact.insert(folded);
+            }
+        }
+        needed
+    }
+
+    /// Whether all that a pattern (lower-case) covers is needed.
+    pub(super) fn covers(&self, folded: &str) -> bool {
+        self.exact.contains(folded) || self.globs.iter().any(|glob| glob::contains(glob, folded))
+    }
+}
+
+/// What the identity policies grant that no needed pattern contains. What a Deny, the boundary or a control policy takes
+/// away on every resource is no excess.
 #[must_use]
-pub fn excess(layer: &Layer, needed: &[String]) -> Vec<Excess> {
+pub fn excess(
+    layer: &Layer,
+    prepared: &PreparedPolicies,
+    needed: &[String],
+    environment: &Environment,
+    catalogue: &Catalogue,
+) -> Beyond {
+    let needed = Needed::new(needed);
     let mut found: Vec<Excess> = Vec::new();
-    let mut positions: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
-    let denied = |pattern: &str| {
-        layer.identity.iter().chain(&layer.boundary).flat_map(|named| &named.document.statements).any(|statement| {
-            statement.effect == Effect::Deny
-                && !statement.action.negated
-                && statement.conditions.is_empty()
-                && statement.resource.as_ref().is_some_and(|on| !on.negated && on.patterns.iter().any(|p| p == "*"))
-                && statement.action.folded.iter().any(|deny| glob::contains(deny, pattern))
+    let mut positions: HashMap<String, usize> = HashMap::new();
+    let mut beyond: BTreeMap<&str, &Action> = BTreeMap::new();
+    let mut verdicts: HashMap<String, bool> = HashMap::new();
+    let mut may = |folded: &str| -> bool {
+        if !prepared.is_limited(folded) {
+            return true;
+        }
+        *verdicts.entry(folded.to_owned()).or_insert_with(|| {
+            let verdict = prepared.assess(Question { action: folded, resources: &[] }, environment, catalogue).verdict;
+            !matches!(verdict, Verdict::Missing | Verdict::Denied)
         })
     };
     for named in &layer.identity {
-        for (index, statement) in named.document.statements.iter().enumerate() {
-            if statement.effect != Effect::Allow {
-                continue;
-            }
-            let reference = StatementRef { policy: named.name.clone(), statement: Some(index) };
-            let patterns = if statement.action.negated {
-                vec![format!("not {}", statement.action.patterns.join(" | "))]
+        for statement in named.document.statements.iter().filter(|statement| statement.effect == Effect::Allow) {
+            let reference = StatementRef { policy: named.name.clone(), statement: Some(statement.index) };
+            let patterns: Vec<(String, Vec<&Action>)> = if statement.action.negated {
+                let except: Vec<ActionPattern> =
+                    statement.action.folded.iter().map(|pattern| ActionPattern::new(pattern)).collect();
+                let all = catalogue.matching(&ActionPattern::Everything).into_iter();
+                let rest = all.filter(|action| !except.iter().any(|pattern| pattern.matches(&action.folded)));
+                vec![(format!("not {}", statement.action.patterns.join(" | ")), rest.collect())]
             } else {
-                statement.action.patterns.clone()
+                let patterns = statement.action.patterns.iter().zip(&statement.action.folded);
+                patterns
+                    .filter(|(_, folded)| !needed.covers(folded))
+                    .map(|(pattern, folded)| (pattern.clone(), catalogue.matching(&ActionPattern::new(folded))))
+                    .collect()
             };
-            for pattern in patterns {
+            for (pattern, covered) in patterns {
+                let is_open_ended = statement.action.negated || pattern.contains('*');
+                let is_unknown = covered.is_empty();
                 let folded = pattern.to_lowercase();
-                // What the boundary lets nobody do is no excess.
-                let bounded = layer.boundary.as_ref().is_some_and(|boundary| {
-                    !boundary.document.statements.iter().any(|limit| {
-                        limit.effect == Effect::Allow
-                            && (limit.action.negated
-                                || limit.action.folded.iter().any(|allow| glob::intersects(allow, &folded)))
-                    })
-                });
-                if bounded || needed.iter().any(|need| glob::contains(need, &folded)) || denied(&folded) {
+                let gives: Vec<&Action> = covered
+                    .into_iter()
+                    .filter(|action| !needed.covers(&action.folded) && may(&action.folded))
+                    .collect();
+                if gives.is_empty() && !(is_unknown && may(&folded)) {
                     continue;
                 }
-                match positions.get(&folded).and_then(|at| found.get_mut(*at)) {
-                    Some(known) => known.because.push(reference.clone()),
-                    None => found.push(Excess {
-                        access_level: access_level(&folded),
-                        escalation: statement.action.negated
-                            || ESCALATION.iter().any(|bad| glob::matches(&folded, bad)),
-                        action: pattern,
-                        because: vec![reference.clone()],
-                    }),
+                beyond.extend(gives.iter().map(|action| (action.folded.as_str(), *action)));
+                if let Some(known) = positions.get(&folded).and_then(|at| found.get_mut(*at)) {
+                    known.because.push(reference.clone());
+                } else {
+                    positions.insert(folded, found.len());
+                    found.push(describe(pattern, &gives, is_open_ended, is_unknown, reference.clone()));
                 }
-                positions.entry(folded).or_insert(found.len() - 1);
             }
         }
+    }
+    let paths = escalation::paths(prepared, &needed, environment, catalogue);
+    for each in &mut found {
+        each.because.sort();
+        each.because.dedup();
+        let pattern = ActionPattern::new(&each.action.to_lowercase());
+        let is_negated = each.action.starts_with("not ");
+        each.escalation = paths.iter().flat_map(|path| &path.actions).filter(|step| step.beyond).any(|step| {
+            is_negated && each.because.iter().any(|reference| step.because.contains(reference))
+                || pattern.matches(&step.action.to_lowercase())
+        });
     }
     found.sort_by(|a, b| {
         (!a.escalation, std::cmp::Reverse(a.access_level), &a.action).cmp(&(
@@ -142,67 +163,184 @@ pub fn excess(layer: &Layer, needed: &[String]) -> Vec<Excess> {
             &b.action,
         ))
     });
-    for each in &mut found {
-        each.because.sort();
-        each.because.dedup();
-    }
-    found
+    Beyond { excess: found, services: by_service(&beyond), paths }
 }
 
-fn access_level(pattern: &str) -> AccessLevel {
-    if pattern.starts_with("not ") {
-        return AccessLevel::PermissionsManagement;
+fn describe(
+    pattern: String,
+    gives: &[&Action],
+    is_open_ended: bool,
+    is_unknown: bool,
+    reference: StatementRef,
+) -> Excess {
+    let level = gives.iter().map(|action| action.level).max();
+    let mut worst: Vec<&&Action> = gives.iter().collect();
+    worst.sort_by_key(|action| (std::cmp::Reverse(action.level), &action.folded));
+    Excess {
+        // What nobody knows may be anything.
+        access_level: level.unwrap_or(AccessLevel::Write),
+        actions: gives.len(),
+        worst: worst.into_iter().take(EXAMPLES).map(|action| action.name.clone()).collect(),
+        is_open_ended: is_open_ended || is_everything(&pattern),
+        is_unknown,
+        action: pattern,
+        because: vec![reference],
+        escalation: false,
     }
-    let (service, name) = pattern.split_once(':').unwrap_or(("*", pattern));
-    let starts = |verbs: &[&str]| verbs.iter().any(|verb| name.starts_with(verb));
-    if starts(&["list", "describe", "search"]) {
-        return AccessLevel::List;
+}
+
+fn by_service(beyond: &BTreeMap<&str, &Action>) -> Vec<ServiceExcess> {
+    let mut groups: BTreeMap<(std::cmp::Reverse<AccessLevel>, &str), Vec<&str>> = BTreeMap::new();
+    for (folded, action) in beyond {
+        let service = folded.split(':').next().unwrap_or_default();
+        groups.entry((std::cmp::Reverse(action.level), service)).or_default().push(&action.name);
     }
-    if starts(&["get", "batchget", "batchcheck", "head", "lookup", "query", "scan", "view", "check", "filter"]) {
-        return AccessLevel::Read;
+    groups
+        .into_iter()
+        .map(|((level, service), names)| ServiceExcess {
+            service: service.to_owned(),
+            access_level: level.0,
+            actions: names.len(),
+            examples: names.into_iter().take(EXAMPLES).map(str::to_owned).collect(),
+        })
+        .collect()
+}
+
+/// The smallest document that grants what is needed: one statement for each set of resources.
+#[must_use]
+pub fn tightened(baselines: &[&Document], extra: &[String]) -> String {
+    let mut statements: BTreeMap<(bool, Vec<&str>, String), Vec<&str>> = BTreeMap::new();
+    for statement in baselines.iter().flat_map(|document| &document.statements) {
+        if statement.effect != Effect::Allow || statement.action.negated {
+            continue;
+        }
+        let (negated, resources) = match &statement.resource {
+            Some(resource) => (resource.negated, resource.patterns.iter().map(String::as_str).collect()),
+            None => (false, vec!["*"]),
+        };
+        let mut conditions: BTreeMap<&str, BTreeMap<&str, &[String]>> = BTreeMap::new();
+        for condition in &statement.conditions {
+            conditions.entry(&condition.operator).or_default().insert(&condition.key, &condition.values);
+        }
+        let conditions = if conditions.is_empty() { String::new() } else { serde_json::json!(conditions).to_string() };
+        statements
+            .entry((negated, resources, conditions))
+            .or_default()
+            .extend(statement.action.patterns.iter().map(String::as_str));
     }
-    if starts(&["tag", "untag", "createtags", "deletetags", "addtags", "removetags", "createorupdatetags"]) {
-        return AccessLevel::Tagging;
+    let plain = statements.entry((false, vec!["*"], String::new())).or_default();
+    plain.extend(extra.iter().map(String::as_str));
+    let written: Vec<serde_json::Value> = statements
+        .into_iter()
+        .filter(|(_, actions)| !actions.is_empty())
+        .map(|((negated, resources, conditions), actions)| {
+            let mut statement = serde_json::json!({"Effect": "Allow", "Action": fewest(&actions)});
+            let resources = match resources.as_slice() {
+                [one] => serde_json::json!(one),
+                several => serde_json::json!(several),
+            };
+            if let Some(members) = statement.as_object_mut() {
+                members.insert(if negated { "NotResource" } else { "Resource" }.to_owned(), resources);
+                if let Ok(conditions) = serde_json::from_str::<serde_json::Value>(&conditions) {
+                    members.insert("Condition".to_owned(), conditions);
+                }
+            }
+            statement
+        })
+        .collect();
+    serde_json::json!({"Version": "2012-10-17", "Statement": written}).to_string()
+}
+
+/// The patterns that no other of them contains, each once, in order.
+fn fewest(patterns: &[&str]) -> Vec<String> {
+    let mut unique: Vec<&str> = Vec::new();
+    for pattern in patterns {
+        if !unique.iter().any(|known| known.eq_ignore_ascii_case(pattern)) {
+            unique.push(pattern);
+        }
     }
-    if service == "*" || service == "iam" || service == "sts" || name.contains("policy") || name.contains("permission")
-    {
-        return AccessLevel::PermissionsManagement;
-    }
-    AccessLevel::Write
+    let mut kept: Vec<String> = unique
+        .iter()
+        .filter(|pattern| {
+            !unique.iter().any(|other| {
+                !other.eq_ignore_ascii_case(pattern)
+                    && other.contains(['*', '?'])
+                    && glob::contains(&other.to_lowercase(), &pattern.to_lowercase())
+            })
+        })
+        .map(|pattern| (*pattern).to_owned())
+        .collect();
+    kept.sort_by_key(|pattern| pattern.to_lowercase());
+    kept
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Document, NamedDocument};
+    use crate::policy::NamedDocument;
 
-    fn layer(statements: &str) -> Layer {
+    fn beyond(statements: &str, needed: &[&str]) -> Beyond {
         let document = Document::parse(&format!("{{\"Statement\":[{statements}]}}")).unwrap();
-        Layer { identity: vec![NamedDocument { name: "p".into(), document }], boundary: None }
+        let layer = Layer { identity: vec![NamedDocument { name: "p".into(), document }], ..Layer::default() };
+        let needed: Vec<String> = needed.iter().map(|pattern| (*pattern).to_owned()).collect();
+        excess(&layer, &PreparedPolicies::new(&layer), &needed, &Environment::default(), Catalogue::embedded())
     }
 
     #[test]
     fn only_what_is_not_needed_is_excess_and_the_worst_comes_first() {
-        let layer = layer(
-            r#"{"Effect":"Allow","Action":["ec2:DescribeInstances","s3:ListBucket","ec2:CreateVolume","iam:PassRole"],"Resource":"*"}"#,
+        let found = beyond(
+            r#"{"Effect":"Allow","Action":["ec2:DescribeInstances","s3:ListBucket","ec2:RunInstances","iam:PassRole"],"Resource":"*"}"#,
+            &["ec2:describe*"],
         );
-        let found = excess(&layer, &["ec2:describe*".to_owned()]);
-        let names: Vec<_> = found.iter().map(|e| (e.action.as_str(), e.access_level.name(), e.escalation)).collect();
+        let names: Vec<_> =
+            found.excess.iter().map(|e| (e.action.as_str(), e.access_level.name(), e.escalation)).collect();
         assert_eq!(
             names,
-            [
-                ("iam:PassRole", "permissions-management", true),
-                ("ec2:CreateVolume", "write", false),
-                ("s3:ListBucket", "list", false)
-            ]
+            [("ec2:RunInstances", "write", true), ("iam:PassRole", "write", true), ("s3:ListBucket", "list", false)]
         );
     }
 
     #[test]
-    fn denied_actions_are_no_excess() {
-        let layer = layer(
-            r#"{"Effect":"Allow","Action":"iam:*","Resource":"*"},{"Effect":"Deny","Action":"iam:*","Resource":"*"}"#,
+    fn a_wildcard_counts_what_it_gives_and_names_the_worst() {
+        let found = beyond(r#"{"Effect":"Allow","Action":"iam:*","Resource":"*"}"#, &["iam:getrole"]);
+        let [iam] = found.excess.as_slice() else { panic!("{found:?}") };
+        assert!(iam.actions > 150 && iam.is_open_ended && !iam.is_unknown, "{iam:?}");
+        assert_eq!(iam.access_level, AccessLevel::PermissionsManagement);
+        assert!(iam.worst[0].starts_with("iam:A"), "{:?}", iam.worst);
+        let levels: Vec<&str> = found.services.iter().map(|service| service.access_level.name()).collect();
+        assert_eq!(levels, ["permissions-management", "write", "tagging", "read", "list"]);
+        assert_eq!(found.services.iter().map(|service| service.actions).sum::<usize>(), iam.actions);
+    }
+
+    #[test]
+    fn what_is_denied_everywhere_is_no_excess() {
+        let all = r#"{"Effect":"Allow","Action":"iam:*","Resource":"*"}"#;
+        assert_eq!(
+            beyond(&format!(r#"{all},{{"Effect":"Deny","Action":"iam:*","Resource":"*"}}"#), &[]),
+            Beyond::default()
         );
-        assert_eq!(excess(&layer, &[]), []);
+        let rest = beyond(&format!(r#"{all},{{"Effect":"Deny","NotAction":"iam:GetRole","Resource":"*"}}"#), &[]);
+        assert_eq!(rest.excess[0].worst, ["iam:GetRole"]);
+    }
+
+    #[test]
+    fn unknown_actions_are_told_as_such() {
+        let found = beyond(r#"{"Effect":"Allow","Action":"ec2:MakeCoffee","Resource":"*"}"#, &[]);
+        assert!(found.excess[0].is_unknown && found.excess[0].actions == 0);
+    }
+
+    #[test]
+    fn tightened_policies_hold_each_action_once_and_no_more() {
+        let document = Document::parse(
+            r#"{"Statement":[{"Effect":"Allow","Action":["ec2:Describe*","ec2:DescribeInstances","ec2:createTags"],"Resource":["*"]},
+                {"Effect":"Allow","Action":"s3:GetObject","Resource":"arn:aws:s3:::b/*","Condition":{"Bool":{"aws:SecureTransport":true}}}]}"#,
+        )
+        .unwrap();
+        let text = tightened(&[&document], &["EC2:CreateTags".to_owned(), "ecr:GetAuthorizationToken".to_owned()]);
+        assert_eq!(
+            text,
+            r#"{"Statement":[{"Action":["ec2:createTags","ec2:Describe*","ecr:GetAuthorizationToken"],"Effect":"Allow","Resource":"*"},{"Action":["s3:GetObject"],"Condition":{"Bool":{"aws:SecureTransport":["true"]}},"Effect":"Allow","Resource":"arn:aws:s3:::b/*"}],"Version":"2012-10-17"}"#
+        );
+        assert!(Document::parse(&text).is_ok());
     }
 }

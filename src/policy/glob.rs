@@ -2,40 +2,111 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+/// One position of a pattern whose literal characters may be wildcards elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Token {
+    /// This character.
+    Literal(char),
+    /// Any one character.
+    One,
+    /// Any run of characters.
+    Run,
+}
+
+impl Token {
+    /// What a character of a pattern means.
+    pub(super) fn of_pattern(character: char) -> Self {
+        match character {
+            '*' => Self::Run,
+            '?' => Self::One,
+            other => Self::Literal(other),
+        }
+    }
+}
+
 /// Whether the pattern matches the whole text. Iterative, without recursion; linear on real patterns and at worst the
 /// product of both lengths, also for patterns like `*a*a*a*b`.
 #[must_use]
 pub fn matches(pattern: &str, text: &str) -> bool {
-    let mut pattern = pattern.chars();
-    let mut text = text.chars();
-    // Where to go back to: the pattern after the last `*`, and the text it has not swallowed yet.
-    let mut retry = None;
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
+    let (mut at, mut here) = (0, 0);
+    // Where to go back to: the pattern behind the last `*`, and the text that it has not swallowed yet.
+    let mut retry: Option<(usize, usize)> = None;
     loop {
-        let mut rest = pattern.clone();
-        let wanted = rest.next();
-        if wanted == Some('*') {
-            pattern = rest.clone();
-            retry = Some((rest, text.clone()));
+        let wanted = pattern.get(at).copied();
+        if wanted == Some(b'*') {
+            at += 1;
+            if at == pattern.len() {
+                return true;
+            }
+            retry = Some((at, here));
             continue;
         }
-        let mut ahead = text.clone();
-        match (wanted, ahead.next()) {
+        match (wanted, text.get(here).copied()) {
             (None, None) => return true,
-            (Some(literal), Some(character)) if literal == '?' || literal == character => {
-                pattern = rest;
-                text = ahead;
-                continue;
-            }
             // The text has ended: swallowing more of it cannot help.
             (Some(_), None) => return false,
+            (Some(b'?'), Some(_)) => {
+                at += 1;
+                here = next_character(text, here);
+                continue;
+            }
+            (Some(literal), Some(byte)) if literal == byte => {
+                at += 1;
+                here += 1;
+                continue;
+            }
             _ => {}
         }
         let Some((after_star, swallowed)) = &mut retry else { return false };
-        if swallowed.next().is_none() {
+        // Whole characters, so that `?` never takes a part of one.
+        *swallowed = next_character(text, *swallowed);
+        if *swallowed > text.len() {
             return false;
         }
-        pattern = after_star.clone();
-        text = swallowed.clone();
+        (at, here) = (*after_star, *swallowed);
+    }
+}
+
+/// The start of the character behind the one that starts here.
+fn next_character(text: &[u8], at: usize) -> usize {
+    let mut next = at + 1;
+    while text.get(next).is_some_and(|byte| byte & 0b1100_0000 == 0b1000_0000) {
+        next += 1;
+    }
+    next
+}
+
+/// The same for tokens.
+pub(super) fn matches_tokens(pattern: &[Token], text: &str) -> bool {
+    let text: Vec<char> = text.chars().collect();
+    let (mut at, mut here) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    loop {
+        match (pattern.get(at), text.get(here)) {
+            (Some(Token::Run), _) => {
+                at += 1;
+                retry = Some((at, here));
+                continue;
+            }
+            (None, None) => return true,
+            (Some(_), None) => return false,
+            (Some(Token::One), Some(_)) => {
+                (at, here) = (at + 1, here + 1);
+                continue;
+            }
+            (Some(Token::Literal(literal)), Some(character)) if literal == character => {
+                (at, here) = (at + 1, here + 1);
+                continue;
+            }
+            _ => {}
+        }
+        let Some((after_star, swallowed)) = &mut retry else { return false };
+        *swallowed += 1;
+        if *swallowed > text.len() {
+            return false;
+        }
+        (at, here) = (*after_star, *swallowed);
     }
 }
 
@@ -195,8 +266,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn matching_agrees_with_a_regular_expression(pattern in "[ab:*?]{0,10}", text in "[ab:é]{0,12}") {
+        fn matching_agrees_with_a_regular_expression(pattern in "[ab:é*?]{0,10}", text in "[ab:é€]{0,12}") {
             prop_assert_eq!(matches(&pattern, &text), oracle(&pattern).is_match(&text));
+            let tokens: Vec<Token> = pattern.chars().map(Token::of_pattern).collect();
+            prop_assert_eq!(matches_tokens(&tokens, &text), matches(&pattern, &text));
         }
 
         #[test]

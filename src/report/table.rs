@@ -8,6 +8,7 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::{ContentArrangement, Table, presets};
 
 use crate::finding::{Applicability, Finding, Severity};
+use crate::policy::Gain;
 use crate::text;
 
 use super::{Report, RoleReport};
@@ -306,44 +307,94 @@ fn count_of(role: &RoleReport, verdict: &str) -> usize {
     role.actions.iter().filter(|action| action.verdict == verdict).count()
 }
 
-/// What of a role is not as the baseline has it, one line each.
-fn diff(page: &mut String, role: &RoleReport, painter: Painter, options: &TableOptions) {
-    let limit = if options.verbose { usize::MAX } else { 12 };
+/// Lines of a group before the rest is folded.
+const GROUP: usize = 12;
+
+/// What of a role is not as the baseline has it: what is missing first, then what is dangerous, then the rest folded.
+pub(crate) fn diff(page: &mut String, role: &RoleReport, painter: Painter, options: &TableOptions) {
+    let groups =
+        [("", shortfall(role)), ("beyond the baseline it can", ways(role)), ("beyond the baseline", beyond(role))];
+    if groups.iter().all(|(_, lines)| lines.is_empty()) {
+        return;
+    }
+    let _ = writeln!(page, "{}", painter.bold(&text::printable(role.role.rsplit('/').next().unwrap_or(&role.role))));
+    let limit = if options.verbose { usize::MAX } else { GROUP };
+    for (title, lines) in groups.iter().filter(|(_, lines)| !lines.is_empty()) {
+        if !title.is_empty() {
+            let _ = writeln!(page, "  {}", painter.dim(&format!("{title}:")));
+        }
+        for line in lines.iter().take(limit) {
+            for part in text::wrap(&text::printable(line), options.width, "  ", "           ") {
+                let _ = writeln!(page, "{part}");
+            }
+        }
+        if lines.len() > limit {
+            let _ = writeln!(page, "  {}", painter.dim(&format!("and {} more: -v shows them", lines.len() - limit)));
+        }
+    }
+}
+
+/// The baseline's actions that are not granted whole.
+fn shortfall(role: &RoleReport) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for verdict in ["missing", "denied", "partial"] {
+    for verdict in ["missing", "denied", "partial", "undecided"] {
         for action in role.actions.iter().filter(|action| action.verdict == verdict) {
-            let mut line = format!("{verdict:<8} {}", action.action);
+            let mut line = format!("{verdict:<9} {}", action.action);
             if !action.only_on.is_empty() {
                 let _ = write!(line, " on {}", action.only_on.join(", "));
             }
             if !action.only_if.is_empty() {
-                let _ = write!(line, " if {}", action.only_if.join(", or if "));
+                let _ = write!(line, " if {}", action.only_if.join(", and "));
             }
             if verdict == "denied" {
                 let by: Vec<&str> = action.because.iter().map(|reference| reference.policy.as_str()).collect();
                 let _ = write!(line, " by {}", by.join(", "));
             }
+            if verdict == "partial"
+                && let Some(left) = action.left_over.first()
+            {
+                let when = if left.only_if.is_empty() { "" } else { " always" };
+                let _ = write!(line, "; not{when} on {}", left.witness);
+            }
+            if let Some(reason) = action.reason {
+                let _ = write!(line, ": {reason}");
+            }
             lines.push(line);
         }
     }
-    for excess in &role.excess {
-        let note = if excess.escalation { ", leads to further rights" } else { "" };
-        lines.push(format!("{:<8} {} ({}{note})", "excess", excess.action, excess.access_level));
-    }
-    if lines.is_empty() {
-        return;
-    }
-    let _ = writeln!(page, "{}", painter.bold(&text::printable(role.role.rsplit('/').next().unwrap_or(&role.role))));
-    for line in lines.iter().take(limit) {
-        let shown = text::printable(line);
-        let wrapped = text::wrap(&shown, options.width, "  ", "           ");
-        for part in wrapped {
-            let _ = writeln!(page, "{part}");
-        }
-    }
-    if lines.len() > limit {
-        let _ = writeln!(page, "  {}", painter.dim(&format!("and {} more: -v shows them", lines.len() - limit)));
-    }
+    lines
+}
+
+/// Ways to further rights and to data.
+fn ways(role: &RoleReport) -> Vec<String> {
+    let mut lines: Vec<String> =
+        role.assumable_roles.iter().map(|arn| format!("{:<9} assume {arn}, which is stronger", "rights")).collect();
+    lines.extend(role.escalation_paths.iter().map(|path| {
+        let gain = match path.gain {
+            Gain::Rights => "rights",
+            Gain::Code => "code",
+            Gain::Data => "data",
+        };
+        let steps: Vec<String> = path
+            .actions
+            .iter()
+            .map(|step| if step.beyond { step.action.clone() } else { format!("{} (baseline)", step.action) })
+            .collect();
+        let doubt = if path.certain { "" } else { ", on some resources or under conditions" };
+        format!("{gain:<9} {} ({}{doubt})", path.so_that, steps.join(", "))
+    }));
+    lines
+}
+
+/// What else goes beyond the baseline, folded by service and level.
+fn beyond(role: &RoleReport) -> Vec<String> {
+    let unknown = role.excess.iter().filter(|excess| excess.actions == 0);
+    let known = role.excess_by_service.iter().map(|group| {
+        let rest = group.actions - group.examples.len().min(group.actions);
+        let more = if rest == 0 { String::new() } else { format!(", and {rest} more") };
+        format!("{:<9} {}{more} ({})", "excess", group.examples.join(", "), group.access_level.name())
+    });
+    known.chain(unknown.map(|excess| format!("{:<9} {} (no known action)", "excess", excess.action))).collect()
 }
 
 fn not_audited(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {

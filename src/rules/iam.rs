@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::controller::{self, Need};
 use crate::finding::{Applicability, Change, Fix, ResourceKind, ResourceRef, Severity};
 use crate::iam::{ActionAudit, RoleAudit};
-use crate::policy::{Document, Effect, StatementRef, Verdict};
+use crate::policy::{Document, Effect, Excess, Gain, StatementRef, Verdict};
 use crate::tags;
 use crate::text;
 use crate::view::NodeRole;
@@ -41,7 +41,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "actions of the baseline are taken away",
         severity: "error; info for actions that are never called",
         resources: ROLE,
-        condition: "A Deny statement or the permissions boundary of a role that nodes hold takes an action of the baseline away on every resource. Service control policies are not visible here.",
+        condition: "A Deny statement, the permissions boundary of a role that nodes hold, or a service control policy given with `--scp` takes an action of the baseline away on every resource.",
         breaks: "the calls are refused with AccessDenied whatever is added to the role",
         fix: "Change the Deny or the boundary; adding an Allow cannot help.",
         applicability: Applicability::None,
@@ -80,9 +80,27 @@ pub(super) const RULES: &[Rule] = &[
             "Rancher documentation, Amazon cloud provider: remove the permissions you do not need",
             "AWS IAM User Guide, Grant least privilege",
         ],
-        example: "role `workers` may do 2 things beyond rancher-worker: s3:* (write), ec2:CreateTags (tagging)",
+        example: "role `workers` may do 1 thing beyond rancher-worker: s3:* (180 actions up to permissions-management)",
         reads: &[INSTANCES],
         check: Check::Scan(excess),
+    },
+    Rule {
+        id: "iam-privilege-escalation",
+        title: "a node's role opens a way to further rights or to data",
+        severity: "error for rights or code from roles of workers, warning for data from them and for control-plane roles",
+        resources: ROLE,
+        condition: "The role's policies, Deny statements and boundary taken into account, grant every action of a known way to further rights, to code on other machines or to secrets, and at least one of them is neither in its baseline nor called by the controller; or the role may assume a role of the inventory that holds rights to change things that it does not hold.",
+        breaks: "every pod that reaches the metadata service can go that way",
+        fix: "Remove the actions that the node does not need, or limit them to the resources that it does; raise the metadata service's guard against pods.",
+        applicability: Applicability::None,
+        sources: &[
+            "https://pathfinding.cloud",
+            "salesforce/cloudsplaining PRIVILEGE_ESCALATION_METHODS",
+            "prowler-cloud/prowler, privilege escalation by IAM policies",
+        ],
+        example: "role `workers` can start an instance with a stronger role and take its credentials: iam:PassRole, ec2:RunInstances",
+        reads: &[INSTANCES],
+        check: Check::Scan(escalation),
     },
     Rule {
         id: "iam-controller-action-missing",
@@ -250,7 +268,7 @@ fn deciders<'a>(because: impl Iterator<Item = &'a StatementRef>) -> String {
         .into_iter()
         .map(|reference| match reference.statement {
             Some(index) => format!("statement {index} of `{}`", reference.policy),
-            None => format!("boundary `{}`", reference.policy),
+            None => format!("what `{}` does not allow", reference.policy),
         })
         .collect();
     text::list(&told, 3)
@@ -326,14 +344,14 @@ fn partial(context: &Context<'_>) -> Vec<Violation> {
 fn excess(context: &Context<'_>) -> Vec<Violation> {
     let mut violations = Vec::new();
     for audit in &context.roles.audits {
-        if audit.excess.is_empty() {
+        // What opens a way to further rights is told as that.
+        let excess: Vec<&Excess> = audit.beyond.excess.iter().filter(|excess| !excess.escalation).collect();
+        if excess.is_empty() {
             continue;
         }
-        let changes = audit.excess.iter().any(|excess| excess.access_level.changes_something());
-        let workers_only = !audit.node_roles.is_unknown() && !audit.node_roles.contains(NodeRole::Controlplane);
-        let severity = if changes && workers_only { Severity::Warning } else { Severity::Info };
-        let told: Vec<String> =
-            audit.excess.iter().map(|excess| format!("{} ({})", excess.action, excess.access_level.name())).collect();
+        let changes = excess.iter().any(|excess| excess.access_level.changes_something());
+        let severity = if changes && is_workers_only(audit) { Severity::Warning } else { Severity::Info };
+        let told: Vec<String> = excess.iter().map(|excess| describe_excess(excess)).collect();
         let message = format!(
             "role `{}` may do {} beyond {}: {}",
             audit.role.name,
@@ -341,19 +359,66 @@ fn excess(context: &Context<'_>) -> Vec<Violation> {
             audit.baseline,
             text::list(&told, 6)
         );
-        let mut violation =
+        violations.push(
             Violation::new(severity, audit.resource(), message, Fix::none("remove what nothing on these nodes uses"))
                 .related(instances(audit))
-                .cause(format!("{} {}", audit.role.arn, told.join(" ")));
-        let escalations: Vec<&str> =
-            audit.excess.iter().filter(|excess| excess.escalation).map(|excess| excess.action.as_str()).collect();
-        if !escalations.is_empty() {
-            violation = violation.breaks(format!(
-                "every pod that reaches the metadata service can gain further rights with {}",
-                text::list(&escalations, 4)
-            ));
+                .cause(format!("{} {}", audit.role.arn, told.join(" "))),
+        );
+    }
+    violations
+}
+
+fn is_workers_only(audit: &RoleAudit<'_>) -> bool {
+    !audit.node_roles.is_unknown() && !audit.node_roles.contains(NodeRole::Controlplane)
+}
+
+/// A pattern with what it comes to.
+fn describe_excess(excess: &Excess) -> String {
+    let level = excess.access_level.name();
+    match (excess.is_unknown, excess.actions) {
+        (true, _) => format!("{} (no known action)", excess.action),
+        (false, 0 | 1) => format!("{} ({level})", excess.action),
+        (false, several) => format!("{} ({several} actions up to {level})", excess.action),
+    }
+}
+
+fn escalation(context: &Context<'_>) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for audit in &context.roles.audits {
+        let paths = &audit.beyond.paths;
+        if paths.is_empty() && audit.stronger.is_empty() {
+            continue;
         }
-        violations.push(violation);
+        let only_data = audit.stronger.is_empty() && paths.iter().all(|path| path.gain == Gain::Data);
+        let severity = if is_workers_only(audit) && !only_data { Severity::Error } else { Severity::Warning };
+        let mut told: Vec<String> = Vec::new();
+        if !audit.stronger.is_empty() {
+            told.push(format!("assume the stronger {}", text::list(&audit.stronger, 3)));
+        }
+        told.extend(paths.iter().map(|path| {
+            let actions: Vec<&str> = path.actions.iter().map(|step| step.action.as_str()).collect();
+            let limits: Vec<&str> = path.actions.iter().flat_map(|step| &step.only_on).map(String::as_str).collect();
+            let on = if limits.is_empty() { String::new() } else { format!(" on {}", text::list(&limits, 3)) };
+            let doubt =
+                if path.actions.iter().any(|step| !step.only_if.is_empty()) { ", under conditions" } else { "" };
+            format!("{} ({}{on}{doubt})", path.so_that, actions.join(", "))
+        }));
+        let shown: Vec<&str> = told.iter().take(3).map(String::as_str).collect();
+        let rest = told.len().saturating_sub(shown.len());
+        let more = if rest == 0 { String::new() } else { format!("; and {} more", text::count(rest, "way")) };
+        let message = format!("role `{}` can {}{more}", audit.role.name, shown.join("; "));
+        let fix = Fix::none(
+            "remove what these nodes do not need: `tightened_policy` in the JSON report is the smallest policy that still covers the baseline",
+        );
+        let causes: Vec<&str> =
+            paths.iter().map(|path| path.id.as_str()).chain(audit.stronger.iter().copied()).collect();
+        violations.push(
+            Violation::new(severity, audit.resource(), message, fix).related(instances(audit)).cause(format!(
+                "{} {}",
+                audit.role.arn,
+                causes.join(" ")
+            )),
+        );
     }
     violations
 }

@@ -22,4 +22,5 @@ mod live;
 mod mock;
 #[cfg(feature = "aws")]
 mod mock_answers;
+mod policy_cases;
 mod worlds;

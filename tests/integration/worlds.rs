@@ -518,13 +518,25 @@ fn kops() -> World {
         all["Statement"][0]["Action"].as_array().unwrap().iter().map(|action| action.as_str().unwrap()).collect();
     let (reads, writes): (Vec<&str>, Vec<&str>) =
         actions.into_iter().partition(|action| action.contains(":Describe") || action.starts_with("iam:"));
-    let (creates, changes): (Vec<&str>, Vec<&str>) =
-        writes.into_iter().partition(|action| action.contains(":Create") || action.contains(":AddTags"));
-    // kOps scopes its writes by the legacy tag.
+    let tags = ["ec2:CreateTags", "ec2:DeleteTags"];
+    let made = [
+        "ec2:CreateSecurityGroup",
+        "elasticloadbalancing:CreateLoadBalancer",
+        "elasticloadbalancing:CreateListener",
+        "elasticloadbalancing:CreateTargetGroup",
+    ];
+    let writes = writes.into_iter().filter(|action| !tags.contains(action));
+    let (creates, changes): (Vec<&str>, Vec<&str>) = writes.partition(|action| made.contains(action));
+    let groups = "arn:aws:ec2:*:*:security-group/*";
+    // kOps scopes its writes by the legacy tag, and tagging to what it makes (kubernetes/kops AddEC2CreateAction).
     let policy = json!({"Version": "2012-10-17", "Statement": [
         {"Effect": "Allow", "Action": reads, "Resource": "*"},
         {"Effect": "Allow", "Action": creates, "Resource": "*", "Condition": {"StringEquals": {"aws:RequestTag/KubernetesCluster": id}}},
-        {"Effect": "Allow", "Action": changes, "Resource": "*", "Condition": {"StringEquals": {"aws:ResourceTag/KubernetesCluster": id}}}
+        {"Effect": "Allow", "Action": changes, "Resource": "*", "Condition": {"StringEquals": {"aws:ResourceTag/KubernetesCluster": id}}},
+        {"Effect": "Allow", "Action": "ec2:CreateTags", "Resource": groups, "Condition": {
+            "StringEquals": {"aws:RequestTag/KubernetesCluster": id, "ec2:CreateAction": ["CreateSecurityGroup"]}}},
+        {"Effect": "Allow", "Action": tags, "Resource": groups, "Condition": {
+            "Null": {"aws:RequestTag/KubernetesCluster": "true"}, "StringEquals": {"aws:ResourceTag/KubernetesCluster": id}}}
     ]});
     let mut identities = Identities::new("111122223333", "aws");
     identities.role("masters.kops.example.com", &[("masters.kops.example.com", policy.to_string())], &[]);
@@ -1024,8 +1036,8 @@ fn broken() -> World {
     let extra = json!([
         {"Effect": "Allow", "Action": "ec2:ModifyVolume", "Resource": "arn:aws:ec2:*:*:volume/vol-1*"},
         {"Effect": "Allow", "Action": "ec2:AuthorizeSecurityGroupIngress", "Resource": "*", "Condition": {"StringEquals": {"aws:ResourceTag/KubernetesCluster": "bravo"}}},
-        // iam-action-excess
-        {"Effect": "Allow", "Action": "iam:PassRole", "Resource": "*"}
+        // iam-action-excess, iam-privilege-escalation
+        {"Effect": "Allow", "Action": ["sqs:SendMessage", "iam:PassRole", "ec2:RunInstances"], "Resource": "*"}
     ]);
     policy["Statement"].as_array_mut().unwrap().extend(extra.as_array().unwrap().iter().cloned());
     // iam-action-denied; iam-controller-action-missing by what the policy lacks

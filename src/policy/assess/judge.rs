@@ -1,0 +1,192 @@
+//! One region of the resources: which statements apply there, under which facts, and what that comes to.
+
+use super::{Prepared, StatementRef};
+use crate::policy::document::Effect;
+use crate::policy::truth::{Expression, Facts, Holds, Table};
+
+/// A statement whose conditions are not known to be false.
+pub(super) struct Active<'p> {
+    pub(super) prepared: &'p Prepared,
+    /// What its open conditions say.
+    pub(super) expression: Expression,
+    /// The open conditions for a person.
+    pub(super) conditions: Vec<String>,
+}
+
+impl Active<'_> {
+    /// Under which facts it applies, given which of its patterns match.
+    pub(super) fn applies(&self, matched: &[bool]) -> Expression {
+        let on = if self.prepared.compiled.resources.is_none() {
+            Expression::True
+        } else {
+            let terms = || self.prepared.terms.iter().zip(matched).filter(|(_, matched)| **matched);
+            let positive = if terms().any(|(term, _)| term.doubt.is_none()) {
+                Expression::True
+            } else {
+                let doubts = terms().filter_map(|(term, _)| term.doubt.clone()).map(Expression::Atom);
+                Expression::Any(doubts.collect())
+            };
+            if self.prepared.compiled.not_resource { Expression::Not(Box::new(positive)) } else { positive }
+        };
+        Expression::All(vec![on, self.expression.clone()])
+    }
+}
+
+pub(super) fn facts(active: &[Active<'_>]) -> Option<Facts> {
+    let doubts: Vec<Expression> = active
+        .iter()
+        .flat_map(|each| each.prepared.terms.iter().filter_map(|term| term.doubt.clone()))
+        .map(Expression::Atom)
+        .collect();
+    Facts::new(active.iter().map(|each| &each.expression).chain(&doubts))
+}
+
+/// What comes of the requests on a region of the resources.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) target: usize,
+    pub(super) witness: String,
+    pub(super) allowed: Holds,
+    /// What the identity policies alone grant.
+    pub(super) identity: Holds,
+    pub(super) denied: Holds,
+    /// Layers beside the identity policies that do not always allow.
+    pub(super) lacking: Vec<usize>,
+    /// For each active statement that applies sometimes or always: what it is, and which of its patterns match.
+    pub(super) applying: Vec<Applying>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Applying {
+    pub(super) reference: StatementRef,
+    pub(super) layer: usize,
+    pub(super) effect: Effect,
+    pub(super) holds: Holds,
+    pub(super) texts: Vec<String>,
+    pub(super) negated: bool,
+    pub(super) conditions: Vec<String>,
+}
+
+pub(super) fn judge(
+    target: usize,
+    witness: String,
+    matches: &[Vec<bool>],
+    active: &[Active<'_>],
+    facts: Option<&Facts>,
+    layers: usize,
+) -> Outcome {
+    let expressions: Vec<Expression> =
+        active.iter().zip(matches).map(|(each, matched)| each.applies(matched)).collect();
+    // With too many facts to tell apart, what is not known counts against a grant, and then for it.
+    let readings: Vec<(Facts, Vec<Expression>)>;
+    let (must, may) = if let Some(facts) = facts {
+        let tables: Vec<Table> = expressions.iter().map(|expression| facts.table(expression)).collect();
+        let combined = combine(facts, active, &tables, layers);
+        (combined.clone(), combined)
+    } else {
+        readings = [Effect::Deny, Effect::Allow]
+            .into_iter()
+            .filter_map(|holding| {
+                let decided = active
+                    .iter()
+                    .zip(&expressions)
+                    .map(|(each, expression)| settle(expression, each.prepared.compiled.effect == holding));
+                Some((Facts::new([])?, decided.collect()))
+            })
+            .collect();
+        let mut both = readings.iter().map(|(facts, decided)| {
+            let tables: Vec<Table> = decided.iter().map(|expression| facts.table(expression)).collect();
+            combine(facts, active, &tables, layers)
+        });
+        match (both.next(), both.next()) {
+            (Some(must), Some(may)) => (must, may),
+            _ => (Combined::default(), Combined::default()),
+        }
+    };
+    let applying = active
+        .iter()
+        .zip(matches)
+        .zip(&expressions)
+        .filter_map(|((each, matched), expression)| {
+            let holds = match facts {
+                Some(facts) => facts.holds(&facts.table(expression), &facts.constant(true)),
+                None if each.conditions.is_empty() => Holds::Always,
+                None => Holds::Sometimes,
+            };
+            let texts = each.prepared.terms.iter().zip(matched);
+            let negated = each.prepared.compiled.not_resource;
+            (holds != Holds::Never).then(|| Applying {
+                reference: each.prepared.reference.clone(),
+                layer: each.prepared.layer,
+                effect: each.prepared.compiled.effect,
+                holds,
+                texts: texts.filter(|(_, matched)| **matched != negated).map(|(term, _)| term.text.clone()).collect(),
+                negated,
+                conditions: each.conditions.clone(),
+            })
+        })
+        .collect();
+    let between = |must: Holds, may: Holds| if must == may { must } else { Holds::Sometimes };
+    Outcome {
+        target,
+        witness,
+        allowed: between(must.allowed, may.allowed),
+        identity: between(must.identity, may.identity),
+        denied: between(must.denied, may.denied),
+        lacking: must.lacking,
+        applying,
+    }
+}
+
+#[derive(Clone)]
+pub(super) struct Combined {
+    pub(super) allowed: Holds,
+    pub(super) identity: Holds,
+    pub(super) denied: Holds,
+    pub(super) lacking: Vec<usize>,
+}
+
+impl Default for Combined {
+    fn default() -> Self {
+        Self { allowed: Holds::Sometimes, identity: Holds::Sometimes, denied: Holds::Sometimes, lacking: Vec::new() }
+    }
+}
+
+/// The order of decision: no Deny, and an Allow on every layer.
+pub(super) fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], layers: usize) -> Combined {
+    let any = |effect: Effect, layer: Option<usize>| {
+        let statements = active.iter().zip(tables).filter(|(each, _)| {
+            each.prepared.compiled.effect == effect && layer.is_none_or(|layer| each.prepared.layer == layer)
+        });
+        statements.fold(facts.constant(false), |table, (_, one)| table.or(one))
+    };
+    let always = facts.constant(true);
+    let denied = any(Effect::Deny, None);
+    let allows: Vec<Table> = (0..layers).map(|layer| any(Effect::Allow, Some(layer))).collect();
+    let allowed = allows.iter().fold(denied.not(), |table, layer| table.and(layer));
+    let lacking = allows.iter().enumerate().skip(1).filter(|(_, table)| facts.holds(table, &always) != Holds::Always);
+    Combined {
+        allowed: facts.holds(&allowed, &always),
+        identity: allows.first().map_or(Holds::Never, |table| facts.holds(table, &always)),
+        denied: facts.holds(&denied, &always),
+        lacking: lacking.map(|(layer, _)| layer).collect(),
+    }
+}
+
+/// An expression with every fact taken for what makes it hold, or not hold.
+pub(super) fn settle(expression: &Expression, holds: bool) -> Expression {
+    match expression {
+        Expression::True => Expression::True,
+        Expression::False => Expression::False,
+        Expression::Atom(_) => {
+            if holds {
+                Expression::True
+            } else {
+                Expression::False
+            }
+        }
+        Expression::Not(inner) => Expression::Not(Box::new(settle(inner, !holds))),
+        Expression::All(list) => Expression::All(list.iter().map(|inner| settle(inner, holds)).collect()),
+        Expression::Any(list) => Expression::Any(list.iter().map(|inner| settle(inner, holds)).collect()),
+    }
+}

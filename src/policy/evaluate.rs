@@ -1,0 +1,171 @@
+//! One request against the policies that hold for it.
+//! Order of decision: AWS IAM User Guide, "Policy evaluation logic": an explicit Deny in any policy wins; then every
+//! level of service control policies, the permissions boundary and the identity policies must each allow.
+
+use super::condition::{Compiled, Context};
+use super::document::{Document, Effect};
+use super::pattern::{ARN_PARTS, ActionPattern, ResourcePattern, split_arn};
+
+/// A request.
+#[derive(Debug, Clone)]
+pub struct Request {
+    action: String,
+    resource: String,
+    context: Context,
+}
+
+impl Request {
+    /// A request for an action on a resource: an ARN, or `*` where the action takes no resource. The context is complete:
+    /// what is not in it is not in the request.
+    #[must_use]
+    pub fn new(action: &str, resource: &str, context: Context) -> Self {
+        Self { action: action.to_lowercase(), resource: resource.to_owned(), context }
+    }
+}
+
+/// What comes of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Decision {
+    /// It is carried out.
+    Allowed,
+    /// A statement denies it.
+    ExplicitlyDenied,
+    /// Nothing allows it.
+    ImplicitlyDenied,
+}
+
+/// The statements that match a request, each as (position of the policy in its list, position of the statement).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Matched {
+    /// Allow statements of identity policies.
+    pub identity_allow: Vec<(usize, usize)>,
+    /// Deny statements of identity policies.
+    pub identity_deny: Vec<(usize, usize)>,
+    /// Allow statements of the boundary.
+    pub boundary_allow: Vec<usize>,
+    /// Deny statements of the boundary.
+    pub boundary_deny: Vec<usize>,
+    /// Deny statements of control policies, with the position of their level in front.
+    pub scp_deny: Vec<(usize, usize, usize)>,
+}
+
+/// A statement, ready to evaluate.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct CompiledStatement {
+    pub(super) index: usize,
+    pub(super) effect: Effect,
+    pub(super) not_action: bool,
+    pub(super) actions: Vec<ActionPattern>,
+    pub(super) not_resource: bool,
+    /// `None` where the statement has no such element: it holds for whatever the policy is attached to.
+    pub(super) resources: Option<Vec<ResourcePattern>>,
+    pub(super) conditions: Vec<Compiled>,
+}
+
+/// A policy, ready to evaluate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompiledPolicy {
+    pub(super) statements: Vec<CompiledStatement>,
+}
+
+impl CompiledPolicy {
+    /// Prepares a document.
+    #[must_use]
+    pub fn new(document: &Document) -> Self {
+        let with_variables = document.has_variables();
+        let statements = document
+            .statements
+            .iter()
+            .map(|statement| CompiledStatement {
+                index: statement.index,
+                effect: statement.effect,
+                not_action: statement.action.negated,
+                actions: statement.action.folded.iter().map(|pattern| ActionPattern::new(pattern)).collect(),
+                not_resource: statement.resource.as_ref().is_some_and(|resource| resource.negated),
+                resources: statement.resource.as_ref().map(|resource| {
+                    resource.patterns.iter().map(|pattern| ResourcePattern::new(pattern, with_variables)).collect()
+                }),
+                conditions: statement
+                    .conditions
+                    .iter()
+                    .filter_map(|condition| Compiled::new(condition, with_variables))
+                    .collect(),
+            })
+            .collect();
+        Self { statements }
+    }
+}
+
+impl CompiledStatement {
+    /// Whether it speaks of an action, which has to be lower-case.
+    pub(super) fn speaks_of(&self, action: &str) -> bool {
+        self.actions.iter().any(|pattern| pattern.matches(action)) != self.not_action
+    }
+
+    fn matches(&self, action: &str, resource: Option<&[&str; ARN_PARTS]>, context: &Context) -> bool {
+        self.speaks_of(action)
+            && self.resources.as_ref().is_none_or(|patterns| {
+                patterns.iter().any(|pattern| pattern.matches(resource, context)) != self.not_resource
+            })
+            && self.conditions.iter().all(|condition| condition.holds(context))
+    }
+}
+
+/// The policies that hold for a request.
+#[derive(Debug, Clone, Copy)]
+pub struct Policies<'p> {
+    /// Inline and attached policies: any of them allows.
+    pub identity: &'p [CompiledPolicy],
+    /// Permissions boundary: must allow too, and never allows by itself.
+    pub boundary: Option<&'p CompiledPolicy>,
+    /// Service control policies, level by level from the root: on each level one must allow.
+    pub scps: &'p [Vec<CompiledPolicy>],
+}
+
+/// Decides a request.
+#[must_use]
+pub fn decide(policies: Policies<'_>, request: &Request) -> (Decision, Matched) {
+    let parts = split_arn(&request.resource);
+    let resource = (request.resource != "*").then_some(&parts);
+    let matching = |statement: &CompiledStatement| statement.matches(&request.action, resource, &request.context);
+    let mut matched = Matched::default();
+    for (policy, compiled) in policies.identity.iter().enumerate() {
+        for statement in compiled.statements.iter().filter(|statement| matching(statement)) {
+            match statement.effect {
+                Effect::Allow => matched.identity_allow.push((policy, statement.index)),
+                Effect::Deny => matched.identity_deny.push((policy, statement.index)),
+            }
+        }
+    }
+    for statement in policies.boundary.iter().flat_map(|boundary| &boundary.statements) {
+        if matching(statement) {
+            match statement.effect {
+                Effect::Allow => matched.boundary_allow.push(statement.index),
+                Effect::Deny => matched.boundary_deny.push(statement.index),
+            }
+        }
+    }
+    let mut every_level_allows = true;
+    for (level, documents) in policies.scps.iter().enumerate() {
+        let mut allows = false;
+        for (policy, compiled) in documents.iter().enumerate() {
+            for statement in compiled.statements.iter().filter(|statement| matching(statement)) {
+                match statement.effect {
+                    Effect::Allow => allows = true,
+                    Effect::Deny => matched.scp_deny.push((level, policy, statement.index)),
+                }
+            }
+        }
+        every_level_allows &= allows;
+    }
+    let denied = !matched.identity_deny.is_empty() || !matched.boundary_deny.is_empty() || !matched.scp_deny.is_empty();
+    let bounded = policies.boundary.is_some() && matched.boundary_allow.is_empty();
+    let decision = if denied {
+        Decision::ExplicitlyDenied
+    } else if matched.identity_allow.is_empty() || bounded || !every_level_allows {
+        Decision::ImplicitlyDenied
+    } else {
+        Decision::Allowed
+    };
+    (decision, matched)
+}

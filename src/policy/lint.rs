@@ -1,0 +1,317 @@
+//! What is wrong with a policy document, with the place: what AWS refuses, what has no effect, what means something else
+//! than it seems to, and what is more than it need be. The checks cover those of IAM Access Analyzer's `ValidatePolicy` that
+//! hold for identity, boundary, control and trust policies (IAM User Guide, "Access Analyzer policy check reference"), and
+//! some that need the whole catalogue or the whole document.
+
+use super::catalogue::Catalogue;
+use super::condition::Operator;
+use super::document::{Document, DocumentError, Effect, Statement};
+use super::json::{Span, line_and_column};
+
+mod conditions;
+mod elements;
+mod overlap;
+
+/// How bad a remark is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LintLevel {
+    /// It could be shorter or clearer.
+    Suggestion,
+    /// It has no effect, or another one than it seems to.
+    Warning,
+    /// AWS refuses it, or it cannot be understood.
+    Error,
+}
+
+impl LintLevel {
+    /// The word used in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Suggestion => "suggestion",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// What a policy is attached to; decides what may be in it and how long it may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PolicyKind {
+    /// A customer managed policy, also as a permissions boundary.
+    Managed,
+    /// An inline policy of a role.
+    Inline,
+    /// A service control policy.
+    Control,
+    /// The trust policy of a role.
+    Trust,
+    /// Not known: a document with principals is taken for a trust policy, any other for a managed one without regard to
+    /// its length.
+    Unknown,
+}
+
+impl PolicyKind {
+    /// Characters that it may have, white space not counted but in control policies. Source: IAM and Organizations quotas.
+    fn quota(self) -> Option<usize> {
+        match self {
+            Self::Managed => Some(6_144),
+            Self::Inline => Some(10_240),
+            Self::Control => Some(5_120),
+            Self::Trust => Some(2_048),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// Something to say about a document.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct LintFinding {
+    /// Stable name of the check.
+    pub check: &'static str,
+    /// How bad it is.
+    pub level: LintLevel,
+    /// What is the matter.
+    pub message: String,
+    /// What to write instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+    /// Zero-based position of the statement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statement: Option<usize>,
+    /// One-based line.
+    pub line: usize,
+    /// One-based column, in characters.
+    pub column: usize,
+    /// Bytes that it is about.
+    #[serde(skip)]
+    pub span: Span,
+}
+
+/// Every check: name, level, what it reports.
+pub static CHECKS: &[(&str, LintLevel, &str)] = &[
+    ("syntax", LintLevel::Error, "the text is not JSON, or larger than any policy may be"),
+    ("malformed", LintLevel::Error, "an element is missing, unknown, repeated or of the wrong kind"),
+    ("character", LintLevel::Error, "a character that IAM does not take"),
+    ("size", LintLevel::Error, "more characters than the quota of the policy's kind"),
+    ("sid", LintLevel::Error, "a `Sid` with other characters than letters and digits, or the same twice"),
+    ("principal", LintLevel::Error, "a principal where none may be, or none where one must be"),
+    ("resource-missing", LintLevel::Error, "a statement without `Resource` or `NotResource`"),
+    ("version", LintLevel::Suggestion, "no `Version`, or the old one"),
+    ("action-form", LintLevel::Error, "an action that is not `service:Name`, or a wildcard in the service"),
+    ("action-unknown", LintLevel::Warning, "an action that the catalogue does not know"),
+    ("action-wildcard-empty", LintLevel::Warning, "a wildcard that covers no known action"),
+    (
+        "action-wildcard-wide",
+        LintLevel::Suggestion,
+        "a wildcard that grants permissions management, and whatever AWS adds",
+    ),
+    ("resource-form", LintLevel::Error, "a resource that is neither `*` nor an ARN of six parts"),
+    ("resource-colons", LintLevel::Warning, "a wildcard that would have to cross colons"),
+    ("resource-unscopable", LintLevel::Warning, "resources on an action that can only be granted on `*`"),
+    ("resource-mismatch", LintLevel::Warning, "an action that none of the statement's resources can be"),
+    ("pass-role-everywhere", LintLevel::Warning, "`iam:PassRole` on every role"),
+    ("allow-not-action", LintLevel::Warning, "`NotAction` with Allow, which grants all other services too"),
+    ("allow-not-resource", LintLevel::Warning, "`NotResource` with Allow, which grants whatever comes to be"),
+    ("condition-key-unknown", LintLevel::Warning, "a condition key that does not exist"),
+    ("condition-key-absent", LintLevel::Warning, "a condition key that no action of the statement carries"),
+    ("condition-value", LintLevel::Error, "a value that the operator cannot read"),
+    ("condition-type", LintLevel::Warning, "an operator for another type than the key's"),
+    ("condition-operator", LintLevel::Error, "`IfExists` on `Null`"),
+    ("condition-case", LintLevel::Suggestion, "an operator in another spelling than AWS's"),
+    ("set-operator-allow", LintLevel::Warning, "`ForAllValues` with Allow, which holds when the key is missing"),
+    ("set-operator-single", LintLevel::Warning, "a set operator on a key with one value"),
+    ("set-operator-missing", LintLevel::Warning, "a plain operator on a key with many values"),
+    ("empty", LintLevel::Warning, "an empty list, which has no effect or another than it seems to"),
+    ("variable", LintLevel::Error, "a malformed variable"),
+    ("variable-version", LintLevel::Warning, "a variable that is plain text, because of the version or the place"),
+    ("variable-user", LintLevel::Suggestion, "`${aws:username}`, which no role has"),
+    ("duplicate", LintLevel::Suggestion, "a pattern that another one of the list covers"),
+    ("statement-covered", LintLevel::Suggestion, "a statement that another one covers"),
+    ("statement-denied", LintLevel::Warning, "an Allow that a Deny of the same document takes away whole"),
+];
+
+/// Collects what is said about a document.
+pub(super) struct Remarks<'d> {
+    text: &'d str,
+    found: Vec<LintFinding>,
+}
+
+impl Remarks<'_> {
+    pub(super) fn say(&mut self, check: &'static str, statement: Option<&Statement>, span: Span, message: String) {
+        self.help(check, statement, span, message, None);
+    }
+
+    pub(super) fn help(
+        &mut self,
+        check: &'static str,
+        statement: Option<&Statement>,
+        span: Span,
+        message: String,
+        help: Option<String>,
+    ) {
+        let level = CHECKS.iter().find(|(name, ..)| *name == check).map_or(LintLevel::Warning, |(_, level, _)| *level);
+        self.found.push(LintFinding {
+            check,
+            level,
+            message,
+            help,
+            statement: statement.map(|statement| statement.index),
+            line: 0,
+            column: 0,
+            span,
+        });
+    }
+}
+
+/// The text that the places of the remarks refer to, and the remarks, in the order of the text.
+#[must_use]
+pub fn lint(text: &str, kind: PolicyKind, catalogue: &Catalogue) -> (String, Vec<LintFinding>) {
+    match Document::read(text) {
+        Ok((document, malformed)) => {
+            let mut remarks = Remarks { text: &document.text, found: Vec::new() };
+            for problem in malformed {
+                remarks.say("malformed", None, problem.span, format!("{} ({})", problem.reason, problem.pointer));
+            }
+            check(&document, kind, catalogue, &mut remarks);
+            let found = finish(remarks);
+            (document.text, found)
+        }
+        Err(error) => {
+            let offset = match &error {
+                DocumentError::Json(error) => error.offset,
+                _ => 0,
+            };
+            let message = match &error {
+                DocumentError::Json(error) => format!("not JSON: {}", error.reason),
+                other => other.to_string(),
+            };
+            let mut remarks = Remarks { text, found: Vec::new() };
+            let end = text.get(offset..).and_then(|rest| rest.chars().next()).map_or(offset, |c| offset + c.len_utf8());
+            remarks.say("syntax", None, Span { start: offset, end }, message);
+            let found = finish(remarks);
+            (text.to_owned(), found)
+        }
+    }
+}
+
+fn finish(remarks: Remarks<'_>) -> Vec<LintFinding> {
+    let mut found = remarks.found;
+    found.sort_by(|a, b| (a.span, a.check, &a.message).cmp(&(b.span, b.check, &b.message)));
+    found.dedup();
+    // The places grow, so each is counted from the one before.
+    let (mut at, mut line, mut line_start) = (0, 1, 0);
+    for finding in &mut found {
+        let between = remarks.text.get(at..finding.span.start).unwrap_or_default();
+        line += between.bytes().filter(|byte| *byte == b'\n').count();
+        if let Some(newline) = between.rfind('\n') {
+            line_start = at + newline + 1;
+        }
+        at = finding.span.start.max(at);
+        finding.line = line;
+        finding.column = remarks.text.get(line_start..at).map_or(1, |line| line.chars().count() + 1);
+    }
+    found
+}
+
+fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
+    let whole = Span { start: 0, end: document.text.len().min(1) };
+    let is_trust = kind == PolicyKind::Trust
+        || (kind == PolicyKind::Unknown && document.statements.iter().any(|statement| statement.principal.is_some()));
+    if let Some(quota) = kind.quota() {
+        let characters =
+            if kind == PolicyKind::Control { document.text.chars().count() } else { document.characters() };
+        if characters > quota {
+            remarks.say("size", None, whole, format!("{characters} characters, and such a policy may have {quota}"));
+        }
+    }
+    for (at, character) in document.text.char_indices() {
+        if !matches!(character, '\t' | '\n' | '\r' | ' '..='\u{ff}') {
+            let span = Span { start: at, end: at + character.len_utf8() };
+            let code = u32::from(character);
+            remarks.say("character", None, span, format!("IAM does not take the character U+{code:04X}"));
+        }
+    }
+    match document.version.as_deref() {
+        Some("2012-10-17") => {}
+        Some(_) => remarks.help(
+            "version",
+            None,
+            document.root.get("Version").map_or(whole, |node| node.span),
+            "the old version: variables are plain text".to_owned(),
+            Some("write \"2012-10-17\"".to_owned()),
+        ),
+        None if document.root.members().is_some() => remarks.help(
+            "version",
+            None,
+            whole,
+            "no `Version`, so the old one holds and variables are plain text".to_owned(),
+            Some("add \"Version\": \"2012-10-17\"".to_owned()),
+        ),
+        None => {}
+    }
+    let mut sids: Vec<&str> = Vec::new();
+    for statement in &document.statements {
+        if let Some((sid, span)) = &statement.sid {
+            if !sid.chars().all(|c| c.is_ascii_alphanumeric()) && !is_trust {
+                remarks.say("sid", Some(statement), *span, format!("`{sid}` holds more than letters and digits"));
+            }
+            if !sid.is_empty() && sids.contains(&sid.as_str()) {
+                remarks.say("sid", Some(statement), *span, format!("another statement is called `{sid}` too"));
+            }
+            sids.push(sid);
+        }
+        principals(statement, is_trust, remarks);
+        elements::check(document, statement, is_trust, catalogue, remarks);
+        conditions::check(document, statement, catalogue, remarks);
+    }
+    overlap::check(document, remarks);
+}
+
+fn principals(statement: &Statement, is_trust: bool, remarks: &mut Remarks<'_>) {
+    match (&statement.principal, is_trust) {
+        (Some(principal), false) => {
+            let message = "an identity policy names no principal: it holds for whatever it is attached to";
+            remarks.say("principal", Some(statement), principal.key_span, message.to_owned());
+        }
+        (None, true) => {
+            let message = "a trust policy has to say whom it trusts";
+            remarks.say("principal", Some(statement), statement.span, message.to_owned());
+        }
+        (Some(principal), true) if principal.negated && statement.effect == Effect::Allow => {
+            let message = "`NotPrincipal` with Allow trusts everybody else, strangers included";
+            remarks.say("principal", Some(statement), principal.key_span, message.to_owned());
+        }
+        _ => {}
+    }
+    if statement.resource.is_none() && !is_trust {
+        let message = "the statement has neither `Resource` nor `NotResource`";
+        remarks.say("resource-missing", Some(statement), statement.span, message.to_owned());
+    }
+}
+
+/// The place of a statement's operator as AWS spells it.
+fn canonical(operator: &str) -> Option<String> {
+    let parsed = Operator::parse(operator)?;
+    let prefix = match parsed.quantifier {
+        Some(super::condition::Quantifier::All) => "ForAllValues:",
+        Some(super::condition::Quantifier::Any) => "ForAnyValue:",
+        None => "",
+    };
+    let base = operator.rsplit(':').next().unwrap_or(operator);
+    let base = if parsed.if_exists { base.get(..base.len() - "IfExists".len())? } else { base };
+    let (name, ..) = super::condition::OPERATORS.iter().find(|(name, ..)| name.eq_ignore_ascii_case(base))?;
+    Some(format!("{prefix}{name}{}", if parsed.if_exists { "IfExists" } else { "" }))
+}
+
+/// The remark as a person reads it: the line of the source with the place marked.
+#[must_use]
+pub fn source_line(text: &str, span: Span) -> (usize, usize, String) {
+    let (line, column) = line_and_column(text, span.start);
+    let shown = text.lines().nth(line - 1).unwrap_or_default();
+    (line, column, shown.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,284 @@
+//! Conditions of a statement.
+
+use super::{Remarks, canonical};
+use crate::policy::catalogue::{Action, Catalogue};
+use crate::policy::condition::{Comparison, Operator, Quantifier, block, instant};
+use crate::policy::document::{Condition, Document, Effect, Statement};
+use crate::policy::pattern::ActionPattern;
+use crate::text;
+
+/// Global condition keys, lower-case, with their types. Source: IAM User Guide, "AWS global condition context keys".
+const GLOBAL: &[(&str, &str)] = &[
+    ("aws:assumedroot", "String"),
+    ("aws:calledvia", "ArrayOfString"),
+    ("aws:calledviafirst", "String"),
+    ("aws:calledvialast", "String"),
+    ("aws:calledviaawsmcp", "String"),
+    ("aws:chatbotsourcearn", "ARN"),
+    ("aws:currenttime", "Date"),
+    ("aws:ec2instancesourceprivateipv4", "IPAddress"),
+    ("aws:ec2instancesourcevpc", "String"),
+    ("aws:epochtime", "Date"),
+    ("aws:federatedprovider", "String"),
+    ("aws:ismcpserviceaction", "Bool"),
+    ("aws:multifactorauthage", "Numeric"),
+    ("aws:multifactorauthpresent", "Bool"),
+    ("aws:principalaccount", "String"),
+    ("aws:principalarn", "ARN"),
+    ("aws:principalisawsservice", "Bool"),
+    ("aws:principalorgid", "String"),
+    ("aws:principalorgpaths", "ArrayOfString"),
+    ("aws:principalservicename", "String"),
+    ("aws:principalservicenameslist", "ArrayOfString"),
+    ("aws:principaltype", "String"),
+    ("aws:referer", "String"),
+    ("aws:requestedregion", "String"),
+    ("aws:resourceaccount", "String"),
+    ("aws:resourceorgid", "String"),
+    ("aws:resourceorgpaths", "ArrayOfString"),
+    ("aws:securetransport", "Bool"),
+    ("aws:signinsessionarn", "ARN"),
+    ("aws:sourceaccount", "String"),
+    ("aws:sourcearn", "ARN"),
+    ("aws:sourceidentity", "String"),
+    ("aws:sourceip", "IPAddress"),
+    ("aws:sourceorgid", "String"),
+    ("aws:sourceorgpaths", "ArrayOfString"),
+    ("aws:sourceowner", "String"),
+    ("aws:sourcevpc", "String"),
+    ("aws:sourcevpcarn", "ARN"),
+    ("aws:sourcevpce", "String"),
+    ("aws:tagkeys", "ArrayOfString"),
+    ("aws:tokenissuetime", "Date"),
+    ("aws:useragent", "String"),
+    ("aws:userid", "String"),
+    ("aws:username", "String"),
+    ("aws:viaawsmcpservice", "Bool"),
+    ("aws:viaawsservice", "Bool"),
+    ("aws:vpceaccount", "String"),
+    ("aws:vpceorgid", "String"),
+    ("aws:vpceorgpaths", "ArrayOfString"),
+    ("aws:vpcsourceip", "IPAddress"),
+];
+
+/// Global keys that end in a name of the user's.
+const OPEN: &[&str] = &["aws:principaltag/", "aws:requesttag/", "aws:resourcetag/"];
+
+pub(super) fn check(document: &Document, statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
+    for condition in &statement.conditions {
+        let Some(operator) = Operator::parse(&condition.operator) else { continue };
+        spelling(statement, condition, operator, remarks);
+        values(document, statement, condition, operator, remarks);
+        let kind = key(statement, condition, catalogue, remarks);
+        quantifier(statement, condition, operator, kind, remarks);
+    }
+}
+
+fn spelling(statement: &Statement, condition: &Condition, operator: Operator, remarks: &mut Remarks<'_>) {
+    if let Some(right) = canonical(&condition.operator).filter(|right| *right != condition.operator) {
+        let message = format!("AWS spells the operator `{right}`");
+        remarks.say("condition-case", Some(statement), condition.operator_span, message);
+    }
+    if operator.comparison == Comparison::Null && operator.if_exists {
+        let message = "`Null` asks whether the key exists: `IfExists` cannot be added";
+        remarks.say("condition-operator", Some(statement), condition.operator_span, message.to_owned());
+    }
+}
+
+fn values(
+    document: &Document,
+    statement: &Statement,
+    condition: &Condition,
+    operator: Operator,
+    remarks: &mut Remarks<'_>,
+) {
+    if condition.values.is_empty() {
+        let message =
+            format!("no value for `{}`: the condition does not do what it seems to", text::printable(&condition.key));
+        remarks.say("empty", Some(statement), condition.key_span, message);
+    }
+    for (value, span) in condition.values.iter().zip(&condition.spans) {
+        if value.contains("${") {
+            super::elements::variables_of(document, statement, value, *span, remarks);
+            continue;
+        }
+        let readable = match operator.comparison {
+            Comparison::Numeric(_) => value.parse::<f64>().is_ok_and(f64::is_finite),
+            Comparison::Date(_) => instant(value).is_some(),
+            Comparison::Bool | Comparison::Null => {
+                value.eq_ignore_ascii_case("true") || value.eq_ignore_ascii_case("false")
+            }
+            Comparison::IpAddress => block(value).is_some(),
+            Comparison::Arn => value.starts_with("arn:") || value.chars().all(|c| c == '*'),
+            _ => true,
+        };
+        if !readable {
+            let wanted = match operator.comparison {
+                Comparison::Numeric(_) => "a number",
+                Comparison::Date(_) => "a date such as 2026-01-31T00:00:00Z",
+                Comparison::Bool | Comparison::Null => "`true` or `false`",
+                Comparison::IpAddress => "an address or block such as 203.0.113.0/24",
+                _ => "an ARN",
+            };
+            let message =
+                format!("`{}` is not {wanted}, which `{}` compares", text::printable(value), condition.operator);
+            remarks.say("condition-value", Some(statement), *span, message);
+        }
+    }
+}
+
+/// Looks the key up; says what type its values have, if that is known.
+fn key(
+    statement: &Statement,
+    condition: &Condition,
+    catalogue: &Catalogue,
+    remarks: &mut Remarks<'_>,
+) -> Option<&'static str> {
+    let folded = condition.key.to_ascii_lowercase();
+    let shown = text::printable(&condition.key);
+    let Some((prefix, _)) = folded.split_once(':') else {
+        let message = format!("`{shown}` is no condition key: it has no prefix");
+        remarks.say("condition-key-unknown", Some(statement), condition.key_span, message);
+        return None;
+    };
+    let covered: Vec<&Action> = if statement.action.negated {
+        Vec::new()
+    } else {
+        let patterns = statement.action.folded.iter().map(|folded| ActionPattern::new(folded));
+        let narrow: Vec<ActionPattern> = patterns.collect();
+        if narrow.contains(&ActionPattern::Everything) {
+            Vec::new()
+        } else {
+            narrow.iter().flat_map(|pattern| catalogue.matching(pattern)).collect()
+        }
+    };
+    if prefix == "aws" {
+        let kind = GLOBAL.iter().find(|(name, _)| *name == folded).map(|(_, kind)| *kind);
+        let is_open = OPEN.iter().any(|open| folded.starts_with(open));
+        if kind.is_none() && !is_open {
+            let help = GLOBAL
+                .iter()
+                .map(|(name, _)| *name)
+                .find(|name| {
+                    name.replace(['-', '_'], "").contains(folded.trim_end_matches('s')) || folded.contains(name)
+                })
+                .map(|name| format!("did you mean `{name}`?"));
+            let message = format!("no global condition key is called `{shown}`");
+            remarks.help("condition-key-unknown", Some(statement), condition.key_span, message, help);
+            return None;
+        }
+        let of_request = folded.starts_with("aws:requesttag/") || folded == "aws:tagkeys";
+        let of_resource = folded.starts_with("aws:resourcetag/");
+        if of_request || of_resource {
+            absent(statement, condition, &folded, &covered, catalogue, remarks);
+        }
+        return kind.or(Some("String"));
+    }
+    let Some(service) = catalogue.service(prefix) else {
+        // Keys of identity providers (`accounts.google.com:aud`, `sts.…`) have no service.
+        if !prefix.contains('.') && !prefix.contains('/') {
+            let message = format!("no known service has the prefix of `{shown}`");
+            remarks.say("condition-key-unknown", Some(statement), condition.key_span, message);
+        }
+        return None;
+    };
+    let Some(known) = service.keys.iter().find(|known| known.is(&folded)) else {
+        let message = format!("no known condition key is called `{shown}`");
+        remarks.say("condition-key-unknown", Some(statement), condition.key_span, message);
+        return None;
+    };
+    absent(statement, condition, &folded, &covered, catalogue, remarks);
+    Some(known.kind)
+}
+
+/// A key that none of the statement's actions carries: the condition is decided before any request.
+fn absent(
+    statement: &Statement,
+    condition: &Condition,
+    folded: &str,
+    covered: &[&Action],
+    catalogue: &Catalogue,
+    remarks: &mut Remarks<'_>,
+) {
+    let carries = |action: &&Action| {
+        catalogue.action(&action.folded).is_some_and(|(service, action)| service.carries(action, folded))
+    };
+    // Keys of one service in requests of another, such as `kms:ViaService`, are not in the catalogue of the other.
+    let own = folded.split_once(':').is_some_and(|(prefix, _)| {
+        prefix == "aws" || covered.iter().all(|action| action.folded.split(':').next() == Some(prefix))
+    });
+    if covered.is_empty() || !own || covered.iter().any(carries) {
+        return;
+    }
+    let Some(operator) = Operator::parse(&condition.operator) else { return };
+    let holds = match operator.comparison {
+        Comparison::Null => condition.values.iter().any(|value| value.eq_ignore_ascii_case("true")),
+        _ => operator.negated || operator.if_exists || operator.quantifier == Some(Quantifier::All),
+    };
+    let effect = match (holds, statement.effect) {
+        (true, _) => "the condition always holds",
+        (false, Effect::Allow) => "the statement grants nothing",
+        (false, Effect::Deny) => "the statement denies nothing",
+    };
+    let message = format!("none of the statement's actions carries `{}`: {effect}", text::printable(&condition.key));
+    remarks.say("condition-key-absent", Some(statement), condition.key_span, message);
+}
+
+fn quantifier(
+    statement: &Statement,
+    condition: &Condition,
+    operator: Operator,
+    kind: Option<&'static str>,
+    remarks: &mut Remarks<'_>,
+) {
+    let shown = text::printable(&condition.key);
+    if operator.quantifier == Some(Quantifier::All) && statement.effect == Effect::Allow {
+        // Together with a test that the key is there, nothing slips through.
+        let guarded = statement.conditions.iter().any(|other| {
+            other.operator.eq_ignore_ascii_case("Null")
+                && other.key.eq_ignore_ascii_case(&condition.key)
+                && other.values.iter().all(|value| value.eq_ignore_ascii_case("false"))
+        });
+        if !guarded {
+            let message =
+                format!("`ForAllValues` holds when `{shown}` is missing, so the statement allows requests without it");
+            remarks.help(
+                "set-operator-allow",
+                Some(statement),
+                condition.operator_span,
+                message,
+                Some(format!("add \"Null\": {{\"{shown}\": \"false\"}}")),
+            );
+        }
+    }
+    let Some(kind) = kind else { return };
+    let is_many = kind.starts_with("ArrayOf");
+    match operator.quantifier {
+        Some(_) if !is_many => {
+            let message = format!("`{shown}` has one value, and set operators are for keys with many");
+            remarks.say("set-operator-single", Some(statement), condition.operator_span, message);
+        }
+        None if is_many && operator.comparison != Comparison::Null => {
+            let message = format!(
+                "`{shown}` has many values: without `ForAnyValue` or `ForAllValues` the operator compares none of them"
+            );
+            remarks.say("set-operator-missing", Some(statement), condition.operator_span, message);
+        }
+        _ => {}
+    }
+    let single = kind.trim_start_matches("ArrayOf");
+    let fits = match operator.comparison {
+        Comparison::Numeric(_) => single == "Numeric" || single == "Date",
+        Comparison::Date(_) => single == "Date" || single == "Numeric",
+        Comparison::IpAddress => single == "IPAddress" || single == "String",
+        Comparison::Bool => single == "Bool" || single == "String",
+        Comparison::Arn => single == "ARN" || single == "String",
+        Comparison::Binary => single == "Binary" || single == "String",
+        // Strings compare with everything that is written as one.
+        _ => !matches!(single, "Numeric" | "Date" | "IPAddress"),
+    };
+    if !fits {
+        let message = format!("`{shown}` is of type {single}, and `{}` compares something else", condition.operator);
+        remarks.say("condition-type", Some(statement), condition.operator_span, message);
+    }
+}

@@ -1,0 +1,295 @@
+//! Actions and resources of a statement.
+
+use std::collections::HashMap;
+
+use super::Remarks;
+use crate::policy::automaton::{Language, Relation, relation};
+use crate::policy::catalogue::{AccessLevel, Action, Catalogue, Service};
+use crate::policy::document::{Document, Effect, Statement};
+use crate::policy::pattern::{ActionPattern, ResourcePattern, is_everything, split_arn};
+use crate::policy::variables::{self, VariableError};
+use crate::text;
+
+pub(super) fn check(
+    document: &Document,
+    statement: &Statement,
+    is_trust: bool,
+    catalogue: &Catalogue,
+    remarks: &mut Remarks<'_>,
+) {
+    actions(statement, catalogue, remarks);
+    let Some(resource) = &statement.resource else { return };
+    if resource.patterns.is_empty() {
+        let message = "an empty list of resources: the statement has no effect";
+        remarks.say("empty", Some(statement), resource.key_span, message.to_owned());
+    }
+    if resource.negated && statement.effect == Effect::Allow {
+        let message = "`NotResource` with Allow grants every other resource, those to come included";
+        remarks.say("allow-not-resource", Some(statement), resource.key_span, message.to_owned());
+    }
+    for (pattern, span) in resource.patterns.iter().zip(&resource.spans) {
+        resource_form(document, statement, pattern, *span, remarks);
+    }
+    if !is_trust {
+        scope(document, statement, catalogue, remarks);
+    }
+}
+
+fn actions(statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
+    let action = &statement.action;
+    if action.patterns.is_empty() {
+        let message = "an empty list of actions: the statement has no effect";
+        remarks.say("empty", Some(statement), action.key_span, message.to_owned());
+    }
+    let grants = statement.effect == Effect::Allow;
+    if action.negated && grants {
+        let message = "`NotAction` with Allow grants every other action of every service";
+        remarks.say("allow-not-action", Some(statement), action.key_span, message.to_owned());
+    }
+    for ((pattern, folded), span) in action.patterns.iter().zip(&action.folded).zip(&action.spans) {
+        let compiled = ActionPattern::new(folded);
+        let shown = text::printable(pattern);
+        match &compiled {
+            ActionPattern::Nothing => {
+                let message =
+                    format!("`{shown}` is no action: it has to be `service:Name`, without a wildcard before the colon");
+                remarks.say("action-form", Some(statement), *span, message);
+            }
+            ActionPattern::Exact(_) => {
+                if catalogue.action(folded).is_none() {
+                    let help = catalogue.did_you_mean(pattern).map(|meant| format!("did you mean `{meant}`?"));
+                    remarks.help(
+                        "action-unknown",
+                        Some(statement),
+                        *span,
+                        format!("no known action is called `{shown}`"),
+                        help,
+                    );
+                }
+            }
+            ActionPattern::Everything => {
+                if grants && !action.negated {
+                    let message = format!("`{shown}` grants every action of every service");
+                    remarks.say("action-wildcard-wide", Some(statement), *span, message);
+                }
+            }
+            ActionPattern::Prefix(_) | ActionPattern::Glob(_) => {
+                let covered = catalogue.matching(&compiled);
+                if covered.is_empty() {
+                    let help = folded
+                        .split_once(':')
+                        .filter(|(prefix, _)| catalogue.service(prefix).is_none())
+                        .map(|(prefix, _)| format!("no known service has the prefix `{prefix}`"));
+                    remarks.help(
+                        "action-wildcard-empty",
+                        Some(statement),
+                        *span,
+                        format!("`{shown}` covers no known action"),
+                        help,
+                    );
+                } else if grants && !action.negated {
+                    let managing: Vec<&str> = covered
+                        .iter()
+                        .filter(|action| action.level == AccessLevel::PermissionsManagement)
+                        .map(|action| action.name.as_str())
+                        .collect();
+                    if !managing.is_empty() {
+                        let message = format!(
+                            "`{shown}` grants {} actions, {} of them over permissions: {}",
+                            covered.len(),
+                            managing.len(),
+                            text::list(&managing, 3)
+                        );
+                        remarks.say("action-wildcard-wide", Some(statement), *span, message);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn resource_form(
+    document: &Document,
+    statement: &Statement,
+    pattern: &str,
+    span: crate::policy::json::Span,
+    remarks: &mut Remarks<'_>,
+) {
+    if is_everything(pattern) {
+        return;
+    }
+    let shown = text::printable(pattern);
+    let colons = pattern.matches(':').count();
+    let ends_open = pattern.ends_with('*');
+    if !pattern.starts_with("arn:") || (colons < 5 && !ends_open) {
+        let message = format!("`{shown}` is neither `*` nor an ARN of six parts");
+        remarks.say("resource-form", Some(statement), span, message);
+        return;
+    }
+    if colons < 5 && pattern.trim_end_matches('*').contains('*') {
+        let message =
+            format!("the first `*` of `{shown}` would have to cross colons to match, which AWS does not promise");
+        remarks.help(
+            "resource-colons",
+            Some(statement),
+            span,
+            message,
+            Some("write all six parts of the ARN".to_owned()),
+        );
+    }
+    let service = split_arn(pattern)[2];
+    if colons >= 2 && service.contains(['*', '?']) && !(is_everything(service) && colons == 2) {
+        let message = format!("the service of `{shown}` holds a wildcard, which AWS does not take");
+        remarks.say("resource-form", Some(statement), span, message);
+    }
+    if pattern.contains("${") {
+        variables_of(document, statement, pattern, span, remarks);
+        let parts = split_arn(pattern);
+        if parts.iter().take(5).any(|part| part.contains("${")) {
+            let message = format!("a variable before the fifth colon of `{shown}` is plain text");
+            remarks.say("variable-version", Some(statement), span, message);
+        }
+    }
+}
+
+/// What is wrong with the variables of a resource or value.
+pub(super) fn variables_of(
+    document: &Document,
+    statement: &Statement,
+    text: &str,
+    span: crate::policy::json::Span,
+    remarks: &mut Remarks<'_>,
+) {
+    for error in variables::errors(text) {
+        let what = match error {
+            VariableError::Unclosed => "has no closing brace",
+            VariableError::Empty => "has no name",
+            VariableError::Space => "has white space in its name",
+            VariableError::Quote => "has a default that is not in single quotes",
+        };
+        remarks.say("variable", Some(statement), span, format!("a variable of `{}` {what}", text::printable(text)));
+    }
+    if !document.has_variables() {
+        let message = format!("`{}` is plain text under the old version", text::printable(text));
+        remarks.help(
+            "variable-version",
+            Some(statement),
+            span,
+            message,
+            Some("add \"Version\": \"2012-10-17\"".to_owned()),
+        );
+    }
+    if text.to_ascii_lowercase().contains("${aws:username") {
+        let message = "requests of roles, and so of instances, carry no `aws:username`: for them this matches nothing";
+        remarks.say("variable-user", Some(statement), span, message.to_owned());
+    }
+}
+
+/// The languages of resource types, each made once.
+#[derive(Default)]
+struct Types {
+    made: HashMap<(String, usize), Option<Language>>,
+}
+
+impl Types {
+    fn language(&mut self, service: &Service, at: usize) -> Option<&Language> {
+        let entry = self.made.entry((service.prefix.clone(), at)).or_insert_with(|| {
+            let kind = service.types.get(at)?;
+            let mut pattern = String::from("arn:*:");
+            let mut rest = kind.arn.as_str();
+            while let Some((before, behind)) = rest.split_once("${") {
+                pattern.push_str(before);
+                pattern.push('*');
+                rest = behind.split_once('}').map_or("", |(_, after)| after);
+            }
+            pattern.push_str(rest);
+            Language::of_resource(&ResourcePattern::new(&pattern, false))
+        });
+        entry.as_ref()
+    }
+}
+
+/// Actions whose resources are none that the statement names.
+fn scope(document: &Document, statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
+    let Some(resource) = statement.resource.as_ref().filter(|resource| !resource.negated) else { return };
+    let everywhere = resource.patterns.iter().any(|pattern| is_everything(pattern));
+    if statement.action.negated {
+        return;
+    }
+    if everywhere {
+        let passes = |folded: &String| ActionPattern::new(folded).matches("iam:passrole");
+        let passed_to = statement.conditions.iter().any(|one| one.key.eq_ignore_ascii_case("iam:PassedToService"));
+        if statement.effect == Effect::Allow
+            && !passed_to
+            && let Some(at) = statement.action.folded.iter().position(passes)
+            && statement.action.folded.get(at).is_some_and(|folded| !is_everything(folded))
+        {
+            let span = statement.action.spans.get(at).copied().unwrap_or(statement.span);
+            let message = "`iam:PassRole` on `*`: any role can be handed to any service";
+            remarks.help(
+                "pass-role-everywhere",
+                Some(statement),
+                span,
+                message.to_owned(),
+                Some("name the roles, or limit `iam:PassedToService`".to_owned()),
+            );
+        }
+        return;
+    }
+    let patterns: Vec<Language> = resource
+        .patterns
+        .iter()
+        .filter_map(|pattern| Language::of_resource(&ResourcePattern::new(pattern, document.has_variables())))
+        .collect();
+    if patterns.is_empty() {
+        return;
+    }
+    let mut types = Types::default();
+    for ((pattern, folded), span) in
+        statement.action.patterns.iter().zip(&statement.action.folded).zip(&statement.action.spans)
+    {
+        let compiled = ActionPattern::new(folded);
+        if matches!(compiled, ActionPattern::Everything | ActionPattern::Nothing) {
+            continue;
+        }
+        let covered = catalogue.matching(&compiled);
+        let Some(service) = folded.split_once(':').and_then(|(prefix, _)| catalogue.service(prefix)) else { continue };
+        let unscopable: Vec<&&Action> = covered.iter().filter(|action| action.types.is_empty()).collect();
+        if !covered.is_empty() && unscopable.len() == covered.len() {
+            let message = format!(
+                "`{}` takes no resource: only a statement on `*` {} it",
+                text::printable(pattern),
+                if statement.effect == Effect::Allow { "grants" } else { "denies" }
+            );
+            remarks.help(
+                "resource-unscopable",
+                Some(statement),
+                *span,
+                message,
+                Some("move it to a statement with \"Resource\": \"*\"".to_owned()),
+            );
+            continue;
+        }
+        let mut touches = |action: &Action| {
+            action.types.iter().any(|(at, _)| {
+                types.language(service, *at).is_some_and(|language| {
+                    patterns.iter().any(|pattern| relation(language, pattern) != Relation::Disjoint)
+                })
+            })
+        };
+        if !covered.is_empty() && !covered.iter().any(|action| touches(action)) {
+            let kinds: Vec<&str> = covered
+                .iter()
+                .flat_map(|action| &action.types)
+                .filter_map(|(at, _)| service.types.get(*at).map(|kind| kind.name.as_str()))
+                .take(8)
+                .collect();
+            let message = format!(
+                "`{}` is done on {}, and none of the statement's resources can be one",
+                text::printable(pattern),
+                text::list(&kinds, 3)
+            );
+            remarks.say("resource-mismatch", Some(statement), *span, message);
+        }
+    }
+}

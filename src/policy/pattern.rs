@@ -1,0 +1,231 @@
+//! Patterns of actions and resources, made ready for matching.
+
+use super::condition::Context;
+use super::glob;
+use super::variables::{self, Piece};
+
+/// A pattern of `Action` or `NotAction`, lower-case. Source: AWS IAM User Guide, "IAM JSON policy elements: Action": the
+/// name may hold `*` and `?`, the service prefix may not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ActionPattern {
+    Everything,
+    Exact(String),
+    /// Everything that starts with the text.
+    Prefix(String),
+    Glob(String),
+    /// A wildcard in the service prefix, or no prefix at all: AWS does not document that it matches anything.
+    Nothing,
+}
+
+impl ActionPattern {
+    pub(super) fn new(folded: &str) -> Self {
+        let Some((service, name)) = folded.split_once(':') else {
+            return if is_everything(folded) { Self::Everything } else { Self::Nothing };
+        };
+        if is_everything(service) && is_everything(name) {
+            return Self::Everything;
+        }
+        if service.contains(['*', '?']) || service.is_empty() {
+            return Self::Nothing;
+        }
+        match folded.find(['*', '?']) {
+            None => Self::Exact(folded.to_owned()),
+            Some(at) if folded.get(at..).is_some_and(is_everything) => {
+                Self::Prefix(folded.get(..at).unwrap_or_default().to_owned())
+            }
+            Some(_) => Self::Glob(folded.to_owned()),
+        }
+    }
+
+    /// Whether it matches an action, which has to be lower-case.
+    pub(super) fn matches(&self, action: &str) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Exact(text) => text == action,
+            Self::Prefix(prefix) => action.starts_with(prefix.as_str()),
+            Self::Glob(pattern) => glob::matches(pattern, action),
+            Self::Nothing => false,
+        }
+    }
+
+    /// The pattern as a glob.
+    pub(super) fn as_glob(&self) -> Option<std::borrow::Cow<'_, str>> {
+        match self {
+            Self::Everything => Some("*".into()),
+            Self::Exact(text) | Self::Glob(text) => Some(text.into()),
+            Self::Prefix(prefix) => Some(format!("{prefix}*").into()),
+            Self::Nothing => None,
+        }
+    }
+}
+
+pub(super) fn is_everything(pattern: &str) -> bool {
+    !pattern.is_empty() && pattern.bytes().all(|byte| byte == b'*')
+}
+
+/// The parts of an ARN: partition, service, region, account, resource, after `arn`.
+pub(super) const ARN_PARTS: usize = 6;
+
+/// A pattern of `Resource` or `NotResource`, or of an ARN condition. Wildcards stay within their part of the ARN, except
+/// that one at the very end of a shorter pattern stands for the parts that are not there.
+/// Source: AWS IAM User Guide, "IAM JSON policy elements: Resource".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ResourcePattern {
+    /// Nothing but asterisks.
+    Everything,
+    /// By parts.
+    Arn(Box<[Part; ARN_PARTS]>),
+    /// No ARN: matches nothing.
+    Nothing,
+}
+
+/// A pattern of one part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Part {
+    Any,
+    Exact(String),
+    Glob(String),
+    /// Holds variables.
+    Pieces(Vec<Piece>),
+}
+
+impl Part {
+    fn new(text: &str, with_variables: bool) -> Self {
+        if with_variables && text.contains("${") {
+            let pieces = variables::pieces(text);
+            if pieces.iter().any(|piece| !matches!(piece, Piece::Text(_))) {
+                return Self::Pieces(pieces);
+            }
+        }
+        if is_everything(text) {
+            Self::Any
+        } else if text.contains(['*', '?']) {
+            Self::Glob(text.to_owned())
+        } else {
+            Self::Exact(text.to_owned())
+        }
+    }
+
+    fn matches(&self, text: &str, context: &Context) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Exact(exact) => exact == text,
+            Self::Glob(pattern) => glob::matches(pattern, text),
+            Self::Pieces(pieces) => tokens(pieces, context).is_some_and(|tokens| glob::matches_tokens(&tokens, text)),
+        }
+    }
+}
+
+/// The pieces with the values of a context filled in; `None` when a variable has neither value nor default.
+pub(super) fn tokens(pieces: &[Piece], context: &Context) -> Option<Vec<glob::Token>> {
+    let mut tokens = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => tokens.extend(text.chars().map(glob::Token::of_pattern)),
+            Piece::Literal(text) => tokens.extend(text.chars().map(glob::Token::Literal)),
+            Piece::Variable { key, default } => {
+                let value = context.single(key).or(default.as_deref())?;
+                tokens.extend(value.chars().map(glob::Token::Literal));
+            }
+        }
+    }
+    Some(tokens)
+}
+
+impl ResourcePattern {
+    /// Reads a pattern; variables have a meaning only behind the fifth colon and under the new version.
+    pub(super) fn new(text: &str, with_variables: bool) -> Self {
+        if is_everything(text) {
+            return Self::Everything;
+        }
+        let parts = split_arn(text);
+        let given = text.splitn(ARN_PARTS, ':').count();
+        if parts.first() != Some(&"arn") || given < 2 {
+            return Self::Nothing;
+        }
+        let mut index = 0;
+        Self::Arn(Box::new(parts.map(|part| {
+            index += 1;
+            if index > given { Part::Any } else { Part::new(part, with_variables && index == ARN_PARTS) }
+        })))
+    }
+
+    /// Whether it matches a resource, given by its parts; `None` for a request that names no resource, which only
+    /// asterisks match.
+    pub(super) fn matches(&self, resource: Option<&[&str; ARN_PARTS]>, context: &Context) -> bool {
+        match (self, resource) {
+            (Self::Everything, _) => true,
+            (Self::Arn(parts), Some(resource)) => {
+                // The resource part tells most patterns apart.
+                parts.iter().zip(resource).rev().all(|(part, text)| part.matches(text, context))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Splits at the first five colons; parts that are not there are empty.
+pub(super) fn split_arn(text: &str) -> [&str; ARN_PARTS] {
+    let mut parts = [""; ARN_PARTS];
+    for (part, found) in parts.iter_mut().zip(text.splitn(ARN_PARTS, ':')) {
+        *part = found;
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(pattern: &str, resource: &str) -> bool {
+        let parts = split_arn(resource);
+        ResourcePattern::new(pattern, true).matches((resource != "*").then_some(&parts), &Context::default())
+    }
+
+    /// The worked list of the IAM User Guide, "Resource", for `bucket/*/test/*`.
+    #[test]
+    fn wildcards_stand_for_anything_within_a_part() {
+        let pattern = "arn:aws:s3:::DOC-EXAMPLE-BUCKET/*/test/*";
+        for object in [
+            "1/test/object.jpg",
+            "1/2/test/object.jpg",
+            "1/2/test/3/object.jpg",
+            "1/2/3/test/4/object.jpg",
+            "1///test///object.jpg",
+            "1/test/.jpg",
+            "/test/object.jpg",
+            "1/test/",
+        ] {
+            assert!(matches(pattern, &format!("arn:aws:s3:::DOC-EXAMPLE-BUCKET/{object}")), "{object}");
+        }
+        for object in ["1-test/object.jpg", "test/object.jpg", "1/2/test.jpg"] {
+            assert!(!matches(pattern, &format!("arn:aws:s3:::DOC-EXAMPLE-BUCKET/{object}")), "{object}");
+        }
+    }
+
+    #[test]
+    fn short_patterns_stand_for_the_rest_and_others_keep_their_parts() {
+        let instance = "arn:aws:ec2:us-east-1:123456789012:instance/i-1";
+        for pattern in ["*", "**", "arn:*", "arn:aws:ec2:*", "arn:aws:ec2:us-east-1:*", "arn:aws:ec2:us-?ast-1:*:*"] {
+            assert!(matches(pattern, instance), "{pattern}");
+        }
+        for pattern in ["arn:aws:ec2:*:instance/*", "instance/*", "", "arn", "arn:aws:s3:*", "ARN:aws:ec2:*:*:*"] {
+            assert!(!matches(pattern, instance), "{pattern}");
+        }
+        assert!(matches("*", "*") && !matches("arn:*", "*"));
+    }
+
+    #[test]
+    fn a_service_prefix_takes_no_wildcard() {
+        for (pattern, action, expected) in [
+            ("*", "ec2:runinstances", true),
+            ("*:*", "ec2:runinstances", true),
+            ("ec2:*", "ec2:runinstances", true),
+            ("ec*:runinstances", "ec2:runinstances", false),
+            ("ec2", "ec2:runinstances", false),
+            ("ec2:run?nstances", "ec2:runinstances", true),
+        ] {
+            assert_eq!(ActionPattern::new(pattern).matches(action), expected, "{pattern}");
+        }
+    }
+}

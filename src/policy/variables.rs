@@ -1,0 +1,121 @@
+//! Policy variables: `${key}`, `${key, 'default'}`, and `${*}`, `${?}`, `${$}` for the characters themselves.
+//! Source: AWS IAM User Guide, "IAM policy elements: Variables and tags".
+
+/// A piece of a text that may hold variables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// Text in which `*` and `?` are wildcards, where the place takes wildcards.
+    Text(String),
+    /// Text that stands for itself.
+    Literal(String),
+    /// The value of a context key.
+    Variable {
+        /// Lower-case.
+        key: String,
+        /// Value when the request does not carry the key.
+        default: Option<String>,
+    },
+}
+
+/// What is wrong with a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum VariableError {
+    /// `${` without `}`.
+    Unclosed,
+    /// `${}`.
+    Empty,
+    /// White space in the name.
+    Space,
+    /// A default that is not in single quotes.
+    Quote,
+}
+
+/// Splits a text into its pieces. Where a variable is malformed, it is plain text.
+pub(super) fn pieces(text: &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once("${") {
+        let Some((inner, after)) = behind.split_once('}') else { break };
+        if !before.is_empty() {
+            pieces.push(Piece::Text(before.to_owned()));
+        }
+        pieces.push(match variable(inner) {
+            Ok(piece) => piece,
+            Err(_) => Piece::Literal(format!("${{{inner}}}")),
+        });
+        rest = after;
+    }
+    if !rest.is_empty() {
+        pieces.push(Piece::Text(rest.to_owned()));
+    }
+    pieces
+}
+
+/// What is wrong with the variables of a text.
+pub(super) fn errors(text: &str) -> Vec<VariableError> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some((_, behind)) = rest.split_once("${") {
+        let Some((inner, after)) = behind.split_once('}') else {
+            found.push(VariableError::Unclosed);
+            break;
+        };
+        found.extend(variable(inner).err());
+        rest = after;
+    }
+    found
+}
+
+fn variable(inner: &str) -> Result<Piece, VariableError> {
+    if matches!(inner, "*" | "?" | "$") {
+        return Ok(Piece::Literal(inner.to_owned()));
+    }
+    let (key, default) = match inner.split_once(',') {
+        Some((key, default)) => {
+            let default = default.trim_start().strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
+            (key, Some(default.ok_or(VariableError::Quote)?.to_owned()))
+        }
+        None => (inner, None),
+    };
+    if key.is_empty() {
+        return Err(VariableError::Empty);
+    }
+    if key.contains(char::is_whitespace) {
+        return Err(VariableError::Space);
+    }
+    Ok(Piece::Variable { key: key.to_ascii_lowercase(), default })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_defaults_and_escapes() {
+        assert_eq!(
+            pieces("a/${aws:UserName}/*${*}${?}x"),
+            [
+                Piece::Text("a/".into()),
+                Piece::Variable { key: "aws:username".into(), default: None },
+                Piece::Text("/*".into()),
+                Piece::Literal("*".into()),
+                Piece::Literal("?".into()),
+                Piece::Text("x".into()),
+            ]
+        );
+        assert_eq!(
+            pieces("${aws:PrincipalTag/team, 'company-wide'}"),
+            [Piece::Variable { key: "aws:principaltag/team".into(), default: Some("company-wide".into()) }]
+        );
+        assert_eq!(pieces("${a"), [Piece::Text("${a".into())]);
+    }
+
+    #[test]
+    fn malformed_variables_are_named() {
+        assert_eq!(errors("${"), [VariableError::Unclosed]);
+        assert_eq!(
+            errors("${} ${a b} ${a, b} ${ok}"),
+            [VariableError::Empty, VariableError::Space, VariableError::Quote]
+        );
+    }
+}
