@@ -11,6 +11,9 @@ use crate::view::NodeRoleSelector;
 
 mod failure;
 mod input;
+mod lint_report;
+mod policy_args;
+mod policy_commands;
 mod run;
 mod text_commands;
 
@@ -56,6 +59,9 @@ enum Command {
     Clusters(ClustersArgs),
     /// Collect only, and write the inventory for auditing elsewhere
     Record(RecordArgs),
+    /// The policy engine on files: no account needed
+    #[command(subcommand)]
+    Policy(policy_args::PolicyCommand),
     /// List the rules
     Rules(RulesArgs),
     /// Explain one rule: condition, what breaks, fix, sources

@@ -20,6 +20,8 @@ mod glob;
 pub mod json;
 pub mod lint;
 mod pattern;
+mod shrink;
+pub mod templates;
 mod truth;
 mod variables;
 
@@ -33,3 +35,4 @@ pub use escalation::{EscalationPath, Gain, METHODS, Method, Step};
 pub use evaluate::{CompiledPolicy, Decision, Matched, Policies, Request, decide};
 pub use excess::{Beyond, Excess, ServiceExcess, excess, tightened};
 pub use glob::{contains, intersects, matches};
+pub use shrink::shrink;

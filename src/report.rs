@@ -211,6 +211,38 @@ impl ExcessReport {
     }
 }
 
+/// Schema of [`PolicyDiff`]; `docs/policy-diff.schema.json` describes it.
+pub const POLICY_DIFF_SCHEMA: &str = "tagaudit.policy-diff/1";
+
+/// Policies compared with a baseline, without an account.
+#[derive(Debug, Clone, Serialize)]
+pub struct PolicyDiff {
+    /// [`POLICY_DIFF_SCHEMA`].
+    pub schema: &'static str,
+    /// One entry for each set of policies.
+    pub roles: Vec<RoleReport>,
+}
+
+impl PolicyDiff {
+    /// A comparison.
+    #[must_use]
+    pub fn new(roles: Vec<RoleReport>) -> Self {
+        Self { schema: POLICY_DIFF_SCHEMA, roles }
+    }
+
+    /// Writes it as JSON, or for a person at a terminal.
+    ///
+    /// # Errors
+    /// When the writer fails.
+    pub fn write(&self, as_json: bool, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+        if as_json {
+            serde_json::to_writer_pretty(&mut *out, self)?;
+            return writeln!(out);
+        }
+        table::write_roles(&self.roles, options, out)
+    }
+}
+
 /// Counts of the report.
 #[derive(Debug, Clone, Serialize)]
 pub struct Summary {

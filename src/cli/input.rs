@@ -19,7 +19,7 @@ const MAX_NODES_BYTES: u64 = 1 << 30;
 const MAX_BASELINE_BYTES: u64 = 1 << 20;
 
 /// The bytes of a file, or of standard input for `-`, if they are not too many.
-fn read(path: &Path, limit: u64, what: &str) -> Result<Vec<u8>, Failure> {
+pub(super) fn bytes(path: &Path, limit: u64, what: &str) -> Result<Vec<u8>, Failure> {
     let shown = path.display();
     let failed =
         |error: std::io::Error| Failure::usage(format!("cannot read the {what} `{shown}`")).cause(error.to_string());
@@ -63,7 +63,7 @@ pub(super) fn inventory(path: &Path, source: &SourceArgs) -> Result<Inventory, F
             Failure::from_error(Exit::Usage, &error).help(help)
         });
     }
-    let bytes = read(path, MAX_INVENTORY_BYTES, "inventory")?;
+    let bytes = bytes(path, MAX_INVENTORY_BYTES, "inventory")?;
     let mut inventory = Inventory::from_slice(&path.display().to_string(), &bytes).map_err(|error| {
         Failure::from_error(Exit::Usage, &error)
             .help("`tagaudit record -o FILE` writes inventories; a folder of AWS CLI outputs is read too")
@@ -85,7 +85,7 @@ pub(super) fn inventory(path: &Path, source: &SourceArgs) -> Result<Inventory, F
 
 /// `--nodes`.
 pub(super) fn nodes(path: &Path) -> Result<Vec<KubernetesNode>, Failure> {
-    let bytes = read(path, MAX_NODES_BYTES, "node list")?;
+    let bytes = bytes(path, MAX_NODES_BYTES, "node list")?;
     nodes::parse(&path.display().to_string(), &bytes)
         .map_err(|error| Failure::from_error(Exit::Usage, &error).help("write it with `kubectl get nodes -o json`"))
 }
@@ -120,7 +120,7 @@ pub(super) fn baselines(args: &ScanArgs) -> Result<Baselines, Failure> {
 
 /// The text of a file, or of standard input for `-`.
 pub(super) fn text(path: &Path, limit: u64, what: &str) -> Result<String, Failure> {
-    let bytes = read(path, limit, what)?;
+    let bytes = bytes(path, limit, what)?;
     let text = json::text_of(&bytes).map_err(|error| {
         Failure::usage(format!("cannot read the {what} `{}`", path.display())).cause(error.to_string())
     })?;
@@ -142,7 +142,7 @@ pub(super) fn named_baseline(name: &str, version: Option<ControllerVersion>) -> 
     let parsed = if let Some(embedded) = baseline::find(name) {
         embedded.baseline(version)
     } else if path.exists() {
-        let bytes = read(path, MAX_BASELINE_BYTES, "baseline")?;
+        let bytes = bytes(path, MAX_BASELINE_BYTES, "baseline")?;
         let text =
             String::from_utf8(bytes).map_err(|_| Failure::usage(format!("the baseline `{name}` is not UTF-8")))?;
         Baseline::parse(name, text.strip_prefix('\u{feff}').unwrap_or(&text))

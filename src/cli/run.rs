@@ -11,9 +11,10 @@ use crate::report::{Report, TableOptions};
 use crate::scan;
 
 use super::failure::{Exit, Failure};
+use super::policy_args::PolicyCommand;
 use super::{
     Cli, ClustersArgs, ColorChoice, Command, Format, OutputArgs, RecordArgs, ScanArgs, SourceArgs, TerminalArgs, input,
-    text_commands,
+    policy_commands, text_commands,
 };
 
 /// Columns of a table that does not go to a terminal.
@@ -45,6 +46,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Scan(args) => scan(args),
         Command::Clusters(args) => clusters(args),
         Command::Record(args) => record(args),
+        Command::Policy(command) => policy(command),
         Command::Rules(args) => printed(|out| Ok(text_commands::rules(args, text_width(), out))),
         Command::Explain(args) => printed(|out| text_commands::explain(args, text_width(), out)),
         Command::Baseline(command) => printed(|out| text_commands::baseline(command, text_width(), out)),
@@ -59,6 +61,34 @@ fn run(command: &Command) -> Result<Exit, Failure> {
     }
 }
 
+fn policy(command: &PolicyCommand) -> Result<Exit, Failure> {
+    match command {
+        PolicyCommand::Diff(args) => {
+            let (diff, unknown) = policy_commands::diff(args)?;
+            for what in &unknown {
+                policy_commands::warn(&format!("not compared: {what}"));
+            }
+            emit(&args.output, |options, out| diff.write(args.output.format == Format::Json, &options, out))?;
+            Ok(policy_commands::diff_exit(&diff, &unknown))
+        }
+        PolicyCommand::Eval(args) => match &args.cases {
+            Some(path) => policy_commands::cases(path, &mut io::stdout().lock()),
+            None => {
+                let (written, exit) = policy_commands::eval(args, &mut io::stdout().lock())?;
+                finish(written)?;
+                Ok(exit)
+            }
+        },
+        PolicyCommand::Lint(args) => {
+            let linted = policy_commands::lint_files(args)?;
+            emit(&args.output, |options, out| policy_commands::write_lint(&linted, args.output.format, &options, out))?;
+            Ok(policy_commands::lint_exit(&linted, args.fail_on))
+        }
+        PolicyCommand::Expand(args) => printed(|out| policy_commands::expand(args, out)),
+        PolicyCommand::Shrink(args) => printed(|out| policy_commands::shrink(args, out)),
+    }
+}
+
 /// The manual: the page of the command and of each subcommand, one after the other.
 fn manual(out: &mut dyn Write) -> io::Result<()> {
     let command = Cli::command();
@@ -66,7 +96,11 @@ fn manual(out: &mut dyn Write) -> io::Result<()> {
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
     for subcommand in command.get_subcommands() {
         let name = format!("tagaudit-{}", subcommand.get_name());
-        clap_mangen::Man::new(subcommand.clone().name(name)).render(&mut page)?;
+        clap_mangen::Man::new(subcommand.clone().name(name.clone())).render(&mut page)?;
+        for inner in subcommand.get_subcommands() {
+            let name = format!("{name}-{}", inner.get_name());
+            clap_mangen::Man::new(inner.clone().name(name)).render(&mut page)?;
+        }
     }
     out.write_all(&page)
 }

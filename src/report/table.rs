@@ -295,8 +295,32 @@ fn roles(page: &mut String, roles: &[RoleReport], painter: Painter, options: &Ta
         let _ = writeln!(page, "{table}");
     }
     for role in roles {
-        diff(page, role, painter, options);
+        let mut lines = String::new();
+        diff(&mut lines, role, painter, options);
+        if !lines.is_empty() {
+            let name = text::printable(role.role.rsplit('/').next().unwrap_or(&role.role)).into_owned();
+            let _ = write!(page, "{}\n{lines}", painter.bold(&name));
+        }
     }
+}
+
+/// Roles alone, as `policy diff` compares them.
+pub(super) fn write_roles(roles: &[RoleReport], options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+    let painter = Painter { color: options.color };
+    let mut page = String::new();
+    for role in roles {
+        let total = role.actions.len();
+        let granted = count_of(role, "granted");
+        let name = text::printable(&role.role);
+        let verdict = if granted == total {
+            painter.good(&format!("all {total} actions granted"))
+        } else {
+            painter.severity(Severity::Error, &format!("{granted} of {total} actions granted"))
+        };
+        let _ = writeln!(page, "{} against {}: {verdict}", painter.bold(&name), text::printable(&role.baseline));
+        diff(&mut page, role, painter, options);
+    }
+    out.write_all(page.as_bytes())
 }
 
 fn nodes_of(role: &RoleReport) -> String {
@@ -311,13 +335,12 @@ fn count_of(role: &RoleReport, verdict: &str) -> usize {
 const GROUP: usize = 12;
 
 /// What of a role is not as the baseline has it: what is missing first, then what is dangerous, then the rest folded.
-pub(crate) fn diff(page: &mut String, role: &RoleReport, painter: Painter, options: &TableOptions) {
+fn diff(page: &mut String, role: &RoleReport, painter: Painter, options: &TableOptions) {
     let groups =
         [("", shortfall(role)), ("beyond the baseline it can", ways(role)), ("beyond the baseline", beyond(role))];
     if groups.iter().all(|(_, lines)| lines.is_empty()) {
         return;
     }
-    let _ = writeln!(page, "{}", painter.bold(&text::printable(role.role.rsplit('/').next().unwrap_or(&role.role))));
     let limit = if options.verbose { usize::MAX } else { GROUP };
     for (title, lines) in groups.iter().filter(|(_, lines)| !lines.is_empty()) {
         if !title.is_empty() {

@@ -1,0 +1,42 @@
+//! Remarks on policies for a person: each with the line of the source and the place marked.
+
+use std::io::{self, Write};
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+
+use crate::policy::lint::{CHECKS, LintLevel};
+use crate::report::TableOptions;
+use crate::text;
+
+use super::policy_commands::Linted;
+
+pub(super) fn write(linted: &[Linted], options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+    let renderer = if options.color { Renderer::styled() } else { Renderer::plain() };
+    let renderer = renderer.decor_style(DecorStyle::Ascii).term_width(options.width);
+    for one in linted {
+        let name = text::printable(&one.name);
+        for finding in &one.findings {
+            let level = match finding.level {
+                LintLevel::Error => Level::ERROR,
+                LintLevel::Warning => Level::WARNING,
+                LintLevel::Suggestion => Level::NOTE.with_name("suggestion"),
+            };
+            let message = text::printable(&finding.message);
+            let snippet = Snippet::source(one.text.as_str())
+                .path(name.as_ref())
+                .annotation(AnnotationKind::Primary.span(finding.span.range()));
+            let mut group = level.primary_title(message.as_ref()).id(finding.check).element(snippet);
+            let help = finding.help.as_deref().map(text::printable);
+            if let Some(help) = &help {
+                group = group.element(Level::HELP.message(help.as_ref()));
+            }
+            writeln!(out, "{}\n", renderer.render(&[group]))?;
+        }
+    }
+    let count =
+        |level: LintLevel| linted.iter().flat_map(|one| &one.findings).filter(|finding| finding.level == level).count();
+    let told = [LintLevel::Error, LintLevel::Warning, LintLevel::Suggestion]
+        .map(|level| text::count(count(level), level.name()));
+    writeln!(out, "{} in {}: {} checks", told.join(", "), text::count(linted.len(), "policy document"), CHECKS.len())
+}

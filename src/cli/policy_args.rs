@@ -1,0 +1,180 @@
+//! Arguments of `tagaudit policy`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::controller::ControllerVersion;
+use crate::policy::lint::PolicyKind;
+
+use super::OutputArgs;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum PolicyCommand {
+    /// Compare policies with a baseline: granted, partial, denied, missing, excess
+    Diff(Box<DiffArgs>),
+    /// Decide requests: one on the command line, or many from a file
+    Eval(EvalArgs),
+    /// Find what is malformed, has no effect, or means something else than it seems to
+    Lint(LintArgs),
+    /// List the actions that patterns cover
+    Expand(ExpandArgs),
+    /// Find the fewest patterns that cover exactly some actions
+    Shrink(ShrinkArgs),
+}
+
+/// Another catalogue of actions.
+#[derive(Debug, Args)]
+pub(super) struct CatalogueArgs {
+    /// Use this catalogue of actions instead of the embedded one (docs/policy-engine.md has the format)
+    #[arg(long, value_name = "FILE")]
+    pub(super) catalogue: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DiffArgs {
+    /// Policies of one role, or Terraform plans (`terraform show -json`) and CloudFormation templates, whose roles are compared
+    /// one by one; `-` for standard input
+    #[arg(value_name = "POLICY", required = true)]
+    pub(super) policies: Vec<PathBuf>,
+    /// Compare with this baseline: a name (`tagaudit baseline list`) or a policy document
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(super) baseline: String,
+    /// Permissions boundary of the role
+    #[arg(long, value_name = "FILE")]
+    pub(super) boundary: Option<PathBuf>,
+    /// A service control policy that has to allow as well; repeatable
+    #[arg(long, value_name = "FILE")]
+    pub(super) scp: Vec<PathBuf>,
+    /// Version of the cloud controller manager, for the computed baselines
+    #[arg(long, value_name = "VERSION")]
+    pub(super) controller_version: Option<ControllerVersion>,
+    /// Account whose resources are meant; any without it
+    #[arg(long, value_name = "ID")]
+    pub(super) account: Option<String>,
+    /// Partition whose resources are meant
+    #[arg(long, value_name = "NAME", default_value = "aws")]
+    pub(super) partition: String,
+    /// Region whose resources are meant; repeatable; any without it
+    #[arg(long, value_name = "REGION")]
+    pub(super) region: Vec<String>,
+    /// A context key with the value that every request carries; repeatable
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(super) context: Vec<String>,
+    #[command(flatten)]
+    pub(super) catalogue: CatalogueArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct EvalArgs {
+    /// Questions, one JSON object a line; `-` for standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "boundary", "scp", "action", "resource", "context", "unknown_context"])]
+    pub(super) cases: Option<PathBuf>,
+    /// An identity policy; repeatable
+    #[arg(long, value_name = "FILE", required_unless_present = "cases")]
+    pub(super) policy: Vec<PathBuf>,
+    /// Permissions boundary
+    #[arg(long, value_name = "FILE")]
+    pub(super) boundary: Option<PathBuf>,
+    /// A service control policy that has to allow as well; repeatable
+    #[arg(long, value_name = "FILE")]
+    pub(super) scp: Vec<PathBuf>,
+    /// Action of the request
+    #[arg(long, value_name = "SERVICE:NAME", required_unless_present = "cases")]
+    pub(super) action: Option<String>,
+    /// Resource of the request; `*` where the action takes none
+    #[arg(long, value_name = "ARN", default_value = "*")]
+    pub(super) resource: String,
+    /// A context key of the request; repeatable, and the same key again makes it multivalued
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(super) context: Vec<String>,
+    /// What --context does not name is not known rather than absent: answers `always`, `never` or `only if`
+    #[arg(long)]
+    pub(super) unknown_context: bool,
+    /// Output format of a single answer; answers to --cases are always JSON lines
+    #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
+    pub(super) format: AnswerFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum AnswerFormat {
+    /// For a person
+    Text,
+    /// One JSON document
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct LintArgs {
+    /// Policies, Terraform plans (`terraform show -json`) and CloudFormation templates; `-` for standard input
+    #[arg(value_name = "POLICY", required = true)]
+    pub(super) policies: Vec<PathBuf>,
+    /// What the policies are, which decides what may be in them and how long they may be
+    #[arg(long, value_enum)]
+    pub(super) kind: Option<KindName>,
+    /// Exit with 1 if there is a remark at least this bad
+    #[arg(long, value_enum, default_value_t = LintFailOn::Error, value_name = "LEVEL")]
+    pub(super) fail_on: LintFailOn,
+    #[command(flatten)]
+    pub(super) catalogue: CatalogueArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum LintFailOn {
+    Error,
+    Warning,
+    Suggestion,
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum KindName {
+    /// A managed policy or permissions boundary
+    Managed,
+    /// An inline policy of a role
+    Inline,
+    /// A service control policy
+    Scp,
+    /// The trust policy of a role
+    Trust,
+}
+
+impl From<Option<KindName>> for PolicyKind {
+    fn from(name: Option<KindName>) -> Self {
+        match name {
+            None => Self::Unknown,
+            Some(KindName::Managed) => Self::Managed,
+            Some(KindName::Inline) => Self::Inline,
+            Some(KindName::Scp) => Self::Control,
+            Some(KindName::Trust) => Self::Trust,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ExpandArgs {
+    /// Patterns such as `ec2:Describe*`
+    #[arg(value_name = "PATTERN", required = true)]
+    pub(super) patterns: Vec<String>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
+    pub(super) format: AnswerFormat,
+    #[command(flatten)]
+    pub(super) catalogue: CatalogueArgs,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ShrinkArgs {
+    /// Actions; `-` reads them from standard input, separated by white space or commas
+    #[arg(value_name = "ACTION", required = true)]
+    pub(super) actions: Vec<String>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
+    pub(super) format: AnswerFormat,
+    #[command(flatten)]
+    pub(super) catalogue: CatalogueArgs,
+}
