@@ -191,6 +191,8 @@ struct ScanArgs {
     /// allow
     #[arg(long, value_name = "FILE", help_heading = "Audit")]
     scp: Vec<PathBuf>,
+    #[command(flatten)]
+    catalogue: policy_args::CatalogueArgs,
     /// Say which role nodes have: `SELECTOR=ROLE[,ROLE]`, where a selector is an instance id, `name:GLOB`, `profile:GLOB`, `asg:GLOB` or `tag:KEY[=VALUE]`
     #[arg(long, value_name = "SELECTOR=ROLE", help_heading = "Audit")]
     node_role: Vec<NodeRoleSelector>,

@@ -7,8 +7,8 @@ use crate::controller::{self, Call, CallRole, ControllerVersion, Need};
 use crate::finding::{ResourceKind, ResourceRef};
 use crate::inventory::{Account, Gap, ManagedPolicy, REASON_NOT_PROVIDED, Role};
 use crate::policy::{
-    self, Assessment, Beyond, Catalogue, Context, ContextValue, Document, Effect, Environment, Layer, NamedDocument,
-    PreparedPolicies, Question, Verdict,
+    self, Assessment, Beyond, Caller, Catalogue, Context, ContextValue, Decision, Document, Environment, Layer,
+    NamedDocument, PreparedPolicies, Question, Verdict,
 };
 use crate::tags;
 use crate::view::{ClusterView, Distribution, Member, NodeRole, RoleSet};
@@ -24,9 +24,15 @@ pub struct Baselines {
     pub controller_version: Option<ControllerVersion>,
     /// `--scp`: service control policies, one level each.
     pub scps: Vec<NamedDocument>,
+    /// `--catalogue`; the embedded one when absent.
+    pub catalogue: Option<&'static Catalogue>,
 }
 
 impl Baselines {
+    fn catalogue(&self) -> &'static Catalogue {
+        self.catalogue.unwrap_or_else(|| Catalogue::embedded())
+    }
+
     /// The baseline for a node role. Without one from the operator: the Rancher pair, which the reference documents give;
     /// for kOps and Cluster API, whose tags tell them for certain, what those distributions themselves rely on.
     ///
@@ -366,7 +372,7 @@ fn compare<'a>(
         if removes { &removing } else { &writing }
     };
     let node_roles = users.members.iter().fold(RoleSet::UNKNOWN, |set, member| set.union(member.roles.roles));
-    let (policies, catalogue) = (PreparedPolicies::new(layer), Catalogue::embedded());
+    let (policies, catalogue) = (PreparedPolicies::new(layer), baselines.catalogue());
     let assess = |action: &str, resources: &[String], call_role| {
         let question = Question { action, resources };
         let assessment = policies.assess(question, &environment, catalogue);
@@ -443,7 +449,7 @@ fn compare<'a>(
         baseline,
         actions,
         beyond: policy::excess(layer, &policies, &needed, &environment, catalogue),
-        stronger: stronger(account, role, layer, &policies, &environment),
+        stronger: stronger(account, role, layer, &policies, &environment, catalogue),
         tightened,
         controller,
     })
@@ -466,25 +472,14 @@ fn stronger<'a>(
     own: &Layer,
     policies: &PreparedPolicies,
     environment: &Environment,
+    catalogue: &Catalogue,
 ) -> Vec<&'a str> {
     let held: Vec<String> =
         own.identity.iter().flat_map(|named| named.document.allowed_actions().map(str::to_lowercase)).collect();
-    let root = format!("arn:{}:iam::{}:root", account.partition, account.account_id);
+    let caller = Caller::Aws(role.arn.clone());
     let trusts = |text: &str| {
-        let Ok(document) = Document::parse(text) else { return false };
-        document.statements.iter().any(|statement| {
-            statement.effect == Effect::Allow
-                && statement.action.folded.iter().any(|pattern| policy::matches(pattern, "sts:assumerole"))
-                && statement.principal.as_ref().is_some_and(|principal| {
-                    !principal.negated
-                        && principal.entries.iter().any(|(kind, value)| {
-                            (kind == "AWS" || kind == "*")
-                                && (*value == role.arn
-                                    || *value == root
-                                    || *value == account.account_id
-                                    || value == "*")
-                        })
-                })
+        Document::parse(text).is_ok_and(|document| {
+            policy::trusts(&document, &caller, "sts:AssumeRole", &environment.context) == Decision::Allowed
         })
     };
     let mut found: Vec<&str> = Vec::new();
@@ -492,15 +487,12 @@ fn stronger<'a>(
         let resources = [other.arn.clone()];
         let question = Question { action: "sts:assumerole", resources: &resources };
         if !other.trust_policy.as_deref().is_some_and(trusts)
-            || !matches!(
-                policies.assess(question, environment, Catalogue::embedded()).verdict,
-                Verdict::Granted | Verdict::Partial
-            )
+            || !matches!(policies.assess(question, environment, catalogue).verdict, Verdict::Granted | Verdict::Partial)
         {
             continue;
         }
         let Ok(layer) = layer(account, other, &[]) else { continue };
-        let beyond = policy::excess(&layer, &PreparedPolicies::new(&layer), &held, environment, Catalogue::embedded());
+        let beyond = policy::excess(&layer, &PreparedPolicies::new(&layer), &held, environment, catalogue);
         if beyond.excess.iter().any(|excess| excess.access_level.changes_something()) {
             found.push(&other.arn);
         }

@@ -32,7 +32,7 @@ pub use catalogue::{AccessLevel, Action, Catalogue, CatalogueError, ConditionKey
 pub use condition::{Comparison, Context, ContextValue, Operator, Order, Quantifier};
 pub use document::{Condition, Document, DocumentError, Effect, Element, Malformed, Principal, Statement};
 pub use escalation::{EscalationPath, Gain, METHODS, Method, Step};
-pub use evaluate::{CompiledPolicy, Decision, Matched, Policies, Request, decide};
+pub use evaluate::{Caller, CompiledPolicy, Decision, Matched, Policies, Request, decide, trusts};
 pub use excess::{Beyond, Excess, ServiceExcess, excess, tightened};
 pub use glob::{contains, intersects, matches};
 pub use shrink::shrink;

@@ -8,15 +8,17 @@ use crate::controller::ControllerVersion;
 use crate::iam::Baselines;
 use crate::inventory::{Inventory, MAX_INVENTORY_BYTES};
 use crate::nodes::{self, KubernetesNode};
-use crate::policy::{self, Document, NamedDocument, json};
+use crate::policy::{self, Catalogue, CatalogueError, Document, NamedDocument, json};
 use crate::provider::folder;
 use crate::rules::{RULES, Rule};
 
 use super::failure::{Exit, Failure};
+use super::policy_args::CatalogueArgs;
 use super::{ScanArgs, SourceArgs};
 
 const MAX_NODES_BYTES: u64 = 1 << 30;
 const MAX_BASELINE_BYTES: u64 = 1 << 20;
+const MAX_CATALOGUE_BYTES: u64 = 64 << 20;
 
 /// The bytes of a file, or of standard input for `-`, if they are not too many.
 pub(super) fn bytes(path: &Path, limit: u64, what: &str) -> Result<Vec<u8>, Failure> {
@@ -112,6 +114,9 @@ pub(super) fn baselines(args: &ScanArgs) -> Result<Baselines, Failure> {
         }
         *slot = Some(named_baseline(name, args.controller_version)?);
     }
+    if args.catalogue.catalogue.is_some() {
+        baselines.catalogue = Some(catalogue(&args.catalogue)?);
+    }
     for path in &args.scp {
         baselines.scps.push(policy_document(path, "service control policy")?);
     }
@@ -151,6 +156,19 @@ pub(super) fn named_baseline(name: &str, version: Option<ControllerVersion>) -> 
             .help("`tagaudit baseline list` names the baselines"));
     };
     parsed.map_err(|error| Failure::from_error(Exit::Usage, &error))
+}
+
+/// `--catalogue`, or the embedded one.
+pub(super) fn catalogue(args: &CatalogueArgs) -> Result<&'static Catalogue, Failure> {
+    let Some(path) = &args.catalogue else { return Ok(Catalogue::embedded()) };
+    let bytes = bytes(path, MAX_CATALOGUE_BYTES, "catalogue")?;
+    let wrong = |error: CatalogueError| {
+        Failure::usage(format!("cannot use the catalogue `{}`", path.display())).cause(error.to_string())
+    };
+    let read = Catalogue::from_slice(&bytes).map_err(wrong)?;
+    read.check().map_err(wrong)?;
+    // There is one for the life of the process, as the embedded one is.
+    Ok(Box::leak(Box::new(read)))
 }
 
 /// `--rule` and `--skip-rule`.

@@ -27,7 +27,7 @@ pub(super) enum PolicyCommand {
 #[derive(Debug, Args)]
 pub(super) struct CatalogueArgs {
     /// Use this catalogue of actions instead of the embedded one (docs/policy-engine.md has the format)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Audit")]
     pub(super) catalogue: Option<PathBuf>,
 }
 
@@ -93,6 +93,8 @@ pub(super) struct EvalArgs {
     /// What --context does not name is not known rather than absent: answers `always`, `never` or `only if`
     #[arg(long)]
     pub(super) unknown_context: bool,
+    #[command(flatten)]
+    pub(super) catalogue: CatalogueArgs,
     /// Output format of a single answer; answers to --cases are always JSON lines
     #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
     pub(super) format: AnswerFormat,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::policy::lint::{LintFinding, LintLevel, PolicyKind, lint};
@@ -18,27 +18,13 @@ use crate::report::{ActionReport, PolicyDiff, RoleReport};
 use crate::text;
 
 use super::failure::{Exit, Failure};
-use super::policy_args::{
-    AnswerFormat, CatalogueArgs, DiffArgs, EvalArgs, ExpandArgs, LintArgs, LintFailOn, ShrinkArgs,
-};
+use super::policy_args::{AnswerFormat, DiffArgs, EvalArgs, ExpandArgs, LintArgs, LintFailOn, ShrinkArgs};
 use super::{Format, input, lint_report};
 
 /// Longest file of actions to shrink.
 const MAX_ACTIONS_BYTES: u64 = 16 * 1024 * 1024;
 /// Longest line of a file of questions: a role with every policy that it may have, many times over.
 const MAX_CASE_BYTES: u64 = 16 * 1024 * 1024;
-
-fn catalogue(args: &CatalogueArgs) -> Result<&'static Catalogue, Failure> {
-    let Some(path) = &args.catalogue else { return Ok(Catalogue::embedded()) };
-    let bytes = input::bytes(path, templates::MAX_TEMPLATE_BYTES, "catalogue")?;
-    let wrong = |error: policy::CatalogueError| {
-        Failure::usage(format!("cannot use the catalogue `{}`", path.display())).cause(error.to_string())
-    };
-    let read = Catalogue::from_slice(&bytes).map_err(wrong)?;
-    read.check().map_err(wrong)?;
-    // There is one for the life of the process, as the embedded one is.
-    Ok(Box::leak(Box::new(read)))
-}
 
 /// The context of `KEY=VALUE` arguments; a key given again is multivalued.
 fn context(arguments: &[String]) -> Result<Context, Failure> {
@@ -91,7 +77,7 @@ fn parse(policy: &FoundPolicy) -> Result<NamedDocument, Failure> {
 }
 
 pub(super) fn diff(args: &DiffArgs) -> Result<(PolicyDiff, Vec<String>), Failure> {
-    let catalogue = catalogue(&args.catalogue)?;
+    let catalogue = input::catalogue(&args.catalogue)?;
     let baseline = input::named_baseline(&args.baseline, args.controller_version)?;
     let pseudo = Pseudo {
         partition: args.partition.clone(),
@@ -222,7 +208,15 @@ fn compile(policies: &[CasePolicy]) -> Result<Vec<CompiledPolicy>, String> {
         .collect()
 }
 
-fn answer(line: &str) -> Result<Value, (Value, String)> {
+/// An answer; its members come in this order.
+#[derive(Serialize)]
+struct CaseAnswer {
+    id: Value,
+    decision: Decision,
+    matched: Value,
+}
+
+fn answer(line: &str) -> Result<CaseAnswer, (Value, String)> {
     let case: Case = serde_json::from_str(line).map_err(|error| {
         let id = serde_json::from_str::<Value>(line).ok().and_then(|value| value.get("id").cloned());
         (id.unwrap_or(Value::Null), format!("column {}: {}", error.column(), text::without_position(&error)))
@@ -249,7 +243,8 @@ fn answer(line: &str) -> Result<Value, (Value, String)> {
     let boundary = case.permissions_boundary.as_ref().map(|policy| policy.name.as_str()).unwrap_or_default();
     let scp_names: Vec<Vec<&str>> =
         levels.iter().map(|level| level.iter().map(|policy| policy.name.as_str()).collect()).collect();
-    Ok(json!({"id": case.id, "decision": decision, "matched": matched_json(&matched, &names, boundary, &scp_names)}))
+    let matched = matched_json(&matched, &names, boundary, &scp_names);
+    Ok(CaseAnswer { id: case.id, decision, matched })
 }
 
 fn matched_json(matched: &Matched, identity: &[&str], boundary: &str, scps: &[Vec<&str>]) -> Value {
@@ -298,11 +293,15 @@ pub(super) fn cases(path: &Path, out: &mut dyn Write) -> Result<Exit, Failure> {
                 Err(_) => Err((Value::Null, "not UTF-8".to_owned())),
             }
         };
-        let value = answered.unwrap_or_else(|(id, error)| {
-            exit = Exit::Usage;
-            json!({"id": id, "error": format!("line {number}: {error}")})
-        });
-        if let Err(error) = writeln!(out, "{value}").and_then(|()| out.flush()) {
+        let rendered = match &answered {
+            Ok(answer) => serde_json::to_string(answer).unwrap_or_default(),
+            Err((id, error)) => {
+                exit = Exit::Usage;
+                let id = serde_json::to_string(id).unwrap_or_default();
+                format!("{{\"id\":{id},\"error\":{}}}", Value::from(format!("line {number}: {error}")))
+            }
+        };
+        if let Err(error) = writeln!(out, "{rendered}").and_then(|()| out.flush()) {
             // A reader that has seen enough is no failure.
             return if error.kind() == io::ErrorKind::BrokenPipe { Ok(exit) } else { Err(failed(error)) };
         }
@@ -326,7 +325,8 @@ pub(super) fn eval(args: &EvalArgs, out: &mut dyn Write) -> Result<(io::Result<(
     let context = context(&args.context)?;
     if args.unknown_context {
         let layer = Layer { identity, boundary, scps: scps.into_iter().map(|scp| vec![scp]).collect() };
-        return Ok(unknown(args, action, &layer, context, out));
+        let catalogue = input::catalogue(&args.catalogue)?;
+        return Ok(unknown(args, action, &layer, context, catalogue, out));
     }
     let compiled: Vec<CompiledPolicy> = identity.iter().map(|named| CompiledPolicy::new(&named.document)).collect();
     let bound = boundary.as_ref().map(|named| CompiledPolicy::new(&named.document));
@@ -367,12 +367,13 @@ fn unknown(
     action: &str,
     layer: &Layer,
     context: Context,
+    catalogue: &Catalogue,
     out: &mut dyn Write,
 ) -> (io::Result<()>, Exit) {
     let environment = Environment { context, ..Environment::default() };
     let resources: &[String] = if args.resource == "*" { &[] } else { std::slice::from_ref(&args.resource) };
     let question = Question { action, resources };
-    let answer = PreparedPolicies::new(layer).assess(question, &environment, Catalogue::embedded());
+    let answer = PreparedPolicies::new(layer).assess(question, &environment, catalogue);
     let word = match answer.verdict {
         Verdict::Granted => "always",
         Verdict::Missing | Verdict::Denied => "never",
@@ -407,7 +408,7 @@ pub(super) struct Linted {
 }
 
 pub(super) fn lint_files(args: &LintArgs) -> Result<Vec<Linted>, Failure> {
-    let catalogue = catalogue(&args.catalogue)?;
+    let catalogue = input::catalogue(&args.catalogue)?;
     let kind = PolicyKind::from(args.kind);
     let pseudo = Pseudo { partition: "*".to_owned(), region: "*".to_owned(), account_id: "*".to_owned() };
     let mut linted = Vec::new();
@@ -415,7 +416,8 @@ pub(super) fn lint_files(args: &LintArgs) -> Result<Vec<Linted>, Failure> {
         let text = input::text(path, templates::MAX_TEMPLATE_BYTES, "policy")?;
         let shown = path.display().to_string();
         // What is no template is a policy, and if it is none, that is what there is to say about it.
-        let found = templates::find(&text, &pseudo).ok();
+        let may_be_template = ["Resources", "planned_values", "resource_changes"].iter().any(|key| text.contains(key));
+        let found = if may_be_template { templates::find(&text, &pseudo).ok() } else { None };
         let policies = match found {
             Some(found) if !found.roles.is_empty() || found.policies.iter().any(|one| !one.address.is_empty()) => {
                 let of_roles = found.roles.into_iter().flat_map(|role| role.policies.into_iter().chain(role.boundary));
@@ -469,7 +471,7 @@ pub(super) fn write_lint(
 }
 
 pub(super) fn expand(args: &ExpandArgs, out: &mut dyn Write) -> Result<io::Result<()>, Failure> {
-    let catalogue = catalogue(&args.catalogue)?;
+    let catalogue = input::catalogue(&args.catalogue)?;
     let mut actions: BTreeMap<&str, &policy::Action> = BTreeMap::new();
     for pattern in &args.patterns {
         let covered = catalogue.expand(pattern);
@@ -495,12 +497,11 @@ pub(super) fn expand(args: &ExpandArgs, out: &mut dyn Write) -> Result<io::Resul
             .collect();
         return Ok(writeln!(out, "{:#}", json!({"schema": "tagaudit.actions/1", "actions": list})));
     }
-    let page: String = actions.values().map(|action| format!("{}\n", action.name)).collect();
-    Ok(out.write_all(page.as_bytes()))
+    Ok(actions.values().try_for_each(|action| writeln!(out, "{}", action.name)))
 }
 
 pub(super) fn shrink(args: &ShrinkArgs, out: &mut dyn Write) -> Result<io::Result<()>, Failure> {
-    let catalogue = catalogue(&args.catalogue)?;
+    let catalogue = input::catalogue(&args.catalogue)?;
     let mut actions: Vec<String> = Vec::new();
     for argument in &args.actions {
         if argument == "-" {
@@ -520,8 +521,7 @@ pub(super) fn shrink(args: &ShrinkArgs, out: &mut dyn Write) -> Result<io::Resul
     if args.format == AnswerFormat::Json {
         return Ok(writeln!(out, "{:#}", json!(patterns)));
     }
-    let page: String = patterns.iter().map(|pattern| format!("{}\n", text::printable(pattern))).collect();
-    Ok(out.write_all(page.as_bytes()))
+    Ok(patterns.iter().try_for_each(|pattern| writeln!(out, "{}", text::printable(pattern))))
 }
 
 pub(super) fn warn(message: &str) {

@@ -71,14 +71,14 @@ fn policy(command: &PolicyCommand) -> Result<Exit, Failure> {
             emit(&args.output, |options, out| diff.write(args.output.format == Format::Json, &options, out))?;
             Ok(policy_commands::diff_exit(&diff, &unknown))
         }
-        PolicyCommand::Eval(args) => match &args.cases {
-            Some(path) => policy_commands::cases(path, &mut io::stdout().lock()),
-            None => {
-                let (written, exit) = policy_commands::eval(args, &mut io::stdout().lock())?;
-                finish(written)?;
-                Ok(exit)
+        PolicyCommand::Eval(args) => {
+            if let Some(path) = &args.cases {
+                return policy_commands::cases(path, &mut io::stdout().lock());
             }
-        },
+            let (written, exit) = policy_commands::eval(args, &mut io::stdout().lock())?;
+            finish(written)?;
+            Ok(exit)
+        }
         PolicyCommand::Lint(args) => {
             let linted = policy_commands::lint_files(args)?;
             emit(&args.output, |options, out| policy_commands::write_lint(&linted, args.output.format, &options, out))?;

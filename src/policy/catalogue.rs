@@ -291,6 +291,10 @@ impl Catalogue {
         let folded = action.to_lowercase();
         let (prefix, name) = folded.split_once(':')?;
         let near = |candidate: &str, wanted: &str| {
+            // Too different in length to be near: most candidates end here.
+            if candidate.len().abs_diff(wanted.len()) > wanted.len().max(3) / 3 {
+                return None;
+            }
             let distance = edit_distance(candidate, wanted);
             (distance <= wanted.len().max(3) / 3).then_some(distance)
         };
@@ -341,11 +345,13 @@ impl ConditionKey {
 }
 
 fn read_service(text: &str, entry: &Entry) -> Result<Service, CatalogueError> {
-    let first_line = text.get(..entry.lines.start).map_or(0, |before| before.matches('\n').count()) + 1;
+    // Counted when there is something to say: the lines before a service are up to a megabyte.
+    let line_at =
+        |offset: usize| text.get(..entry.lines.start).map_or(0, |before| before.matches('\n').count()) + 1 + offset;
     let mut service =
         Service { prefix: entry.prefix.clone(), actions: Vec::new(), types: Vec::new(), keys: Vec::new() };
     for (offset, line) in text.get(entry.lines.clone()).unwrap_or_default().lines().enumerate() {
-        let fail = |reason: &str| CatalogueError { line: first_line + offset, reason: reason.to_owned() };
+        let fail = |reason: &str| CatalogueError { line: line_at(offset), reason: reason.to_owned() };
         let mut words = line.split(' ');
         let mut word = || words.next().filter(|word| !word.is_empty()).ok_or_else(|| fail("a word is missing"));
         match word() {

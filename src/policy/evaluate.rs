@@ -23,6 +23,63 @@ impl Request {
     }
 }
 
+/// Who asks, for policies that name principals.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Caller {
+    /// A principal of an account, by ARN.
+    Aws(String),
+    /// A service, such as `ec2.amazonaws.com`.
+    Service(String),
+    /// Somebody signed in elsewhere, by the provider's ARN or name.
+    Federated(String),
+}
+
+impl Caller {
+    /// Whether a pair of a `Principal` element means this caller. An account means all of its principals; elsewhere
+    /// wildcards are not taken, except `*` for everybody.
+    /// Source: AWS IAM User Guide, "AWS JSON policy elements: Principal".
+    fn is_meant(&self, kind: &str, value: &str) -> bool {
+        match (self, kind) {
+            (_, "*") => true,
+            (Self::Aws(_), "AWS") if value == "*" => true,
+            (Self::Aws(arn), "AWS") => {
+                let parts = split_arn(arn);
+                let account = parts.get(4).copied().unwrap_or_default();
+                let root = split_arn(value);
+                let is_root = root.get(5) == Some(&"root") && root.get(4) == Some(&account);
+                value == arn || (!account.is_empty() && (value == account || is_root))
+            }
+            (Self::Service(name), "Service") | (Self::Federated(name), "Federated") => value == name,
+            _ => false,
+        }
+    }
+}
+
+/// Whether a trust policy lets a caller do an action, such as `sts:AssumeRole`, in a request of this context.
+/// Order of decision as everywhere: an explicit Deny wins. A statement without principal names nobody.
+#[must_use]
+pub fn trusts(document: &Document, caller: &Caller, action: &str, context: &Context) -> Decision {
+    let compiled = CompiledPolicy::new(document);
+    let action = action.to_lowercase();
+    let applies = |effect: Effect| {
+        document.statements.iter().zip(&compiled.statements).any(|(statement, compiled)| {
+            statement.effect == effect
+                && statement.principal.as_ref().is_some_and(|principal| {
+                    principal.entries.iter().any(|(kind, value)| caller.is_meant(kind, value)) != principal.negated
+                })
+                && compiled.speaks_of(&action)
+                && compiled.conditions.iter().all(|condition| condition.holds(context))
+        })
+    };
+    if applies(Effect::Deny) {
+        Decision::ExplicitlyDenied
+    } else if applies(Effect::Allow) {
+        Decision::Allowed
+    } else {
+        Decision::ImplicitlyDenied
+    }
+}
+
 /// What comes of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Decision {
@@ -168,4 +225,40 @@ pub fn decide(policies: Policies<'_>, request: &Request) -> (Decision, Matched) 
         Decision::Allowed
     };
     (decision, matched)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trust_policies_mean_callers() {
+        let role = Caller::Aws("arn:aws:iam::111122223333:role/node".into());
+        let service = Caller::Service("ec2.amazonaws.com".into());
+        let trust =
+            |principal: &str, effect: &str| format!(r#"{{"Effect":"{effect}",{principal},"Action":"sts:AssumeRole"}}"#);
+        let decide = |statements: &[String], caller: &Caller| {
+            let text = format!(r#"{{"Version":"2012-10-17","Statement":[{}]}}"#, statements.join(","));
+            trusts(&Document::parse(&text).unwrap(), caller, "sts:AssumeRole", &Context::default())
+        };
+        for (principal, expected) in [
+            (r#""Principal":{"AWS":"arn:aws:iam::111122223333:role/node"}"#, true),
+            (r#""Principal":{"AWS":["111122223333","444455556666"]}"#, true),
+            (r#""Principal":{"AWS":"arn:aws:iam::111122223333:root"}"#, true),
+            (r#""Principal":"*""#, true),
+            (r#""Principal":{"AWS":"arn:aws:iam::444455556666:root"}"#, false),
+            (r#""Principal":{"AWS":"arn:aws:iam::111122223333:role/*"}"#, false),
+            (r#""Principal":{"Service":"ec2.amazonaws.com"}"#, false),
+            (r#""NotPrincipal":{"AWS":"arn:aws:iam::444455556666:root"}"#, true),
+            (r#""NotPrincipal":{"AWS":"arn:aws:iam::111122223333:role/node"}"#, false),
+        ] {
+            let allowed = decide(&[trust(principal, "Allow")], &role) == Decision::Allowed;
+            assert_eq!(allowed, expected, "{principal}");
+        }
+        let ec2 = trust(r#""Principal":{"Service":"ec2.amazonaws.com"}"#, "Allow");
+        assert_eq!(decide(std::slice::from_ref(&ec2), &service), Decision::Allowed);
+        let but = trust(r#""NotPrincipal":{"Service":"ec2.amazonaws.com"}"#, "Deny");
+        assert_eq!(decide(&[ec2.clone(), but.clone()], &service), Decision::Allowed);
+        assert_eq!(decide(&[trust(r#""Principal":"*""#, "Allow"), but], &role), Decision::ExplicitlyDenied);
+    }
 }

@@ -120,6 +120,15 @@ pub fn contains(outer: &str, inner: &str) -> bool {
     if outer == "*" || outer == inner {
         return true;
     }
+    if !inner.contains(['*', '?']) {
+        return matches(outer, inner);
+    }
+    // Most patterns are a beginning and a star: everything of `inner` begins so if and only if it is spelt so.
+    if let Some(beginning) = outer.strip_suffix('*')
+        && !beginning.contains(['*', '?'])
+    {
+        return inner.starts_with(beginning);
+    }
     let outer: Vec<char> = outer.chars().collect();
     let inner: Vec<char> = inner.chars().collect();
     // The letters that can tell words apart: the literals of `outer`, and one that stands for every other character.

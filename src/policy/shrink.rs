@@ -54,15 +54,12 @@ fn of_service(service: &Service, wanted: &BTreeSet<&str>) -> Vec<String> {
             }
             (all && number > 1).then_some((end, number))
         });
-        match best {
-            Some((end, number)) => {
-                patterns.push(format!("{}*", action.name.get(..end).unwrap_or(&action.name)));
-                at += number;
-            }
-            None => {
-                patterns.push(action.name.clone());
-                at += 1;
-            }
+        if let Some((end, number)) = best {
+            patterns.push(format!("{}*", action.name.get(..end).unwrap_or(&action.name)));
+            at += number;
+        } else {
+            patterns.push(action.name.clone());
+            at += 1;
         }
     }
     patterns

@@ -270,21 +270,19 @@ fn cloudformation(template: &Value, pseudo: &Pseudo) -> Result<Found, TemplateEr
             }
         }
         for arn in &list("ManagedPolicyArns") {
-            match referred(arn).and_then(|target| documents.get(target)) {
-                Some(policy) => role.policies.push(policy.clone()),
-                None => {
-                    let arn = resolve(arn, pseudo);
-                    found.unknown.push(format!("{address}: the managed policy {arn} is not in the template"));
-                }
+            if let Some(policy) = referred(arn).and_then(|target| documents.get(target)) {
+                role.policies.push(policy.clone());
+            } else {
+                let arn = resolve(arn, pseudo);
+                found.unknown.push(format!("{address}: the managed policy {arn} is not in the template"));
             }
         }
         if let Some(boundary) = resource.pointer("/Properties/PermissionsBoundary") {
-            match referred(boundary).and_then(|target| documents.get(target)) {
-                Some(policy) => role.boundary = Some(policy.clone()),
-                None => {
-                    let arn = resolve(boundary, pseudo);
-                    found.unknown.push(format!("{address}: the permissions boundary {arn} is not in the template"));
-                }
+            if let Some(policy) = referred(boundary).and_then(|target| documents.get(target)) {
+                role.boundary = Some(policy.clone());
+            } else {
+                let arn = resolve(boundary, pseudo);
+                found.unknown.push(format!("{address}: the permissions boundary {arn} is not in the template"));
             }
         }
         roles.insert(name, role);

@@ -347,7 +347,7 @@ fn diff(page: &mut String, role: &RoleReport, painter: Painter, options: &TableO
             let _ = writeln!(page, "  {}", painter.dim(&format!("{title}:")));
         }
         for line in lines.iter().take(limit) {
-            for part in text::wrap(&text::printable(line), options.width, "  ", "           ") {
+            for part in text::wrap(&text::printable(line), options.width, "  ", "            ") {
                 let _ = writeln!(page, "{part}");
             }
         }

@@ -113,10 +113,15 @@ fn the_offline_page_names_every_file() {
     }
 }
 
+/// A schema of `docs`.
+pub(crate) fn schema(name: &str) -> jsonschema::Validator {
+    let schema: serde_json::Value = serde_json::from_str(&read(&format!("docs/{name}"))).unwrap();
+    jsonschema::validator_for(&schema).unwrap()
+}
+
 #[test]
 fn every_report_follows_the_schema() {
-    let schema: serde_json::Value = serde_json::from_str(&read("docs/report.schema.json")).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
+    let validator = schema("report.schema.json");
     for world in super::worlds::all() {
         let nodes =
             world.nodes.as_ref().map(|nodes| tagaudit::nodes::parse("nodes", nodes.to_string().as_bytes()).unwrap());

@@ -2,14 +2,12 @@
 
 #![expect(
     clippy::indexing_slicing,
+    clippy::panic,
     clippy::too_many_lines,
     clippy::unwrap_used,
     reason = "a test that meets what it does not expect has failed, and a world is told in one piece"
 )]
-#![cfg_attr(
-    feature = "aws",
-    expect(clippy::cast_precision_loss, clippy::panic, reason = "the mock cuts bodies it made itself")
-)]
+#![cfg_attr(feature = "aws", expect(clippy::cast_precision_loss, reason = "figures of a few requests"))]
 
 mod binary;
 #[cfg(feature = "aws")]
@@ -23,4 +21,6 @@ mod mock;
 #[cfg(feature = "aws")]
 mod mock_answers;
 mod policy_cases;
+mod policy_commands;
+mod policy_oracle;
 mod worlds;

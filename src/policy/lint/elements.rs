@@ -48,11 +48,14 @@ fn actions(statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'
     }
     for ((pattern, folded), span) in action.patterns.iter().zip(&action.folded).zip(&action.spans) {
         let compiled = ActionPattern::new(folded);
-        let shown = text::printable(pattern);
+        // Almost every pattern is right, and then nothing has to be shown.
+        let shown = || text::printable(pattern);
         match &compiled {
             ActionPattern::Nothing => {
-                let message =
-                    format!("`{shown}` is no action: it has to be `service:Name`, without a wildcard before the colon");
+                let message = format!(
+                    "`{}` is no action: it has to be `service:Name`, without a wildcard before the colon",
+                    shown()
+                );
                 remarks.say("action-form", Some(statement), *span, message);
             }
             ActionPattern::Exact(_) => {
@@ -62,14 +65,14 @@ fn actions(statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'
                         "action-unknown",
                         Some(statement),
                         *span,
-                        format!("no known action is called `{shown}`"),
+                        format!("no known action is called `{}`", shown()),
                         help,
                     );
                 }
             }
             ActionPattern::Everything => {
                 if grants && !action.negated {
-                    let message = format!("`{shown}` grants every action of every service");
+                    let message = format!("`{}` grants every action of every service", shown());
                     remarks.say("action-wildcard-wide", Some(statement), *span, message);
                 }
             }
@@ -84,7 +87,7 @@ fn actions(statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'
                         "action-wildcard-empty",
                         Some(statement),
                         *span,
-                        format!("`{shown}` covers no known action"),
+                        format!("`{}` covers no known action", shown()),
                         help,
                     );
                 } else if grants && !action.negated {
@@ -95,7 +98,8 @@ fn actions(statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'
                         .collect();
                     if !managing.is_empty() {
                         let message = format!(
-                            "`{shown}` grants {} actions, {} of them over permissions: {}",
+                            "`{}` grants {} actions, {} of them over permissions: {}",
+                            shown(),
                             covered.len(),
                             managing.len(),
                             text::list(&managing, 3)

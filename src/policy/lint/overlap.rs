@@ -24,18 +24,28 @@ pub(super) fn check(document: &Document, remarks: &mut Remarks<'_>) {
 
 fn duplicate_actions(statement: &Statement, remarks: &mut Remarks<'_>) {
     let action = &statement.action;
-    let wide: Vec<(usize, &String)> =
-        action.folded.iter().enumerate().filter(|(_, folded)| folded.contains(['*', '?'])).collect();
+    let wide: Vec<(usize, &String, ActionPattern)> = action
+        .folded
+        .iter()
+        .enumerate()
+        .filter(|(_, folded)| folded.contains(['*', '?']))
+        .map(|(at, folded)| (at, folded, ActionPattern::new(folded)))
+        .collect();
     let mut seen: HashSet<&str> = HashSet::new();
     for (at, ((pattern, folded), span)) in action.patterns.iter().zip(&action.folded).zip(&action.spans).enumerate() {
-        let shown = text::printable(pattern);
         if !seen.insert(folded) {
-            remarks.say("duplicate", Some(statement), *span, format!("`{shown}` is in the list already"));
+            let message = format!("`{}` is in the list already", text::printable(pattern));
+            remarks.say("duplicate", Some(statement), *span, message);
             continue;
         }
-        let by = wide.iter().find(|(other, glob)| *other != at && *glob != folded && glob::contains(glob, folded));
-        if let Some((_, by)) = by {
-            remarks.say("duplicate", Some(statement), *span, format!("`{by}` covers `{shown}` already"));
+        let is_wide = folded.contains(['*', '?']);
+        let by = wide.iter().find(|(other, glob, pattern)| {
+            let covers = if is_wide { glob::contains(glob, folded) } else { pattern.matches(folded) };
+            *other != at && *glob != folded && covers
+        });
+        if let Some((_, by, _)) = by {
+            let message = format!("`{by}` covers `{}` already", text::printable(pattern));
+            remarks.say("duplicate", Some(statement), *span, message);
         }
     }
 }

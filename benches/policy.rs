@@ -1,0 +1,147 @@
+//! `cargo bench --no-default-features --bench policy`: what the policy engine promises, measured on one core.
+//!
+//! With the folder of AWS's managed policies as argument (`tests/managed_policies/fetch FOLDER` makes it) the documents are
+//! linted as well: `cargo bench --no-default-features --bench policy -- FOLDER`.
+
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a measurement that cannot be taken is given up"
+)]
+
+use std::hint::black_box;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tagaudit::baseline;
+use tagaudit::policy::lint::{PolicyKind, lint};
+use tagaudit::policy::{
+    Catalogue, CompiledPolicy, Context, ContextValue, Document, Environment, Layer, NamedDocument, Policies,
+    PreparedPolicies, Question, Request, decide, excess,
+};
+
+fn main() {
+    let catalogue = Catalogue::embedded();
+    let started = Instant::now();
+    black_box(catalogue.size());
+    println!("catalogue, inflated and read whole         {:.1} ms", milliseconds(started.elapsed()));
+    decisions();
+    role_diff(catalogue);
+    hostile(catalogue);
+    // Cargo itself hands over `--bench`.
+    if let Some(folder) = std::env::args().skip(1).find(|argument| !argument.starts_with("--")) {
+        managed(Path::new(&folder), catalogue);
+    }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn compiled(list: &Value) -> Vec<CompiledPolicy> {
+    let entries = list.as_array().map(Vec::as_slice).unwrap_or_default();
+    let one = |entry: &Value| CompiledPolicy::new(&Document::parse(&entry["document"].to_string()).unwrap());
+    entries.iter().map(one).collect()
+}
+
+/// The sample questions on parsed policies, over and over.
+fn decisions() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let text = std::fs::read_to_string(format!("{root}/fixtures/policy/cases.jsonl")).unwrap();
+    let cases: Vec<_> = text
+        .lines()
+        .map(|line| {
+            let case: Value = serde_json::from_str(line).unwrap();
+            let boundary = case["permissions_boundary"].as_object().map(|_| vec![case["permissions_boundary"].clone()]);
+            let levels = case["scps"].as_array().map(Vec::as_slice).unwrap_or_default();
+            let scps: Vec<Vec<CompiledPolicy>> = levels.iter().map(compiled).collect();
+            let mut context = Context::default();
+            for (key, value) in case["request"]["context"].as_object().unwrap() {
+                let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+                let value = match value {
+                    Value::Array(list) => ContextValue::Many(list.iter().map(text).collect()),
+                    one => ContextValue::One(text(one)),
+                };
+                context.insert(key, value);
+            }
+            let ask = |part: &str| case["request"][part].as_str().unwrap_or_default().to_owned();
+            let request = Request::new(&ask("action"), &ask("resource"), context);
+            let boundary = compiled(&boundary.map_or(Value::Null, Value::from));
+            (compiled(&case["identity_policies"]), boundary, scps, request)
+        })
+        .collect();
+    let rounds = 4_000;
+    let started = Instant::now();
+    for _ in 0..rounds {
+        for (identity, boundary, scps, request) in &cases {
+            let policies = Policies { identity, boundary: boundary.first(), scps };
+            black_box(decide(policies, black_box(request)));
+        }
+    }
+    let each = started.elapsed().as_secs_f64() / (rounds * cases.len()) as f64;
+    println!("decisions on the {} sample questions      {:.2} million a second", cases.len(), 1e-6 / each);
+}
+
+/// The control-plane baseline against a role that holds it, from parsed documents to the whole difference.
+fn role_diff(catalogue: &Catalogue) {
+    let embedded = baseline::find("rancher-controlplane").unwrap();
+    let document = Document::parse(&embedded.document(None)).unwrap();
+    let narrow = Document::parse(
+        r#"{"Version":"2012-10-17","Statement":[
+            {"Effect":"Allow","Action":["ec2:*","s3:*"],"Resource":["arn:aws:ec2:*:*:volume/*","arn:aws:ec2:*:*:instance/i-*","arn:aws:s3:::b-*/*"]},
+            {"Effect":"Deny","Action":"ec2:DeleteVolume","Resource":"*","Condition":{"StringNotEquals":{"aws:ResourceTag/x":"y"}}}]}"#,
+    )
+    .unwrap();
+    let environment = Environment {
+        partition: "aws".into(),
+        account_id: "123456789012".into(),
+        regions: vec!["us-east-1".into()],
+        ..Environment::default()
+    };
+    for (what, extra) in [("that holds it", None), ("with narrow statements beside it", Some(narrow))] {
+        let mut identity = vec![NamedDocument { name: "baseline".into(), document: document.clone() }];
+        identity.extend(extra.map(|document| NamedDocument { name: "narrow".into(), document }));
+        let layer = Layer { identity, ..Layer::default() };
+        let actions: Vec<String> = document.allowed_actions().map(str::to_owned).collect();
+        let rounds = 200_u32;
+        let started = Instant::now();
+        for _ in 0..rounds {
+            let prepared = PreparedPolicies::new(&layer);
+            for action in &actions {
+                black_box(prepared.assess(Question { action, resources: &[] }, &environment, catalogue));
+            }
+            black_box(excess(&layer, &prepared, &actions, &environment, catalogue));
+        }
+        println!("a role {what} against its baseline: {:.3} ms", milliseconds(started.elapsed() / rounds));
+    }
+}
+
+/// A hundred patterns made to be expensive, and the answer about them.
+fn hostile(catalogue: &Catalogue) {
+    let resources: Vec<String> =
+        (0..100).map(|n| format!("arn:aws:ec2:*:*:volume/*{}*{}*a?*b", n % 10, n / 10)).collect();
+    let text = serde_json::json!({"Version": "2012-10-17", "Statement": [
+        {"Effect": "Allow", "Action": "ec2:DeleteVolume", "Resource": resources}]});
+    let document = Document::parse(&text.to_string()).unwrap();
+    let layer = Layer { identity: vec![NamedDocument { name: "hostile".into(), document }], ..Layer::default() };
+    let prepared = PreparedPolicies::new(&layer);
+    let started = Instant::now();
+    let question = Question { action: "ec2:DeleteVolume", resources: &[] };
+    let answer = prepared.assess(question, &Environment::default(), catalogue);
+    println!("100 hostile patterns: {}, after {:.1} ms", answer.verdict.name(), milliseconds(started.elapsed()));
+}
+
+/// AWS's managed policies: parse, lint.
+fn managed(folder: &Path, catalogue: &Catalogue) {
+    let mut texts: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
+        .collect();
+    texts.sort();
+    let started = Instant::now();
+    let remarks: usize = texts.iter().map(|text| lint(text, PolicyKind::Unknown, catalogue).1.len()).sum();
+    let time = milliseconds(started.elapsed());
+    println!("lint of {} managed policies              {time:.0} ms, {remarks} remarks", texts.len());
+}
