@@ -5,6 +5,7 @@
 
 #![expect(
     clippy::cast_precision_loss,
+    clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::unwrap_used,
     reason = "a measurement that cannot be taken is given up"

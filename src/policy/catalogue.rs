@@ -19,6 +19,7 @@
 //! Types and keys are numbered from 0 within their service; `-` is an empty list. Levels: `L` list, `R` read, `T` tagging,
 //! `W` write, `P` permissions management.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -87,6 +88,8 @@ pub struct Service {
     pub prefix: String,
     /// In order of their lower-case names.
     pub actions: Vec<Action>,
+    /// Positions of the actions by their lower-case names.
+    by_name: HashMap<String, usize>,
     /// Resource types.
     pub types: Vec<ResourceType>,
     /// Condition keys.
@@ -167,6 +170,8 @@ pub struct Catalogue {
     /// What it was made from.
     pub made_from: String,
     entries: Vec<Entry>,
+    /// Positions of the services by their prefixes.
+    by_prefix: HashMap<String, usize>,
 }
 
 impl Catalogue {
@@ -182,7 +187,7 @@ impl Catalogue {
     }
 
     fn empty() -> Self {
-        Self { text: String::new(), made_from: String::new(), entries: Vec::new() }
+        Self { text: String::new(), made_from: String::new(), entries: Vec::new(), by_prefix: HashMap::new() }
     }
 
     /// Reads a catalogue, as text or compressed with zlib.
@@ -216,7 +221,7 @@ impl Catalogue {
         if text.lines().next() != Some(HEADER) {
             return Err(CatalogueError { line: 1, reason: format!("the first line is not `{HEADER}`") });
         }
-        let mut catalogue = Self { made_from: String::new(), entries: Vec::new(), text };
+        let mut catalogue = Self { made_from: String::new(), entries: Vec::new(), by_prefix: HashMap::new(), text };
         let mut at = 0;
         for line in catalogue.text.split_inclusive('\n') {
             if let Some(prefix) = line.strip_prefix("service ") {
@@ -234,22 +239,18 @@ impl Catalogue {
             }
         }
         catalogue.entries.sort_by(|a, b| a.prefix.cmp(&b.prefix));
+        let positions = catalogue.entries.iter().enumerate().map(|(at, entry)| (entry.prefix.clone(), at));
+        catalogue.by_prefix = positions.collect();
         Ok(catalogue)
     }
 
     /// A service by its prefix, in lower case.
     #[must_use]
     pub fn service(&self, prefix: &str) -> Option<&Service> {
-        let at = self.entries.binary_search_by(|entry| entry.prefix.as_str().cmp(prefix)).ok()?;
-        let entry = self.entries.get(at)?;
+        let entry = self.entries.get(*self.by_prefix.get(prefix)?)?;
         Some(entry.service.get_or_init(|| {
             // Checked when the catalogue was loaded.
-            read_service(&self.text, entry).unwrap_or_else(|_| Service {
-                prefix: entry.prefix.clone(),
-                actions: Vec::new(),
-                types: Vec::new(),
-                keys: Vec::new(),
-            })
+            read_service(&self.text, entry).unwrap_or_else(|_| Service::empty(&entry.prefix))
         }))
     }
 
@@ -262,8 +263,7 @@ impl Catalogue {
     #[must_use]
     pub fn action(&self, folded: &str) -> Option<(&Service, &Action)> {
         let service = self.service(folded.split_once(':')?.0)?;
-        let at = service.actions.binary_search_by(|action| action.folded.as_str().cmp(folded)).ok()?;
-        Some((service, service.actions.get(at)?))
+        Some((service, service.actions.get(*service.by_name.get(folded)?)?))
     }
 
     /// The actions that a pattern of `Action` covers today, in order.
@@ -325,6 +325,16 @@ impl Catalogue {
 }
 
 impl Service {
+    fn empty(prefix: &str) -> Self {
+        Self {
+            prefix: prefix.to_owned(),
+            actions: Vec::new(),
+            by_name: HashMap::new(),
+            types: Vec::new(),
+            keys: Vec::new(),
+        }
+    }
+
     /// Whether requests for an action may carry a condition key. Global keys (`aws:…`) that say nothing of tags are in
     /// requests of every service.
     #[must_use]
@@ -348,8 +358,7 @@ fn read_service(text: &str, entry: &Entry) -> Result<Service, CatalogueError> {
     // Counted when there is something to say: the lines before a service are up to a megabyte.
     let line_at =
         |offset: usize| text.get(..entry.lines.start).map_or(0, |before| before.matches('\n').count()) + 1 + offset;
-    let mut service =
-        Service { prefix: entry.prefix.clone(), actions: Vec::new(), types: Vec::new(), keys: Vec::new() };
+    let mut service = Service::empty(&entry.prefix);
     for (offset, line) in text.get(entry.lines.clone()).unwrap_or_default().lines().enumerate() {
         let fail = |reason: &str| CatalogueError { line: line_at(offset), reason: reason.to_owned() };
         let mut words = line.split(' ');
@@ -376,6 +385,8 @@ fn read_service(text: &str, entry: &Entry) -> Result<Service, CatalogueError> {
         }
     }
     service.actions.sort_by(|a, b| a.folded.cmp(&b.folded));
+    let positions = service.actions.iter().enumerate().map(|(at, action)| (action.folded.clone(), at));
+    service.by_name = positions.collect();
     Ok(service)
 }
 

@@ -150,11 +150,7 @@ impl Document {
     /// # Errors
     /// When it is not JSON or too large.
     pub fn read(text: &str) -> Result<(Self, Vec<Malformed>), DocumentError> {
-        let text = if text.trim_start().starts_with("%7B") || text.trim_start().starts_with("%7b") {
-            percent_decode_str(text.trim()).decode_utf8_lossy()
-        } else {
-            Cow::Borrowed(text)
-        };
+        let text = source(text);
         if text.len() > MAX_DOCUMENT_BYTES {
             return Err(DocumentError::TooLarge);
         }
@@ -228,6 +224,15 @@ impl Document {
     }
 }
 
+/// The document itself: the text, or what it is the URL encoding of, as IAM's own API hands documents out.
+pub(super) fn source(text: &str) -> Cow<'_, str> {
+    if text.trim_start().starts_with("%7B") || text.trim_start().starts_with("%7b") {
+        percent_decode_str(text.trim()).decode_utf8_lossy()
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
 struct Reader {
     problems: Vec<Malformed>,
 }
@@ -242,12 +247,14 @@ impl Reader {
         match &node.value {
             Value::Object(members) => {
                 for (index, member) in members.iter().enumerate() {
-                    let here = format!("{pointer}/{}", member.key);
+                    let here = || format!("{pointer}/{}", member.key);
                     if members.iter().take(index).any(|before| before.key == member.key) {
                         let reason = format!("the key `{}` is there twice", crate::text::printable(&member.key));
-                        self.problems.push(Malformed { span: member.key_span, pointer: here.clone(), reason });
+                        self.problems.push(Malformed { span: member.key_span, pointer: here(), reason });
                     }
-                    self.repeated_keys(&member.value, &here);
+                    if matches!(member.value.value, Value::Object(_) | Value::Array(_)) {
+                        self.repeated_keys(&member.value, &here());
+                    }
                 }
             }
             Value::Array(items) => {

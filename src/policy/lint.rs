@@ -5,7 +5,7 @@
 
 use super::catalogue::Catalogue;
 use super::condition::Operator;
-use super::document::{Document, DocumentError, Effect, Statement};
+use super::document::{self, Document, DocumentError, Effect, Statement};
 use super::json::{Span, line_and_column};
 
 mod conditions;
@@ -187,6 +187,8 @@ pub fn lint(text: &str, kind: PolicyKind, catalogue: &Catalogue) -> (String, Vec
                 DocumentError::Json(error) => format!("not JSON: {}", error.reason),
                 other => other.to_string(),
             };
+            // The place is one of the decoded text.
+            let text = &*document::source(text);
             let mut remarks = Remarks { text, found: Vec::new() };
             let end = text.get(offset..).and_then(|rest| rest.chars().next()).map_or(offset, |c| offset + c.len_utf8());
             remarks.say("syntax", None, Span { start: offset, end }, message);

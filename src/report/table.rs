@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::{ContentArrangement, Table, presets};
 
 use crate::finding::{Applicability, Finding, Severity};
-use crate::policy::Gain;
+use crate::policy::{Gain, ServiceExcess};
 use crate::text;
 
 use super::{Report, RoleReport};
@@ -409,15 +409,38 @@ fn ways(role: &RoleReport) -> Vec<String> {
     lines
 }
 
-/// What else goes beyond the baseline, folded by service and level.
+/// Actions of a service beyond which they are counted by level instead of named.
+const NAMED: usize = 6;
+
+/// What else goes beyond the baseline: a line for each service, the worst first.
 fn beyond(role: &RoleReport) -> Vec<String> {
+    let mut services: Vec<&str> = Vec::new();
+    for group in &role.excess_by_service {
+        if !services.contains(&group.service.as_str()) {
+            services.push(&group.service);
+        }
+    }
+    let line = |service: &&str| {
+        let groups: Vec<&ServiceExcess> =
+            role.excess_by_service.iter().filter(|group| group.service == *service).collect();
+        let total: usize = groups.iter().map(|group| group.actions).sum();
+        let parts: Vec<String> = if total <= NAMED {
+            groups
+                .iter()
+                .map(|group| format!("{} ({})", group.examples.join(", "), group.access_level.name()))
+                .collect()
+        } else {
+            let counts = groups.iter().map(|group| format!("{} {}", group.actions, group.access_level.name()));
+            let worst =
+                groups.first().map(|group| group.examples.iter().take(3).cloned().collect::<Vec<_>>().join(", "));
+            let counts = counts.collect::<Vec<_>>().join(", ");
+            vec![format!("{total} actions of {service}: {counts}; such as {}", worst.unwrap_or_default())]
+        };
+        format!("{:<9} {}", "excess", parts.join(", "))
+    };
     let unknown = role.excess.iter().filter(|excess| excess.actions == 0);
-    let known = role.excess_by_service.iter().map(|group| {
-        let rest = group.actions - group.examples.len().min(group.actions);
-        let more = if rest == 0 { String::new() } else { format!(", and {rest} more") };
-        format!("{:<9} {}{more} ({})", "excess", group.examples.join(", "), group.access_level.name())
-    });
-    known.chain(unknown.map(|excess| format!("{:<9} {} (no known action)", "excess", excess.action))).collect()
+    let unknown = unknown.map(|excess| format!("{:<9} {} (no known action)", "excess", excess.action));
+    services.iter().map(line).chain(unknown).collect()
 }
 
 fn not_audited(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {

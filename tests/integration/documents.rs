@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use tagaudit::cli::EXIT_CODES;
 use tagaudit::finding::Applicability;
+use tagaudit::policy::lint::CHECKS;
+use tagaudit::policy::{Catalogue, METHODS};
 use tagaudit::rules::RULES;
 use tagaudit::view::{Evidence, RoleSource};
 
@@ -111,6 +113,35 @@ fn the_offline_page_names_every_file() {
     for (file, _) in tagaudit::provider::folder::FILES {
         assert!(page.contains(file), "{file}");
     }
+}
+
+#[test]
+fn the_page_of_the_policy_engine_lists_what_the_code_has() {
+    let mut page = read("docs/policy-engine.md");
+    let mut put = |mark: &str, table: String| {
+        let (before, rest) = page.split_once(&format!("<!-- {mark} -->\n")).unwrap();
+        let (_, after) = rest.split_once(&format!("<!-- /{mark} -->")).unwrap();
+        page = format!("{before}<!-- {mark} -->\n{table}<!-- /{mark} -->{after}");
+    };
+    let checks: String =
+        CHECKS.iter().map(|(name, level, about)| format!("| `{name}` | {} | {about} |\n", level.name())).collect();
+    put("checks", format!("| check | level | reports |\n|---|---|---|\n{checks}"));
+    let methods: String = METHODS
+        .iter()
+        .map(|method| {
+            let name = |action: &&str| Catalogue::embedded().action(action).unwrap().1.name.clone();
+            let actions: Vec<String> = method.actions.iter().map(|action| format!("`{}`", name(action))).collect();
+            format!("| {} | {} |\n", method.so_that, actions.join(", "))
+        })
+        .collect();
+    put("methods", format!("| a role can | with all of |\n|---|---|\n{methods}"));
+    let catalogue = Catalogue::embedded();
+    let (services, actions) = catalogue.size();
+    let bytes = fs::metadata(path("policies/catalogue.txt.zz")).unwrap().len();
+    let about =
+        format!("Made from {}: {actions} actions of {services} services in {bytes} bytes.\n", catalogue.made_from);
+    put("catalogue", about);
+    in_step("docs/policy-engine.md", &page);
 }
 
 /// A schema of `docs`.

@@ -141,17 +141,6 @@ fn key(
         remarks.say("condition-key-unknown", Some(statement), condition.key_span, message);
         return None;
     };
-    let covered: Vec<&Action> = if statement.action.negated {
-        Vec::new()
-    } else {
-        let patterns = statement.action.folded.iter().map(|folded| ActionPattern::new(folded));
-        let narrow: Vec<ActionPattern> = patterns.collect();
-        if narrow.contains(&ActionPattern::Everything) {
-            Vec::new()
-        } else {
-            narrow.iter().flat_map(|pattern| catalogue.matching(pattern)).collect()
-        }
-    };
     if prefix == "aws" {
         let kind = GLOBAL.iter().find(|(name, _)| *name == folded).map(|(_, kind)| *kind);
         let is_open = OPEN.iter().any(|open| folded.starts_with(open));
@@ -170,7 +159,7 @@ fn key(
         let of_request = folded.starts_with("aws:requesttag/") || folded == "aws:tagkeys";
         let of_resource = folded.starts_with("aws:resourcetag/");
         if of_request || of_resource {
-            absent(statement, condition, &folded, &covered, catalogue, remarks);
+            absent(statement, condition, &folded, &covered(statement, catalogue), catalogue, remarks);
         }
         return kind.or(Some("String"));
     }
@@ -187,8 +176,18 @@ fn key(
         remarks.say("condition-key-unknown", Some(statement), condition.key_span, message);
         return None;
     };
-    absent(statement, condition, &folded, &covered, catalogue, remarks);
+    absent(statement, condition, &folded, &covered(statement, catalogue), catalogue, remarks);
     Some(known.kind)
+}
+
+/// The known actions that the statement speaks of; none when it speaks of everything.
+fn covered<'c>(statement: &Statement, catalogue: &'c Catalogue) -> Vec<&'c Action> {
+    let patterns: Vec<ActionPattern> =
+        statement.action.folded.iter().map(|folded| ActionPattern::new(folded)).collect();
+    if statement.action.negated || patterns.contains(&ActionPattern::Everything) {
+        return Vec::new();
+    }
+    patterns.iter().flat_map(|pattern| catalogue.matching(pattern)).collect()
 }
 
 /// A key that none of the statement's actions carries: the condition is decided before any request.

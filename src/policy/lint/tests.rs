@@ -137,3 +137,11 @@ fn places_are_lines_and_columns() {
     assert_eq!(finding.help.as_deref(), Some("did you mean `ecr:BatchGetImage`?"));
     assert_eq!(text.get(finding.span.range()), Some("\"ecr:BatchGetImages\""));
 }
+
+/// Found by the fuzz target `document`: the place of a mistake in an encoded document is one of the decoded text.
+#[test]
+fn places_of_encoded_documents_are_those_of_the_decoded_text() {
+    let (text, found) = lint("%7b\"%ef%bb%bfJ\n%25", PolicyKind::Unknown, Catalogue::embedded());
+    assert_eq!(text, "{\"\u{feff}J\n%");
+    assert!(text.get(found[0].span.range()).is_some(), "{found:?}");
+}
