@@ -262,13 +262,17 @@ fn missing(context: &Context<'_>) -> Vec<Violation> {
     violations
 }
 
-fn deciders<'a>(because: impl Iterator<Item = &'a StatementRef>) -> String {
+fn deciders<'a>(audit: &RoleAudit<'_>, because: impl Iterator<Item = &'a StatementRef>) -> String {
+    let is_boundary = |name: &str| audit.role.permissions_boundary.as_deref() == Some(name);
     let unique: BTreeSet<&StatementRef> = because.collect();
     let told: Vec<String> = unique
         .into_iter()
         .map(|reference| match reference.statement {
             Some(index) => format!("statement {index} of `{}`", reference.policy),
-            None => format!("what `{}` does not allow", reference.policy),
+            None if is_boundary(&reference.policy) => {
+                format!("the boundary `{}`, which does not allow it", reference.policy)
+            }
+            None => format!("the control policy `{}`, which does not allow it", reference.policy),
         })
         .collect();
     text::list(&told, 3)
@@ -283,7 +287,7 @@ fn denied(context: &Context<'_>) -> Vec<Violation> {
             taken.iter().map(|action| if need(action) == Some(Need::Never) { Severity::Info } else { Severity::Error });
         let Some(severity) = worst.max() else { continue };
         let names: Vec<&str> = taken.iter().map(|action| action.action.as_str()).collect();
-        let by = deciders(taken.iter().flat_map(|action| &action.assessment.because));
+        let by = deciders(audit, taken.iter().flat_map(|action| &action.assessment.because));
         let message = format!("role `{}` is denied {} by {by}", audit.role.name, text::list(&names, 6));
         let calls =
             taken.iter().map(|action| (action.action.clone(), controller::find(action.call_role, &action.action)));

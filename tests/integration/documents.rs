@@ -1,5 +1,6 @@
 //! Documents that repeat what the code says are compared with it; `UPDATE_DOCS=1 cargo test documents` rewrites them.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
@@ -123,18 +124,18 @@ fn the_page_of_the_policy_engine_lists_what_the_code_has() {
         let (_, after) = rest.split_once(&format!("<!-- /{mark} -->")).unwrap();
         page = format!("{before}<!-- {mark} -->\n{table}<!-- /{mark} -->{after}");
     };
-    let checks: String =
-        CHECKS.iter().map(|(name, level, about)| format!("| `{name}` | {} | {about} |\n", level.name())).collect();
-    put("checks", format!("| check | level | reports |\n|---|---|---|\n{checks}"));
-    let methods: String = METHODS
-        .iter()
-        .map(|method| {
-            let name = |action: &&str| Catalogue::embedded().action(action).unwrap().1.name.clone();
-            let actions: Vec<String> = method.actions.iter().map(|action| format!("`{}`", name(action))).collect();
-            format!("| {} | {} |\n", method.so_that, actions.join(", "))
-        })
-        .collect();
-    put("methods", format!("| a role can | with all of |\n|---|---|\n{methods}"));
+    let mut checks = String::from("| check | level | reports |\n|---|---|---|\n");
+    for (name, level, about) in CHECKS {
+        writeln!(checks, "| `{name}` | {} | {about} |", level.name()).unwrap();
+    }
+    put("checks", checks);
+    let mut methods = String::from("| a role can | with all of |\n|---|---|\n");
+    for method in METHODS {
+        let name = |action: &&str| format!("`{}`", Catalogue::embedded().action(action).unwrap().1.name);
+        let actions: Vec<String> = method.actions.iter().map(name).collect();
+        writeln!(methods, "| {} | {} |", method.so_that, actions.join(", ")).unwrap();
+    }
+    put("methods", methods);
     let catalogue = Catalogue::embedded();
     let (services, actions) = catalogue.size();
     let bytes = fs::metadata(path("policies/catalogue.txt.zz")).unwrap().len();
