@@ -3,7 +3,7 @@
 use divan::{Bencher, black_box};
 use tagaudit::baseline;
 use tagaudit::policy::{
-    Catalogue, Document, Environment, Layer, NamedDocument, PreparedPolicies, Question, contains, excess, matches,
+    Catalogue, Document, Environment, Layer, NamedDocument, Need, PreparedPolicies, Question, contains, excess, matches,
 };
 
 fn main() {
@@ -28,13 +28,14 @@ fn role_against_its_baseline(bencher: Bencher<'_, '_>) {
     };
     let actions: Vec<String> =
         layer.identity.iter().flat_map(|named| named.document.allowed_actions().map(str::to_owned)).collect();
+    let needs: Vec<Need> = actions.iter().cloned().map(Need::everywhere).collect();
     let catalogue = Catalogue::embedded();
     bencher.bench(|| {
         let policies = PreparedPolicies::new(&layer);
         for action in &actions {
             black_box(policies.assess(Question { action, resources: &[] }, &environment, catalogue));
         }
-        black_box(excess(&layer, &policies, &actions, &environment, catalogue));
+        black_box(excess(&layer, &policies, &needs, &environment, catalogue));
     });
 }
 

@@ -1,7 +1,7 @@
 //! Baselines: what the policies of a node should grant. Embedded documents with their sources, or a file.
 
 use crate::controller::{self, CallRole, ControllerVersion};
-use crate::policy::{Document, DocumentError, Effect};
+use crate::policy::{Document, DocumentError, Effect, Need};
 
 /// An embedded baseline.
 #[derive(Debug)]
@@ -171,6 +171,13 @@ impl Baseline {
             return Err(BaselineError::Empty { name: name.to_owned() });
         }
         Ok(Self { name: name.to_owned(), actions, document })
+    }
+
+    /// Everything that it asks for, with the resources.
+    #[must_use]
+    pub fn needs(&self) -> Vec<Need> {
+        let each = self.actions.iter();
+        each.map(|action| Need { action: action.clone(), resources: self.resources(action) }).collect()
     }
 
     /// The resources on which it asks for an action; all when empty.

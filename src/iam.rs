@@ -410,8 +410,9 @@ fn compare<'a>(
         }
     }
     let baseline = compared.iter().map(|(baseline, _)| baseline.name.as_str()).collect::<Vec<_>>().join("+");
-    let mut needed: Vec<String> =
+    let needed: Vec<String> =
         compared.iter().flat_map(|(baseline, _)| baseline.actions.iter().map(|action| action.to_lowercase())).collect();
+    let mut needs: Vec<policy::Need> = compared.iter().flat_map(|(baseline, _)| baseline.needs()).collect();
     let mut kept = needed_calls(node_roles, baselines.controller_version);
     kept.retain(|call| !needed.iter().any(|need| policy::contains(need, &call.to_lowercase())));
     let documents: Vec<&Document> = compared.iter().map(|(baseline, _)| &baseline.document).collect();
@@ -435,11 +436,13 @@ fn compare<'a>(
             }
         }
         // What some version of the controller calls is no excess, opt-in features included.
-        needed.extend(controller::effective(CallRole::Controlplane, None).map(|call| call.action.to_lowercase()));
+        let calls = controller::effective(CallRole::Controlplane, None);
+        needs.extend(calls.map(|call| policy::Need::everywhere(call.action.clone())));
     }
-    needed.extend(controller::effective(CallRole::Worker, None).map(|call| call.action.to_lowercase()));
+    let calls = controller::effective(CallRole::Worker, None);
+    needs.extend(calls.map(|call| policy::Need::everywhere(call.action.clone())));
     // RKE asks for "at least the ec2:Describe* action" on every node.
-    needed.push("ec2:describe*".to_owned());
+    needs.push(policy::Need::everywhere("ec2:Describe*"));
     Ok(RoleAudit {
         account,
         role,
@@ -448,7 +451,7 @@ fn compare<'a>(
         is_reliable: !node_roles.is_unknown() && users.members.iter().all(|member| member.roles.is_reliable()),
         baseline,
         actions,
-        beyond: policy::excess(layer, &policies, &needed, &environment, catalogue),
+        beyond: policy::excess(layer, &policies, &needs, &environment, catalogue),
         stronger: stronger(account, role, layer, &policies, &environment, catalogue),
         tightened,
         controller,
@@ -474,8 +477,8 @@ fn stronger<'a>(
     environment: &Environment,
     catalogue: &Catalogue,
 ) -> Vec<&'a str> {
-    let held: Vec<String> =
-        own.identity.iter().flat_map(|named| named.document.allowed_actions().map(str::to_lowercase)).collect();
+    let held: Vec<policy::Need> =
+        own.identity.iter().flat_map(|named| named.document.allowed_actions()).map(policy::Need::everywhere).collect();
     let caller = Caller::Aws(role.arn.clone());
     let trusts = |text: &str| {
         Document::parse(text).is_ok_and(|document| {

@@ -33,6 +33,6 @@ pub use condition::{Comparison, Context, ContextValue, Operator, Order, Quantifi
 pub use document::{Condition, Document, DocumentError, Effect, Element, Malformed, Principal, Statement};
 pub use escalation::{EscalationPath, Gain, METHODS, Method, Step};
 pub use evaluate::{Caller, CompiledPolicy, Decision, Matched, Policies, Request, decide, trusts};
-pub use excess::{Beyond, Excess, ServiceExcess, excess, tightened};
+pub use excess::{Beyond, Excess, Need, ServiceExcess, excess, tightened};
 pub use glob::{contains, intersects, matches};
 pub use shrink::shrink;

@@ -195,6 +195,9 @@ pub struct ExcessReport {
     pub because: Vec<StatementRef>,
     /// Whether it is part of a way to further rights.
     pub escalation: bool,
+    /// Resources on which the baseline asks for it, when the excess is that it is granted on others too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub needed_on: Vec<String>,
 }
 
 impl ExcessReport {
@@ -207,6 +210,7 @@ impl ExcessReport {
             open_ended: excess.is_open_ended,
             because: excess.because.clone(),
             escalation: excess.escalation,
+            needed_on: excess.needed_on.clone(),
         }
     }
 }

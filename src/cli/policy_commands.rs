@@ -134,7 +134,7 @@ pub(super) fn diff(args: &DiffArgs) -> Result<(PolicyDiff, Vec<String>), Failure
                 ActionReport::new(action, &prepared.assess(question, &environment, catalogue))
             })
             .collect();
-        let beyond = policy::excess(&layer, &prepared, &baseline.actions, &environment, catalogue);
+        let beyond = policy::excess(&layer, &prepared, &baseline.needs(), &environment, catalogue);
         let tightened = policy::tightened(&[&baseline.document], &[]);
         reports.push(RoleReport {
             actions,

@@ -348,12 +348,12 @@ pub(super) fn paths(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Document, Layer, NamedDocument};
+    use crate::policy::{Document, Layer, NamedDocument, Need};
 
     fn ids(statements: &str, needed: &[&str]) -> Vec<(String, bool)> {
         let document = Document::parse(&format!("{{\"Statement\":[{statements}]}}")).unwrap();
         let layer = Layer { identity: vec![NamedDocument { name: "p".into(), document }], ..Layer::default() };
-        let needed: Vec<String> = needed.iter().map(|pattern| (*pattern).to_owned()).collect();
+        let needed: Vec<Need> = needed.iter().map(|pattern| Need::everywhere(*pattern)).collect();
         let environment = Environment { account_id: "111122223333".into(), ..Environment::default() };
         paths(&PreparedPolicies::new(&layer), &Needed::new(&needed), &environment, Catalogue::embedded())
             .into_iter()

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::assess::{Environment, Layer, PreparedPolicies, Question, StatementRef, Verdict};
+use super::assess::{Environment, Layer, NamedDocument, PreparedPolicies, Question, StatementRef, Verdict};
 use super::catalogue::{AccessLevel, Action, Catalogue};
 use super::document::{Document, Effect};
 use super::escalation::{self, EscalationPath};
@@ -31,6 +31,24 @@ pub struct Excess {
     pub because: Vec<StatementRef>,
     /// Whether it is part of a way to further rights.
     pub escalation: bool,
+    /// Resources on which it is needed, when what goes beyond is that it is granted on others as well.
+    pub needed_on: Vec<String>,
+}
+
+/// An action pattern that is needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Need {
+    /// The pattern, in any case.
+    pub action: String,
+    /// The resources on which it is needed; all when empty.
+    pub resources: Vec<String>,
+}
+
+impl Need {
+    /// A need on all resources.
+    pub fn everywhere(action: impl Into<String>) -> Self {
+        Self { action: action.into(), resources: Vec::new() }
+    }
 }
 
 /// The actions beyond what is needed, of one service and level.
@@ -65,10 +83,10 @@ pub(super) struct Needed {
 }
 
 impl Needed {
-    pub(super) fn new(patterns: &[String]) -> Self {
+    pub(super) fn new(needs: &[Need]) -> Self {
         let mut needed = Self::default();
-        for pattern in patterns {
-            let folded = pattern.to_lowercase();
+        for need in needs {
+            let folded = need.action.to_lowercase();
             if folded.contains(['*', '?']) {
                 needed.globs.push(folded);
             } else {
@@ -90,11 +108,11 @@ impl Needed {
 pub fn excess(
     layer: &Layer,
     prepared: &PreparedPolicies,
-    needed: &[String],
+    needs: &[Need],
     environment: &Environment,
     catalogue: &Catalogue,
 ) -> Beyond {
-    let needed = Needed::new(needed);
+    let needed = Needed::new(needs);
     let mut found: Vec<Excess> = Vec::new();
     let mut positions: HashMap<String, usize> = HashMap::new();
     let mut beyond: BTreeMap<&str, &Action> = BTreeMap::new();
@@ -145,6 +163,7 @@ pub fn excess(
             }
         }
     }
+    found.extend(on_other_resources(layer, prepared, needs, environment, catalogue));
     let paths = escalation::paths(prepared, &needed, environment, catalogue);
     for each in &mut found {
         each.because.sort();
@@ -186,7 +205,54 @@ fn describe(
         action: pattern,
         because: vec![reference],
         escalation: false,
+        needed_on: Vec::new(),
     }
+}
+
+/// Actions that are needed on some resources and granted on others too: with those resources denied, something is left.
+fn on_other_resources(
+    layer: &Layer,
+    prepared: &PreparedPolicies,
+    needs: &[Need],
+    environment: &Environment,
+    catalogue: &Catalogue,
+) -> Vec<Excess> {
+    let everywhere: Vec<Need> = needs.iter().filter(|need| need.resources.is_empty()).cloned().collect();
+    let everywhere = Needed::new(&everywhere);
+    let mut limited: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for need in needs.iter().filter(|need| !need.resources.is_empty()) {
+        let folded = need.action.to_lowercase();
+        if !everywhere.covers(&folded) && prepared.mentions(&folded) {
+            limited.entry(folded).or_default().extend(need.resources.iter().cloned());
+        }
+    }
+    let mut found = Vec::new();
+    for (folded, resources) in limited {
+        let Some((_, action)) = catalogue.action(&folded) else { continue };
+        let text = serde_json::json!({"Version": "2012-10-17", "Statement": [
+            {"Effect": "Deny", "Action": folded, "Resource": resources}]});
+        let Ok(document) = Document::parse(&text.to_string()) else { continue };
+        let mut rest = layer.clone();
+        rest.identity.push(NamedDocument { name: String::new(), document });
+        let question = Question { action: &folded, resources: &[] };
+        let answer = PreparedPolicies::new(&rest).assess(question, environment, catalogue);
+        if matches!(answer.verdict, Verdict::Missing | Verdict::Denied) {
+            continue;
+        }
+        let because = answer.because.into_iter().filter(|reference| !reference.policy.is_empty()).collect();
+        found.push(Excess {
+            action: action.name.clone(),
+            access_level: action.level,
+            actions: 1,
+            worst: vec![action.name.clone()],
+            is_open_ended: false,
+            is_unknown: false,
+            because,
+            escalation: false,
+            needed_on: resources,
+        });
+    }
+    found
 }
 
 fn by_service(beyond: &BTreeMap<&str, &Action>) -> Vec<ServiceExcess> {
@@ -277,12 +343,11 @@ fn fewest(patterns: &[&str]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::NamedDocument;
 
     fn beyond(statements: &str, needed: &[&str]) -> Beyond {
         let document = Document::parse(&format!("{{\"Statement\":[{statements}]}}")).unwrap();
         let layer = Layer { identity: vec![NamedDocument { name: "p".into(), document }], ..Layer::default() };
-        let needed: Vec<String> = needed.iter().map(|pattern| (*pattern).to_owned()).collect();
+        let needed: Vec<Need> = needed.iter().map(|pattern| Need::everywhere(*pattern)).collect();
         excess(&layer, &PreparedPolicies::new(&layer), &needed, &Environment::default(), Catalogue::embedded())
     }
 
@@ -321,6 +386,25 @@ mod tests {
         );
         let rest = beyond(&format!(r#"{all},{{"Effect":"Deny","NotAction":"iam:GetRole","Resource":"*"}}"#), &[]);
         assert_eq!(rest.excess[0].worst, ["iam:GetRole"]);
+    }
+
+    #[test]
+    fn an_action_that_is_needed_on_less_is_excess_on_the_rest() {
+        let volumes = vec!["arn:aws:ec2:*:*:volume/*".to_owned()];
+        let tags = Need { action: "ec2:CreateTags".to_owned(), resources: volumes.clone() };
+        let excess_of = |resource: &str, needs: &[Need]| {
+            let text =
+                format!(r#"{{"Statement":[{{"Effect":"Allow","Action":"ec2:CreateTags","Resource":"{resource}"}}]}}"#);
+            let document = Document::parse(&text).unwrap();
+            let layer = Layer { identity: vec![NamedDocument { name: "p".into(), document }], ..Layer::default() };
+            let environment = Environment { partition: "aws".into(), ..Environment::default() };
+            excess(&layer, &PreparedPolicies::new(&layer), needs, &environment, Catalogue::embedded()).excess
+        };
+        let wide = excess_of("*", std::slice::from_ref(&tags));
+        assert_eq!((wide.len(), &wide[0].needed_on), (1, &volumes));
+        assert_eq!(wide[0].because, [StatementRef { policy: "p".into(), statement: Some(0) }]);
+        assert_eq!(excess_of("arn:aws:ec2:*:*:volume/vol-*", std::slice::from_ref(&tags)), []);
+        assert_eq!(excess_of("*", &[tags, Need::everywhere("ec2:createtags")]), []);
     }
 
     #[test]

@@ -440,7 +440,12 @@ fn beyond(role: &RoleReport) -> Vec<String> {
     };
     let unknown = role.excess.iter().filter(|excess| excess.actions == 0);
     let unknown = unknown.map(|excess| format!("{:<9} {} (no known action)", "excess", excess.action));
-    services.iter().map(line).chain(unknown).collect()
+    let elsewhere = role
+        .excess
+        .iter()
+        .filter(|excess| !excess.needed_on.is_empty())
+        .map(|excess| format!("{:<9} {} on more than {}", "excess", excess.action, excess.needed_on.join(", ")));
+    services.iter().map(line).chain(elsewhere).chain(unknown).collect()
 }
 
 fn not_audited(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {

@@ -379,6 +379,9 @@ fn is_workers_only(audit: &RoleAudit<'_>) -> bool {
 /// A pattern with what it comes to.
 fn describe_excess(excess: &Excess) -> String {
     let level = excess.access_level.name();
+    if !excess.needed_on.is_empty() {
+        return format!("{} on more than {} ({level})", excess.action, text::list(&excess.needed_on, 2));
+    }
     match (excess.is_unknown, excess.actions) {
         (true, _) => format!("{} (no known action)", excess.action),
         (false, 0 | 1) => format!("{} ({level})", excess.action),

@@ -23,4 +23,5 @@ mod mock_answers;
 mod policy_cases;
 mod policy_commands;
 mod policy_oracle;
+mod roles;
 mod worlds;

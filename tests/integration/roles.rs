@@ -1,0 +1,101 @@
+//! The roles of the nodes in a scan: what the policy engine's answers become there.
+
+use serde_json::{Value, json};
+use tagaudit::inventory::InlinePolicy;
+
+use super::binary::command;
+use super::fixtures::{path, report};
+use super::worlds;
+
+fn demo() -> worlds::World {
+    worlds::all().into_iter().find(|world| world.name == "demo").unwrap()
+}
+
+#[test]
+fn a_control_policy_takes_away_and_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("guard.json");
+    let guard = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"*","Resource":"*"},
+        {"Sid":"KeepVolumes","Effect":"Deny","Action":"ec2:DeleteVolume","Resource":"*"}]}"#;
+    std::fs::write(&file, guard).unwrap();
+    let scan = |extra: &[&str]| -> Value {
+        let output = command()
+            .args(["scan", "--cluster-id", "demo", "--format", "json", "--inventory"])
+            .arg(path("demo.json"))
+            .args(extra)
+            .output()
+            .unwrap();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+    };
+    let of_rule = |report: &Value, rule: &str| -> Vec<String> {
+        let findings = report["findings"].as_array().unwrap().iter().filter(|finding| finding["rule"] == rule);
+        findings.map(|finding| finding["message"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(of_rule(&scan(&[]), "iam-action-denied"), Vec::<String>::new());
+    let denied = of_rule(&scan(&["--scp", file.to_str().unwrap()]), "iam-action-denied");
+    assert_eq!(denied.len(), 1, "{denied:?}");
+    assert!(denied[0].contains("ec2:DeleteVolume by statement 1 of") && denied[0].contains("guard.json"), "{denied:?}");
+    let narrow = guard.replace("\"Action\":\"*\"", "\"Action\":\"ecr:*\"");
+    std::fs::write(&file, narrow).unwrap();
+    let denied = of_rule(&scan(&["--scp", file.to_str().unwrap()]), "iam-action-denied").join("\n");
+    assert!(denied.contains("the control policy") && denied.contains("which does not allow it"), "{denied}");
+}
+
+#[test]
+fn a_stronger_role_that_can_be_assumed_is_a_way_to_further_rights() {
+    let mut world = demo();
+    let account = &mut world.inventory.accounts[0];
+    let trust = |principal: &str| {
+        json!({"Version": "2012-10-17", "Statement": [
+            {"Effect": "Allow", "Principal": {"Service": "ec2.amazonaws.com"}, "Action": "sts:AssumeRole"},
+            {"Effect": "Allow", "Principal": {"AWS": principal}, "Action": "sts:AssumeRole"}]})
+        .to_string()
+    };
+    let stronger = account.roles.iter().position(|role| role.name == "demo-controlplane").unwrap();
+    let weaker = 1 - stronger;
+    let arn = account.roles[stronger].arn.clone();
+    let assume = json!({"Version": "2012-10-17", "Statement": [
+        {"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": arn}]});
+    let policy = InlinePolicy { name: "assume".into(), document: Some(assume.to_string()) };
+    account.roles[weaker].inline_policies = Some(vec![policy]);
+    for (principal, expected) in [("arn:aws:iam::123456789012:root", true), ("arn:aws:iam::999988887777:root", false)] {
+        let account = &mut world.inventory.accounts[0];
+        account.roles[stronger].trust_policy = Some(trust(principal));
+        let report = report(&world.inventory, world.cluster_id, None);
+        let found: Vec<&str> = report
+            .findings
+            .iter()
+            .filter(|finding| finding.rule == "iam-privilege-escalation")
+            .map(|finding| finding.message.as_str())
+            .collect();
+        assert_eq!(
+            found.iter().any(|message| message.contains(&format!("assume the stronger {arn}"))),
+            expected,
+            "{found:?}"
+        );
+        let role = report.roles.iter().find(|role| role.role.ends_with("demo-worker")).unwrap();
+        assert_eq!(role.assumable_roles.contains(&arn), expected);
+    }
+}
+
+#[test]
+fn roles_with_the_same_policies_get_the_same_answers_under_their_own_names() {
+    let mut world = demo();
+    let account = &mut world.inventory.accounts[0];
+    let (mut role, mut profile) = (account.roles[1].clone(), account.instance_profiles[1].clone());
+    assert_eq!(profile.roles, [role.name.clone()]);
+    role.arn = role.arn.replace(&role.name, "twin");
+    role.name = "twin".into();
+    profile.arn = "arn:aws:iam::123456789012:instance-profile/twin".into();
+    profile.roles = vec!["twin".into()];
+    let worker = account.regions[0].instances.iter_mut().rfind(|instance| instance.id.starts_with("i-0d1w")).unwrap();
+    worker.instance_profile_arn = Some(profile.arn.clone());
+    account.roles.push(role);
+    account.instance_profiles.push(profile);
+    let report = report(&world.inventory, world.cluster_id, None);
+    let named = |name: &str| report.roles.iter().find(|role| role.role.ends_with(name)).unwrap();
+    let (one, other) = (named("demo-worker"), named("twin"));
+    assert_ne!(one.instances, other.instances);
+    assert_eq!(serde_json::to_value(&one.actions).unwrap(), serde_json::to_value(&other.actions).unwrap());
+    assert_eq!(serde_json::to_value(&one.excess).unwrap(), serde_json::to_value(&other.excess).unwrap());
+}
