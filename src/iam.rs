@@ -112,7 +112,7 @@ pub struct RoleAudit<'a> {
 
 impl<'a> RoleAudit<'a> {
     /// The same comparison for a role that does not differ in what it depends on.
-    fn for_role(&self, role: &'a Role, users: &Users<'a>) -> Self {
+    fn for_role(&self, role: &'a Role, users: &Users<'a>, stronger: Vec<&'a str>) -> Self {
         Self {
             account: self.account,
             role,
@@ -122,7 +122,7 @@ impl<'a> RoleAudit<'a> {
             baseline: self.baseline.clone(),
             actions: self.actions.clone(),
             beyond: self.beyond.clone(),
-            stronger: self.stronger.clone(),
+            stronger,
             tightened: self.tightened.clone(),
             controller: self.controller.clone(),
         }
@@ -177,6 +177,7 @@ struct Users<'a> {
 /// What a comparison depends on. Roles that differ in nothing of it are compared once.
 struct Likeness<'a> {
     documents: Vec<(&'a str, &'a str)>,
+    boundary: Option<&'a str>,
     regions: &'a BTreeSet<&'a str>,
     distribution: Option<Distribution>,
     node_roles: RoleSet,
@@ -194,6 +195,7 @@ impl<'a> Likeness<'a> {
         let documents = inline.chain(managed).map(|(name, text)| (name, text.unwrap_or_default())).collect();
         Self {
             documents,
+            boundary: role.permissions_boundary.as_deref(),
             regions: &users.regions,
             distribution: users.distribution,
             node_roles: users.members.iter().fold(RoleSet::UNKNOWN, |set, member| set.union(member.roles.roles)),
@@ -201,10 +203,12 @@ impl<'a> Likeness<'a> {
         }
     }
 
-    fn is_same(&self, other: &Self) -> bool {
+    fn is_same(&self, other: &Self, scps: &[NamedDocument]) -> bool {
         // A condition on the principal or a variable may tell two roles with the same policies apart.
         let is_personal = |text: &str| text.contains("${") || text.to_ascii_lowercase().contains("aws:principal");
         self.documents == other.documents
+            && self.boundary == other.boundary
+            && !scps.iter().any(|scp| is_personal(&scp.document.text))
             && self.regions == other.regions
             && self.distribution == other.distribution
             && self.node_roles == other.node_roles
@@ -257,7 +261,7 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
             reason: REASON_NOT_PROVIDED.to_owned(),
             message: "the nodes that have it were not compared: it was not read".to_owned(),
         }));
-        let mut known: Vec<(Likeness<'_>, usize)> = Vec::new();
+        let mut compared: Vec<(Likeness<'_>, usize)> = Vec::new();
         for role in &account.roles {
             // Role names are unique without regard to case (IAM User Guide, quotas).
             let Some((_, users)) = users.iter().find(|(name, _)| name.eq_ignore_ascii_case(&role.name)) else {
@@ -266,9 +270,17 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
             match layer(account, role, &baselines.scps) {
                 Ok(layer) => {
                     let likeness = Likeness::of(account, role, users);
-                    let alike = known.iter().find(|(other, _)| other.is_same(&likeness)).map(|(_, at)| *at);
+                    let alike =
+                        compared.iter().find(|(other, _)| other.is_same(&likeness, &baselines.scps)).map(|(_, at)| *at);
                     let audit = match alike.and_then(|at| result.audits.get(at)) {
-                        Some(audit) => audit.for_role(role, users),
+                        Some(audit) => {
+                            // Whom other roles trust goes by name.
+                            let policies = PreparedPolicies::new(&layer);
+                            let environment = environment(account, role, users);
+                            let catalogue = baselines.catalogue();
+                            let stronger = stronger(account, role, &layer, &policies, &environment, catalogue);
+                            audit.for_role(role, users, stronger)
+                        }
                         None => compare(view.cluster_id, account, role, users, &layer, baselines)?,
                     };
                     let open = audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Undecided);
@@ -283,7 +295,7 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
                             action.action
                         ),
                     }));
-                    known.push((likeness, result.audits.len()));
+                    compared.push((likeness, result.audits.len()));
                     result.audits.push(audit);
                 }
                 Err(gaps) => result.gaps.extend(gaps),

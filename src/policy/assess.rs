@@ -6,6 +6,8 @@
 //! not settle become facts of a truth table ([`truth`](super::truth)). So each verdict is a proof: granted is on every
 //! region under every combination of facts, and what is left over is named with a resource that shows it.
 
+use std::cell::Cell;
+
 use super::automaton::{self, Language, Region, Relation};
 use super::catalogue::{Action, Catalogue, Service};
 use super::condition::{Context, ContextValue, Truth};
@@ -13,7 +15,7 @@ use super::document::{Document, Effect};
 use super::evaluate::{CompiledPolicy, CompiledStatement};
 use super::glob;
 use super::pattern::{ActionPattern, Part, ResourcePattern};
-use super::truth::{Atom, Expression};
+use super::truth::{Atom, Expression, Facts};
 
 mod answer;
 mod judge;
@@ -160,6 +162,8 @@ pub struct PreparedPolicies {
     statements: Vec<Prepared>,
     /// Layers that must each allow: identity policies first.
     layers: Vec<String>,
+    /// Work that automata may still do, over all questions: hostile policies end undecided, not in minutes.
+    work_left: Cell<usize>,
 }
 
 impl std::fmt::Debug for PreparedPolicies {
@@ -167,6 +171,9 @@ impl std::fmt::Debug for PreparedPolicies {
         f.debug_struct("PreparedPolicies").field("layers", &self.layers).finish_non_exhaustive()
     }
 }
+
+/// Work that automata may do for one principal: forty times what the hardest question may take, or about a second.
+const ALL_WORK: usize = 40 * automaton::BUDGET;
 
 /// What is asked for: an action, on which resources.
 #[derive(Debug, Clone, Copy)]
@@ -181,7 +188,7 @@ impl PreparedPolicies {
     /// Prepares the policies of a principal.
     #[must_use]
     pub fn new(layer: &Layer) -> Self {
-        let mut prepared = Self { statements: Vec::new(), layers: vec![String::new()] };
+        let mut prepared = Self { statements: Vec::new(), layers: vec![String::new()], work_left: Cell::new(ALL_WORK) };
         for named in &layer.identity {
             prepared.add(0, named);
         }
@@ -327,6 +334,9 @@ impl PreparedPolicies {
     }
 
     fn assess_target(&self, target: &Target, asked: &[Language], active: &[Active<'_>], answer: &mut Answer) {
+        if answer.undecided {
+            return;
+        }
         // Each pattern once; one that matches all or nothing of the target needs no automaton.
         let mut tracked: Vec<&Language> = Vec::new();
         let mut asked_bits = Vec::with_capacity(asked.len());
@@ -340,7 +350,10 @@ impl PreparedPolicies {
         }
         let regions = match &target.universe {
             Some(universe) if !tracked.is_empty() => {
-                let Some(regions) = automaton::explore(universe, &tracked) else {
+                let mut budget = self.work_left.get();
+                let explored = automaton::explore(universe, &tracked, &mut budget);
+                self.work_left.set(budget);
+                let Some(regions) = explored else {
                     answer.undecided = true;
                     return;
                 };
@@ -349,6 +362,13 @@ impl PreparedPolicies {
             _ => vec![Region { matches: Vec::new(), witness: sample(&target.text) }],
         };
         let facts = facts(active);
+        // A look at one combination of facts costs a fraction of a step of an automaton.
+        let cost = regions.len() * active.len() * facts.as_ref().map_or(1, Facts::combinations) / 8;
+        if cost > self.work_left.get() {
+            answer.undecided = true;
+            return;
+        }
+        self.work_left.set(self.work_left.get() - cost);
         let index = answer.targets.len();
         answer.targets.push(target.text.clone());
         for region in regions {

@@ -153,6 +153,11 @@ impl Facts {
         Some(Self { atoms, possible: Table { bits: possible } })
     }
 
+    /// How many combinations of facts are told apart.
+    pub(super) fn combinations(&self) -> usize {
+        self.possible.bits.len()
+    }
+
     pub(super) fn constant(&self, value: bool) -> Table {
         Table { bits: vec![value; self.possible.bits.len()] }
     }

@@ -98,4 +98,12 @@ fn roles_with_the_same_policies_get_the_same_answers_under_their_own_names() {
     assert_ne!(one.instances, other.instances);
     assert_eq!(serde_json::to_value(&one.actions).unwrap(), serde_json::to_value(&other.actions).unwrap());
     assert_eq!(serde_json::to_value(&one.excess).unwrap(), serde_json::to_value(&other.excess).unwrap());
+    // The same documents in another place are another role: here the last one becomes the boundary.
+    let account = &mut world.inventory.accounts[0];
+    let twin = account.roles.iter_mut().find(|role| role.name == "twin").unwrap();
+    twin.permissions_boundary = twin.attached_policies.as_mut().unwrap().pop();
+    let report = super::fixtures::report(&world.inventory, world.cluster_id, None);
+    let named = |name: &str| report.roles.iter().find(|role| role.role.ends_with(name)).unwrap();
+    assert!(named("demo-worker").actions.iter().all(|action| action.verdict == "granted"));
+    assert!(named("twin").actions.iter().all(|action| action.verdict == "missing"));
 }
