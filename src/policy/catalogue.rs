@@ -450,6 +450,10 @@ mod tests {
         assert!(action.types.is_empty());
         assert_eq!(catalogue.action("iam:putrolepolicy").unwrap().1.level, AccessLevel::PermissionsManagement);
         assert_eq!(catalogue.action("ec2:createtags").unwrap().1.level, AccessLevel::Tagging);
+        // Both generations of load balancers.
+        let (service, action) = catalogue.action("elasticloadbalancing:addtags").unwrap();
+        let kinds: Vec<&str> = action.types.iter().map(|(at, _)| service.types[*at].name.as_str()).collect();
+        assert!(kinds.contains(&"targetgroup") && kinds.contains(&"loadbalancer"), "{kinds:?}");
     }
 
     #[test]
