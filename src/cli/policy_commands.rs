@@ -390,7 +390,13 @@ fn unknown(
         return (writeln!(out, "{:#}", json!({"allowed": word, "detail": report})), exit);
     }
     let mut limits = answer.only_if.clone();
-    limits.extend(answer.only_on.iter().map(|on| format!("the resource is {on}")));
+    let (excluded, included): (Vec<&String>, Vec<&String>) =
+        answer.only_on.iter().partition(|on| on.starts_with("not "));
+    let included: Vec<&str> = included.into_iter().map(String::as_str).collect();
+    if !included.is_empty() {
+        limits.push(format!("the resource is {}", included.join(" or ")));
+    }
+    limits.extend(excluded.into_iter().map(|on| format!("the resource is {on}")));
     let mut page = if word == "only if" { format!("{word} {}\n", limits.join(", and ")) } else { format!("{word}\n") };
     page = text::printable(page.trim_end()).into_owned() + "\n";
     for reference in &answer.because {

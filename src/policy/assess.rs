@@ -7,6 +7,7 @@
 //! region under every combination of facts, and what is left over is named with a resource that shows it.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 
 use super::automaton::{self, Language, Region, Relation};
 use super::catalogue::{Action, Catalogue, Service};
@@ -334,11 +335,14 @@ impl PreparedPolicies {
     }
 
     fn assess_target(&self, target: &Target, asked: &[Language], active: &[Active<'_>], answer: &mut Answer) {
-        if answer.undecided {
+        let terms = active.iter().map(|each| each.prepared.terms.len()).sum::<usize>() + active.len();
+        if answer.undecided || terms > self.work_left.get() {
+            answer.undecided = true;
             return;
         }
+        self.work_left.set(self.work_left.get() - terms);
         // Each pattern once; one that matches all or nothing of the target needs no automaton.
-        let mut tracked: Vec<&Language> = Vec::new();
+        let mut tracked = Tracked::default();
         let mut asked_bits = Vec::with_capacity(asked.len());
         let mut bits: Vec<Vec<Bit>> = Vec::with_capacity(active.len());
         for language in asked {
@@ -349,9 +353,9 @@ impl PreparedPolicies {
             bits.push(terms.map(|term| bit(target, &term.language, &mut tracked)).collect());
         }
         let regions = match &target.universe {
-            Some(universe) if !tracked.is_empty() => {
+            Some(universe) if !tracked.languages.is_empty() => {
                 let mut budget = self.work_left.get();
-                let explored = automaton::explore(universe, &tracked, &mut budget);
+                let explored = automaton::explore(universe, &tracked.languages, &mut budget);
                 self.work_left.set(budget);
                 let Some(regions) = explored else {
                     answer.undecided = true;
@@ -363,7 +367,7 @@ impl PreparedPolicies {
         };
         let facts = facts(active);
         // A look at one combination of facts costs a fraction of a step of an automaton.
-        let cost = regions.len() * active.len() * facts.as_ref().map_or(1, Facts::combinations) / 8;
+        let cost = regions.len() * (terms + active.len() * facts.as_ref().map_or(1, Facts::combinations)) / 8;
         if cost > self.work_left.get() {
             answer.undecided = true;
             return;
@@ -380,7 +384,7 @@ impl PreparedPolicies {
                 continue;
             }
             let witness = match &target.universe {
-                Some(universe) => readable(&region, universe, &tracked),
+                Some(universe) => readable(&region, universe, &tracked.languages),
                 None => region.witness.clone(),
             };
             let matches: Vec<Vec<bool>> = bits.iter().map(|terms| terms.iter().map(is).collect()).collect();
@@ -395,7 +399,14 @@ enum Bit {
     Tracked(usize),
 }
 
-fn bit<'l>(target: &Target, language: &'l Language, tracked: &mut Vec<&'l Language>) -> Bit {
+/// The patterns that match a part of a target, each once.
+#[derive(Default)]
+struct Tracked<'l> {
+    languages: Vec<&'l Language>,
+    places: HashMap<&'l Language, usize>,
+}
+
+fn bit<'l>(target: &Target, language: &'l Language, tracked: &mut Tracked<'l>) -> Bit {
     let Some(universe) = &target.universe else {
         // A request that names no resource is matched by asterisks only.
         return Bit::Fixed(*language == Language::everything());
@@ -403,10 +414,14 @@ fn bit<'l>(target: &Target, language: &'l Language, tracked: &mut Vec<&'l Langua
     match automaton::relation(universe, language) {
         Relation::Covers => Bit::Fixed(true),
         Relation::Disjoint => Bit::Fixed(false),
-        Relation::Overlaps => Bit::Tracked(tracked.iter().position(|known| *known == language).unwrap_or_else(|| {
-            tracked.push(language);
-            tracked.len() - 1
-        })),
+        Relation::Overlaps => {
+            let next = tracked.languages.len();
+            let place = *tracked.places.entry(language).or_insert(next);
+            if place == next {
+                tracked.languages.push(language);
+            }
+            Bit::Tracked(place)
+        }
     }
 }
 

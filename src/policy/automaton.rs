@@ -10,7 +10,7 @@
 //!   second too), so only the furthest star of a part and what is behind it are kept;
 //! - a pattern that has reached a `*` at its end matches whatever follows.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use super::pattern::{ARN_PARTS, Part, ResourcePattern};
 use super::variables::Piece;
@@ -245,7 +245,7 @@ pub(super) struct Region {
 }
 
 /// Work after which an exploration is given up: positions looked at, about 25 ms.
-pub(super) const BUDGET: usize = 400_000;
+pub(super) const BUDGET: usize = 200_000;
 
 /// Every combination of patterns that resources of the universe match; `None` when the work would be more than the budget,
 /// from which what was done is taken.
@@ -257,61 +257,74 @@ pub(super) fn explore(universe: &Language, patterns: &[&Language], budget: &mut 
     found
 }
 
-/// A state of the product: the positions of the universe and of each pattern. An empty set matches nothing any more.
-type State = Vec<Vec<u32>>;
+/// A state of the product: for the universe (0) and each pattern (from 1) that can still match, its positions. Patterns that
+/// cannot are left out, so that a list of a thousand names costs as much as the few that are still possible.
+type State = Vec<(u32, Vec<u32>)>;
 
 /// Stands for a pattern that matches whatever follows.
 const UNIVERSAL: u32 = u32::MAX;
+/// Combinations beyond which an exploration is given up.
+const MAX_REGIONS: usize = 8_192;
 
 fn explore_within(universe: &Language, patterns: &[&Language], limit: usize, work: &mut usize) -> Option<Vec<Region>> {
     let all: Vec<&Language> = std::iter::once(universe).chain(patterns.iter().copied()).collect();
-    let collapse = |language: &Language, positions: Vec<u32>| {
-        if language.is_universal(&positions) { vec![UNIVERSAL] } else { positions }
+    let collapse = |index: u32, language: &Language, positions: Vec<u32>| {
+        if index > 0 && language.is_universal(&positions) { vec![UNIVERSAL] } else { positions }
     };
-    let start: State = all
-        .iter()
-        .enumerate()
-        .map(|(index, language)| if index == 0 { language.start() } else { collapse(language, language.start()) })
-        .collect();
+    let numbered = (0_u32..).zip(&all);
+    let start: State = numbered.map(|(index, language)| (index, collapse(index, language, language.start()))).collect();
     // Breadth first, so that the first resource of a combination is a shortest one; where it came from, to spell it out.
     let mut came_from: Vec<(usize, char)> = vec![(0, '\0')];
-    let mut seen: HashMap<State, usize> = HashMap::from([(start.clone(), 0)]);
+    let mut seen: HashSet<State> = HashSet::from([start.clone()]);
     let mut queue: VecDeque<(usize, State)> = VecDeque::from([(0, start)]);
     let mut regions: Vec<Region> = Vec::new();
-    let mut known: BTreeSet<Vec<bool>> = BTreeSet::new();
+    let mut known: BTreeSet<Vec<u32>> = BTreeSet::new();
     while let Some((id, state)) = queue.pop_front() {
-        let accepts = |index: usize| {
-            let positions = state.get(index).map_or(&[][..], Vec::as_slice);
-            positions == [UNIVERSAL] || all.get(index).is_some_and(|language| language.accepts(positions))
-        };
-        if accepts(0) {
-            let matches: Vec<bool> = (1..all.len()).map(accepts).collect();
-            if known.insert(matches.clone()) {
-                regions.push(Region { matches, witness: spell(&came_from, id) });
+        let accepting: Vec<u32> = state
+            .iter()
+            .filter(|(index, positions)| {
+                positions.as_slice() == [UNIVERSAL]
+                    || all.get(*index as usize).is_some_and(|language| language.accepts(positions))
+            })
+            .map(|(index, _)| *index)
+            .collect();
+        if accepting.first() == Some(&0) && known.insert(accepting.clone()) {
+            if regions.len() == MAX_REGIONS {
+                return None;
             }
+            let mut matches = vec![false; patterns.len()];
+            for index in accepting.iter().skip(1) {
+                if let Some(matched) = matches.get_mut(*index as usize - 1) {
+                    *matched = true;
+                }
+            }
+            regions.push(Region { matches, witness: spell(&came_from, id) });
         }
         for letter in letters(&all, &state) {
-            let mut next: State = Vec::with_capacity(state.len());
-            for (index, (language, positions)) in all.iter().zip(&state).enumerate() {
-                *work += positions.len() + 1;
-                next.push(if positions.as_slice() == [UNIVERSAL] {
+            let mut next: State = Vec::new();
+            for (index, positions) in &state {
+                *work += positions.len();
+                let Some(language) = all.get(*index as usize) else { continue };
+                let stepped = if positions.as_slice() == [UNIVERSAL] {
                     vec![UNIVERSAL]
-                } else if index == 0 {
-                    language.step(positions, letter)
                 } else {
-                    collapse(language, language.step(positions, letter))
-                });
-            }
-            if next.first().is_none_or(Vec::is_empty) {
-                continue;
+                    collapse(*index, language, language.step(positions, letter))
+                };
+                if !stepped.is_empty() {
+                    next.push((*index, stepped));
+                } else if *index == 0 {
+                    break;
+                }
             }
             if *work > limit {
                 return None;
             }
-            if !seen.contains_key(&next) {
+            if next.first().is_none_or(|(index, _)| *index != 0) {
+                continue;
+            }
+            if seen.insert(next.clone()) {
                 let new = came_from.len();
                 came_from.push((id, letter));
-                seen.insert(next.clone(), new);
                 queue.push_back((new, next));
             }
         }
@@ -323,14 +336,13 @@ fn explore_within(universe: &Language, patterns: &[&Language], limit: usize, wor
 /// The letters that can tell what follows apart: the characters that some pattern waits for, a colon where one is not
 /// taken by every wildcard, and one that stands for all others.
 fn letters(all: &[&Language], state: &State) -> Vec<char> {
-    let waiting = |index: usize| {
-        let language = all.get(index);
-        let positions = state.get(index).map_or(&[][..], Vec::as_slice);
-        positions.iter().filter_map(move |&position| language?.symbols.get(position as usize).copied())
+    let waiting = |(index, positions): &(u32, Vec<u32>)| -> Vec<Symbol> {
+        let symbols = all.get(*index as usize).map(|language| language.symbols.as_slice()).unwrap_or_default();
+        positions.iter().filter_map(|position| symbols.get(*position as usize).copied()).collect()
     };
     let mut letters: BTreeSet<char> = BTreeSet::new();
     let mut open = false;
-    for symbol in waiting(0) {
+    for symbol in state.first().map(waiting).unwrap_or_default() {
         match symbol {
             Symbol::Character(character) => {
                 letters.insert(character);
@@ -339,7 +351,7 @@ fn letters(all: &[&Language], state: &State) -> Vec<char> {
         }
     }
     if open {
-        for symbol in (0..all.len()).flat_map(waiting) {
+        for symbol in state.iter().flat_map(waiting) {
             match symbol {
                 Symbol::Character(character) => {
                     letters.insert(character);
@@ -351,9 +363,8 @@ fn letters(all: &[&Language], state: &State) -> Vec<char> {
                 }
             }
         }
-        letters.extend(
-            ('a'..='z').rev().skip(2).chain('0'..='9').chain('\u{e000}'..='\u{f8ff}').find(|c| !letters.contains(c)),
-        );
+        let others = ('a'..='z').rev().skip(2).chain('0'..='9').chain('\u{e000}'..='\u{f8ff}');
+        letters.extend(others.filter(|c| !letters.contains(c)).take(1).collect::<Vec<_>>());
     }
     letters.into_iter().collect()
 }

@@ -146,6 +146,22 @@ fn requests_to_iam_are_not_in_the_region_of_the_cluster() {
 }
 
 #[test]
+fn hundreds_of_names_are_decided_and_the_work_of_a_role_is_bounded() {
+    let names: Vec<String> = (0..300).map(|number| format!("\"arn:aws:s3:::bucket-{number:03}/*\"")).collect();
+    let allow = format!(r#"{{"Effect":"Allow","Action":"s3:GetObject","Resource":[{}]}}"#, names.join(","));
+    let deny = r#"{"Effect":"Deny","Action":"s3:GetObject","Resource":"arn:aws:s3:::bucket-007/*"}"#;
+    let identity = vec![named("p", &format!("{{\"Statement\":[{allow},{deny}]}}"))];
+    let policies = PreparedPolicies::new(&Layer { identity, ..Layer::default() });
+    let question = Question { action: "s3:GetObject", resources: &["arn:aws:s3:::bucket-008/x*".to_owned()] };
+    let ask = |question| policies.assess(question, &environment(), Catalogue::embedded()).verdict;
+    assert_eq!(ask(question), Verdict::Granted);
+    let question = Question { action: "s3:GetObject", resources: &["arn:aws:s3:::bucket-007/x".to_owned()] };
+    assert_eq!(ask(question), Verdict::Denied);
+    policies.work_left.set(10);
+    assert_eq!(ask(question), Verdict::Undecided);
+}
+
+#[test]
 fn not_action_allows_everything_else() {
     let except = r#"{"Effect":"Allow","NotAction":["iam:*","ec2:Delete*"],"Resource":"*"}"#;
     assert_eq!(verdict(&[except], "ec2:CreateTags").0, Verdict::Granted);
