@@ -44,7 +44,8 @@ impl Answer {
     }
 
     pub(super) fn finish(&self, action: &str, layers: &[String]) -> Assessment {
-        if self.undecided {
+        // Nothing looked at is nothing proven.
+        if self.undecided || self.outcomes.is_empty() {
             return Assessment::bare(Verdict::Undecided);
         }
         let all = |holds: Holds| self.outcomes.iter().all(|outcome| outcome.allowed == holds);
