@@ -240,8 +240,8 @@ impl PolicyDiff {
     /// When the writer fails.
     pub fn write(&self, as_json: bool, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
         if as_json {
-            serde_json::to_writer_pretty(&mut *out, self)?;
-            return writeln!(out);
+            let json = serde_json::to_string_pretty(self)?;
+            return writeln!(out, "{}", crate::text::json_printable(&json));
         }
         table::write_roles(&self.roles, options, out)
     }

@@ -25,6 +25,42 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// JSON in which what is hidden, or steers a terminal, is written as `\uXXXX`. It can only stand within strings.
+#[must_use]
+pub fn json_printable(json: &str) -> Cow<'_, str> {
+    let is_bad = |character: char| is_hidden(character) && character != '\n';
+    if !json.chars().any(is_bad) {
+        return Cow::Borrowed(json);
+    }
+    let mut shown = String::with_capacity(json.len() + 16);
+    for character in json.chars() {
+        if is_bad(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _ = write!(shown, "\\u{unit:04x}");
+            }
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// A text of the same length in bytes in which nothing is hidden but line breaks and tabs: for showing source with places.
+#[must_use]
+pub fn same_length_printable(text: &str) -> Cow<'_, str> {
+    let is_bad = |character: char| is_hidden(character) && !matches!(character, '\n' | '\t');
+    if !text.chars().any(is_bad) {
+        return Cow::Borrowed(text);
+    }
+    let stand_in = |character: char| match character.len_utf8() {
+        1 => '?',
+        2 => '\u{bf}',
+        3 => '\u{fffd}',
+        _ => '\u{1f7e5}',
+    };
+    Cow::Owned(text.chars().map(|c| if is_bad(c) { stand_in(c) } else { c }).collect())
+}
+
 fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -97,6 +133,18 @@ pub fn shell_quote(argument: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hidden_characters_are_escaped_in_json_and_replaced_in_source() {
+        let hostile = "{\"a\": \"\u{9b}31m\u{202e}\u{e0001}\",\n\"b\": 1}";
+        let json = json_printable(hostile);
+        assert_eq!(json, "{\"a\": \"\\u009b31m\\u202e\\udb40\\udc01\",\n\"b\": 1}");
+        let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!(read(&json), read(hostile));
+        let shown = same_length_printable(hostile);
+        assert_eq!(shown.len(), hostile.len());
+        assert!(!shown.chars().any(|c| is_hidden(c) && c != '\n'));
+    }
 
     #[test]
     fn control_and_format_characters_become_visible() {

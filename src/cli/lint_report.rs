@@ -16,6 +16,7 @@ pub(super) fn write(linted: &[Linted], options: &TableOptions, out: &mut dyn Wri
     let renderer = renderer.decor_style(DecorStyle::Ascii).term_width(options.width);
     for one in linted {
         let name = text::printable(&one.name);
+        let source = text::same_length_printable(&one.text);
         for finding in &one.findings {
             let level = match finding.level {
                 LintLevel::Error => Level::ERROR,
@@ -23,7 +24,7 @@ pub(super) fn write(linted: &[Linted], options: &TableOptions, out: &mut dyn Wri
                 LintLevel::Suggestion => Level::NOTE.with_name("suggestion"),
             };
             let message = text::printable(&finding.message);
-            let snippet = Snippet::source(one.text.as_str())
+            let snippet = Snippet::source(source.as_ref())
                 .path(name.as_ref())
                 .annotation(AnnotationKind::Primary.span(finding.span.range()));
             let mut group = level.primary_title(message.as_ref()).id(finding.check).element(snippet);

@@ -301,7 +301,7 @@ pub(super) fn cases(path: &Path, out: &mut dyn Write) -> Result<Exit, Failure> {
                 format!("{{\"id\":{id},\"error\":{}}}", Value::from(format!("line {number}: {error}")))
             }
         };
-        if let Err(error) = writeln!(out, "{rendered}").and_then(|()| out.flush()) {
+        if let Err(error) = writeln!(out, "{}", text::json_printable(&rendered)).and_then(|()| out.flush()) {
             // A reader that has seen enough is no failure.
             return if error.kind() == io::ErrorKind::BrokenPipe { Ok(exit) } else { Err(failed(error)) };
         }
@@ -340,7 +340,14 @@ pub(super) fn eval(args: &EvalArgs, out: &mut dyn Write) -> Result<(io::Result<(
     let exit = if decision == Decision::Allowed { Exit::Clean } else { Exit::Findings };
     let matched = matched_json(&matched, &names, boundary_name, &scp_names);
     if args.format == AnswerFormat::Json {
-        return Ok((writeln!(out, "{:#}", json!({"decision": decision, "matched": matched})), exit));
+        return Ok((
+            writeln!(
+                out,
+                "{}",
+                text::json_printable(&format!("{:#}", json!({"decision": decision, "matched": matched})))
+            ),
+            exit,
+        ));
     }
     let mut page = format!("{}\n", json!(decision).as_str().unwrap_or_default());
     for (key, what) in [
@@ -387,7 +394,10 @@ fn unknown(
     };
     if args.format == AnswerFormat::Json {
         let report = ActionReport::new(action, &answer);
-        return (writeln!(out, "{:#}", json!({"allowed": word, "detail": report})), exit);
+        return (
+            writeln!(out, "{}", text::json_printable(&format!("{:#}", json!({"allowed": word, "detail": report})))),
+            exit,
+        );
     }
     let mut limits = answer.only_if.clone();
     let (excluded, included): (Vec<&String>, Vec<&String>) =
@@ -471,7 +481,14 @@ pub(super) fn write_lint(
         Format::Json => {
             let policies: Vec<Value> =
                 linted.iter().map(|one| json!({"policy": one.name, "findings": one.findings})).collect();
-            writeln!(out, "{:#}", json!({"schema": "tagaudit.policy-lint/1", "policies": policies}))
+            writeln!(
+                out,
+                "{}",
+                text::json_printable(&format!(
+                    "{:#}",
+                    json!({"schema": "tagaudit.policy-lint/1", "policies": policies})
+                ))
+            )
         }
     }
 }
@@ -501,7 +518,11 @@ pub(super) fn expand(args: &ExpandArgs, out: &mut dyn Write) -> Result<io::Resul
                 })
             })
             .collect();
-        return Ok(writeln!(out, "{:#}", json!({"schema": "tagaudit.actions/1", "actions": list})));
+        return Ok(writeln!(
+            out,
+            "{}",
+            text::json_printable(&format!("{:#}", json!({"schema": "tagaudit.actions/1", "actions": list})))
+        ));
     }
     Ok(actions.values().try_for_each(|action| writeln!(out, "{}", action.name)))
 }
@@ -525,7 +546,7 @@ pub(super) fn shrink(args: &ShrinkArgs, out: &mut dyn Write) -> Result<io::Resul
     }
     let patterns = policy::shrink(&actions, catalogue);
     if args.format == AnswerFormat::Json {
-        return Ok(writeln!(out, "{:#}", json!(patterns)));
+        return Ok(writeln!(out, "{}", text::json_printable(&format!("{:#}", json!(patterns)))));
     }
     Ok(patterns.iter().try_for_each(|pattern| writeln!(out, "{}", text::printable(pattern))))
 }

@@ -161,8 +161,8 @@ struct Prepared {
 /// The policies of a principal, ready for questions.
 pub struct PreparedPolicies {
     statements: Vec<Prepared>,
-    /// Layers that must each allow: identity policies first.
-    layers: Vec<String>,
+    /// Layers that must each allow, with what they are called: identity policies first.
+    layers: Vec<(String, &'static str)>,
     /// Work that automata may still do, over all questions: hostile policies end undecided, not in minutes.
     work_left: Cell<usize>,
 }
@@ -189,18 +189,19 @@ impl PreparedPolicies {
     /// Prepares the policies of a principal.
     #[must_use]
     pub fn new(layer: &Layer) -> Self {
-        let mut prepared = Self { statements: Vec::new(), layers: vec![String::new()], work_left: Cell::new(ALL_WORK) };
+        let mut prepared =
+            Self { statements: Vec::new(), layers: vec![(String::new(), "")], work_left: Cell::new(ALL_WORK) };
         for named in &layer.identity {
             prepared.add(0, named);
         }
         if let Some(boundary) = &layer.boundary {
-            prepared.layers.push(boundary.name.clone());
+            prepared.layers.push((boundary.name.clone(), "boundary: "));
             prepared.add(1, boundary);
         }
         for level in &layer.scps {
             let at = prepared.layers.len();
             let names: Vec<&str> = level.iter().map(|named| named.name.as_str()).collect();
-            prepared.layers.push(names.join("+"));
+            prepared.layers.push((names.join("+"), "control policy: "));
             for named in level {
                 prepared.add(at, named);
             }
@@ -213,7 +214,7 @@ impl PreparedPolicies {
         for (statement, compiled) in named.document.statements.iter().zip(compiled.statements) {
             let texts = statement.resource.as_ref().map(|resource| resource.patterns.as_slice()).unwrap_or_default();
             let patterns = compiled.resources.as_deref().unwrap_or_default();
-            let terms = texts.iter().zip(patterns).filter_map(|(text, pattern)| term(text, pattern)).collect();
+            let terms = texts.iter().zip(patterns).flat_map(|(text, pattern)| terms(text, pattern)).collect();
             let reference = StatementRef { policy: named.name.clone(), statement: Some(statement.index) };
             self.statements.push(Prepared { layer, reference, compiled, terms });
         }
@@ -425,17 +426,23 @@ fn bit<'l>(target: &Target, language: &'l Language, tracked: &mut Tracked<'l>) -
     }
 }
 
-/// A pattern of a statement as a language. Where its reading is open, it is as wide as it may be and in doubt.
-fn term(text: &str, pattern: &ResourcePattern) -> Option<ResourceTerm> {
+/// A pattern of a statement as a language; where its reading is open, beside it as widely as it may be meant, in doubt.
+fn terms(text: &str, pattern: &ResourcePattern) -> Vec<ResourceTerm> {
     let has_variable = matches!(pattern, ResourcePattern::Arn(parts)
         if parts.iter().any(|part| matches!(part, Part::Pieces(_))));
+    let doubt = || Atom::Wide(text.to_owned());
+    let term = |language, doubt| ResourceTerm { text: text.to_owned(), language, doubt };
+    let mut found = Vec::new();
+    if let Some(language) = Language::of_resource(pattern) {
+        found.push(term(language, has_variable.then(doubt)));
+    }
     // `arn:aws:ec2:*:instance/*` matches nothing part by part, and everything meant if `*` may cross colons at the end of
     // a part, as newer text of the IAM User Guide has it.
     let colons = text.matches(':').count();
-    let spans = text.starts_with("arn:") && colons < 5 && text.trim_end_matches('*').contains('*');
-    let language = if spans { Some(Language::spanning(text)) } else { Language::of_resource(pattern) };
-    let doubt = (has_variable || spans).then(|| Atom::Wide(text.to_owned()));
-    language.map(|language| ResourceTerm { text: text.to_owned(), language, doubt })
+    if text.starts_with("arn:") && colons < 5 && text.trim_end_matches('*').contains('*') {
+        found.push(term(Language::spanning(text), Some(doubt())));
+    }
+    found
 }
 
 /// Whether a statement speaks of an action, or of all that a pattern covers. What an Allow covers in part it does not
@@ -453,6 +460,12 @@ fn speaks_of(statement: &CompiledStatement, action: &str) -> bool {
         (Effect::Deny, true) => !statement.actions.iter().any(covers),
     }
 }
+
+/// Services with one endpoint for a partition. Source: IAM User Guide, "aws:RequestedRegion".
+const GLOBAL_SERVICES: &[&str] = &["cloudfront", "iam", "organizations", "route53", "support"];
+
+/// Keys that come with the credentials of an instance, whatever the action is. Source: IAM User Guide, "ec2:SourceInstanceARN".
+pub(super) const OF_CREDENTIALS: &[&str] = &["ec2:roledelivery", "ec2:sourceinstancearn"];
 
 /// What one action is asked for on.
 struct Scope<'q> {
@@ -476,17 +489,18 @@ impl Target {
 }
 
 impl Scope<'_> {
-    /// What is known of the requests in a region. Those to IAM and STS go to the one region of the partition.
+    /// What is known of the requests in a region. Those to global services go to the one region of the partition.
     fn context(&self, region: Option<&str>) -> Context {
         let mut context = self.environment.context.clone();
         let service = self.folded.split(':').next().unwrap_or_default();
         let region = match (service, self.environment.partition.as_str()) {
-            ("iam" | "sts", _) if region.is_none() => None,
-            ("iam" | "sts", "aws-cn") => Some("cn-north-1"),
-            ("iam" | "sts", "aws-us-gov") => Some("us-gov-west-1"),
-            ("iam" | "sts", "aws-eusc") => Some("eusc-de-east-1"),
-            ("iam" | "sts", _) => Some("us-east-1"),
-            _ => region,
+            // STS answers in every region and globally.
+            ("sts", _) => None,
+            (service, _) if region.is_none() || !GLOBAL_SERVICES.contains(&service) => region,
+            (_, "aws-cn") => Some("cn-north-1"),
+            (_, "aws-us-gov") => Some("us-gov-west-1"),
+            (_, "aws-eusc") => Some("eusc-de-east-1"),
+            _ => Some("us-east-1"),
         };
         if let Some(region) = region {
             context.insert("aws:requestedregion", ContextValue::One(region.to_owned()));
@@ -499,6 +513,9 @@ impl Scope<'_> {
     fn is_absent(&self, key: &str) -> bool {
         if self.environment.absent.iter().any(|absent| absent == key) {
             return true;
+        }
+        if OF_CREDENTIALS.contains(&key) {
+            return false;
         }
         let Some((service, action)) = self.known else { return false };
         let of_tags = ["aws:resourcetag/", "aws:requesttag/", "aws:tagkeys"].iter().any(|tags| key.starts_with(tags));

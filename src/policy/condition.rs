@@ -400,6 +400,11 @@ impl Compiled {
         })
     }
 
+    /// Whether a value holds a variable.
+    pub(super) fn has_variables(&self) -> bool {
+        self.wanted.iter().any(|wanted| matches!(wanted, Wanted::Pieces(_)))
+    }
+
     /// Whether it holds in a request whose whole context is given: a key that is not in it is absent.
     pub(super) fn holds(&self, context: &Context) -> bool {
         let Some(actual) = context.get(&self.key) else { return self.operator.without_key(&self.wanted) };

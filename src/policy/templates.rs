@@ -152,12 +152,23 @@ fn resolve(value: &Value, pseudo: &Pseudo) -> Value {
             if let (1, Some((name, argument))) = (members.len(), members.iter().next())
                 && (name == "Ref" || name.starts_with("Fn::"))
             {
-                return Value::String(function(name, argument, pseudo));
+                return Value::String(whole_parts(&function(name, argument, pseudo)));
             }
             Value::Object(members.iter().map(|(key, value)| (key.clone(), resolve(value, pseudo))).collect())
         }
         other => other.clone(),
     }
+}
+
+/// An ARN whose partition, region or account is only known when the stack is made is one of any.
+fn whole_parts(text: &str) -> String {
+    if !text.starts_with("arn:") {
+        return text.to_owned();
+    }
+    let unknown = ["AWS::Partition", "AWS::Region", "AWS::AccountId"].map(variable);
+    let parts = text.splitn(6, ':').enumerate();
+    let any = parts.map(|(index, part)| if index < 5 && unknown.iter().any(|name| name == part) { "*" } else { part });
+    any.collect::<Vec<_>>().join(":")
 }
 
 fn function(name: &str, argument: &Value, pseudo: &Pseudo) -> String {
@@ -189,9 +200,9 @@ fn function(name: &str, argument: &Value, pseudo: &Pseudo) -> String {
 
 fn reference(name: &str, pseudo: &Pseudo) -> String {
     match name {
-        "AWS::Partition" => pseudo.partition.clone(),
-        "AWS::Region" => pseudo.region.clone(),
-        "AWS::AccountId" => pseudo.account_id.clone(),
+        "AWS::Partition" if pseudo.partition != "*" => pseudo.partition.clone(),
+        "AWS::Region" if pseudo.region != "*" => pseudo.region.clone(),
+        "AWS::AccountId" if pseudo.account_id != "*" => pseudo.account_id.clone(),
         "AWS::URLSuffix" => "amazonaws.com".to_owned(),
         other => variable(other),
     }
@@ -200,7 +211,8 @@ fn reference(name: &str, pseudo: &Pseudo) -> String {
 /// A value that is known only when the stack is made, as a policy variable that no request carries a known value for.
 fn variable(name: &str) -> String {
     let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '.' }).collect();
-    format!("${{cloudformation:{name}}}")
+    // Without a colon, which would look like the border of an ARN's part.
+    format!("${{cloudformation.{name}}}")
 }
 
 fn substitute(template: &str, values: &BTreeMap<String, String>, pseudo: &Pseudo) -> String {
@@ -257,19 +269,29 @@ fn cloudformation(template: &Value, pseudo: &Pseudo) -> Result<Found, TemplateEr
     for (name, resource) in resources.iter().filter(|(_, resource)| kind(resource) == "AWS::IAM::Role") {
         let address = format!("Resources.{name}");
         let mut role = FoundRole { address: address.clone(), ..FoundRole::default() };
-        let list = |property: &str| -> Vec<Value> {
-            resource.pointer(&format!("/Properties/{property}")).and_then(Value::as_array).cloned().unwrap_or_default()
+        let mut list = |property: &str| -> Vec<Value> {
+            match resource.pointer(&format!("/Properties/{property}")) {
+                Some(Value::Array(items)) => items.clone(),
+                Some(_) => {
+                    found.unknown.push(format!("{address}: its {property} are known when the stack is made only"));
+                    Vec::new()
+                }
+                None => Vec::new(),
+            }
         };
-        for (index, inline) in list("Policies").iter().enumerate() {
+        let (inline_policies, managed_arns) = (list("Policies"), list("ManagedPolicyArns"));
+        for (index, inline) in inline_policies.iter().enumerate() {
             if let Some(document) = inline.get("PolicyDocument") {
                 let inline_name = inline.get("PolicyName").map(|name| resolve(name, pseudo));
                 let label =
                     inline_name.as_ref().and_then(Value::as_str).map_or_else(|| index.to_string(), str::to_owned);
                 let text = resolve(document, pseudo).to_string();
                 role.policies.push(FoundPolicy { address: format!("{address}.Policies.{label}"), text });
+            } else {
+                found.unknown.push(format!("{address}: an inline policy is known when the stack is made only"));
             }
         }
-        for arn in &list("ManagedPolicyArns") {
+        for arn in &managed_arns {
             if let Some(policy) = referred(arn).and_then(|target| documents.get(target)) {
                 role.policies.push(policy.clone());
             } else {
@@ -277,7 +299,8 @@ fn cloudformation(template: &Value, pseudo: &Pseudo) -> Result<Found, TemplateEr
                 found.unknown.push(format!("{address}: the managed policy {arn} is not in the template"));
             }
         }
-        if let Some(boundary) = resource.pointer("/Properties/PermissionsBoundary") {
+        let boundary = resource.pointer("/Properties/PermissionsBoundary");
+        if let Some(boundary) = boundary.filter(|boundary| referred(boundary) != Some("AWS::NoValue")) {
             if let Some(policy) = referred(boundary).and_then(|target| documents.get(target)) {
                 role.boundary = Some(policy.clone());
             } else {
@@ -296,8 +319,17 @@ fn cloudformation(template: &Value, pseudo: &Pseudo) -> Result<Found, TemplateEr
             .flat_map(|value| value.as_array().map_or_else(|| vec![value], |list| list.iter().collect()))
             .collect();
         for target in targets {
-            if let Some(role) = referred(target).and_then(|target| roles.get_mut(target)) {
-                role.policies.push(policy.clone());
+            // By reference, or by the name that the template gives the role.
+            let is_named = |logical: &str| {
+                let name = resources.get(logical).and_then(|role| role.pointer("/Properties/RoleName"));
+                name.is_some_and(|name| target.is_string() && resolve(name, pseudo) == resolve(target, pseudo))
+            };
+            let logical = referred(target).or_else(|| roles.keys().copied().find(|logical| is_named(logical)));
+            match logical.and_then(|logical| roles.get_mut(logical)) {
+                Some(role) => role.policies.push(policy.clone()),
+                None => {
+                    found.unknown.push(format!("{}: it is put into a role that is not in the template", policy.address))
+                }
             }
         }
     }
@@ -356,6 +388,11 @@ fn without_index(address: &str) -> String {
     out
 }
 
+/// The index of an address, such as `["a"]`; empty without one.
+fn index_of(address: &str) -> &str {
+    address.rfind('[').filter(|_| address.ends_with(']')).and_then(|at| address.get(at..)).unwrap_or_default()
+}
+
 fn terraform(plan: &Value) -> Found {
     let mut resources = Vec::new();
     if let Some(root) = plan.pointer("/planned_values/root_module") {
@@ -369,6 +406,14 @@ fn terraform(plan: &Value) -> Found {
         let list = refers.get(&(without_index(address), argument.to_owned()));
         let target = without_index(target);
         list.is_some_and(|list| list.iter().any(|name| *name == target || name.starts_with(&format!("{target}."))))
+    };
+    // What is known decides; a reference does where it is known after apply only, between instances of the same key.
+    let is_sibling = |one: &str, other: &str| {
+        let (one, other) = (index_of(one), index_of(other));
+        one.is_empty() || other.is_empty() || one == other
+    };
+    let refers_to = |address: &str, argument: &str, target: &str| {
+        is_sibling(address, target) && refers_to(address, argument, target)
     };
     let text = |values: &Value, key: &str| values.get(key).and_then(Value::as_str).map(str::to_owned);
     let mut found = Found::default();
@@ -389,13 +434,29 @@ fn terraform(plan: &Value) -> Found {
         let mut role = FoundRole { address: (*address).to_owned(), ..FoundRole::default() };
         let name = text(values, "name");
         for inline in values.get("inline_policy").and_then(Value::as_array).into_iter().flatten() {
-            if let (Some(name), Some(document)) = (text(inline, "name"), text(inline, "policy")) {
-                role.policies.push(FoundPolicy { address: format!("{address}.inline_policy.{name}"), text: document });
+            let label = text(inline, "name").unwrap_or_default();
+            match text(inline, "policy") {
+                Some(document) => {
+                    role.policies
+                        .push(FoundPolicy { address: format!("{address}.inline_policy.{label}"), text: document });
+                }
+                None => found.unknown.push(format!("{address}: the inline policy {label} is known after apply only")),
             }
         }
-        let belongs = |other: &str, values: &Value| {
-            refers_to(other, "role", address) || (name.is_some() && text(values, "role") == name)
+        let belongs = |other: &str, values: &Value| match text(values, "role") {
+            Some(role) if name.is_some() => Some(role) == name,
+            _ => refers_to(other, "role", address),
         };
+        // The old way to attach: a list of the role's own.
+        for arn in values.get("managed_policy_arns").and_then(Value::as_array).into_iter().flatten() {
+            match managed.iter().find(|(_, known, _)| known.is_some() && known.as_deref() == arn.as_str()) {
+                Some((_, _, policy)) => {
+                    used.push(policy.address.clone());
+                    role.policies.push(policy.clone());
+                }
+                None => found.unknown.push(format!("{address}: the managed policy {arn} is not in the plan")),
+            }
+        }
         for (other, kind, values) in &resources {
             match *kind {
                 "aws_iam_role_policy" if belongs(other, values) => match text(values, "policy") {
@@ -407,8 +468,9 @@ fn terraform(plan: &Value) -> Found {
                 },
                 "aws_iam_role_policy_attachment" if belongs(other, values) => {
                     let arn = text(values, "policy_arn");
-                    let attached = managed.iter().find(|(policy, known, _)| {
-                        refers_to(other, "policy_arn", policy) || (arn.is_some() && *known == arn)
+                    let attached = managed.iter().find(|(policy, known, _)| match (&arn, known) {
+                        (Some(arn), Some(known)) => arn == known,
+                        _ => refers_to(other, "policy_arn", policy),
                     });
                     match attached {
                         Some((_, _, policy)) => {
@@ -419,6 +481,24 @@ fn terraform(plan: &Value) -> Found {
                             "{other}: the managed policy {} is not in the plan",
                             arn.as_deref().unwrap_or("of a data source")
                         )),
+                    }
+                }
+                "aws_iam_policy_attachment"
+                    if values.get("roles").and_then(Value::as_array).is_some_and(|roles| {
+                        name.as_deref().is_some_and(|name| roles.iter().any(|role| role.as_str() == Some(name)))
+                    }) =>
+                {
+                    let arn = text(values, "policy_arn");
+                    let attached = managed.iter().find(|(policy, known, _)| match (&arn, known) {
+                        (Some(arn), Some(known)) => arn == known,
+                        _ => refers_to(other, "policy_arn", policy),
+                    });
+                    match attached {
+                        Some((_, _, policy)) => {
+                            used.push(policy.address.clone());
+                            role.policies.push(policy.clone());
+                        }
+                        None => found.unknown.push(format!("{other}: the managed policy is not in the plan")),
                     }
                 }
                 _ => {}
@@ -513,12 +593,51 @@ Resources:
         let [role] = found.roles.as_slice() else { panic!("{found:?}") };
         let addresses: Vec<&str> = role.policies.iter().map(|policy| policy.address.as_str()).collect();
         assert_eq!(addresses, ["Resources.Worker.Policies.pull", "Resources.Extra"]);
-        assert!(role.policies[0].text.contains("arn:aws:ecr:*:*:repository/${cloudformation:Team}/*"), "{role:?}");
-        assert!(role.policies[1].text.contains("${cloudformation:Bucket.Arn}/${!aws:userid}"), "{role:?}");
+        assert!(role.policies[0].text.contains("arn:aws:ecr:*:*:repository/${cloudformation.Team}/*"), "{role:?}");
+        assert!(role.policies[1].text.contains("${cloudformation.Bucket.Arn}/${!aws:userid}"), "{role:?}");
         assert_eq!(role.boundary.as_ref().unwrap().address, "Resources.Boundary");
         assert_eq!(found.policies, []);
         assert_eq!(found.unknown.len(), 1);
         assert!(found.unknown[0].contains("AmazonSSMManagedInstanceCore"), "{:?}", found.unknown);
+    }
+
+    #[test]
+    fn instances_of_for_each_keep_their_own_policies() {
+        let role = |key: &str| serde_json::json!({"address": format!("aws_iam_role.r[\"{key}\"]"), "type": "aws_iam_role", "values": {"name": format!("role-{key}")}});
+        let policy = |key: &str, known: bool| {
+            let mut values = serde_json::json!({"policy": format!("{{\"Id\":\"{key}\"}}")});
+            if known {
+                values["role"] = format!("role-{key}").into();
+            }
+            serde_json::json!({"address": format!("aws_iam_role_policy.p[\"{key}\"]"), "type": "aws_iam_role_policy", "values": values})
+        };
+        for known in [true, false] {
+            let plan = serde_json::json!({
+                "planned_values": {"root_module": {"resources": [role("a"), role("b"), policy("a", known), policy("b", known)]}},
+                "configuration": {"root_module": {"resources": [
+                    {"address": "aws_iam_role_policy.p", "expressions": {"role": {"references": ["aws_iam_role.r", "each.key"]}}}]}}
+            });
+            let found = find(&plan.to_string(), &pseudo()).unwrap();
+            for role in &found.roles {
+                let addresses: Vec<&str> = role.policies.iter().map(|policy| policy.address.as_str()).collect();
+                assert_eq!(addresses, [role.address.replace("aws_iam_role.r", "aws_iam_role_policy.p")], "{known}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_known_when_the_stack_is_made_is_no_wildcard() {
+        let text = |resource: &str| {
+            let template = format!(
+                "Resources:\n  P:\n    Type: AWS::IAM::ManagedPolicy\n    Properties:\n      PolicyDocument: {{Statement: [{{Effect: Allow, Action: 's3:GetObject', Resource: !Sub '{resource}'}}]}}\n"
+            );
+            find(&template, &pseudo()).unwrap().policies.remove(0).text
+        };
+        assert!(text("arn:aws:s3:::b-${AWS::AccountId}/*").contains("b-${cloudformation.AWS..AccountId}/*"));
+        assert!(
+            text("arn:${AWS::Partition}:ec2:${AWS::Region}:${AWS::AccountId}:volume/*")
+                .contains("arn:aws:ec2:*:*:volume/*")
+        );
     }
 
     #[test]

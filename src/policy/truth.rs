@@ -45,6 +45,12 @@ impl Expression {
         let present = || Self::Atom(Atom::Present(key.clone()));
         let not = |expression: Self| Self::Not(Box::new(expression));
         let mut values = condition.values.clone();
+        if condition.has_variables() {
+            // The same text is another fact where it is plain text.
+            for value in &mut values {
+                value.insert_str(0, "variables in ");
+            }
+        }
         values.sort();
         values.dedup();
         let says = |text: &str| values.iter().any(|value| value.eq_ignore_ascii_case(text));
@@ -69,22 +75,28 @@ impl Expression {
                 Quantifier::Any => holds,
             };
         }
-        let holds = |values: Vec<String>| {
-            let key = key.clone();
-            Self::Atom(Atom::Holds { comparison: operator.comparison, quantifier: None, negated: false, key, values })
-        };
-        let positive = if operator.comparison == Comparison::Bool && says("false") {
-            // A boolean that is there is one or the other.
-            if says("true") { present() } else { Self::All(vec![present(), not(holds(vec!["true".to_owned()]))]) }
-        } else {
-            holds(values)
-        };
-        if operator.negated {
-            not(positive)
+        // What cannot be compared satisfies neither an operator nor its negation, so of numbers, dates, addresses and ARNs
+        // the negation is a fact of its own. Strings always compare.
+        let is_total = matches!(
+            operator.comparison,
+            Comparison::StringEquals | Comparison::StringEqualsIgnoreCase | Comparison::StringLike
+        );
+        let own_negation = operator.negated && !is_total;
+        let holds = Self::Atom(Atom::Holds {
+            comparison: operator.comparison,
+            quantifier: None,
+            negated: own_negation,
+            key: key.clone(),
+            values,
+        });
+        if own_negation {
+            Self::Any(vec![not(present()), holds])
+        } else if operator.negated {
+            not(holds)
         } else if operator.if_exists {
-            Self::Any(vec![not(present()), positive])
+            Self::Any(vec![not(present()), holds])
         } else {
-            positive
+            holds
         }
     }
 
@@ -212,6 +224,17 @@ fn is_possible(atoms: &[Atom], combination: usize) -> bool {
                 return false;
             }
             if let (
+                Atom::Holds { comparison: one, quantifier: None, negated: false, values, .. },
+                Atom::Holds { comparison: same, quantifier: None, negated: true, values: others, .. },
+            ) = (atom, other)
+                && one == same
+                && values == others
+                && is_true(at)
+                && is_true(other_at)
+            {
+                return false;
+            }
+            if let (
                 Atom::Holds { comparison: Comparison::StringEquals, quantifier: None, values: narrow, .. },
                 Atom::Holds { comparison, quantifier: None, values: wide, .. },
             ) = (atom, other)
@@ -261,14 +284,20 @@ mod tests {
         for (one, other) in [
             (condition("StringEquals", "k", &["a"]), condition("StringNotEquals", "K", &["a"])),
             (condition("Null", "k", &["true"]), condition("Null", "k", &["false"])),
-            (condition("Bool", "k", &["true"]), condition("BoolIfExists", "k", &["false"])),
-            (condition("IpAddress", "k", &["10.0.0.0/8"]), condition("NotIpAddress", "k", &["10.0.0.0/8"])),
             (condition("StringNotEquals", "k", &["a"]), condition("StringLike", "k", &["a*"])),
             (condition("StringNotEquals", "k", &["a"]), condition("StringNotEquals", "k", &["b"])),
             (condition("StringNotEquals", "k", &["a"]), condition("StringEqualsIfExists", "k", &["b", "a"])),
         ] {
             assert_eq!(union(&[one.clone(), other.clone()]), Holds::Always, "{one:?} {other:?}");
             assert_eq!(union(&[one]), Holds::Sometimes);
+        }
+        // A value that cannot be compared satisfies neither.
+        for (one, other) in [
+            (condition("Bool", "k", &["true"]), condition("BoolIfExists", "k", &["false"])),
+            (condition("IpAddress", "k", &["10.0.0.0/8"]), condition("NotIpAddress", "k", &["10.0.0.0/8"])),
+            (condition("NumericEquals", "k", &["5"]), condition("NumericNotEquals", "k", &["5"])),
+        ] {
+            assert_eq!(union(&[one, other]), Holds::Sometimes);
         }
         // Without the key neither holds.
         let both = [condition("Bool", "k", &["true"]), condition("Bool", "k", &["false"])];

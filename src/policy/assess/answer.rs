@@ -43,7 +43,7 @@ impl Answer {
         seen
     }
 
-    pub(super) fn finish(&self, action: &str, layers: &[String]) -> Assessment {
+    pub(super) fn finish(&self, action: &str, layers: &[(String, &'static str)]) -> Assessment {
         // Nothing looked at is nothing proven.
         if self.undecided || self.outcomes.is_empty() {
             return Assessment::bare(Verdict::Undecided);
@@ -63,11 +63,12 @@ impl Answer {
     }
 
     /// Nothing is granted: because nothing grants it, or because it is taken away.
-    fn nothing(&self, action: &str, layers: &[String]) -> Assessment {
-        let taken = self.outcomes.iter().any(|outcome| outcome.identity != Holds::Never);
+    fn nothing(&self, action: &str, layers: &[(String, &'static str)]) -> Assessment {
+        // Where an Allow would help anywhere, it is missing there.
+        let taken = self.outcomes.iter().all(|outcome| outcome.denied == Holds::Always || !outcome.lacking.is_empty());
         let always_denied = self.outcomes.iter().all(|outcome| outcome.denied == Holds::Always);
         let left_over = self.left_over(action);
-        if !taken && !always_denied {
+        if !taken {
             return Assessment { left_over, ..Assessment::bare(Verdict::Missing) };
         }
         let denies = self.statements(Effect::Deny, None);
@@ -82,18 +83,18 @@ impl Answer {
     }
 
     /// Layers that lack an Allow where the identity policies have one.
-    fn lacking(&self, layers: &[String]) -> Vec<StatementRef> {
+    fn lacking(&self, layers: &[(String, &'static str)]) -> Vec<StatementRef> {
         let lacking: BTreeSet<usize> = self
             .outcomes
             .iter()
             .filter(|outcome| outcome.identity != Holds::Never)
             .flat_map(|outcome| outcome.lacking.iter().copied())
             .collect();
-        let name = |layer: usize| layers.get(layer).cloned().unwrap_or_default();
+        let name = |layer: usize| layers.get(layer).map(|(name, _)| name.clone()).unwrap_or_default();
         lacking.into_iter().map(|layer| StatementRef { policy: name(layer), statement: None }).collect()
     }
 
-    fn part(&self, action: &str, layers: &[String]) -> Assessment {
+    fn part(&self, action: &str, layers: &[(String, &'static str)]) -> Assessment {
         let mut answer = Assessment { left_over: self.left_over(action), ..Assessment::bare(Verdict::Partial) };
         let total = self.outcomes.len();
         for layer in 0..layers.len() {
@@ -106,11 +107,7 @@ impl Answer {
             if allows.iter().any(|seen| seen.always == total) {
                 continue;
             }
-            let prefix = match layer {
-                0 => "",
-                1 if layers.len() == 2 => "boundary: ",
-                _ => "control policy: ",
-            };
+            let prefix = layers.get(layer).map_or("", |(_, prefix)| prefix);
             // Where some of the resources are covered by nothing, the patterns are the limit.
             let covered =
                 |outcome: &Outcome| outcome.applying.iter().any(|a| a.effect == Effect::Allow && a.layer == layer);
@@ -225,6 +222,8 @@ impl Answer {
                             .flat_map(|other| &other.applying)
                             .filter(|applying| applying.effect == Effect::Allow && !applying.negated)
                             .flat_map(|applying| applying.texts.iter().cloned())
+                            // What matches here as well tells nothing apart.
+                            .filter(|text| !outcome.applying.iter().any(|here| here.texts.contains(text)))
                             .collect();
                         except.sort();
                         except.dedup();

@@ -206,7 +206,8 @@ fn absent(
     let own = folded.split_once(':').is_some_and(|(prefix, _)| {
         prefix == "aws" || covered.iter().all(|action| action.folded.split(':').next() == Some(prefix))
     });
-    if covered.is_empty() || !own || covered.iter().any(carries) {
+    let comes_with_credentials = crate::policy::assess::OF_CREDENTIALS.contains(&folded);
+    if covered.is_empty() || !own || comes_with_credentials || covered.iter().any(carries) {
         return;
     }
     let Some(operator) = Operator::parse(&condition.operator) else { return };

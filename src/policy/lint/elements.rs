@@ -82,7 +82,7 @@ fn actions(statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'
                     let help = folded
                         .split_once(':')
                         .filter(|(prefix, _)| catalogue.service(prefix).is_none())
-                        .map(|(prefix, _)| format!("no known service has the prefix `{prefix}`"));
+                        .map(|(prefix, _)| format!("no known service has the prefix `{}`", text::printable(prefix)));
                     remarks.help(
                         "action-wildcard-empty",
                         Some(statement),
@@ -130,7 +130,9 @@ fn resource_form(
         remarks.say("resource-form", Some(statement), span, message);
         return;
     }
-    if colons < 5 && pattern.trim_end_matches('*').contains('*') {
+    // Region and account hold no slash: what does is meant for the resource.
+    let misplaced = split_arn(pattern).iter().skip(3).take(2).any(|part| part.contains('/'));
+    if colons < 5 && misplaced && pattern.trim_end_matches('*').contains('*') {
         let message =
             format!("the first `*` of `{shown}` would have to cross colons to match, which AWS does not promise");
         remarks.help(

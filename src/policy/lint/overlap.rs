@@ -44,7 +44,7 @@ fn duplicate_actions(statement: &Statement, remarks: &mut Remarks<'_>) {
             *other != at && *glob != folded && covers
         });
         if let Some((_, by, _)) = by {
-            let message = format!("`{by}` covers `{}` already", text::printable(pattern));
+            let message = format!("`{}` covers `{}` already", text::printable(by), text::printable(pattern));
             remarks.say("duplicate", Some(statement), *span, message);
         }
     }
