@@ -328,7 +328,9 @@ fn cloudformation(template: &Value, pseudo: &Pseudo) -> Result<Found, TemplateEr
             match logical.and_then(|logical| roles.get_mut(logical)) {
                 Some(role) => role.policies.push(policy.clone()),
                 None => {
-                    found.unknown.push(format!("{}: it is put into a role that is not in the template", policy.address))
+                    found
+                        .unknown
+                        .push(format!("{}: it is put into a role that is not in the template", policy.address));
                 }
             }
         }
@@ -393,145 +395,155 @@ fn index_of(address: &str) -> &str {
     address.rfind('[').filter(|_| address.ends_with(']')).and_then(|at| address.get(at..)).unwrap_or_default()
 }
 
-fn terraform(plan: &Value) -> Found {
-    let mut resources = Vec::new();
-    if let Some(root) = plan.pointer("/planned_values/root_module") {
-        planned(root, &mut resources);
+fn text_of(values: &Value, key: &str) -> Option<String> {
+    values.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// A Terraform plan, taken apart.
+struct Plan<'v> {
+    /// Address, type and values of each resource.
+    resources: Vec<(&'v str, &'v str, &'v Value)>,
+    /// What each argument of the configuration refers to.
+    refers: BTreeMap<(String, String), Vec<String>>,
+    /// Managed policies: address, ARN if it is known, document.
+    managed: Vec<(&'v str, Option<String>, FoundPolicy)>,
+    found: Found,
+    /// Addresses of policies that belong to a role.
+    used: Vec<String>,
+}
+
+impl<'v> Plan<'v> {
+    fn new(plan: &'v Value) -> Self {
+        let mut resources = Vec::new();
+        if let Some(root) = plan.pointer("/planned_values/root_module") {
+            planned(root, &mut resources);
+        }
+        let mut refers = BTreeMap::new();
+        if let Some(root) = plan.pointer("/configuration/root_module") {
+            references(root, "", &mut refers);
+        }
+        let (mut found, mut managed) = (Found::default(), Vec::new());
+        for (address, kind, values) in &resources {
+            if *kind == "aws_iam_policy" {
+                match text_of(values, "policy") {
+                    Some(text) => {
+                        let policy = FoundPolicy { address: (*address).to_owned(), text };
+                        managed.push((*address, text_of(values, "arn"), policy));
+                    }
+                    None => found.unknown.push(format!("{address}: its document is known after apply only")),
+                }
+            }
+        }
+        Self { resources, refers, managed, found, used: Vec::new() }
     }
-    let mut refers = BTreeMap::new();
-    if let Some(root) = plan.pointer("/configuration/root_module") {
-        references(root, "", &mut refers);
-    }
-    let refers_to = |address: &str, argument: &str, target: &str| {
-        let list = refers.get(&(without_index(address), argument.to_owned()));
+
+    /// Whether the configuration of an argument refers to a resource. Instances of `for_each` refer to those of their key.
+    fn refers_to(&self, address: &str, argument: &str, target: &str) -> bool {
+        let (one, other) = (index_of(address), index_of(target));
+        let is_sibling = one.is_empty() || other.is_empty() || one == other;
+        let list = self.refers.get(&(without_index(address), argument.to_owned()));
         let target = without_index(target);
-        list.is_some_and(|list| list.iter().any(|name| *name == target || name.starts_with(&format!("{target}."))))
-    };
-    // What is known decides; a reference does where it is known after apply only, between instances of the same key.
-    let is_sibling = |one: &str, other: &str| {
-        let (one, other) = (index_of(one), index_of(other));
-        one.is_empty() || other.is_empty() || one == other
-    };
-    let refers_to = |address: &str, argument: &str, target: &str| {
-        is_sibling(address, target) && refers_to(address, argument, target)
-    };
-    let text = |values: &Value, key: &str| values.get(key).and_then(Value::as_str).map(str::to_owned);
-    let mut found = Found::default();
-    let mut managed: Vec<(&str, Option<String>, FoundPolicy)> = Vec::new();
-    for (address, kind, values) in &resources {
-        if *kind == "aws_iam_policy" {
-            match text(values, "policy") {
-                Some(document) => {
-                    let policy = FoundPolicy { address: (*address).to_owned(), text: document };
-                    managed.push((address, text(values, "arn"), policy));
-                }
-                None => found.unknown.push(format!("{address}: its document is known after apply only")),
-            }
+        is_sibling
+            && list
+                .is_some_and(|list| list.iter().any(|name| *name == target || name.starts_with(&format!("{target}."))))
+    }
+
+    /// The managed policy that an argument names: by its ARN where that is known, by reference where it is not.
+    fn named(&self, address: &str, argument: &str, arn: Option<&str>) -> Option<FoundPolicy> {
+        let is_it = |(policy, known, _): &&(&str, Option<String>, FoundPolicy)| match (arn, known) {
+            (Some(arn), Some(known)) => arn == known,
+            _ => self.refers_to(address, argument, policy),
+        };
+        self.managed.iter().find(is_it).map(|(_, _, policy)| policy.clone())
+    }
+
+    fn attach(&mut self, role: &mut FoundRole, address: &str, argument: &str, arn: Option<&str>) {
+        if let Some(policy) = self.named(address, argument, arn) {
+            self.used.push(policy.address.clone());
+            role.policies.push(policy);
+        } else {
+            let shown = arn.unwrap_or("of a data source");
+            self.found.unknown.push(format!("{address}: the managed policy {shown} is not in the plan"));
         }
     }
-    let mut used: Vec<String> = Vec::new();
-    for (address, _, values) in resources.iter().filter(|(_, kind, _)| *kind == "aws_iam_role") {
-        let mut role = FoundRole { address: (*address).to_owned(), ..FoundRole::default() };
-        let name = text(values, "name");
+
+    fn role(&mut self, address: &str, values: &Value) -> FoundRole {
+        let mut role = FoundRole { address: address.to_owned(), ..FoundRole::default() };
+        let name = text_of(values, "name");
         for inline in values.get("inline_policy").and_then(Value::as_array).into_iter().flatten() {
-            let label = text(inline, "name").unwrap_or_default();
-            match text(inline, "policy") {
-                Some(document) => {
-                    role.policies
-                        .push(FoundPolicy { address: format!("{address}.inline_policy.{label}"), text: document });
+            let label = text_of(inline, "name").unwrap_or_default();
+            match text_of(inline, "policy") {
+                Some(text) => {
+                    role.policies.push(FoundPolicy { address: format!("{address}.inline_policy.{label}"), text });
                 }
-                None => found.unknown.push(format!("{address}: the inline policy {label} is known after apply only")),
+                None => {
+                    self.found.unknown.push(format!("{address}: the inline policy {label} is known after apply only"));
+                }
             }
         }
-        let belongs = |other: &str, values: &Value| match text(values, "role") {
-            Some(role) if name.is_some() => Some(role) == name,
-            _ => refers_to(other, "role", address),
-        };
-        // The old way to attach: a list of the role's own.
         for arn in values.get("managed_policy_arns").and_then(Value::as_array).into_iter().flatten() {
-            match managed.iter().find(|(_, known, _)| known.is_some() && known.as_deref() == arn.as_str()) {
-                Some((_, _, policy)) => {
-                    used.push(policy.address.clone());
-                    role.policies.push(policy.clone());
-                }
-                None => found.unknown.push(format!("{address}: the managed policy {arn} is not in the plan")),
-            }
+            self.attach(&mut role, address, "managed_policy_arns", arn.as_str());
         }
-        for (other, kind, values) in &resources {
-            match *kind {
-                "aws_iam_role_policy" if belongs(other, values) => match text(values, "policy") {
-                    Some(document) => {
-                        used.push((*other).to_owned());
-                        role.policies.push(FoundPolicy { address: (*other).to_owned(), text: document });
+        for (other, kind, values) in self.resources.clone() {
+            // What is known decides; a reference does where it is known after apply only.
+            let belongs = match text_of(values, "role") {
+                Some(known) if name.is_some() => Some(known) == name,
+                _ => self.refers_to(other, "role", address),
+            };
+            let listed = values.get("roles").and_then(Value::as_array).is_some_and(|roles| {
+                name.as_deref().is_some_and(|name| roles.iter().any(|role| role.as_str() == Some(name)))
+            });
+            match kind {
+                "aws_iam_role_policy" if belongs => match text_of(values, "policy") {
+                    Some(text) => {
+                        self.used.push(other.to_owned());
+                        role.policies.push(FoundPolicy { address: other.to_owned(), text });
                     }
-                    None => found.unknown.push(format!("{other}: its document is known after apply only")),
+                    None => self.found.unknown.push(format!("{other}: its document is known after apply only")),
                 },
-                "aws_iam_role_policy_attachment" if belongs(other, values) => {
-                    let arn = text(values, "policy_arn");
-                    let attached = managed.iter().find(|(policy, known, _)| match (&arn, known) {
-                        (Some(arn), Some(known)) => arn == known,
-                        _ => refers_to(other, "policy_arn", policy),
-                    });
-                    match attached {
-                        Some((_, _, policy)) => {
-                            used.push(policy.address.clone());
-                            role.policies.push(policy.clone());
-                        }
-                        None => found.unknown.push(format!(
-                            "{other}: the managed policy {} is not in the plan",
-                            arn.as_deref().unwrap_or("of a data source")
-                        )),
-                    }
+                "aws_iam_role_policy_attachment" if belongs => {
+                    self.attach(&mut role, other, "policy_arn", text_of(values, "policy_arn").as_deref());
                 }
-                "aws_iam_policy_attachment"
-                    if values.get("roles").and_then(Value::as_array).is_some_and(|roles| {
-                        name.as_deref().is_some_and(|name| roles.iter().any(|role| role.as_str() == Some(name)))
-                    }) =>
-                {
-                    let arn = text(values, "policy_arn");
-                    let attached = managed.iter().find(|(policy, known, _)| match (&arn, known) {
-                        (Some(arn), Some(known)) => arn == known,
-                        _ => refers_to(other, "policy_arn", policy),
-                    });
-                    match attached {
-                        Some((_, _, policy)) => {
-                            used.push(policy.address.clone());
-                            role.policies.push(policy.clone());
-                        }
-                        None => found.unknown.push(format!("{other}: the managed policy is not in the plan")),
-                    }
+                "aws_iam_policy_attachment" if listed => {
+                    self.attach(&mut role, other, "policy_arn", text_of(values, "policy_arn").as_deref());
                 }
                 _ => {}
             }
         }
-        if let Some(arn) = text(values, "permissions_boundary").or_else(|| {
-            refers.contains_key(&(without_index(address), "permissions_boundary".to_owned())).then(String::new)
-        }) {
-            let boundary = managed.iter().find(|(policy, known, _)| {
-                refers_to(address, "permissions_boundary", policy)
-                    || (!arn.is_empty() && known.as_deref() == Some(&arn))
-            });
-            match boundary {
-                Some((_, _, policy)) => {
-                    used.push(policy.address.clone());
-                    role.boundary = Some(policy.clone());
-                }
-                None => found.unknown.push(format!("{address}: the permissions boundary {arn} is not in the plan")),
+        let arn = text_of(values, "permissions_boundary");
+        let key = (without_index(address), "permissions_boundary".to_owned());
+        if arn.is_some() || self.refers.contains_key(&key) {
+            role.boundary = self.named(address, "permissions_boundary", arn.as_deref());
+            if let Some(policy) = &role.boundary {
+                self.used.push(policy.address.clone());
+            } else {
+                let arn = arn.unwrap_or_default();
+                self.found.unknown.push(format!("{address}: the permissions boundary {arn} is not in the plan"));
             }
         }
-        found.roles.push(role);
+        role
     }
-    for (address, kind, values) in &resources {
-        if *kind == "aws_iam_role_policy"
-            && !used.iter().any(|known| known == address)
-            && let Some(document) = text(values, "policy")
-        {
-            found.policies.push(FoundPolicy { address: (*address).to_owned(), text: document });
+}
+
+fn terraform(plan: &Value) -> Found {
+    let mut plan = Plan::new(plan);
+    for (address, kind, values) in plan.resources.clone() {
+        if kind == "aws_iam_role" {
+            let role = plan.role(address, values);
+            plan.found.roles.push(role);
         }
     }
-    found
-        .policies
-        .extend(managed.into_iter().map(|(_, _, policy)| policy).filter(|policy| !used.contains(&policy.address)));
+    for (address, kind, values) in plan.resources.clone() {
+        if kind == "aws_iam_role_policy"
+            && !plan.used.iter().any(|known| known == address)
+            && let Some(text) = text_of(values, "policy")
+        {
+            plan.found.policies.push(FoundPolicy { address: address.to_owned(), text });
+        }
+    }
+    let Plan { mut found, managed, used, .. } = plan;
+    let unattached = managed.into_iter().map(|(_, _, policy)| policy);
+    found.policies.extend(unattached.filter(|policy| !used.contains(&policy.address)));
     found
 }
 
