@@ -161,6 +161,58 @@ fn hundreds_of_names_are_decided_and_the_work_of_a_role_is_bounded() {
     assert_eq!(ask(question), Verdict::Undecided);
 }
 
+/// What an attack on the engine found: each was granted, and single requests were not.
+#[test]
+fn what_cannot_be_compared_is_not_granted() {
+    let if_ = |condition: &str| {
+        format!(r#"{{"Effect":"Allow","Action":"s3:GetObject","Resource":"*","Condition":{{{condition}}}}}"#)
+    };
+    let pairs = [
+        (r#""NumericEquals":{"aws:PrincipalTag/l":"5"}"#, r#""NumericNotEquals":{"aws:PrincipalTag/l":"5"}"#),
+        (r#""Bool":{"aws:PrincipalTag/x":"true"}"#, r#""BoolIfExists":{"aws:PrincipalTag/x":"false"}"#),
+        (r#""IpAddress":{"aws:SourceIp":"10.0.0.0/33"}"#, r#""NotIpAddress":{"aws:SourceIp":"10.0.0.0/33"}"#),
+    ];
+    for (one, other) in pairs {
+        assert_eq!(verdict(&[&if_(one), &if_(other)], "s3:GetObject").0, Verdict::Partial, "{one}");
+    }
+    let lost = r#"{"Effect":"Deny","Action":"s3:GetObject","Resource":"*","Condition":{"Bool":{"aws:ViaAWSService":["false","${aws:PrincipalTag/x}"]}}}"#;
+    let other = r#"{"Effect":"Deny","Action":"s3:GetObject","Resource":"*","Condition":{"BoolIfExists":{"aws:ViaAWSService":"true"}}}"#;
+    assert_ne!(verdict(&[ALL, lost, other], "s3:GetObject").0, Verdict::Granted);
+}
+
+#[test]
+fn short_patterns_keep_their_plain_reading_beside_the_doubtful_one() {
+    let deny = r#"{"Effect":"Deny","Action":"ec2:StartInstances","Resource":"arn:aws:ec2:*:123456789012"}"#;
+    assert_eq!(verdict(&[ALL, deny], "ec2:StopInstances").0, Verdict::Granted);
+    let question = Question {
+        action: "ec2:StartInstances",
+        resources: &["arn:aws:ec2:us-east-1:123456789012:instance/i-1".to_owned()],
+    };
+    let layer = Layer { identity: vec![named("p", &format!("{{\"Statement\":[{ALL},{deny}]}}"))], ..Layer::default() };
+    let answer = PreparedPolicies::new(&layer).assess(question, &environment(), Catalogue::embedded());
+    assert_eq!(answer.verdict, Verdict::Denied);
+    let allow = r#"{"Effect":"Allow","Action":"ec2:DeleteVolume","Resource":"arn:aws:ec2:*:*"}"#;
+    assert_eq!(verdict(&[allow], "ec2:DeleteVolume").0, Verdict::Granted);
+    let crossing = r#"{"Effect":"Allow","Action":"ec2:DeleteVolume","Resource":"arn:aws:ec2:*:volume/*"}"#;
+    assert_eq!(verdict(&[crossing], "ec2:DeleteVolume").0, Verdict::Partial, "in doubt");
+}
+
+#[test]
+fn denied_means_that_an_allow_would_not_help_and_layers_go_by_their_names() {
+    let allow = r#"{"Effect":"Allow","Action":"s3:GetObject","Resource":"arn:aws:s3:::a/*"}"#;
+    let deny = r#"{"Effect":"Deny","Action":"s3:GetObject","Resource":"arn:aws:s3:::a/*"}"#;
+    assert_eq!(verdict(&[allow, deny], "s3:GetObject").0, Verdict::Missing, "other buckets could be allowed");
+    let layer = Layer {
+        identity: vec![named("p", &format!("{{\"Statement\":[{ALL}]}}"))],
+        scps: vec![vec![named("scp", &format!("{{\"Statement\":[{allow}]}}"))]],
+        ..Layer::default()
+    };
+    let answer = assess(&layer, "s3:GetObject", &environment());
+    assert_eq!(answer.only_on, ["control policy: arn:aws:s3:::a/*"]);
+    assert!(answer.left_over.iter().any(|left| left.except == ["arn:aws:s3:::a/*"]), "{:?}", answer.left_over);
+    assert!(!answer.left_over.iter().any(|left| left.except.contains(&"*".to_owned())), "{:?}", answer.left_over);
+}
+
 #[test]
 fn not_action_allows_everything_else() {
     let except = r#"{"Effect":"Allow","NotAction":["iam:*","ec2:Delete*"],"Resource":"*"}"#;
