@@ -197,6 +197,15 @@ Resources:
     }
 
     #[test]
+    fn a_statement_that_depends_on_a_condition_is_unknown_and_the_others_count() {
+        let template = "Resources:\n  P:\n    Type: AWS::IAM::ManagedPolicy\n    Properties:\n      PolicyDocument:\n        Version: 2012-10-17\n        Statement:\n          - {Effect: Allow, Action: 'ec2:RunInstances', Resource: '*'}\n          - !If [Wide, {Effect: Allow, Action: '*', Resource: '*'}, !Ref AWS::NoValue]\n";
+        let found = find(template, &pseudo()).unwrap();
+        assert_eq!(found.unknown, ["Resources.P: a statement depends on a condition of the stack"]);
+        let document = crate::policy::Document::parse(&found.policies[0].text).unwrap();
+        assert_eq!(document.statements.len(), 1);
+    }
+
+    #[test]
     fn what_is_known_when_the_stack_is_made_is_no_wildcard() {
         let text = |resource: &str| {
             let template = format!(

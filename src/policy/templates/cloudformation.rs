@@ -144,6 +144,23 @@ fn substitute(template: &str, values: &BTreeMap<String, String>, pseudo: &Pseudo
     out
 }
 
+/// A document as text, without the statements that only a condition of the stack decides about.
+fn document_of(document: &Value, pseudo: &Pseudo, address: &str, unknown: &mut Vec<String>) -> String {
+    let mut document = document.clone();
+    if let Some(Value::Array(statements)) = document.get_mut("Statement") {
+        let is_choice = |statement: &Value| {
+            statement
+                .as_object()
+                .is_some_and(|members| members.keys().all(|key| key == "Ref" || key.starts_with("Fn::")))
+        };
+        if statements.iter().any(is_choice) {
+            unknown.push(format!("{address}: a statement depends on a condition of the stack"));
+            statements.retain(|statement| !is_choice(statement));
+        }
+    }
+    resolve(&document, pseudo).to_string()
+}
+
 /// The logical name that a property refers to.
 fn referred(value: &Value) -> Option<&str> {
     let members = value.as_object()?;
@@ -167,8 +184,9 @@ pub(super) fn find(template: &Value, pseudo: &Pseudo) -> Result<Found, TemplateE
         if matches!(kind(resource).as_str(), "AWS::IAM::ManagedPolicy" | "AWS::IAM::Policy" | "AWS::IAM::RolePolicy")
             && let Some(document) = document
         {
-            let text = resolve(document, pseudo).to_string();
-            documents.insert(name, FoundPolicy { address: format!("Resources.{name}"), text });
+            let address = format!("Resources.{name}");
+            let text = document_of(document, pseudo, &address, &mut found.unknown);
+            documents.insert(name, FoundPolicy { address, text });
         }
     }
     for (name, resource) in resources.iter().filter(|(_, resource)| kind(resource) == "AWS::IAM::Role") {
@@ -190,8 +208,9 @@ pub(super) fn find(template: &Value, pseudo: &Pseudo) -> Result<Found, TemplateE
                 let inline_name = inline.get("PolicyName").map(|name| resolve(name, pseudo));
                 let label =
                     inline_name.as_ref().and_then(Value::as_str).map_or_else(|| index.to_string(), str::to_owned);
-                let text = resolve(document, pseudo).to_string();
-                role.policies.push(FoundPolicy { address: format!("{address}.Policies.{label}"), text });
+                let address = format!("{address}.Policies.{label}");
+                let text = document_of(document, pseudo, &address, &mut found.unknown);
+                role.policies.push(FoundPolicy { address, text });
             } else {
                 found.unknown.push(format!("{address}: an inline policy is known when the stack is made only"));
             }
