@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::baseline::{self, Baseline, BaselineError};
 use crate::controller::{self, Call, CallRole, ControllerVersion, Need};
 use crate::finding::{ResourceKind, ResourceRef};
-use crate::inventory::{Account, Gap, ManagedPolicy, REASON_NOT_PROVIDED, Role};
+use crate::inventory::{Account, Gap, REASON_NOT_PROVIDED, Role};
 use crate::policy::{
     self, Assessment, Beyond, Caller, Catalogue, Context, ContextValue, Decision, Document, Environment, Layer,
     NamedDocument, PreparedPolicies, Question, Verdict,
@@ -174,6 +174,21 @@ struct Users<'a> {
     distribution: Option<Distribution>,
 }
 
+impl Users<'_> {
+    fn node_roles(&self) -> RoleSet {
+        self.members.iter().fold(RoleSet::UNKNOWN, |set, member| set.union(member.roles.roles))
+    }
+
+    fn are_reliable(&self) -> bool {
+        self.members.iter().all(|member| member.roles.is_reliable())
+    }
+}
+
+/// The document of a managed policy, if it was read.
+fn managed<'a>(account: &'a Account, arn: &str) -> Option<&'a str> {
+    account.managed_policies.iter().find(|policy| policy.arn == arn)?.document.as_deref()
+}
+
 /// What a comparison depends on. Roles that differ in nothing of it are compared once.
 struct Likeness<'a> {
     documents: Vec<(&'a str, &'a str)>,
@@ -188,18 +203,16 @@ impl<'a> Likeness<'a> {
     fn of(account: &'a Account, role: &'a Role, users: &'a Users<'a>) -> Self {
         let inline =
             role.inline_policies.iter().flatten().map(|policy| (policy.name.as_str(), policy.document.as_deref()));
-        let managed = role.attached_policies.iter().flatten().chain(&role.permissions_boundary).map(|arn| {
-            let policy = account.managed_policies.iter().find(|policy| policy.arn == *arn);
-            (arn.as_str(), policy.and_then(|policy| policy.document.as_deref()))
-        });
-        let documents = inline.chain(managed).map(|(name, text)| (name, text.unwrap_or_default())).collect();
+        let attached = role.attached_policies.iter().flatten().chain(&role.permissions_boundary);
+        let attached = attached.map(|arn| (arn.as_str(), managed(account, arn)));
+        let documents = inline.chain(attached).map(|(name, text)| (name, text.unwrap_or_default())).collect();
         Self {
             documents,
             boundary: role.permissions_boundary.as_deref(),
             regions: &users.regions,
             distribution: users.distribution,
-            node_roles: users.members.iter().fold(RoleSet::UNKNOWN, |set, member| set.union(member.roles.roles)),
-            reliable: users.members.iter().all(|member| member.roles.is_reliable()),
+            node_roles: users.node_roles(),
+            reliable: users.are_reliable(),
         }
     }
 
@@ -327,8 +340,6 @@ fn layer(account: &Account, role: &Role, scps: &[NamedDocument]) -> Result<Layer
             None
         }
     };
-    let managed =
-        |arn: &str| -> Option<&ManagedPolicy> { account.managed_policies.iter().find(|policy| policy.arn == arn) };
     let mut unread: Vec<(&str, String)> = Vec::new();
     match &role.inline_policies {
         None => unread.push(("iam:ListRolePolicies", "the inline policies were not read".to_owned())),
@@ -345,7 +356,7 @@ fn layer(account: &Account, role: &Role, scps: &[NamedDocument]) -> Result<Layer
         None => unread.push(("iam:ListAttachedRolePolicies", "the attached policies were not read".to_owned())),
         Some(arns) => {
             for arn in arns {
-                match managed(arn).and_then(|policy| policy.document.as_deref()) {
+                match managed(account, arn) {
                     Some(text) => layer.identity.extend(parse(arn, text)),
                     None => unread.push(("iam:GetPolicyVersion", format!("managed policy `{arn}` was not read"))),
                 }
@@ -357,7 +368,7 @@ fn layer(account: &Account, role: &Role, scps: &[NamedDocument]) -> Result<Layer
         unread.push(("iam:GetRole", "the role itself was not read, so its permissions boundary is unknown".to_owned()));
     }
     if let Some(arn) = &role.permissions_boundary {
-        match managed(arn).and_then(|policy| policy.document.as_deref()) {
+        match managed(account, arn) {
             Some(text) => layer.boundary = parse(arn, text),
             None => unread.push(("iam:GetPolicyVersion", format!("permissions boundary `{arn}` was not read"))),
         }
@@ -383,7 +394,7 @@ fn compare<'a>(
         let removes = ["deletetags", "removetags"].iter().any(|name| action.to_ascii_lowercase().ends_with(name));
         if removes { &removing } else { &writing }
     };
-    let node_roles = users.members.iter().fold(RoleSet::UNKNOWN, |set, member| set.union(member.roles.roles));
+    let node_roles = users.node_roles();
     let (policies, catalogue) = (PreparedPolicies::new(layer), baselines.catalogue());
     let assess = |action: &str, resources: &[String], call_role| {
         let question = Question { action, resources };
@@ -460,7 +471,7 @@ fn compare<'a>(
         role,
         members: users.members.clone(),
         node_roles,
-        is_reliable: !node_roles.is_unknown() && users.members.iter().all(|member| member.roles.is_reliable()),
+        is_reliable: !node_roles.is_unknown() && users.are_reliable(),
         baseline,
         actions,
         beyond: policy::excess(layer, &policies, &needs, &environment, catalogue),

@@ -158,7 +158,7 @@ pub fn excess(
                     known.because.push(reference.clone());
                 } else {
                     positions.insert(folded, found.len());
-                    found.push(describe(pattern, &gives, is_open_ended, is_unknown, reference.clone()));
+                    found.push(describe(pattern, &gives, is_open_ended, is_unknown, vec![reference.clone()]));
                 }
             }
         }
@@ -190,7 +190,7 @@ fn describe(
     gives: &[&Action],
     is_open_ended: bool,
     is_unknown: bool,
-    reference: StatementRef,
+    because: Vec<StatementRef>,
 ) -> Excess {
     let level = gives.iter().map(|action| action.level).max();
     let mut worst: Vec<&&Action> = gives.iter().collect();
@@ -203,7 +203,7 @@ fn describe(
         is_open_ended: is_open_ended || is_everything(&pattern),
         is_unknown,
         action: pattern,
-        because: vec![reference],
+        because,
         escalation: false,
         needed_on: Vec::new(),
     }
@@ -240,17 +240,8 @@ fn on_other_resources(
             continue;
         }
         let because = answer.because.into_iter().filter(|reference| !reference.policy.is_empty()).collect();
-        found.push(Excess {
-            action: action.name.clone(),
-            access_level: action.level,
-            actions: 1,
-            worst: vec![action.name.clone()],
-            is_open_ended: false,
-            is_unknown: false,
-            because,
-            escalation: false,
-            needed_on: resources,
-        });
+        let excess = describe(action.name.clone(), &[action], false, false, because);
+        found.push(Excess { needed_on: resources, ..excess });
     }
     found
 }

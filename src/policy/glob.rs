@@ -24,48 +24,66 @@ impl Token {
     }
 }
 
-/// Whether the pattern matches the whole text. Iterative, without recursion; linear on real patterns and at worst the
-/// product of both lengths, also for patterns like `*a*a*a*b`.
+/// One position of a pattern, beside one of a text.
+enum Fit {
+    /// A run, which takes as little as it can and more when what follows does not fit.
+    Run,
+    /// A run at the end of the pattern, which takes all that is left.
+    Rest,
+    /// It takes what stands there, and the text goes on here.
+    Takes(usize),
+    /// It does not take what stands there, or the text has ended.
+    No,
+    /// The pattern has ended.
+    End,
+}
+
+/// Whether a pattern takes a whole text. Iterative, without recursion; linear on real patterns and at worst the product of
+/// both lengths, also for patterns like `*a*a*a*b`.
+fn fits(end: usize, fit: impl Fn(usize, usize) -> Fit, next: impl Fn(usize) -> usize) -> bool {
+    let (mut at, mut here) = (0, 0);
+    // Where to go back to: the pattern behind the last run, and the text that it has not swallowed yet.
+    let mut retry: Option<(usize, usize)> = None;
+    loop {
+        match fit(at, here) {
+            Fit::Run => {
+                at += 1;
+                retry = Some((at, here));
+                continue;
+            }
+            Fit::Takes(behind) => {
+                (at, here) = (at + 1, behind);
+                continue;
+            }
+            Fit::Rest => return true,
+            Fit::End if here == end => return true,
+            // The text has ended: swallowing more of it cannot help.
+            Fit::No if here == end => return false,
+            Fit::No | Fit::End => {}
+        }
+        let Some((after_run, swallowed)) = &mut retry else { return false };
+        *swallowed = next(*swallowed);
+        if *swallowed > end {
+            return false;
+        }
+        (at, here) = (*after_run, *swallowed);
+    }
+}
+
+/// Whether the pattern matches the whole text.
 #[must_use]
 pub fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
-    let (mut at, mut here) = (0, 0);
-    // Where to go back to: the pattern behind the last `*`, and the text that it has not swallowed yet.
-    let mut retry: Option<(usize, usize)> = None;
-    loop {
-        let wanted = pattern.get(at).copied();
-        if wanted == Some(b'*') {
-            at += 1;
-            if at == pattern.len() {
-                return true;
-            }
-            retry = Some((at, here));
-            continue;
-        }
-        match (wanted, text.get(here).copied()) {
-            (None, None) => return true,
-            // The text has ended: swallowing more of it cannot help.
-            (Some(_), None) => return false,
-            (Some(b'?'), Some(_)) => {
-                at += 1;
-                here = next_character(text, here);
-                continue;
-            }
-            (Some(literal), Some(byte)) if literal == byte => {
-                at += 1;
-                here += 1;
-                continue;
-            }
-            _ => {}
-        }
-        let Some((after_star, swallowed)) = &mut retry else { return false };
-        // Whole characters, so that `?` never takes a part of one.
-        *swallowed = next_character(text, *swallowed);
-        if *swallowed > text.len() {
-            return false;
-        }
-        (at, here) = (*after_star, *swallowed);
-    }
+    let fit = |at: usize, here: usize| match (pattern.get(at), text.get(here)) {
+        (Some(b'*'), _) if at + 1 == pattern.len() => Fit::Rest,
+        (Some(b'*'), _) => Fit::Run,
+        (None, _) => Fit::End,
+        (Some(b'?'), Some(_)) => Fit::Takes(next_character(text, here)),
+        (Some(literal), Some(byte)) if literal == byte => Fit::Takes(here + 1),
+        _ => Fit::No,
+    };
+    // Whole characters, so that `?` never takes a part of one.
+    fits(text.len(), fit, |at| next_character(text, at))
 }
 
 /// The start of the character behind the one that starts here.
@@ -80,34 +98,15 @@ fn next_character(text: &[u8], at: usize) -> usize {
 /// The same for tokens.
 pub(super) fn matches_tokens(pattern: &[Token], text: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
-    let (mut at, mut here) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
-    loop {
-        match (pattern.get(at), text.get(here)) {
-            (Some(Token::Run), _) => {
-                at += 1;
-                retry = Some((at, here));
-                continue;
-            }
-            (None, None) => return true,
-            (Some(_), None) => return false,
-            (Some(Token::One), Some(_)) => {
-                (at, here) = (at + 1, here + 1);
-                continue;
-            }
-            (Some(Token::Literal(literal)), Some(character)) if literal == character => {
-                (at, here) = (at + 1, here + 1);
-                continue;
-            }
-            _ => {}
-        }
-        let Some((after_star, swallowed)) = &mut retry else { return false };
-        *swallowed += 1;
-        if *swallowed > text.len() {
-            return false;
-        }
-        (at, here) = (*after_star, *swallowed);
-    }
+    let fit = |at: usize, here: usize| match (pattern.get(at), text.get(here)) {
+        (Some(Token::Run), _) if at + 1 == pattern.len() => Fit::Rest,
+        (Some(Token::Run), _) => Fit::Run,
+        (None, _) => Fit::End,
+        (Some(Token::One), Some(_)) => Fit::Takes(here + 1),
+        (Some(Token::Literal(literal)), Some(character)) if literal == character => Fit::Takes(here + 1),
+        _ => Fit::No,
+    };
+    fits(text.len(), fit, |at| at + 1)
 }
 
 /// Bound on the positions that the containment search may keep; beyond it the answer is the conservative one.

@@ -6,7 +6,7 @@
 use super::catalogue::Catalogue;
 use super::condition::Operator;
 use super::document::{self, Document, DocumentError, Effect, Statement};
-use super::json::{Span, line_and_column};
+use super::json::Span;
 
 mod conditions;
 mod elements;
@@ -305,14 +305,6 @@ fn canonical(operator: &str) -> Option<String> {
     let base = if parsed.if_exists { base.get(..base.len() - "IfExists".len())? } else { base };
     let (name, ..) = super::condition::OPERATORS.iter().find(|(name, ..)| name.eq_ignore_ascii_case(base))?;
     Some(format!("{prefix}{name}{}", if parsed.if_exists { "IfExists" } else { "" }))
-}
-
-/// The remark as a person reads it: the line of the source with the place marked.
-#[must_use]
-pub fn source_line(text: &str, span: Span) -> (usize, usize, String) {
-    let (line, column) = line_and_column(text, span.start);
-    let shown = text.lines().nth(line - 1).unwrap_or_default();
-    (line, column, shown.to_owned())
 }
 
 #[cfg(test)]

@@ -165,6 +165,11 @@ impl Facts {
         Some(Self { atoms, possible: Table { bits: possible } })
     }
 
+    /// No facts: everything is known.
+    pub(super) fn none() -> Self {
+        Self { atoms: Vec::new(), possible: Table { bits: vec![true] } }
+    }
+
     /// How many combinations of facts are told apart.
     pub(super) fn combinations(&self) -> usize {
         self.possible.bits.len()

@@ -18,7 +18,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// The statements of an effect and layer that apply somewhere, each once; `in_all` when it always applies everywhere.
+    /// The statements of an effect and layer that apply somewhere, each once.
     fn statements(&self, effect: Effect, layer: Option<usize>) -> Vec<Seen<'_>> {
         let mut seen: Vec<Seen<'_>> = Vec::new();
         for outcome in &self.outcomes {
@@ -43,6 +43,16 @@ impl Answer {
         seen
     }
 
+    /// Those that always apply everywhere; without one, all of them together.
+    fn deciding(&self, seen: &[Seen<'_>]) -> Vec<StatementRef> {
+        let is_whole = |seen: &&Seen<'_>| seen.always == self.outcomes.len();
+        if seen.iter().any(|seen| is_whole(&seen)) {
+            references(seen.iter().filter(is_whole))
+        } else {
+            references(seen.iter())
+        }
+    }
+
     pub(super) fn finish(&self, action: &str, layers: &[(String, &'static str)]) -> Assessment {
         // Nothing looked at is nothing proven.
         if self.undecided || self.outcomes.is_empty() {
@@ -50,10 +60,7 @@ impl Answer {
         }
         let all = |holds: Holds| self.outcomes.iter().all(|outcome| outcome.allowed == holds);
         if all(Holds::Always) {
-            let allows = self.statements(Effect::Allow, Some(0));
-            let whole: Vec<&Seen<'_>> = allows.iter().filter(|seen| seen.always == self.outcomes.len()).collect();
-            let by: Vec<&Seen<'_>> = if whole.is_empty() { allows.iter().collect() } else { whole };
-            let because = references(by.into_iter());
+            let because = self.deciding(&self.statements(Effect::Allow, Some(0)));
             return Assessment { because, ..Assessment::bare(Verdict::Granted) };
         }
         if all(Holds::Never) {
@@ -71,11 +78,7 @@ impl Answer {
         if !taken {
             return Assessment { left_over, ..Assessment::bare(Verdict::Missing) };
         }
-        let denies = self.statements(Effect::Deny, None);
-        // Those that take everything away decide; without one, all of them together.
-        let whole: Vec<&Seen<'_>> = denies.iter().filter(|seen| seen.always == self.outcomes.len()).collect();
-        let by: Vec<&Seen<'_>> = if whole.is_empty() { denies.iter().collect() } else { whole };
-        let mut because = references(by.into_iter());
+        let mut because = self.deciding(&self.statements(Effect::Deny, None));
         if !always_denied {
             because.extend(self.lacking(layers));
         }
@@ -268,15 +271,15 @@ impl Answer {
 }
 
 /// A statement and where it applies.
-pub(super) struct Seen<'a> {
-    pub(super) first: &'a Applying,
+struct Seen<'a> {
+    first: &'a Applying,
     /// Regions in which it always applies.
-    pub(super) always: usize,
+    always: usize,
     /// Its patterns that match somewhere; for `NotResource` those that exclude something.
-    pub(super) texts: BTreeSet<&'a str>,
+    texts: BTreeSet<&'a str>,
 }
 
-pub(super) fn references<'s, 'a: 's>(seen: impl Iterator<Item = &'s Seen<'a>>) -> Vec<StatementRef> {
+fn references<'s, 'a: 's>(seen: impl Iterator<Item = &'s Seen<'a>>) -> Vec<StatementRef> {
     let mut references: Vec<StatementRef> = seen.map(|seen| seen.first.reference.clone()).collect();
     references.sort();
     references.dedup();

@@ -77,39 +77,29 @@ pub(super) fn judge(
 ) -> Outcome {
     let expressions: Vec<Expression> =
         active.iter().zip(matches).map(|(each, matched)| each.applies(matched)).collect();
-    // With too many facts to tell apart, what is not known counts against a grant, and then for it.
-    let readings: Vec<(Facts, Vec<Expression>)>;
-    let (must, may) = if let Some(facts) = facts {
-        let tables: Vec<Table> = expressions.iter().map(|expression| facts.table(expression)).collect();
-        let combined = combine(facts, active, &tables, layers);
+    let tables: Option<Vec<Table>> = facts.map(|facts| expressions.iter().map(|one| facts.table(one)).collect());
+    let (must, may) = if let (Some(facts), Some(tables)) = (facts, &tables) {
+        let combined = combine(facts, active, tables, layers);
         (combined.clone(), combined)
     } else {
-        readings = [Effect::Deny, Effect::Allow]
-            .into_iter()
-            .filter_map(|holding| {
-                let decided = active
-                    .iter()
-                    .zip(&expressions)
-                    .map(|(each, expression)| settle(expression, each.prepared.compiled.effect == holding));
-                Some((Facts::new([])?, decided.collect()))
-            })
-            .collect();
-        let mut both = readings.iter().map(|(facts, decided)| {
-            let tables: Vec<Table> = decided.iter().map(|expression| facts.table(expression)).collect();
-            combine(facts, active, &tables, layers)
-        });
-        match (both.next(), both.next()) {
-            (Some(must), Some(may)) => (must, may),
-            _ => (Combined::default(), Combined::default()),
-        }
+        // With too many facts to tell apart, what is not known counts against a grant, and then for it.
+        let certain = Facts::none();
+        let reading = |holding: Effect| {
+            let each = active.iter().zip(&expressions);
+            let decided = each.map(|(each, expression)| settle(expression, each.prepared.compiled.effect == holding));
+            let tables: Vec<Table> = decided.map(|expression| certain.table(&expression)).collect();
+            combine(&certain, active, &tables, layers)
+        };
+        (reading(Effect::Deny), reading(Effect::Allow))
     };
     let applying = active
         .iter()
         .zip(matches)
-        .zip(&expressions)
-        .filter_map(|((each, matched), expression)| {
-            let holds = match facts {
-                Some(facts) => facts.holds(&facts.table(expression), &facts.constant(true)),
+        .enumerate()
+        .filter_map(|(at, (each, matched))| {
+            let table = tables.as_ref().and_then(|tables| tables.get(at));
+            let holds = match facts.zip(table) {
+                Some((facts, table)) => facts.holds(table, &facts.constant(true)),
                 None if each.conditions.is_empty() => Holds::Always,
                 None => Holds::Sometimes,
             };
@@ -139,21 +129,15 @@ pub(super) fn judge(
 }
 
 #[derive(Clone)]
-pub(super) struct Combined {
-    pub(super) allowed: Holds,
-    pub(super) identity: Holds,
-    pub(super) denied: Holds,
-    pub(super) lacking: Vec<usize>,
-}
-
-impl Default for Combined {
-    fn default() -> Self {
-        Self { allowed: Holds::Sometimes, identity: Holds::Sometimes, denied: Holds::Sometimes, lacking: Vec::new() }
-    }
+struct Combined {
+    allowed: Holds,
+    identity: Holds,
+    denied: Holds,
+    lacking: Vec<usize>,
 }
 
 /// The order of decision: no Deny, and an Allow on every layer.
-pub(super) fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], layers: usize) -> Combined {
+fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], layers: usize) -> Combined {
     let any = |effect: Effect, layer: Option<usize>| {
         let statements = active.iter().zip(tables).filter(|(each, _)| {
             each.prepared.compiled.effect == effect && layer.is_none_or(|layer| each.prepared.layer == layer)
@@ -174,7 +158,7 @@ pub(super) fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], la
 }
 
 /// An expression with every fact taken for what makes it hold, or not hold.
-pub(super) fn settle(expression: &Expression, holds: bool) -> Expression {
+fn settle(expression: &Expression, holds: bool) -> Expression {
     match expression {
         Expression::True => Expression::True,
         Expression::False => Expression::False,

@@ -13,12 +13,14 @@ use crate::text;
 const MAX_STATEMENTS: usize = 200;
 
 pub(super) fn check(document: &Document, remarks: &mut Remarks<'_>) {
-    for statement in &document.statements {
+    let languages: Vec<Vec<Option<Language>>> =
+        document.statements.iter().map(|statement| languages(document, statement)).collect();
+    for (statement, languages) in document.statements.iter().zip(&languages) {
         duplicate_actions(statement, remarks);
-        duplicate_resources(document, statement, remarks);
+        duplicate_resources(statement, languages, remarks);
     }
     if document.statements.len() <= MAX_STATEMENTS {
-        statements(document, remarks);
+        statements(document, &languages, remarks);
     }
 }
 
@@ -61,15 +63,14 @@ fn languages(document: &Document, statement: &Statement) -> Vec<Option<Language>
         .collect()
 }
 
-fn duplicate_resources(document: &Document, statement: &Statement, remarks: &mut Remarks<'_>) {
+fn duplicate_resources(statement: &Statement, languages: &[Option<Language>], remarks: &mut Remarks<'_>) {
     let Some(resource) = &statement.resource else { return };
     if resource.patterns.len() < 2 || resource.patterns.len() > MAX_STATEMENTS {
         return;
     }
-    let languages = languages(document, statement);
-    for (at, ((pattern, span), language)) in resource.patterns.iter().zip(&resource.spans).zip(&languages).enumerate() {
+    for (at, ((pattern, span), language)) in resource.patterns.iter().zip(&resource.spans).zip(languages).enumerate() {
         let Some(language) = language else { continue };
-        let by = resource.patterns.iter().zip(&languages).enumerate().find(|(other, (text, wide))| {
+        let by = resource.patterns.iter().zip(languages).enumerate().find(|(other, (text, wide))| {
             let later = *text == pattern && *other > at;
             *other != at && !later && wide.as_ref().is_some_and(|wide| relation(language, wide) == Relation::Covers)
         });
@@ -81,16 +82,17 @@ fn duplicate_resources(document: &Document, statement: &Statement, remarks: &mut
 }
 
 /// Statements that another covers: an Allow by a Deny, which makes it void, or one by another of the same effect.
-fn statements(document: &Document, remarks: &mut Remarks<'_>) {
+fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks: &mut Remarks<'_>) {
     let plain =
         |statement: &Statement| !statement.action.negated && statement.resource.as_ref().is_some_and(|r| !r.negated);
-    let prepared: Vec<(&Statement, Vec<ActionPattern>, Vec<Option<Language>>)> = document
+    let prepared: Vec<(&Statement, Vec<ActionPattern>, &Vec<Option<Language>>)> = document
         .statements
         .iter()
-        .filter(|statement| plain(statement) && !statement.action.patterns.is_empty())
-        .map(|statement| {
+        .zip(languages)
+        .filter(|(statement, _)| plain(statement) && !statement.action.patterns.is_empty())
+        .map(|(statement, languages)| {
             let actions = statement.action.folded.iter().map(|folded| ActionPattern::new(folded)).collect();
-            (statement, actions, languages(document, statement))
+            (statement, actions, languages)
         })
         .collect();
     for (inner, inner_actions, inner_on) in &prepared {
