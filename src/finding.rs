@@ -3,7 +3,9 @@
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::text;
+mod change;
+
+pub use change::Change;
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -147,159 +149,6 @@ impl Applicability {
     }
 }
 
-/// A change to the account; a closed set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "operation")]
-pub enum Change {
-    /// Adds or overwrites one tag.
-    #[serde(rename = "ec2:CreateTags")]
-    CreateTags {
-        /// Region of the resources.
-        region: String,
-        /// Ids of the resources.
-        resources: Vec<String>,
-        /// Tag key.
-        key: String,
-        /// New value.
-        value: String,
-    },
-    /// Removes one tag if it still has this value.
-    #[serde(rename = "ec2:DeleteTags")]
-    DeleteTags {
-        /// Region of the resources.
-        region: String,
-        /// Ids of the resources.
-        resources: Vec<String>,
-        /// Tag key.
-        key: String,
-        /// The value it must have to be removed.
-        value: String,
-    },
-    /// Changes one metadata option.
-    #[serde(rename = "ec2:ModifyInstanceMetadataOptions")]
-    ModifyInstanceMetadataOptions {
-        /// Region of the instances.
-        region: String,
-        /// Ids of the instances.
-        resources: Vec<String>,
-        /// Option as the CLI spells it, such as `http-endpoint`.
-        option: String,
-        /// New value.
-        value: String,
-    },
-    /// Turns a DNS attribute of a VPC on.
-    #[serde(rename = "ec2:ModifyVpcAttribute")]
-    ModifyVpcAttribute {
-        /// Region of the VPC.
-        region: String,
-        /// Id of the VPC.
-        resource: String,
-        /// Attribute as the CLI spells it, such as `enable-dns-hostnames`.
-        attribute: String,
-    },
-    /// Turns the source/destination check of instances off.
-    #[serde(rename = "ec2:ModifyInstanceAttribute")]
-    DisableSourceDestCheck {
-        /// Region of the instances.
-        region: String,
-        /// Ids of the instances.
-        resources: Vec<String>,
-    },
-    /// Writes an inline policy of our own name.
-    #[serde(rename = "iam:PutRolePolicy")]
-    PutRolePolicy {
-        /// Role name.
-        role: String,
-        /// Policy name.
-        policy_name: String,
-        /// Document, minified.
-        document: String,
-    },
-}
-
-/// How many ids a shown command carries before it is cut.
-const SHOWN_IDS: usize = 20;
-
-impl Change {
-    /// Ids of the EC2 resources that it writes on.
-    pub fn ec2_resources(&self) -> impl Iterator<Item = &str> {
-        let ids = match self {
-            Self::CreateTags { resources, .. }
-            | Self::DeleteTags { resources, .. }
-            | Self::ModifyInstanceMetadataOptions { resources, .. }
-            | Self::DisableSourceDestCheck { resources, .. } => resources.as_slice(),
-            Self::ModifyVpcAttribute { resource, .. } => std::slice::from_ref(resource),
-            Self::PutRolePolicy { .. } => &[],
-        };
-        ids.iter().map(String::as_str)
-    }
-
-    /// The AWS CLI commands that make this change, quoted for a shell. EC2 takes at most a thousand ids in a call; a
-    /// person is shown the first twenty and told that there are more.
-    #[must_use]
-    pub fn commands(&self) -> Vec<String> {
-        let each = |region: &str, resources: &[String], arguments: &dyn Fn(&str) -> String| -> Vec<String> {
-            let mut lines: Vec<String> = resources
-                .iter()
-                .take(3)
-                .map(|id| {
-                    format!("aws ec2 {} --region {}", arguments(&text::shell_quote(id)), text::shell_quote(region))
-                })
-                .collect();
-            if resources.len() > 3 {
-                lines.push(format!("# and the same for {} more", resources.len() - 3));
-            }
-            lines
-        };
-        match self {
-            Self::CreateTags { region, resources, key, value } => {
-                tag_command("create-tags", region, resources, key, value)
-            }
-            Self::DeleteTags { region, resources, key, value } => {
-                tag_command("delete-tags", region, resources, key, value)
-            }
-            Self::ModifyInstanceMetadataOptions { region, resources, option, value } => {
-                each(region, resources, &|id| {
-                    format!(
-                        "modify-instance-metadata-options --instance-id {id} --{option} {}",
-                        text::shell_quote(value)
-                    )
-                })
-            }
-            Self::ModifyVpcAttribute { region, resource, attribute } => {
-                each(region, std::slice::from_ref(resource), &|id| {
-                    format!("modify-vpc-attribute --vpc-id {id} --{attribute}")
-                })
-            }
-            Self::DisableSourceDestCheck { region, resources } => each(region, resources, &|id| {
-                format!("modify-instance-attribute --instance-id {id} --no-source-dest-check")
-            }),
-            Self::PutRolePolicy { role, policy_name, document } => vec![format!(
-                "aws iam put-role-policy --role-name {} --policy-name {} --policy-document {}",
-                text::shell_quote(role),
-                text::shell_quote(policy_name),
-                text::shell_quote(document)
-            )],
-        }
-    }
-}
-
-fn tag_command(verb: &str, region: &str, resources: &[String], key: &str, value: &str) -> Vec<String> {
-    let shown: Vec<_> = resources.iter().take(SHOWN_IDS).map(|id| text::shell_quote(id)).collect();
-    // The JSON form of `--tags`: the shorthand form would read `,` and `=` in a key or value.
-    let tags = serde_json::json!([{"Key": key, "Value": value}]).to_string();
-    let mut lines = vec![format!(
-        "aws ec2 {verb} --region {} --resources {} --tags {}",
-        text::shell_quote(region),
-        shown.join(" "),
-        text::shell_quote(&tags)
-    )];
-    if resources.len() > SHOWN_IDS {
-        lines.push(format!("# and the same for {} more: --format json names them all", resources.len() - SHOWN_IDS));
-    }
-    lines
-}
-
 /// One of the answers to a question that only the operator can decide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Choice {
@@ -307,6 +156,23 @@ pub struct Choice {
     pub value: String,
     /// What it means.
     pub summary: String,
+    /// The writes that follow from it; none where it is nothing that the tool could write.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Change>,
+}
+
+impl Choice {
+    /// An answer after which a person has to act.
+    #[must_use]
+    pub fn advice(value: impl Into<String>, summary: impl Into<String>) -> Self {
+        Self { value: value.into(), summary: summary.into(), changes: Vec::new() }
+    }
+
+    /// An answer with its writes.
+    #[must_use]
+    pub fn with(value: impl Into<String>, summary: impl Into<String>, changes: Vec<Change>) -> Self {
+        Self { value: value.into(), summary: summary.into(), changes }
+    }
 }
 
 /// What would mend a finding.
@@ -335,10 +201,11 @@ impl Fix {
         Self { applicability, summary: summary.into(), changes, choices: Vec::new() }
     }
 
-    /// A question with its answers.
+    /// A question with its answers, the proposed one first: its writes are shown as those of the fix.
     #[must_use]
     pub fn choose(summary: impl Into<String>, choices: Vec<Choice>) -> Self {
-        Self { applicability: Applicability::Choice, summary: summary.into(), changes: Vec::new(), choices }
+        let changes = choices.first().map(|choice| choice.changes.clone()).unwrap_or_default();
+        Self { applicability: Applicability::Choice, summary: summary.into(), changes, choices }
     }
 }
 
@@ -391,20 +258,6 @@ pub fn fingerprint(rule: &str, scope: &str, cause: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn commands_quote_hostile_values() {
-        let change = Change::CreateTags {
-            region: "us-east-1".into(),
-            resources: vec!["i-1".into()],
-            key: "kubernetes.io/cluster/a'; rm -rf $(HOME)".into(),
-            value: "owned".into(),
-        };
-        let commands = change.commands();
-        let words = shell_words::split(&commands[0]).unwrap();
-        let tags: serde_json::Value = serde_json::from_str(words.last().unwrap()).unwrap();
-        assert_eq!(tags[0]["Key"], "kubernetes.io/cluster/a'; rm -rf $(HOME)");
-    }
 
     #[test]
     fn fingerprints_do_not_run_parts_together() {

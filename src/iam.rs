@@ -13,6 +13,8 @@ use crate::policy::{
 use crate::tags;
 use crate::view::{ClusterView, Distribution, Member, NodeRole, RoleSet};
 
+pub mod grant;
+
 /// What the roles are compared with.
 #[derive(Debug, Clone, Default)]
 pub struct Baselines {
@@ -146,14 +148,7 @@ impl RoleAudit<'_> {
     /// Whether only AWS may change it: service-linked and SSO roles.
     #[must_use]
     pub fn is_protected(&self) -> bool {
-        self.role.path.starts_with("/aws-service-role/") || self.role.path.starts_with("/aws-reserved/")
-    }
-
-    /// Characters of the inline policies, white space not counted: IAM allows 10,240 in all.
-    #[must_use]
-    pub fn inline_characters(&self) -> usize {
-        let documents = self.role.inline_policies.iter().flatten().filter_map(|policy| policy.document.as_deref());
-        documents.map(|text| text.chars().filter(|c| !c.is_whitespace()).count()).sum()
+        grant::is_protected(&self.role.path)
     }
 }
 

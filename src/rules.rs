@@ -10,6 +10,7 @@ use crate::inventory::{Gap, Instance, NetworkInterface, RouteTable, SecurityGrou
 use crate::tags;
 use crate::view::{ClusterView, Confidence, Member, RegionView};
 
+pub(crate) mod caution;
 mod iam;
 mod instance;
 mod instance_tags;
@@ -258,7 +259,7 @@ fn run_tasks(context: &Context<'_>, tasks: &[Task<'_, '_>]) -> Vec<Finding> {
 }
 
 fn finish(rule: &Rule, mut violation: Violation, view: &ClusterView<'_>) -> Finding {
-    mark_shared(&mut violation, view);
+    caution::settle(&mut violation, view);
     let scope = violation.resource.account_id.as_deref().unwrap_or_default();
     let scope = format!("{scope}/{}", violation.resource.region.as_deref().unwrap_or_default());
     Finding {
@@ -271,32 +272,6 @@ fn finish(rule: &Rule, mut violation: Violation, view: &ClusterView<'_>) -> Find
         fix: violation.fix,
         status: Status::New,
         resource: violation.resource,
-    }
-}
-
-/// Says whose a shared resource is. Tags on it are kept by each account for itself, so the controller sees those that its
-/// own account set, as we do; whether to write on what another account owns is for a person to decide.
-/// Source: Amazon VPC User Guide, "Share your VPC subnets with other accounts".
-fn mark_shared(violation: &mut Violation, view: &ClusterView<'_>) {
-    let account = violation.resource.account_id.as_deref().unwrap_or_default();
-    let touched = violation.fix.changes.iter().flat_map(Change::ec2_resources).chain([violation.resource.id.as_str()]);
-    let shared: BTreeMap<&str, &str> = touched.filter_map(|id| Some((id, *view.shared.get(&(account, id))?))).collect();
-    if shared.is_empty() {
-        return;
-    }
-    let ids: Vec<&str> = shared.keys().copied().collect();
-    let mut owners: Vec<&str> = shared.into_values().collect();
-    owners.sort_unstable();
-    owners.dedup();
-    let note = format!(
-        "; {} {} to account {}, and this account sees only the tags that it set itself, as the controller does",
-        crate::text::list(&ids, 3),
-        if ids.len() == 1 { "belongs" } else { "belong" },
-        crate::text::list(&owners, 3)
-    );
-    violation.message.push_str(&note);
-    if violation.fix.applicability == Applicability::Safe {
-        violation.fix.applicability = Applicability::Confirm;
     }
 }
 

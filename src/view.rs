@@ -327,6 +327,17 @@ impl<'a> RegionView<'a> {
         self.instances.get(id).copied()
     }
 
+    /// Tags of a resource of the region by id, of any kind that carries cluster tags.
+    #[must_use]
+    pub fn tags_of(&self, id: &str) -> Option<&'a [Tag]> {
+        let instance = self.instance(id).map(|found| found.tags.as_slice());
+        instance
+            .or_else(|| self.subnet(id).map(|found| found.tags.as_slice()))
+            .or_else(|| self.security_group(id).map(|found| found.tags.as_slice()))
+            .or_else(|| self.vpc(id).map(|found| found.tags.as_slice()))
+            .or_else(|| self.region.tags_of(id))
+    }
+
     /// The route table that decides for a subnet: the associated one, else the main one of its VPC.
     #[must_use]
     pub fn route_table(&self, subnet: &Subnet) -> Option<&'a RouteTable> {

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::controller::{self, Need};
-use crate::finding::{Applicability, Change, Fix, ResourceKind, ResourceRef, Severity};
-use crate::iam::{ActionAudit, RoleAudit};
-use crate::policy::{Document, Effect, Excess, Gain, StatementRef, Verdict};
+use crate::finding::{Applicability, Fix, ResourceKind, ResourceRef, Severity};
+use crate::iam::{ActionAudit, RoleAudit, grant};
+use crate::policy::{Excess, Gain, StatementRef, Verdict};
 use crate::tags;
 use crate::text;
 use crate::view::NodeRole;
@@ -14,8 +14,6 @@ use super::{Check, Context, Rule, Violation};
 
 const ROLE: &[ResourceKind] = &[ResourceKind::Role];
 const INSTANCES: &str = "ec2:DescribeInstances";
-/// Characters that all inline policies of a role may have together, white space not counted (IAM quotas).
-const INLINE_QUOTA: usize = 10_240;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -171,7 +169,7 @@ fn breaks(calls: impl Iterator<Item = (String, Option<&'static controller::Call>
 }
 
 /// Puts actions into a policy of our own name, if the role may be written to at all.
-fn grant(audit: &RoleAudit<'_>, actions: &[&str], suffix: &str) -> Fix {
+fn grant(audit: &RoleAudit<'_>, actions: &[&str]) -> Fix {
     if audit.is_protected() {
         return Fix::none("only AWS can change this role: associate another instance profile");
     }
@@ -181,52 +179,11 @@ fn grant(audit: &RoleAudit<'_>, actions: &[&str], suffix: &str) -> Fix {
         );
     }
     let kind = if audit.node_roles.contains(NodeRole::Controlplane) { "controlplane" } else { "worker" };
-    let policy_name = format!("tagaudit-{suffix}-{kind}");
-    // IAM replaces a policy of the same name without a word: what it grants already has to stay.
-    let before = audit.role.inline_policies.iter().flatten().find(|policy| policy.name == policy_name);
-    let mut all: Vec<String> = Vec::new();
-    let mut freed = 0;
-    if let Some(text) = before.and_then(|policy| policy.document.as_deref()) {
-        let Some(granted) = plain_grant(text) else {
-            return Fix::with(
-                Applicability::Confirm,
-                format!(
-                    "add the missing actions to the policy `{policy_name}` by hand: it holds more than a plain list"
-                ),
-                Vec::new(),
-            );
-        };
-        all.extend(granted);
-        freed = text.chars().filter(|c| !c.is_whitespace()).count();
+    let what = text::count(actions.len(), "action");
+    match grant::place(audit.account, audit.role, kind, actions) {
+        Ok(changes) => Fix::with(Applicability::Confirm, format!("add the {what} in one policy of their own"), changes),
+        Err(refused) => Fix::none(format!("add the {what} by hand: {refused}")),
     }
-    all.extend(actions.iter().map(|action| (*action).to_owned()));
-    let document = serde_json::json!({
-        "Version": "2012-10-17",
-        "Statement": [{"Effect": "Allow", "Action": all, "Resource": "*"}]
-    })
-    .to_string();
-    if audit.inline_characters() - freed + document.len() > INLINE_QUOTA {
-        return Fix::with(
-            Applicability::Confirm,
-            "attach a managed policy with the missing actions: the inline policies of the role have no room left",
-            Vec::new(),
-        );
-    }
-    let change = Change::PutRolePolicy { role: audit.role.name.clone(), policy_name, document };
-    Fix::with(
-        Applicability::Confirm,
-        format!("add the {} in one policy of their own", text::count(actions.len(), "action")),
-        vec![change],
-    )
-}
-
-/// The actions of a policy that is nothing but one plain Allow on everything.
-fn plain_grant(text: &str) -> Option<Vec<String>> {
-    let document = Document::parse(text).ok()?;
-    let [statement] = document.statements.as_slice() else { return None };
-    let everywhere = statement.resource.as_ref().is_some_and(|on| !on.negated && on.patterns == ["*"]);
-    let plain = statement.effect == Effect::Allow && !statement.action.negated && statement.conditions.is_empty();
-    (plain && everywhere).then(|| statement.action.patterns.clone())
 }
 
 fn describe_roles(audit: &RoleAudit<'_>) -> String {
@@ -251,7 +208,7 @@ fn missing(context: &Context<'_>) -> Vec<Violation> {
         );
         let calls =
             lacking.iter().map(|action| (action.action.clone(), controller::find(action.call_role, &action.action)));
-        let mut violation = Violation::new(severity, audit.resource(), message, grant(audit, &names, "baseline"))
+        let mut violation = Violation::new(severity, audit.resource(), message, grant(audit, &names))
             .related(instances(audit))
             .cause(format!("{} {}", audit.role.arn, names.join(" ")));
         if let Some(breaks) = breaks(calls) {
@@ -453,7 +410,7 @@ fn controller_missing(context: &Context<'_>) -> Vec<Violation> {
             audit.baseline,
             text::list(&names, 6)
         );
-        let mut violation = Violation::new(severity, audit.resource(), message, grant(audit, &names, "controller"))
+        let mut violation = Violation::new(severity, audit.resource(), message, grant(audit, &names))
             .related(instances(audit))
             .cause(format!("{} {}", audit.role.arn, names.join(" ")));
         let calls = lacking.iter().map(|entry| (entry.call.action.clone(), Some(entry.call)));

@@ -128,9 +128,8 @@ fn profile_missing(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
         region.members.iter().filter_map(|member| member.instance.instance_profile_arn.as_deref()).collect();
     region.grouped(bare, severity, |members| {
         let message = format!("{} {} no instance profile", instances_phrase(members), has(members));
-        let choices = profiles.iter().map(|arn| Choice {
-            value: (*arn).to_owned(),
-            summary: format!("associate {}, which other nodes have", arn.rsplit('/').next().unwrap_or(arn)),
+        let choices = profiles.iter().map(|arn| {
+            Choice::advice(*arn, format!("associate {}, which other nodes have", arn.rsplit('/').next().unwrap_or(arn)))
         });
         (
             message,
@@ -354,14 +353,10 @@ fn role_ambiguous(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
                 if members.len() == 1 { "is" } else { "are" },
                 told.unwrap_or_default()
             );
-            let choices = NodeRole::ALL.into_iter().map(|role| Choice {
-                value: role.name().to_owned(),
-                summary: format!(
-                    "--node-role {}={}",
-                    members.first().map_or("", |member| member.instance.id.as_str()),
-                    role.name()
-                ),
-            });
+            let first = members.first().map_or("", |member| member.instance.id.as_str());
+            let choices = NodeRole::ALL
+                .into_iter()
+                .map(|role| Choice::advice(role.name(), format!("--node-role {first}={}", role.name())));
             (message, Fix::choose("say which it is with --node-role", choices.collect()))
         },
     )

@@ -8,7 +8,7 @@ use crate::tags::{self, CLUSTER_TAG_PREFIX, ClusterIdError, LEGACY_TAG, NearMiss
 use crate::text;
 use crate::view::{Confidence, Member, NodeRole, RegionView};
 
-use super::{Check, Context, Rule, Tagged, Violation, has, ids, instances_phrase, safe_if_certain};
+use super::{Check, Context, Rule, Tagged, Violation, caution, has, ids, instances_phrase, safe_if_certain};
 
 const ANY: &[ResourceKind] = &[
     ResourceKind::Instance,
@@ -99,7 +99,7 @@ pub(super) const RULES: &[Rule] = &[
         condition: "A member instance, or a subnet, VPC, security group or route table of the cluster's VPCs, has a key that is exactly `kubernetes.io/cluster/`.",
         breaks: "the cloud controller fails or not depending on the order in which EC2 returns the tags; a subnet with it counts as another cluster's and is never used",
         fix: "Remove the tag; add the right one first where it is missing.",
-        applicability: Applicability::Safe,
+        applicability: Applicability::Confirm,
         sources: &[
             "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#findClusterIDs",
             "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasNoClusterPrefixTag",
@@ -116,7 +116,7 @@ pub(super) const RULES: &[Rule] = &[
         condition: "`kubernetes.io/cluster/<ID>` is there with a value other than exactly `owned` or `shared`. Seen in the wild: `member` (kubespray), `1` (Gardener), `true` (Kubernetes 1.7), empty.",
         breaks: "the cloud controller ignores the value, but deletion, garbage collection and the AWS Load Balancer Controller do not; on a security group that the controller made, it stops the load balancer from being synced",
         fix: "Set `owned` on instances and where only case or space differs; else choose `owned` or `shared`.",
-        applicability: Applicability::Safe,
+        applicability: Applicability::Confirm,
         sources: &[
             "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasClusterTagOwned",
             "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#readRepairClusterTags",
@@ -134,7 +134,7 @@ pub(super) const RULES: &[Rule] = &[
         condition: "A key differs from `kubernetes.io/cluster/<ID>` in case, white space, a slash at the end or its separator; the id stands in the value; a placeholder was left in; or the id is within two letters of the audited one and has no other resource in the account.",
         breaks: "the resource counts as untagged: every comparison in the controllers is exact",
         fix: "Add the right key, then remove the wrong one.",
-        applicability: Applicability::Safe,
+        applicability: Applicability::Confirm,
         sources: &[
             "kubernetes/cloud-provider-aws pkg/providers/v1/tags_test.go#TestHasClusterTag",
             "https://github.com/rancher/rancher/issues/42588",
@@ -197,14 +197,7 @@ pub(super) const RULES: &[Rule] = &[
 
 /// Whether the tags of a resource are readable through the metadata service.
 fn tags_are_readable(resource: Tagged<'_>) -> bool {
-    matches!(resource, Tagged::Instance(instance)
-        if instance.metadata_options.as_ref().is_some_and(|o| o.instance_metadata_tags.as_deref() == Some("enabled")))
-}
-
-/// Whether the metadata service makes a key with a slash impossible.
-pub(super) fn forbids_slash(member: &Member<'_>) -> bool {
-    let options = member.instance.metadata_options.as_ref();
-    options.is_some_and(|options| options.instance_metadata_tags.as_deref() == Some("enabled"))
+    matches!(resource, Tagged::Instance(instance) if caution::forbids_slash(instance))
 }
 
 fn missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
@@ -227,13 +220,8 @@ fn missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
         if let Some(group) = members.first().and_then(|member| member.auto_scaling_group()) {
             message.push_str(&format!(" (Auto Scaling group `{group}`)"));
         }
-        let in_group = members.iter().any(|member| member.auto_scaling_group().is_some());
-        let summary = if in_group {
-            format!("add `{key}={OWNED}` here and, propagated at launch, to the Auto Scaling group")
-        } else {
-            format!("add `{key}={OWNED}`")
-        };
-        if members.iter().any(|member| forbids_slash(member)) {
+        let summary = format!("add `{key}={OWNED}`");
+        if members.iter().any(|member| caution::forbids_slash(member.instance)) {
             return (
                 message,
                 Fix::none("turn instance metadata tags off first: EC2 refuses the key while they are on"),
@@ -295,15 +283,28 @@ fn conflict(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
                         if let Some(first) = members.first() {
                             changes.extend(foreign(first).iter().map(|tag| region.delete_tags(ids(members), tag)));
                         }
-                        let mut fix = Fix::choose(
-                            "decide which cluster these instances belong to",
-                            vec![Choice {
-                                value: own.to_owned(),
-                                summary: format!("they are nodes of `{own}`: remove the other tags"),
-                            }],
-                        );
-                        fix.changes = changes;
-                        (message, fix)
+                        let mut choices = vec![Choice::with(
+                            own,
+                            format!("they are nodes of `{own}`: remove the other tags"),
+                            changes,
+                        )];
+                        let others = members.first().map(|first| foreign(first)).unwrap_or_default();
+                        // Nodes of the other cluster only where there is just one that they can belong to.
+                        if let [other] = others.as_slice()
+                            && let Some(id) = other.key.strip_prefix(CLUSTER_TAG_PREFIX)
+                        {
+                            let own_tags = |member: &&Member<'_>| {
+                                let tag = member.instance.tags.iter().find(|tag| tag.key == tags::cluster_key(own))?;
+                                Some(region.delete_tags(vec![member.instance.id.clone()], tag))
+                            };
+                            let changes = members.iter().filter_map(own_tags).collect();
+                            choices.push(Choice::with(
+                                id,
+                                format!("they are nodes of `{id}`: remove the tag of `{own}`"),
+                                changes,
+                            ));
+                        }
+                        (message, Fix::choose("decide which cluster these instances belong to", choices))
                     },
                 )
                 .into_iter()
@@ -340,25 +341,24 @@ fn legacy_mismatch(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
             );
             if legacy == own {
                 let question = format!("add the cluster tag of `{own}` and remove that of {}", text::list(&new, 3));
-                let mut fix = Fix::choose(
-                    question,
-                    vec![Choice { value: own.to_owned(), summary: format!("the instances are nodes of `{own}`") }],
-                );
-                fix.changes = vec![region.create_tags(ids(members), &context.cluster_key(), OWNED)];
-                return (message, fix);
+                let mut changes = vec![region.create_tags(ids(members), &context.cluster_key(), OWNED)];
+                for member in members {
+                    let others = member.instance.tags.iter().filter(|tag| {
+                        tag.key.strip_prefix(CLUSTER_TAG_PREFIX).is_some_and(|id| !id.is_empty() && id != own)
+                    });
+                    changes.extend(others.map(|tag| region.delete_tags(vec![member.instance.id.clone()], tag)));
+                }
+                let choice = Choice::with(own, format!("the instances are nodes of `{own}`"), changes);
+                return (message, Fix::choose(question, vec![choice]));
             }
-            let mut fix = Fix::choose(
-                format!("set `{LEGACY_TAG}` to `{own}`, or remove it"),
-                vec![
-                    Choice {
-                        value: "set".into(),
-                        summary: format!("the instances are nodes of `{own}`: overwrite the legacy tag"),
-                    },
-                    Choice { value: "remove".into(), summary: "nothing uses the legacy tag: remove it".into() },
-                ],
-            );
-            fix.changes = vec![region.create_tags(ids(members), LEGACY_TAG, own)];
-            (message, fix)
+            let set = vec![region.create_tags(ids(members), LEGACY_TAG, own)];
+            let tag = Tag { key: LEGACY_TAG.to_owned(), value: legacy.to_owned() };
+            let remove = vec![region.delete_tags(ids(members), &tag)];
+            let choices = vec![
+                Choice::with("set", format!("the instances are nodes of `{own}`: overwrite the legacy tag"), set),
+                Choice::with("remove", "nothing uses the legacy tag: remove it", remove),
+            ];
+            (message, Fix::choose(format!("set `{LEGACY_TAG}` to `{own}`, or remove it"), choices))
         };
         let found = region.grouped(members, |_| Severity::Error, describe);
         violations.extend(found.into_iter().map(|violation| {
@@ -436,7 +436,7 @@ fn empty_id(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
                 resource.id()
             );
             let fix = Fix::with(
-                Applicability::Safe,
+                Applicability::Confirm,
                 "remove the tag; it names no cluster",
                 vec![region.delete_tags(vec![resource.id().to_owned()], tag)],
             );
@@ -480,19 +480,15 @@ fn value_invalid(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violatio
                 (kind == ResourceKind::Instance).then(|| OWNED.to_owned())
             };
             let ids: Vec<String> = resources.iter().map(|resource| resource.id().to_owned()).collect();
-            let fix = match lawful {
-                Some(lawful) => {
-                    let change = region.create_tags(ids, &key, &lawful);
-                    let applicability = if of_load_balancer { Applicability::Confirm } else { Applicability::Safe };
-                    Fix::with(applicability, format!("set the value to `{lawful}`"), vec![change])
-                }
-                None => Fix::choose(
-                    "set the value to `owned` or `shared`",
-                    vec![
-                        Choice { value: OWNED.into(), summary: "it is deleted with the cluster".into() },
-                        Choice { value: SHARED.into(), summary: "it outlives the cluster".into() },
-                    ],
-                ),
+            let set = |value: &str| vec![region.create_tags(ids.clone(), &key, value)];
+            let fix = if let Some(lawful) = lawful {
+                Fix::with(Applicability::Confirm, format!("set the value to `{lawful}`"), set(&lawful))
+            } else {
+                let choices = vec![
+                    Choice::with(SHARED, "it outlives the cluster", set(SHARED)),
+                    Choice::with(OWNED, "it is deleted with the cluster", set(OWNED)),
+                ];
+                Fix::choose("set the value to `owned` or `shared`", choices)
             };
             let what = match resources.as_slice() {
                 [one] => format!("{} `{}` has", kind.noun(), one.id()),
@@ -566,15 +562,17 @@ fn near_miss(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
             } else {
                 format!("add `{key}={value}`, then remove the wrong key")
             };
-            let applicability = if miss.is_certain() { Applicability::Safe } else { Applicability::Choice };
             let severity = if exact { Severity::Warning } else { Severity::Error };
             let others = found.iter().skip(1).map(|(resource, ..)| region.bare(kind, resource.id()));
             let cause = format!("{} {wrong} {exact} {value}", kind.name());
             let readable = found.iter().any(|(resource, ..)| tags_are_readable(*resource));
             let fix = if readable && !exact {
                 Fix::none("turn instance metadata tags off first: EC2 refuses the right key while they are on")
+            } else if miss.is_certain() {
+                Fix::with(Applicability::Confirm, summary, changes)
             } else {
-                Fix::with(applicability, summary, changes)
+                let choice = Choice::with("replace", format!("the key was meant as `{key}`: {summary}"), changes);
+                Fix::choose("decide whether the key was meant for this cluster", vec![choice])
             };
             Some(Violation::new(severity, region.resource(first), message, fix).related(others).cause(cause))
         })

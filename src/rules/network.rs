@@ -190,11 +190,10 @@ fn owned_hosts_others(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vio
             changes.extend(
                 others.iter().map(|id| region.create_tags(vec![vpc.id.clone()], &tags::cluster_key(id), SHARED)),
             );
-            let mut fix = Fix::choose(
+            let fix = Fix::choose(
                 "set the VPC to `shared` for all of them",
-                vec![Choice { value: SHARED.into(), summary: "no cluster deletes the VPC".into() }],
+                vec![Choice::with(SHARED, "no cluster deletes the VPC", changes)],
             );
-            fix.changes = changes;
             violations.push(
                 Violation::new(Severity::Warning, region.resource(Tagged::Vpc(vpc)), message, fix)
                     .cause(format!("{} {owner}", vpc.id)),
@@ -316,13 +315,22 @@ fn route_table_tag_count(context: &Context<'_>, region: &RegionView<'_>) -> Vec<
     } else {
         format!("{} carry the cluster tag, and cloud routes need exactly one", text::count(tagged.len(), "route table"))
     };
-    let choices = candidates.iter().map(|table| Choice {
-        value: table.id.clone(),
-        summary: format!(
-            "{} is the only table with `{key}`{}",
-            table.id,
-            if used_tables.contains(table.id.as_str()) { "; nodes use it" } else { "" }
-        ),
+    // The table that nodes use is the one to propose.
+    let mut proposed = candidates.clone();
+    proposed.sort_by_key(|table| !used_tables.contains(table.id.as_str()));
+    let choices = proposed.iter().map(|table| {
+        let changes = if tagged.is_empty() {
+            vec![region.create_tags(vec![table.id.clone()], &key, SHARED)]
+        } else {
+            let others = tagged.iter().filter(|other| other.id != table.id);
+            let membership = others.flat_map(|other| {
+                let marks = other.tags.iter().filter(|tag| tags::has_cluster_tag(std::slice::from_ref(*tag), own));
+                marks.map(|tag| region.delete_tags(vec![other.id.clone()], tag))
+            });
+            membership.collect()
+        };
+        let used = if used_tables.contains(table.id.as_str()) { "; nodes use it" } else { "" };
+        Choice::with(&table.id, format!("{} is the only table with `{key}`{used}", table.id), changes)
     });
     let fix = Fix::choose("choose the table that gets the pod routes", choices.collect());
     let others = candidates.iter().skip(1).map(|table| region.bare(ResourceKind::RouteTable, &table.id));

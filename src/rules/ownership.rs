@@ -115,12 +115,10 @@ fn owners(resource: Tagged<'_>, value: &str) -> Vec<String> {
 fn share(region: &RegionView<'_>, resource: Tagged<'_>, clusters: &[String]) -> Fix {
     let changes =
         clusters.iter().map(|id| region.create_tags(vec![resource.id().to_owned()], &tags::cluster_key(id), SHARED));
-    let mut fix = Fix::choose(
+    Fix::choose(
         "set the tags of all these clusters to `shared`",
-        vec![Choice { value: SHARED.into(), summary: "no cluster deletes it".into() }],
-    );
-    fix.changes = changes.collect();
-    fix
+        vec![Choice::with(SHARED, "no cluster deletes it", changes.collect())],
+    )
 }
 
 fn owned_by_two(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
@@ -274,12 +272,9 @@ fn instance_shared(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
         |members| {
             let message =
                 format!("{} {} `{key}={SHARED}`; nodes cannot be shared", instances_phrase(members), has(members));
-            let mut fix = Fix::choose(
-                format!("set it to `{OWNED}`"),
-                vec![Choice { value: OWNED.into(), summary: "tools may delete the instances with the cluster".into() }],
-            );
-            fix.changes = vec![region.create_tags(ids(members), &key, OWNED)];
-            (message, fix)
+            let changes = vec![region.create_tags(ids(members), &key, OWNED)];
+            let owned = Choice::with(OWNED, "tools may delete the instances with the cluster", changes);
+            (message, Fix::choose(format!("set it to `{OWNED}`"), vec![owned]))
         },
     )
 }
@@ -298,12 +293,12 @@ fn legacy_implies_owned(context: &Context<'_>, region: &RegionView<'_>) -> Vec<V
                 resource.id(),
                 text::printable(own)
             );
-            let mut fix = Fix::choose(
-                format!("remove `{LEGACY_TAG}` if no policy has a condition on it"),
-                vec![Choice { value: "remove".into(), summary: format!("remove `{LEGACY_TAG}`") }],
-            );
             let tag = resource.tags().iter().find(|tag| tag.key == LEGACY_TAG);
-            fix.changes = tag.map(|tag| region.delete_tags(vec![resource.id().to_owned()], tag)).into_iter().collect();
+            let changes = tag.map(|tag| region.delete_tags(vec![resource.id().to_owned()], tag)).into_iter().collect();
+            let fix = Fix::choose(
+                format!("remove `{LEGACY_TAG}` if no policy has a condition on it"),
+                vec![Choice::with("remove", format!("remove `{LEGACY_TAG}`"), changes)],
+            );
             Violation::new(Severity::Warning, region.resource(resource), message, fix)
         })
         .collect()

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Applicability, Choice, Fix, ResourceKind, Severity};
+use crate::finding::{Applicability, Change, Choice, Fix, ResourceKind, Severity};
 use crate::inventory::SecurityGroup;
 use crate::tags::{self, OWNED, SHARED};
 use crate::text;
@@ -65,7 +65,7 @@ pub(super) const RULES: &[Rule] = &[
         condition: "A member has exactly one security group, and it carries no cluster tag.",
         breaks: "load balancing works, but clean-up only looks at tagged groups: rules of deleted load balancers stay in the group",
         fix: "Add `kubernetes.io/cluster/<ID>=owned`, or `shared` where other clusters' nodes use the group. Rancher's `rancher-nodes` is one per VPC and common to all its clusters.",
-        applicability: Applicability::Safe,
+        applicability: Applicability::Confirm,
         sources: &[
             FIND_GROUP,
             "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#updateInstanceSecurityGroupsForNLB",
@@ -228,7 +228,13 @@ fn keep_reason(region: &RegionView<'_>, group: &SecurityGroup, cluster_id: &str)
     (users == region.members.len()).then_some("every node has it")
 }
 
-fn choices(region: &RegionView<'_>, ids: &[&str], cluster_id: &str, verb: &str) -> Vec<Choice> {
+fn choices(
+    region: &RegionView<'_>,
+    ids: &[&str],
+    cluster_id: &str,
+    verb: &str,
+    changes: impl Fn(&str) -> Vec<Change>,
+) -> Vec<Choice> {
     let mut unique: Vec<&str> = ids.to_vec();
     unique.dedup();
     let mut choices: Vec<(bool, Choice)> = unique
@@ -238,7 +244,7 @@ fn choices(region: &RegionView<'_>, ids: &[&str], cluster_id: &str, verb: &str) 
             let reason = group.and_then(|group| keep_reason(region, group, cluster_id));
             let name = group.map(|group| format!(" ({})", text::printable(&group.name))).unwrap_or_default();
             let because = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-            (reason.is_none(), Choice { value: id.to_owned(), summary: format!("{verb} {id}{name}{because}") })
+            (reason.is_none(), Choice::with(id, format!("{verb} {id}{name}{because}"), changes(id)))
         })
         .collect();
     choices.sort_by_key(|(without_reason, _)| *without_reason);
@@ -254,25 +260,28 @@ fn multiple_tagged(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
             instances_phrase(members),
             text::list(groups, 5)
         );
-        let choices = choices(region, groups, context.cluster_id(), "keep");
+        let own = context.cluster_id();
+        let untag_others = |keep: &str| {
+            let mut surplus: Vec<&str> = groups.iter().copied().filter(|id| *id != keep).collect();
+            surplus.dedup();
+            let marks = surplus.into_iter().filter_map(|id| region.security_group(id)).flat_map(|group| {
+                // A legacy tag makes the group count as well.
+                let marks = group.tags.iter().filter(|tag| tags::has_cluster_tag(std::slice::from_ref(*tag), own));
+                marks.map(|tag| region.delete_tags(vec![group.id.clone()], tag))
+            });
+            marks.collect()
+        };
+        let choices = choices(region, groups, own, "keep", untag_others);
         let keep = choices.first().map(|choice| choice.value.clone()).unwrap_or_default();
-        let mut fix = Fix::choose(
-            format!("choose the group that stays tagged; to keep {keep}, remove the tag from the others"),
-            choices,
-        );
-        let mut surplus: Vec<&str> = groups.iter().copied().filter(|id| *id != keep).collect();
-        surplus.dedup();
-        for id in surplus {
-            let group = region.security_group(id);
-            let tag = group.and_then(|group| group.tags.iter().find(|tag| tag.key == key));
-            fix.changes.extend(tag.map(|tag| region.delete_tags(vec![id.to_owned()], tag)));
-        }
-        (message, fix)
+        let question = format!("choose the group that stays tagged; to keep {keep}, remove the tag from the others");
+        (message, Fix::choose(question, choices))
     })
 }
 
 fn none_tagged(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     let key = context.cluster_key();
+    let own = context.cluster_id();
+    let foreign = region.foreign_users(own, |instance| instance.security_groups.iter().map(String::as_str).collect());
     report_undecided(context, region, false, |groups, members| {
         let message = format!(
             "none of the {} of {} carries `{key}`: {}",
@@ -280,11 +289,13 @@ fn none_tagged(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation>
             instances_phrase(members),
             text::list(groups, 5)
         );
-        let choices = choices(region, groups, context.cluster_id(), "tag");
+        let tag = |id: &str| {
+            let value = if foreign.contains_key(id) { SHARED } else { OWNED };
+            vec![region.create_tags(vec![id.to_owned()], &key, value)]
+        };
+        let choices = choices(region, groups, context.cluster_id(), "tag", tag);
         let pick = choices.first().map(|choice| choice.value.clone()).unwrap_or_default();
-        let mut fix = Fix::choose(format!("choose the group that gets `{key}`; the command tags {pick}"), choices);
-        fix.changes = vec![region.create_tags(vec![pick], &key, OWNED)];
-        (message, fix)
+        (message, Fix::choose(format!("choose the group that gets `{key}`; the command tags {pick}"), choices))
     })
 }
 
@@ -340,10 +351,9 @@ fn single_untagged(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
             let value = if foreign.contains_key(id) || group.name == "rancher-nodes" { SHARED } else { OWNED };
             let message =
                 format!("security group `{id}`, the only one of {}, has no tag `{key}`", instances_phrase(&members));
-            // `owned` lets other tools delete it, so a person decides; `shared` gives nothing away.
-            let applicability = if value == OWNED { Applicability::Confirm } else { Applicability::Safe };
+            // `owned` lets other tools delete it, and `shared` means that others' nodes have it: a person decides.
             let change = region.create_tags(vec![id.to_owned()], &key, value);
-            let fix = Fix::with(applicability, format!("add `{key}={value}`"), vec![change]);
+            let fix = Fix::with(Applicability::Confirm, format!("add `{key}={value}`"), vec![change]);
             let others = members.iter().map(|member| region.bare(ResourceKind::Instance, &member.instance.id));
             Some(
                 Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix)
@@ -377,17 +387,17 @@ fn foreign_attached(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Viola
             let message =
                 format!("security group `{id}` of {} {of} of `{}`", text::list(&ids, 3), text::printable(own));
             let key = context.cluster_key();
+            let all = ids.iter().map(|id| tags::cluster_key(id)).chain([key.clone()]);
+            let share = all.map(|key| region.create_tags(vec![id.to_owned()], &key, SHARED)).collect();
             let fix = Fix::choose(
                 "decide whose group it is",
                 vec![
-                    Choice {
-                        value: "share".into(),
-                        summary: format!("both clusters use it: set the tags of both to `{SHARED}` (`{key}` here)"),
-                    },
-                    Choice {
-                        value: "replace".into(),
-                        summary: "the nodes belong in a group of their own cluster".into(),
-                    },
+                    Choice::with(
+                        "share",
+                        format!("both clusters use it: set the tags of both to `{SHARED}` (`{key}` here)"),
+                        share,
+                    ),
+                    Choice::advice("replace", "the nodes belong in a group of their own cluster"),
                 ],
             );
             let others = members.iter().map(|member| region.bare(ResourceKind::Instance, &member.instance.id));
@@ -489,9 +499,11 @@ fn tagged_outside_vpc(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vio
                 "security group `{}` of VPC `{vpc}` carries the cluster tag, and no node lives there",
                 group.id
             );
+            let marks = group.tags.iter().filter(|tag| tags::has_cluster_tag(std::slice::from_ref(*tag), own));
+            let remove = marks.map(|tag| region.delete_tags(vec![group.id.clone()], tag)).collect();
             let fix = Fix::choose(
                 "find out who uses the cluster id in that VPC",
-                vec![Choice { value: "remove-tag".into(), summary: "nobody: remove the tag".into() }],
+                vec![Choice::with("remove-tag", "nobody: remove the tag", remove)],
             );
             Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix)
         })

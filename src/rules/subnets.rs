@@ -48,7 +48,7 @@ pub(super) const RULES: &[Rule] = &[
         condition: "A subnet in a VPC of the members has cluster tags, none of them this cluster's. A foreign `KubernetesCluster` tag does not count.",
         breaks: "neither the cloud controller nor the AWS Load Balancer Controller uses the subnet",
         fix: "Add `kubernetes.io/cluster/<ID>=shared`: several cluster tags on a subnet are fine.",
-        applicability: Applicability::Safe,
+        applicability: Applicability::Confirm,
         sources: &[
             "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasNoClusterPrefixTag",
             LBC_SUBNETS,
@@ -136,7 +136,7 @@ pub(super) const RULES: &[Rule] = &[
         condition: "A subnet of the cluster has `kubernetes.io/role/elb` or `kubernetes.io/role/internal-elb` with a value other than `1` or empty, or a key that differs from them in case, white space or a slash at the end.",
         breaks: "the AWS Load Balancer Controller ignores the tag; the cloud controller accepts any value but only the exact key",
         fix: "Set the value `1` under the exact key.",
-        applicability: Applicability::Safe,
+        applicability: Applicability::Confirm,
         sources: &[LBC_SUBNETS],
         example: "subnet `subnet-0a` has `kubernetes.io/role/elb=true`",
         reads: &[INSTANCES, SUBNETS],
@@ -365,7 +365,7 @@ fn foreign_cluster_tag(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
             } else if severity.0 == Severity::Error {
                 let ids = subnets.iter().map(|subnet| subnet.id.clone()).collect();
                 Fix::with(
-                    Applicability::Safe,
+                    Applicability::Confirm,
                     format!("add `{key}={SHARED}`"),
                     vec![region.create_tags(ids, &key, SHARED)],
                 )
@@ -481,10 +481,7 @@ fn az_uncovered(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
             );
             let fix = Fix::choose(
                 "make a subnet for load balancers in this zone, or tag one",
-                there
-                    .iter()
-                    .map(|subnet| Choice { value: subnet.id.clone(), summary: format!("use {}", subnet.id) })
-                    .collect(),
+                there.iter().map(|subnet| Choice::advice(&subnet.id, format!("use {}", subnet.id))).collect(),
             );
             let others = there.iter().map(|subnet| region.bare(ResourceKind::Subnet, &subnet.id));
             violations.push(
@@ -512,9 +509,9 @@ fn az_ambiguous(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
                     choice.zone
                 );
                 let all = std::iter::once(choice.chosen).chain(choice.equals.iter().copied());
-                let choices = all.map(|subnet| Choice {
-                    value: subnet.id.clone(),
-                    summary: format!("tag {} with `{}=1`", subnet.id, scheme.role_tag()),
+                let choices = all.map(|subnet| {
+                    let changes = vec![region.create_tags(vec![subnet.id.clone()], scheme.role_tag(), "1")];
+                    Choice::with(&subnet.id, format!("tag {} with `{}=1`", subnet.id, scheme.role_tag()), changes)
                 });
                 let fix =
                     Fix::choose(format!("tag the intended subnet with `{}=1`", scheme.role_tag()), choices.collect());
@@ -610,7 +607,7 @@ fn role_tag_value(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
                 if near {
                     changes.push(region.delete_tags(vec![subnet.id.clone()], tag));
                 }
-                let fix = Fix::with(Applicability::Safe, format!("set `{right}=1`"), changes);
+                let fix = Fix::with(Applicability::Confirm, format!("set `{right}=1`"), changes);
                 violations.push(
                     Violation::new(Severity::Warning, region.resource(Tagged::Subnet(subnet)), message, fix)
                         .cause(format!("{} {}", subnet.id, tag.key)),
@@ -634,14 +631,16 @@ fn wrong_reachability(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vio
         let has_private = ours().any(|candidate| !candidate.is_public);
         for candidate in ours() {
             let has = |key| tags::value(&candidate.subnet.tags, key).is_some();
-            let (severity, message) = if has(ROLE_ELB) && !candidate.is_public {
+            let (severity, wrong, message) = if has(ROLE_ELB) && !candidate.is_public {
                 (
                     Severity::Warning,
+                    ROLE_ELB,
                     format!("subnet `{}` has `{ROLE_ELB}` and no route to an internet gateway", candidate.subnet.id),
                 )
             } else if has(ROLE_INTERNAL_ELB) && !has(ROLE_ELB) && candidate.is_public && has_private {
                 (
                     Severity::Info,
+                    ROLE_INTERNAL_ELB,
                     format!(
                         "subnet `{}` has `{ROLE_INTERNAL_ELB}` and a route to an internet gateway",
                         candidate.subnet.id
@@ -650,14 +649,14 @@ fn wrong_reachability(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vio
             } else {
                 continue;
             };
+            let tag = candidate.subnet.tags.iter().find(|tag| tag.key == wrong);
+            let remove =
+                tag.map(|tag| region.delete_tags(vec![candidate.subnet.id.clone()], tag)).into_iter().collect();
             let fix = Fix::choose(
                 "move the tag or mend the routes",
                 vec![
-                    Choice {
-                        value: "remove-tag".into(),
-                        summary: "the subnet is as it should be: remove the tag".into(),
-                    },
-                    Choice { value: "change-routes".into(), summary: "the tag is right: change the routes".into() },
+                    Choice::with("remove-tag", "the subnet is as it should be: remove the tag", remove),
+                    Choice::advice("change-routes", "the tag is right: change the routes"),
                 ],
             );
             violations.push(Violation::new(severity, region.resource(Tagged::Subnet(candidate.subnet)), message, fix));

@@ -283,10 +283,9 @@ fn an_earlier_grant_of_ours_is_kept() {
     let mut inventory = world.inventory.clone();
     let role = inventory.accounts[0].roles.iter_mut().find(|role| role.name == "rke2-agent").unwrap();
     role.attached_policies = Some(Vec::new());
-    let document =
-        r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["ec2:Describe*"],"Resource":"*"}]}"#;
+    let document = tagaudit::iam::grant::document(&["ec2:Describe*".to_owned()]);
     role.inline_policies =
-        Some(vec![InlinePolicy { name: "tagaudit-baseline-worker".into(), document: Some(document.into()) }]);
+        Some(vec![InlinePolicy { name: "tagaudit-baseline-worker".into(), document: Some(document) }]);
     let report = report(&inventory, world.cluster_id, nodes.as_deref());
     let finding = of(&report, "iam-action-missing")[0];
     let Change::PutRolePolicy { policy_name, document, .. } = &finding.fix.changes[0] else {

@@ -1,0 +1,235 @@
+//! Where missing actions of a role go: into one policy of our own name, inline while the quota allows, else managed.
+//!
+//! What we wrote is recognised by the policy itself: the `Sid` of its one statement carries a digest of its actions. A
+//! policy of our name that somebody else wrote, or edited, is never replaced: IAM would do so without a word.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::finding::Change;
+use crate::inventory::{Account, Role};
+use crate::policy::{Document, Effect};
+
+/// Begins the name of every policy that we write.
+pub const NAME_PREFIX: &str = "tagaudit-baseline-";
+/// Path of the managed policies that we make.
+pub const MANAGED_PATH: &str = "/tagaudit/";
+/// Begins the `Sid` of our statement; a digest of the actions follows.
+const SID_PREFIX: &str = "TagauditBaseline";
+/// Characters that all inline policies of a role may have together, white space not counted (IAM quotas).
+pub const INLINE_QUOTA: usize = 10_240;
+/// Characters of a managed policy, white space not counted (IAM quotas).
+pub const MANAGED_QUOTA: usize = 6_144;
+/// Managed policies that a role may have by default (IAM quotas); accounts can raise it.
+pub const ATTACHED_QUOTA: usize = 10;
+
+/// Whether only AWS may change a role with this path: service-linked roles and those of IAM Identity Center.
+#[must_use]
+pub fn is_protected(path: &str) -> bool {
+    path.starts_with("/aws-service-role/") || path.starts_with("/aws-reserved/")
+}
+
+/// Characters that count against the quotas.
+#[must_use]
+pub fn counted(document: &str) -> usize {
+    document.chars().filter(|c| !c.is_whitespace()).count()
+}
+
+/// The document that grants these actions and nothing else, minified, with the actions in order.
+#[must_use]
+pub fn document(actions: &[String]) -> String {
+    let mut actions: Vec<&str> = actions.iter().map(String::as_str).collect();
+    actions.sort_unstable();
+    actions.dedup_by(|a, b| a.eq_ignore_ascii_case(b));
+    json!({
+        "Version": "2012-10-17",
+        "Statement": [{"Sid": sid(&actions), "Effect": "Allow", "Action": actions, "Resource": "*"}]
+    })
+    .to_string()
+}
+
+fn sid(actions: &[&str]) -> String {
+    let digest = Sha256::digest(actions.join("\n").as_bytes());
+    digest.iter().take(8).fold(SID_PREFIX.to_owned(), |mut sid, byte| {
+        let _ = write!(sid, "{byte:02x}");
+        sid
+    })
+}
+
+/// The actions of a document that we wrote and that nobody has changed since; `None` for every other document.
+#[must_use]
+pub fn own_actions(text: &str) -> Option<Vec<String>> {
+    let parsed = Document::parse(text).ok()?;
+    let [statement] = parsed.statements.as_slice() else { return None };
+    let everywhere = statement.resource.as_ref().is_some_and(|on| !on.negated && on.patterns == ["*"]);
+    let plain = statement.effect == Effect::Allow && !statement.action.negated && statement.conditions.is_empty();
+    let actions: Vec<&str> = statement.action.patterns.iter().map(String::as_str).collect();
+    let ours = statement.sid.as_ref().is_some_and(|(found, _)| *found == sid(&actions));
+    (plain && everywhere && ours).then(|| statement.action.patterns.clone())
+}
+
+/// ARN of the managed policy that we make for a role.
+#[must_use]
+pub fn managed_arn(account: &Account, role: &Role) -> String {
+    format!("arn:{}:iam::{}:policy{MANAGED_PATH}{NAME_PREFIX}{}", account.partition, account.account_id, role.name)
+}
+
+/// The writes that give a role these actions, `kind` being `controlplane` or `worker`. What our policy grants already
+/// stays.
+///
+/// # Errors
+/// With the reason, for a person, when they cannot be written without losing or exceeding something.
+pub fn place<S: AsRef<str>>(account: &Account, role: &Role, kind: &str, actions: &[S]) -> Result<Vec<Change>, String> {
+    let policy_name = format!("{NAME_PREFIX}{kind}");
+    let inline = role.inline_policies.as_deref().ok_or("the inline policies of the role were not read")?;
+    let attached = role.attached_policies.as_deref().ok_or("the attached policies of the role were not read")?;
+    let wanted = || actions.iter().map(|action| action.as_ref().to_owned());
+    let union = |held: &[String]| document(&held.iter().cloned().chain(wanted()).collect::<Vec<_>>());
+    let foreign = |name: &str| {
+        format!("the policy `{name}` holds something that tagaudit did not write, or that was changed since")
+    };
+
+    let known = inline.iter().find(|policy| policy.name == policy_name);
+    let held = match known {
+        None => Vec::new(),
+        Some(policy) => {
+            let text = policy.document.as_deref().ok_or_else(|| format!("the policy `{policy_name}` was not read"))?;
+            own_actions(text).ok_or_else(|| foreign(&policy_name))?
+        }
+    };
+    let merged = union(&held);
+    let others = inline.iter().filter(|policy| policy.name != policy_name);
+    let used: usize = others.filter_map(|policy| policy.document.as_deref()).map(counted).sum();
+    if used + counted(&merged) <= INLINE_QUOTA {
+        return Ok(vec![Change::PutRolePolicy { role: role.name.clone(), policy_name, document: merged }]);
+    }
+
+    let policy_arn = managed_arn(account, role);
+    let (held, is_attached) = if attached.contains(&policy_arn) {
+        let policy = account.managed_policies.iter().find(|policy| policy.arn == policy_arn);
+        let text = policy.and_then(|policy| policy.document.as_deref());
+        let text = text.ok_or_else(|| format!("the policy `{policy_arn}` was not read"))?;
+        (own_actions(text).ok_or_else(|| foreign(&policy_arn))?, true)
+    } else {
+        (Vec::new(), false)
+    };
+    let document = union(&held);
+    if counted(&document) > MANAGED_QUOTA {
+        return Err(format!(
+            "the inline policies have no room left of {INLINE_QUOTA} characters, and a managed policy takes {MANAGED_QUOTA}"
+        ));
+    }
+    if is_attached {
+        return Ok(vec![Change::CreatePolicyVersion { policy_arn, document }]);
+    }
+    if attached.len() >= ATTACHED_QUOTA {
+        return Err(format!(
+            "the inline policies have no room left of {INLINE_QUOTA} characters, and {} managed policies are attached, of {ATTACHED_QUOTA} by default",
+            attached.len()
+        ));
+    }
+    Ok(vec![
+        Change::CreatePolicy { policy_arn: policy_arn.clone(), document },
+        Change::AttachRolePolicy { role: role.name.clone(), policy_arn },
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inventory::{InlinePolicy, ManagedPolicy};
+
+    fn account() -> Account {
+        Account {
+            account_id: "123456789012".into(),
+            partition: "aws".into(),
+            caller_arn: String::new(),
+            regions: Vec::new(),
+            instance_profiles: Vec::new(),
+            roles: Vec::new(),
+            managed_policies: Vec::new(),
+        }
+    }
+
+    fn role(inline: &[(&str, &str)], attached: &[String]) -> Role {
+        Role {
+            name: "nodes".into(),
+            arn: "arn:aws:iam::123456789012:role/nodes".into(),
+            role_id: "AROA".into(),
+            path: "/".into(),
+            trust_policy: None,
+            permissions_boundary: None,
+            inline_policies: Some(
+                inline
+                    .iter()
+                    .map(|(name, text)| InlinePolicy { name: (*name).into(), document: Some((*text).into()) })
+                    .collect(),
+            ),
+            attached_policies: Some(attached.to_vec()),
+            tags: None,
+        }
+    }
+
+    fn strings(actions: &[&str]) -> Vec<String> {
+        actions.iter().map(|action| (*action).to_owned()).collect()
+    }
+
+    #[test]
+    fn what_we_wrote_is_recognised_and_what_was_edited_is_not() {
+        let text = document(&strings(&["ec2:CreateTags", "ec2:AttachVolume", "ec2:createtags"]));
+        assert_eq!(own_actions(&text).unwrap(), ["ec2:AttachVolume", "ec2:CreateTags"]);
+        assert!(own_actions(&text.replace("AttachVolume", "DetachVolume")).is_none());
+        assert!(own_actions(&text.replace("\"*\"", "\"arn:aws:ec2:*:*:volume/*\"")).is_none());
+        assert!(own_actions(r#"{"Statement":[{"Effect":"Allow","Action":"ec2:*","Resource":"*"}]}"#).is_none());
+    }
+
+    #[test]
+    fn what_our_policy_grants_already_stays() {
+        let before = document(&strings(&["ec2:AttachVolume"]));
+        let role = role(&[("tagaudit-baseline-worker", &before)], &[]);
+        let changes = place(&account(), &role, "worker", &["ec2:CreateTags"]).unwrap();
+        let [Change::PutRolePolicy { document, policy_name, .. }] = changes.as_slice() else { panic!("{changes:?}") };
+        assert_eq!(policy_name, "tagaudit-baseline-worker");
+        assert_eq!(own_actions(document).unwrap(), ["ec2:AttachVolume", "ec2:CreateTags"]);
+    }
+
+    #[test]
+    fn a_policy_of_our_name_that_others_wrote_is_left_alone() {
+        let theirs = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}"#;
+        let role = role(&[("tagaudit-baseline-worker", theirs)], &[]);
+        assert!(place(&account(), &role, "worker", &["ec2:CreateTags"]).unwrap_err().contains("did not write"));
+    }
+
+    #[test]
+    fn a_full_role_gets_a_managed_policy_and_a_full_list_of_those_none() {
+        let large = format!("\"{}\"", "x".repeat(INLINE_QUOTA - 40));
+        let full = role(&[("large", &large)], &[]);
+        let changes = place(&account(), &full, "worker", &["ec2:CreateTags"]).unwrap();
+        assert!(matches!(changes.as_slice(), [Change::CreatePolicy { .. }, Change::AttachRolePolicy { .. }]));
+
+        let attached: Vec<String> = (0..10).map(|n| format!("arn:aws:iam::123456789012:policy/p{n}")).collect();
+        let crowded = role(&[("large", &large)], &attached);
+        assert!(place(&account(), &crowded, "worker", &["ec2:CreateTags"]).unwrap_err().contains("10 managed"));
+
+        let long: Vec<String> = (0..400).map(|n| format!("service{n}:SomeRatherLongAction")).collect();
+        assert!(place(&account(), &full, "worker", &long).unwrap_err().contains("6144"));
+    }
+
+    #[test]
+    fn our_attached_policy_gets_a_new_version() {
+        let large = format!("\"{}\"", "x".repeat(INLINE_QUOTA - 40));
+        let mut account = account();
+        let arn = "arn:aws:iam::123456789012:policy/tagaudit/tagaudit-baseline-nodes".to_owned();
+        account.managed_policies.push(ManagedPolicy {
+            arn: arn.clone(),
+            version_id: Some("v1".into()),
+            document: Some(document(&strings(&["ec2:AttachVolume"]))),
+        });
+        let role = role(&[("large", &large)], std::slice::from_ref(&arn));
+        let changes = place(&account, &role, "worker", &["ec2:CreateTags"]).unwrap();
+        let [Change::CreatePolicyVersion { document, .. }] = changes.as_slice() else { panic!("{changes:?}") };
+        assert_eq!(own_actions(document).unwrap().len(), 2);
+    }
+}
