@@ -10,6 +10,8 @@ use crate::provider::IamReads;
 use crate::view::NodeRoleSelector;
 
 mod failure;
+mod fix;
+mod fix_args;
 mod input;
 mod lint_report;
 mod policy_args;
@@ -25,9 +27,10 @@ pub use text_commands::rules_markdown;
 pub const EXIT_CODES: &[(u8, &str)] = &[
     (0, "complete, and no open finding at or above --fail-on"),
     (1, "open findings at or above --fail-on"),
-    (2, "used wrongly: arguments, environment, an unreadable or invalid input file"),
+    (2, "used wrongly: arguments, environment, an unreadable or invalid input file or plan"),
     (3, "no such finding, but something could not be audited"),
     (4, "nothing could be audited: no credentials, wrong account, endpoint unreachable"),
+    (5, "a fix was refused, went stale, or did not finish or verify whole"),
     (130, "interrupted"),
     (143, "terminated"),
 ];
@@ -36,9 +39,10 @@ const AFTER_HELP: &str = "\
 Exit codes:
   0    complete, and no open finding at or above --fail-on
   1    open findings at or above --fail-on
-  2    used wrongly: arguments, environment, an unreadable or invalid input file
+  2    used wrongly: arguments, environment, an unreadable or invalid input file or plan
   3    no such finding, but something could not be audited
   4    nothing could be audited: no credentials, wrong account, endpoint unreachable
+  5    a fix was refused, went stale, or did not finish or verify whole
   130  interrupted
   143  terminated";
 
@@ -55,6 +59,10 @@ pub struct Cli {
 enum Command {
     /// Collect, check, report
     Scan(Box<ScanArgs>),
+    /// Carry out a plan that `scan --fix --plan-out` saved
+    Apply(Box<fix_args::ApplyArgs>),
+    /// Take back a fix, finished or broken off
+    Undo(Box<fix_args::UndoArgs>),
     /// List the cluster ids seen in the account and region, by kind of resource and value
     Clusters(ClustersArgs),
     /// Collect only, and write the inventory for auditing elsewhere
@@ -81,43 +89,50 @@ enum Command {
 #[derive(Debug, Args)]
 struct SourceArgs {
     /// Read a recorded inventory (`-` for standard input) or a folder of AWS CLI outputs instead of a live account
-    #[arg(long, value_name = "PATH", help_heading = "Source")]
+    #[arg(long, value_name = "PATH", help_heading = "Source", conflicts_with_all = ["profile", "endpoint_url", "assume_role"])]
     inventory: Option<PathBuf>,
     /// Cloud provider
     #[arg(long, value_enum, default_value_t = ProviderName::Aws, help_heading = "Source")]
     provider: ProviderName,
+    #[command(flatten)]
+    connection: ConnectionArgs,
+    /// Read every region that is enabled for the account
+    #[arg(long, help_heading = "Scope", conflicts_with_all = ["region", "inventory"])]
+    all_regions: bool,
+    /// How to read roles: `auto` counts which way takes fewer calls
+    #[arg(long, value_enum, default_value_t = IamReads::Auto, help_heading = "Source", conflicts_with = "inventory")]
+    iam_reads: IamReads,
+}
+
+/// How to reach an account.
+#[derive(Debug, Args)]
+struct ConnectionArgs {
     /// Named profile of the AWS configuration
-    #[arg(long, value_name = "NAME", help_heading = "Source", conflicts_with = "inventory")]
+    #[arg(long, value_name = "NAME", help_heading = "Source")]
     profile: Option<String>,
     /// Send every request to this endpoint
     ///
     /// The credentials come from where they are configured, as with the AWS CLI: `AWS_ENDPOINT_URL` moves the requests for
     /// those too.
-    #[arg(long, value_name = "URL", help_heading = "Source", conflicts_with = "inventory")]
+    #[arg(long, value_name = "URL", help_heading = "Source")]
     endpoint_url: Option<String>,
     /// Accept an endpoint that is neither HTTPS nor on this machine
     #[arg(long, help_heading = "Source", requires = "endpoint_url")]
     insecure_endpoint: bool,
-    /// Region to read; repeatable. For a folder: the region it was read from
+    /// Region; repeatable. For a folder of CLI outputs: the region it was read from
     #[arg(long, value_name = "REGION", help_heading = "Scope")]
     region: Vec<String>,
-    /// Read every region that is enabled for the account
-    #[arg(long, help_heading = "Scope", conflicts_with_all = ["region", "inventory"])]
-    all_regions: bool,
-    /// Assume this role and read its account; repeatable
-    #[arg(long, value_name = "ARN", help_heading = "Scope", conflicts_with = "inventory")]
+    /// Assume this role and work in its account; repeatable where nothing is written
+    #[arg(long, value_name = "ARN", help_heading = "Scope")]
     assume_role: Vec<String>,
     /// External id for --assume-role
     #[arg(long, value_name = "ID", help_heading = "Scope", requires = "assume_role")]
     external_id: Option<String>,
-    /// How to read roles: `auto` counts which way takes fewer calls
-    #[arg(long, value_enum, default_value_t = IamReads::Auto, help_heading = "Source", conflicts_with = "inventory")]
-    iam_reads: IamReads,
     /// Requests a second for each EC2 API; the default is a quarter of what an account has by default
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Source", conflicts_with = "inventory")]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Source")]
     requests_per_second: u32,
     /// Give up on what is not read after this many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = "Source", conflicts_with = "inventory")]
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=86_400), help_heading = "Source")]
     timeout: u64,
 }
 
@@ -175,15 +190,29 @@ struct ScanArgs {
     cluster_id: String,
     #[command(flatten)]
     source: SourceArgs,
-    /// Output of `kubectl get nodes -o json` (`-` for standard input)
-    #[arg(long, value_name = "FILE", help_heading = "Scope")]
-    nodes: Option<PathBuf>,
     /// Run only these rules; repeatable, `*` and `?` allowed
     #[arg(long, value_name = "ID", help_heading = "Audit")]
     rule: Vec<String>,
     /// Leave these rules out; repeatable, `*` and `?` allowed
     #[arg(long, value_name = "ID", help_heading = "Audit")]
     skip_rule: Vec<String>,
+    #[command(flatten)]
+    audit: AuditArgs,
+    /// Exit with 1 if there is a finding at least this bad
+    #[arg(long, value_enum, default_value_t = FailOn::Error, value_name = "SEVERITY", help_heading = "Output")]
+    fail_on: FailOn,
+    #[command(flatten)]
+    fix: fix_args::FixArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// What the cluster is compared with.
+#[derive(Debug, Args)]
+struct AuditArgs {
+    /// Output of `kubectl get nodes -o json` (`-` for standard input)
+    #[arg(long, value_name = "FILE", help_heading = "Scope")]
+    nodes: Option<PathBuf>,
     /// Compare roles with this baseline: `controlplane=NAME|FILE` or `worker=NAME|FILE`
     #[arg(long, value_name = "ROLE=NAME|FILE", help_heading = "Audit")]
     baseline: Vec<String>,
@@ -202,11 +231,21 @@ struct ScanArgs {
     /// The controller runs with --configure-cloud-routes
     #[arg(long, help_heading = "Audit")]
     cloud_routes: bool,
-    /// Exit with 1 if there is a finding at least this bad
-    #[arg(long, value_enum, default_value_t = FailOn::Error, value_name = "SEVERITY", help_heading = "Output")]
-    fail_on: FailOn,
-    #[command(flatten)]
-    output: OutputArgs,
+}
+
+impl AuditArgs {
+    /// Nothing but the defaults.
+    fn none() -> Self {
+        Self {
+            nodes: None,
+            baseline: Vec::new(),
+            scp: Vec::new(),
+            catalogue: policy_args::CatalogueArgs { catalogue: None },
+            node_role: Vec::new(),
+            controller_version: None,
+            cloud_routes: false,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

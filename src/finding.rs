@@ -1,14 +1,15 @@
 //! What a rule found: on which resource, what it breaks, and what would mend it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 mod change;
 
 pub use change::Change;
+pub(crate) use change::policy_path;
 
 /// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing; nothing is broken.
@@ -35,7 +36,7 @@ impl Severity {
 }
 
 /// Kinds of resources in a report; a closed set that scripts may rely on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "each variant is the resource it names")]
 pub enum ResourceKind {
@@ -123,7 +124,7 @@ impl ResourceRef {
 }
 
 /// Who decides whether a fix is applied.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Applicability {
     /// There is nothing the tool could write.
@@ -243,16 +244,12 @@ pub struct Finding {
 /// The fingerprint of a rule and its cause: the first 128 bits of a SHA-256 in hexadecimal.
 #[must_use]
 pub fn fingerprint(rule: &str, scope: &str, cause: &str) -> String {
-    use std::fmt::Write;
     let mut hash = Sha256::new();
     for part in [rule, scope, cause] {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part.as_bytes());
     }
-    hash.finalize().iter().take(16).fold(String::with_capacity(32), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    crate::text::hex(&hash.finalize(), 16)
 }
 
 #[cfg(test)]

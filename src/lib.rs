@@ -5,6 +5,8 @@
 //! instances belong to the cluster and in which role; [`rules`] turns that into findings; [`report`] prints them.
 //! Everything after the provider is a pure function of plain data.
 
+#[cfg(feature = "aws")]
+pub mod apply;
 pub mod baseline;
 pub mod cli;
 pub mod clusters;
@@ -12,8 +14,10 @@ pub mod controller;
 pub mod finding;
 pub mod iam;
 pub mod inventory;
+pub mod journal;
 pub mod nodes;
 pub mod permissions;
+pub mod plan;
 pub mod policy;
 pub mod provider;
 pub mod report;

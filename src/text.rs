@@ -124,6 +124,14 @@ pub(crate) fn without_position(error: &serde_json::Error) -> String {
     }
 }
 
+/// The first digits of a digest in hexadecimal, two for a byte.
+pub(crate) fn hex(digest: &[u8], bytes: usize) -> String {
+    digest.iter().take(bytes).fold(String::with_capacity(bytes * 2), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
 /// Quotes an argument for a POSIX shell.
 #[must_use]
 pub fn shell_quote(argument: &str) -> Cow<'_, str> {

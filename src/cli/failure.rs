@@ -18,6 +18,8 @@ pub enum Exit {
     Incomplete,
     /// Nothing could be audited.
     Nothing,
+    /// A fix was refused, or is not whole.
+    Unfixed,
     /// Ctrl-C.
     Interrupted,
     /// SIGTERM.
@@ -34,6 +36,7 @@ impl Exit {
             Self::Usage => 2,
             Self::Incomplete => 3,
             Self::Nothing => 4,
+            Self::Unfixed => 5,
             Self::Interrupted => 130,
             Self::Terminated => 143,
         }

@@ -14,7 +14,7 @@ use crate::rules::{RULES, Rule};
 
 use super::failure::{Exit, Failure};
 use super::policy_args::CatalogueArgs;
-use super::{ScanArgs, SourceArgs};
+use super::{AuditArgs, ScanArgs, SourceArgs};
 
 const MAX_NODES_BYTES: u64 = 1 << 30;
 const MAX_BASELINE_BYTES: u64 = 1 << 20;
@@ -45,7 +45,7 @@ pub(super) fn bytes(path: &Path, limit: u64, what: &str) -> Result<Vec<u8>, Fail
 /// A recorded inventory or a folder of CLI outputs.
 pub(super) fn inventory(path: &Path, source: &SourceArgs) -> Result<Inventory, Failure> {
     if path.is_dir() {
-        let region = match source.region.as_slice() {
+        let region = match source.connection.region.as_slice() {
             [] => None,
             [one] => Some(one.as_str()),
             _ => {
@@ -71,16 +71,16 @@ pub(super) fn inventory(path: &Path, source: &SourceArgs) -> Result<Inventory, F
             .help("`tagaudit record -o FILE` writes inventories; a folder of AWS CLI outputs is read too")
     })?;
     drop(bytes);
-    if !source.region.is_empty() {
+    if !source.connection.region.is_empty() {
         for account in &mut inventory.accounts {
-            account.regions.retain(|region| source.region.contains(&region.name));
+            account.regions.retain(|region| source.connection.region.contains(&region.name));
         }
         let held: Vec<&String> =
             inventory.accounts.iter().flat_map(|account| account.regions.iter().map(|region| &region.name)).collect();
-        if let Some(missing) = source.region.iter().find(|wanted| !held.contains(wanted)) {
+        if let Some(missing) = source.connection.region.iter().find(|wanted| !held.contains(wanted)) {
             return Err(Failure::usage(format!("`{}` holds no region `{missing}`", path.display())));
         }
-        inventory.gaps.retain(|gap| gap.region.as_ref().is_none_or(|region| source.region.contains(region)));
+        inventory.gaps.retain(|gap| gap.region.as_ref().is_none_or(|region| source.connection.region.contains(region)));
     }
     Ok(inventory)
 }
@@ -93,7 +93,7 @@ pub(super) fn nodes(path: &Path) -> Result<Vec<KubernetesNode>, Failure> {
 }
 
 /// `--baseline`, each `ROLE=NAME|FILE`.
-pub(super) fn baselines(args: &ScanArgs) -> Result<Baselines, Failure> {
+pub(super) fn baselines(args: &AuditArgs) -> Result<Baselines, Failure> {
     let mut baselines = Baselines { controller_version: args.controller_version, ..Baselines::default() };
     for argument in &args.baseline {
         let Some((role, name)) = argument.split_once('=') else {

@@ -6,15 +6,22 @@ use std::path::Path;
 use clap::{CommandFactory, Parser};
 
 use crate::clusters::Clusters;
+use crate::iam::Baselines;
 use crate::inventory::{Inventory, write_private};
+use crate::nodes::KubernetesNode;
+#[cfg(feature = "aws")]
+use crate::provider::aws;
 use crate::report::{Report, TableOptions};
+use crate::rules::Rule;
 use crate::scan;
 
+#[cfg(feature = "aws")]
+use super::ConnectionArgs;
 use super::failure::{Exit, Failure};
 use super::policy_args::PolicyCommand;
 use super::{
-    Cli, ClustersArgs, ColorChoice, Command, Format, OutputArgs, RecordArgs, ScanArgs, SourceArgs, TerminalArgs, input,
-    policy_commands, text_commands,
+    AuditArgs, Cli, ClustersArgs, ColorChoice, Command, Format, OutputArgs, RecordArgs, ScanArgs, SourceArgs,
+    TerminalArgs, fix, input, policy_commands, text_commands,
 };
 
 /// Columns of a table that does not go to a terminal.
@@ -44,6 +51,8 @@ pub fn main() -> Exit {
 fn run(command: &Command) -> Result<Exit, Failure> {
     match command {
         Command::Scan(args) => scan(args),
+        Command::Apply(args) => fix::apply(args),
+        Command::Undo(args) => fix::undo(args),
         Command::Clusters(args) => clusters(args),
         Command::Record(args) => record(args),
         Command::Policy(command) => policy(command),
@@ -105,39 +114,69 @@ fn manual(out: &mut dyn Write) -> io::Result<()> {
     out.write_all(&page)
 }
 
+/// What a scan compares with, read once and used for every look.
+pub(super) struct Scope<'a> {
+    pub(super) cluster_id: &'a str,
+    pub(super) nodes: Option<Vec<KubernetesNode>>,
+    pub(super) baselines: Baselines,
+    pub(super) audit: &'a AuditArgs,
+}
+
+impl<'a> Scope<'a> {
+    pub(super) fn read(cluster_id: &'a str, audit: &'a AuditArgs) -> Result<Self, Failure> {
+        let baselines = input::baselines(audit)?;
+        let nodes = audit.nodes.as_deref().map(input::nodes).transpose()?;
+        Ok(Self { cluster_id, nodes, baselines, audit })
+    }
+
+    pub(super) fn report(
+        &self,
+        inventory: &Inventory,
+        rules: &[&'static Rule],
+        source: &'static str,
+    ) -> Result<Report, Failure> {
+        let options = scan::Options {
+            cluster_id: self.cluster_id,
+            nodes: self.nodes.as_deref(),
+            selectors: &self.audit.node_role,
+            baselines: &self.baselines,
+            rules,
+            cloud_routes: self.audit.cloud_routes,
+            source,
+        };
+        scan::audit(inventory, &options).map_err(|error| Failure::from_error(Exit::Usage, &error))
+    }
+}
+
 fn scan(args: &ScanArgs) -> Result<Exit, Failure> {
     let rules = input::selected_rules(args)?;
-    let baselines = input::baselines(args)?;
+    fix::check(args)?;
     let stdin = Path::new("-");
-    if args.nodes.as_deref() == Some(stdin) && args.source.inventory.as_deref() == Some(stdin) {
+    if args.audit.nodes.as_deref() == Some(stdin) && args.source.inventory.as_deref() == Some(stdin) {
         return Err(Failure::usage("--nodes and --inventory cannot both read standard input"));
     }
-    let nodes = args.nodes.as_deref().map(input::nodes).transpose()?;
-    let inventory = collect(&args.source, &args.output.terminal, Some((args, nodes.as_deref())))?;
-    let report = scan::audit(
-        &inventory,
-        &scan::Options {
-            cluster_id: &args.cluster_id,
-            nodes: nodes.as_deref(),
-            selectors: &args.node_role,
-            baselines: &baselines,
-            rules: &rules,
-            cloud_routes: args.cloud_routes,
-            source: if args.source.inventory.is_some() { "inventory" } else { "live" },
-        },
-    )
-    .map_err(|error| Failure::from_error(Exit::Usage, &error))?;
-    emit(&args.output, |options, out| match args.output.format {
-        Format::Table => report.write_table(&options, out),
-        Format::Json => report.write_json(out),
-    })?;
+    let scope = Scope::read(&args.cluster_id, &args.audit)?;
+    let inventory = collect(&args.source, &args.output.terminal, Some(&scope))?;
+    let source = if args.source.inventory.is_some() { "inventory" } else { "live" };
+    let report = scope.report(&inventory, &rules, source)?;
+    if args.fix.fix {
+        return fix::scan(args, &scope, &rules, &inventory, &report);
+    }
+    write_report(args, &report)?;
     let exit = verdict(&report, &inventory, args);
     // The process ends here: freeing millions of small strings one by one would take as long as checking them did.
     std::mem::forget((inventory, report));
     Ok(exit)
 }
 
-fn verdict(report: &Report, inventory: &Inventory, args: &ScanArgs) -> Exit {
+pub(super) fn write_report(args: &ScanArgs, report: &Report) -> Result<(), Failure> {
+    emit(&args.output, |options, out| match args.output.format {
+        Format::Table => report.write_table(&options, out),
+        Format::Json => report.write_json(out),
+    })
+}
+
+pub(super) fn verdict(report: &Report, inventory: &Inventory, args: &ScanArgs) -> Exit {
     if args.fail_on.threshold().is_some_and(|threshold| report.at_least(threshold) > 0) {
         Exit::Findings
     } else if is_empty_handed(inventory) {
@@ -208,47 +247,63 @@ fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     })
 }
 
-type ScanScope<'a> = Option<(&'a ScanArgs, Option<&'a [crate::nodes::KubernetesNode]>)>;
-
 /// The evidence, from wherever the operator says. A scan says whose roles it needs; anything else reads them all.
-fn collect(source: &SourceArgs, terminal: &TerminalArgs, scope: ScanScope<'_>) -> Result<Inventory, Failure> {
+fn collect(source: &SourceArgs, terminal: &TerminalArgs, scope: Option<&Scope<'_>>) -> Result<Inventory, Failure> {
     if let Some(path) = &source.inventory {
         return input::inventory(path, source);
     }
     live(source, terminal, scope)
 }
 
+/// A request to an account, for reading or writing.
 #[cfg(feature = "aws")]
-fn live(source: &SourceArgs, terminal: &TerminalArgs, scope: ScanScope<'_>) -> Result<Inventory, Failure> {
-    use crate::provider::aws;
-    let request = aws::Request {
-        profile: source.profile.clone(),
-        endpoint_url: source.endpoint_url.clone(),
-        insecure_endpoint: source.insecure_endpoint,
-        regions: source.region.clone(),
-        all_regions: source.all_regions,
-        assume_roles: source.assume_role.clone(),
-        external_id: source.external_id.clone(),
-        iam_reads: source.iam_reads,
-        requests_per_second: source.requests_per_second,
-        timeout: std::time::Duration::from_secs(source.timeout),
-        cluster: scope.map(|(args, nodes)| aws::ClusterScope { cluster_id: args.cluster_id.clone(), nodes }),
+pub(super) fn request<'a>(
+    connection: &ConnectionArgs,
+    terminal: &TerminalArgs,
+    scope: Option<&'a Scope<'_>>,
+) -> aws::Request<'a> {
+    aws::Request {
+        profile: connection.profile.clone(),
+        endpoint_url: connection.endpoint_url.clone(),
+        insecure_endpoint: connection.insecure_endpoint,
+        regions: connection.region.clone(),
+        all_regions: false,
+        assume_roles: connection.assume_role.clone(),
+        external_id: connection.external_id.clone(),
+        iam_reads: crate::provider::IamReads::Auto,
+        requests_per_second: connection.requests_per_second,
+        timeout: std::time::Duration::from_secs(connection.timeout),
+        cluster: scope
+            .map(|scope| aws::ClusterScope { cluster_id: scope.cluster_id.to_owned(), nodes: scope.nodes.as_deref() }),
         progress: !terminal.quiet && !terminal.verbose && io::stderr().is_terminal(),
         verbose: terminal.verbose,
+    }
+}
+
+#[cfg(feature = "aws")]
+fn live(source: &SourceArgs, terminal: &TerminalArgs, scope: Option<&Scope<'_>>) -> Result<Inventory, Failure> {
+    let request = aws::Request {
+        all_regions: source.all_regions,
+        iam_reads: source.iam_reads,
+        ..request(&source.connection, terminal, scope)
     };
-    aws::collect(&request).map_err(|error| {
-        let exit = match error.kind {
-            aws::ErrorKind::Usage => Exit::Usage,
-            aws::ErrorKind::Unreachable => Exit::Nothing,
-            aws::ErrorKind::Interrupted => Exit::Interrupted,
-            aws::ErrorKind::Terminated => Exit::Terminated,
-        };
-        Failure { exit, error: error.message, causes: error.causes, help: error.help }
-    })
+    aws::collect(&request).map_err(provider_failure)
+}
+
+/// Why an account could not be reached, as the command line says it.
+#[cfg(feature = "aws")]
+pub(super) fn provider_failure(error: aws::Error) -> Failure {
+    let exit = match error.kind {
+        aws::ErrorKind::Usage => Exit::Usage,
+        aws::ErrorKind::Unreachable => Exit::Nothing,
+        aws::ErrorKind::Interrupted => Exit::Interrupted,
+        aws::ErrorKind::Terminated => Exit::Terminated,
+    };
+    Failure { exit, error: error.message, causes: error.causes, help: error.help }
 }
 
 #[cfg(not(feature = "aws"))]
-fn live(_: &SourceArgs, _: &TerminalArgs, _: ScanScope<'_>) -> Result<Inventory, Failure> {
+fn live(_: &SourceArgs, _: &TerminalArgs, _: Option<&Scope<'_>>) -> Result<Inventory, Failure> {
     Err(Failure::usage("this build cannot read a live account: it was made without the feature `aws`")
         .help("give --inventory PATH, or install tagaudit with its default features"))
 }
@@ -262,7 +317,10 @@ fn printed(write: impl FnOnce(&mut dyn Write) -> Result<io::Result<()>, Failure>
 }
 
 /// Writes a report to standard output or to a file; a file appears whole or not at all.
-fn emit(args: &OutputArgs, write: impl FnOnce(TableOptions, &mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+pub(super) fn emit(
+    args: &OutputArgs,
+    write: impl FnOnce(TableOptions, &mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
     let verbose = args.terminal.verbose;
     if args.output.as_deref() == Some(Path::new("-")) {
         return Err(Failure::usage("`-o -` names no file").help("leave -o out to write to standard output"));
@@ -295,7 +353,7 @@ fn finish(written: io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-fn table_width() -> usize {
+pub(super) fn table_width() -> usize {
     let terminal = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
     terminal.map_or(FILE_WIDTH, |(width, _)| usize::from(width.0).clamp(40, 200))
 }

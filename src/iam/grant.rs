@@ -3,14 +3,13 @@
 //! What we wrote is recognised by the policy itself: the `Sid` of its one statement carries a digest of its actions. A
 //! policy of our name that somebody else wrote, or edited, is never replaced: IAM would do so without a word.
 
-use std::fmt::Write as _;
-
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::finding::Change;
 use crate::inventory::{Account, Role};
 use crate::policy::{Document, Effect};
+use crate::text;
 
 /// Begins the name of every policy that we write.
 pub const NAME_PREFIX: &str = "tagaudit-baseline-";
@@ -51,11 +50,7 @@ pub fn document(actions: &[String]) -> String {
 }
 
 fn sid(actions: &[&str]) -> String {
-    let digest = Sha256::digest(actions.join("\n").as_bytes());
-    digest.iter().take(8).fold(SID_PREFIX.to_owned(), |mut sid, byte| {
-        let _ = write!(sid, "{byte:02x}");
-        sid
-    })
+    format!("{SID_PREFIX}{}", text::hex(&Sha256::digest(actions.join("\n").as_bytes()), 8))
 }
 
 /// The actions of a document that we wrote and that nobody has changed since; `None` for every other document.

@@ -20,6 +20,9 @@ mod config;
 mod ec2;
 mod iam;
 mod strict;
+mod write;
+
+pub(crate) use write::{WriteError, WriteErrorKind, Writer, pauses};
 
 /// What is to be read, and how.
 #[derive(Debug)]
@@ -133,7 +136,7 @@ pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
 }
 
 #[cfg(unix)]
-async fn interrupted() -> ErrorKind {
+pub(crate) async fn interrupted() -> ErrorKind {
     use tokio::signal::unix::{SignalKind, signal};
     let terminated = async {
         match signal(SignalKind::terminate()) {
@@ -148,7 +151,7 @@ async fn interrupted() -> ErrorKind {
 }
 
 #[cfg(not(unix))]
-async fn interrupted() -> ErrorKind {
+pub(crate) async fn interrupted() -> ErrorKind {
     match tokio::signal::ctrl_c().await {
         Ok(()) => ErrorKind::Interrupted,
         Err(_) => std::future::pending().await,

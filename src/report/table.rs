@@ -48,7 +48,8 @@ impl Painter {
         self.paint(Style::new().bold(), text)
     }
 
-    fn dim(self, text: &str) -> String {
+    /// What matters less.
+    pub(crate) fn dim(self, text: &str) -> String {
         self.paint(Style::new().dimmed(), text)
     }
 
@@ -61,8 +62,19 @@ impl Painter {
         self.paint(Style::new().bold().fg_color(Some(color.into())), text)
     }
 
-    fn good(self, text: &str) -> String {
+    /// What is right, or is added.
+    pub(crate) fn good(self, text: &str) -> String {
         self.paint(Style::new().bold().fg_color(Some(AnsiColor::Green.into())), text)
+    }
+
+    /// What is changed.
+    pub(crate) fn warn(self, text: &str) -> String {
+        self.paint(Style::new().fg_color(Some(AnsiColor::Yellow.into())), text)
+    }
+
+    /// What is wrong, or is removed.
+    pub(crate) fn bad(self, text: &str) -> String {
+        self.paint(Style::new().fg_color(Some(AnsiColor::Red.into())), text)
     }
 }
 

@@ -121,6 +121,38 @@ impl Caller {
         Self { buckets: Mutex::default(), iam: Semaphore::new(IAM_AT_ONCE), progress: self.progress.clone(), ..*self }
     }
 
+    /// Limits for writes: few at once, and few a second. The cluster's own controllers live from the same bucket, which
+    /// holds 100 and gets 10 a second for tags, 50 and 5 for other calls (Amazon EC2 Developer Guide, "Request throttling").
+    pub(super) fn for_writes(&self, timeout: Duration) -> Self {
+        Self {
+            deadline: Instant::now() + timeout,
+            rate: 2.0,
+            capacity: 10.0,
+            buckets: Mutex::default(),
+            iam: Semaphore::new(1),
+            progress: ProgressBar::hidden(),
+            verbose: self.verbose,
+        }
+    }
+
+    /// Makes one request exactly once: a write whose answer was lost may have been made.
+    pub(super) async fn once<O, E, F>(
+        &self,
+        api: &'static str,
+        region: &str,
+        send: impl FnOnce() -> F,
+    ) -> Result<O, CallError>
+    where
+        F: Future<Output = Result<O, SdkError<E, HttpResponse>>>,
+        E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
+    {
+        self.limit(api, region).await;
+        let started = Instant::now();
+        let result = send().await;
+        self.log(api, region, started, result.as_ref().err().map(|error| describe(error).code));
+        result.map_err(|error| describe(&error))
+    }
+
     /// Takes the progress away.
     pub(super) fn finish(&self) {
         self.progress.finish_and_clear();

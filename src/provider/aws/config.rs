@@ -26,6 +26,15 @@ const OPERATION_TIMEOUT: Duration = Duration::from_mins(1);
 /// after 100 retries, and then every throttled call fails at once.
 const RETRY_TOKENS: usize = 20_000;
 
+/// A write without an answer by then is looked after.
+fn write_timeouts() -> TimeoutConfig {
+    TimeoutConfig::builder()
+        .connect_timeout(Duration::from_secs(4))
+        .operation_attempt_timeout(ATTEMPT_TIMEOUT)
+        .operation_timeout(ATTEMPT_TIMEOUT)
+        .build()
+}
+
 /// Variables that make the SDK panic or that it ignores silently when they are wrong.
 ///
 /// # Errors
@@ -237,6 +246,27 @@ impl Session {
     pub(super) fn iam(&self) -> aws_sdk_iam::Client {
         let config = aws_sdk_iam::config::Builder::from(&self.config)
             .retry_partition(self.retry_partition("global"))
+            .interceptor(Strict)
+            .build();
+        aws_sdk_iam::Client::from_conf(config)
+    }
+
+    /// EC2 for writes: nothing is sent twice behind our back.
+    pub(super) fn ec2_writer(&self, region: &str) -> aws_sdk_ec2::Client {
+        let config = aws_sdk_ec2::config::Builder::from(&self.config)
+            .region(Region::new(region.to_owned()))
+            .retry_config(RetryConfig::disabled())
+            .timeout_config(write_timeouts())
+            .interceptor(Strict)
+            .build();
+        aws_sdk_ec2::Client::from_conf(config)
+    }
+
+    /// IAM for writes.
+    pub(super) fn iam_writer(&self) -> aws_sdk_iam::Client {
+        let config = aws_sdk_iam::config::Builder::from(&self.config)
+            .retry_config(RetryConfig::disabled())
+            .timeout_config(write_timeouts())
             .interceptor(Strict)
             .build();
         aws_sdk_iam::Client::from_conf(config)

@@ -138,7 +138,7 @@ fn managed_by(operator: Option<types::OperatorResponse>) -> Option<String> {
 }
 
 /// The instances of a reservation; `None` if one of them lacks its id or has a state unknown to this version.
-fn reservation(raw: types::Reservation) -> Option<Vec<Instance>> {
+pub(super) fn reservation(raw: types::Reservation) -> Option<Vec<Instance>> {
     raw.instances.unwrap_or_default().into_iter().map(instance).collect()
 }
 
@@ -190,7 +190,7 @@ fn instance(raw: types::Instance) -> Option<Instance> {
     })
 }
 
-fn subnet(raw: types::Subnet) -> Option<Subnet> {
+pub(super) fn subnet(raw: types::Subnet) -> Option<Subnet> {
     Some(Subnet {
         id: raw.subnet_id?,
         vpc_id: raw.vpc_id?,
@@ -202,7 +202,7 @@ fn subnet(raw: types::Subnet) -> Option<Subnet> {
     })
 }
 
-fn vpc(raw: types::Vpc) -> Option<Vpc> {
+pub(super) fn vpc(raw: types::Vpc) -> Option<Vpc> {
     Some(Vpc {
         id: raw.vpc_id?,
         owner_id: raw.owner_id,
@@ -213,7 +213,7 @@ fn vpc(raw: types::Vpc) -> Option<Vpc> {
     })
 }
 
-fn security_group(raw: types::SecurityGroup) -> Option<SecurityGroup> {
+pub(super) fn security_group(raw: types::SecurityGroup) -> Option<SecurityGroup> {
     Some(SecurityGroup {
         id: raw.group_id?,
         name: raw.group_name.unwrap_or_default(),
@@ -242,7 +242,7 @@ fn permission(raw: types::IpPermission) -> IngressPermission {
     }
 }
 
-fn route_table(raw: types::RouteTable) -> Option<RouteTable> {
+pub(super) fn route_table(raw: types::RouteTable) -> Option<RouteTable> {
     use types::RouteTableAssociationStateCode as State;
     let associations: Vec<_> = raw
         .associations
@@ -293,7 +293,7 @@ fn dhcp_options(raw: types::DhcpOptions) -> Option<DhcpOptions> {
     })
 }
 
-fn network_interface(raw: types::NetworkInterface) -> Option<NetworkInterface> {
+pub(super) fn network_interface(raw: types::NetworkInterface) -> Option<NetworkInterface> {
     Some(NetworkInterface {
         id: raw.network_interface_id?,
         status: raw.status.map(|status| status.as_str().to_owned()).unwrap_or_default(),
@@ -307,7 +307,7 @@ fn network_interface(raw: types::NetworkInterface) -> Option<NetworkInterface> {
     })
 }
 
-fn volume(raw: types::Volume) -> Option<Volume> {
+pub(super) fn volume(raw: types::Volume) -> Option<Volume> {
     Some(Volume {
         id: raw.volume_id?,
         state: raw.state.map(|state| state.as_str().to_owned()).unwrap_or_default(),

@@ -64,8 +64,52 @@ struct Reader<'a> {
     claimed: Mutex<BTreeSet<String>>,
 }
 
+/// What a role and a policy of ours look like just now, as far as a write depends on it. What is not there is not in the
+/// answer.
+///
+/// # Errors
+/// When something could not be read.
+pub(super) async fn reread(
+    session: &Session,
+    caller: &Caller,
+    roles: &BTreeSet<&str>,
+    policies: &BTreeSet<&str>,
+) -> Result<(Vec<Role>, Vec<ManagedPolicy>), CallError> {
+    let reader = Reader { client: session.iam(), caller, found: Mutex::default(), claimed: Mutex::default() };
+    let mut found = Vec::new();
+    for name in roles {
+        let answer = caller.call("iam:GetRole", "", || reader.client.get_role().role_name(*name).send()).await;
+        let role = match answer.map(|answer| answer.role) {
+            Err(error) if error.is_no_such_entity() => continue,
+            Err(error) => return Err(error),
+            Ok(None) => continue,
+            Ok(Some(role)) => role,
+        };
+        let (inline, attached) = tokio::join!(reader.inline(&role), reader.attached_arns(&role));
+        found.push(Role {
+            name: role.role_name,
+            arn: role.arn,
+            role_id: role.role_id,
+            path: role.path,
+            trust_policy: None,
+            permissions_boundary: None,
+            inline_policies: inline,
+            attached_policies: attached,
+            tags: Some(tags(role.tags.unwrap_or_default())),
+        });
+    }
+    join_all(policies.iter().map(|arn| reader.managed(arn))).await;
+    let read = reader.into_found();
+    // A policy that is not there is an answer; anything else that is missing is not.
+    let absent = |gap: &&Gap| gap.reason != "NoSuchEntity";
+    match read.gaps.iter().find(absent) {
+        Some(gap) => Err(CallError { code: gap.reason.clone(), message: gap.message.clone() }),
+        None => Ok((found, read.policies)),
+    }
+}
+
 /// A document as IAM sends it: percent-encoded after RFC 3986, in which `+` is a plus. Invalid UTF-8 stays recognisable.
-fn decode(encoded: &str) -> String {
+pub(super) fn decode(encoded: &str) -> String {
     percent_decode_str(encoded).decode_utf8_lossy().into_owned()
 }
 
@@ -196,7 +240,14 @@ impl Reader<'_> {
         Some(join_all(documents).await)
     }
 
+    /// The attached policies, each with its document.
     async fn attached(&self, role: &types::Role) -> Option<Vec<String>> {
+        let policies = self.attached_arns(role).await?;
+        join_all(policies.iter().map(|arn| self.managed(arn))).await;
+        Some(policies)
+    }
+
+    async fn attached_arns(&self, role: &types::Role) -> Option<Vec<String>> {
         const API: &str = "iam:ListAttachedRolePolicies";
         let name = role.role_name.as_str();
         let (policies, gap) = self
@@ -218,7 +269,6 @@ impl Reader<'_> {
             self.found(|found| found.gaps.push(gap));
             return None;
         }
-        join_all(policies.iter().map(|arn| self.managed(arn))).await;
         Some(policies)
     }
 

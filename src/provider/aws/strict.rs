@@ -42,6 +42,9 @@ const LISTS: &[(&str, &str)] = &[
     ("ListRolePolicies", "PolicyNames"),
 ];
 
+/// Operations whose answer says in `return` whether they did anything.
+const WRITES: &[&str] = &["CreateTags", "DeleteTags", "ModifyInstanceAttribute", "ModifyVpcAttribute"];
+
 #[aws_smithy_runtime_api::client::interceptors::dyn_dispatch_hint]
 impl Intercept for Strict {
     fn name(&self) -> &'static str {
@@ -75,6 +78,10 @@ fn check(operation: &str, body: &[u8]) -> Result<(), Untrusted> {
     if !end.ends_with(format!("</{operation}Response>").as_bytes()) {
         return refuse("ends before its closing tag: it was cut on the way");
     }
+    // The SDK does not look at it: a write that says that it did nothing is taken for done.
+    if memchr::memmem::find(body, b"<return>false</return>").is_some() && WRITES.contains(&operation) {
+        return refuse("says that nothing was done");
+    }
     if let Some((_, list)) = LISTS.iter().find(|(name, _)| *name == operation) {
         let element = format!("<{list}");
         let found = memchr::memmem::find(body, element.as_bytes()).and_then(|at| body.get(at + element.len()));
@@ -99,6 +106,9 @@ mod tests {
         assert!(check("DescribeSubnets", b"<DescribeSubnetsResponse></DescribeSubnetsResponse>").is_err());
         assert!(check("DescribeSubnets", b"<DescribeSubnetsResponse><subnetSetX/></DescribeSubnetsResponse>").is_err());
         assert!(check("DescribeSubnets", b"<html></html>").is_err());
+        let done = |said: bool| format!("<CreateTagsResponse><return>{said}</return></CreateTagsResponse>");
+        assert!(check("CreateTags", done(true).as_bytes()).is_ok());
+        assert!(check("CreateTags", done(false).as_bytes()).is_err());
         assert!(check("GetCallerIdentity", b"<GetCallerIdentityResponse></GetCallerIdentityResponse>").is_ok());
     }
 }

@@ -1,0 +1,564 @@
+//! Carrying a plan out: look, write, note down, look again. The only place that writes to an account.
+//!
+//! Stage by stage, batch by batch: the resources of a batch are read just before it is written, and what is not as planned
+//! is left alone. Every call is noted in the journal before and after. What a lost answer means is found out by looking,
+//! never by sending again blindly. Between the look and the write a moment remains in which somebody else can write: EC2 has
+//! no conditional create.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::journal::{Journal, JournalError, Outcome, Progress, Record, SCHEMA};
+use crate::plan::{DryRunAnswer, Fit, Plan, PlannedChange, batches, fit, observe};
+use crate::provider::aws::{self, Error, ErrorKind, Request, WriteError, WriteErrorKind, Writer, pauses};
+
+/// Tries of a write that was throttled, or of which nothing was seen afterwards.
+const TRIES: usize = 5;
+/// Single calls in a row that may be refused after a batch was; the rest of it is then given up.
+const REFUSED_IN_A_ROW: usize = 3;
+
+/// What came of a change, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    /// Id of the change.
+    pub change: String,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Why, for a person.
+    pub detail: Option<String>,
+}
+
+/// How carrying a plan out ended.
+#[derive(Debug)]
+pub struct Applied {
+    /// What came of each change that is settled, in the order of the plan.
+    pub settled: Vec<Settled>,
+    /// Changes that were not come to.
+    pub open: usize,
+    /// Why it stopped before the end.
+    pub stopped: Option<Stop>,
+}
+
+/// Why a run stops before its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// Ctrl-C or SIGTERM.
+    Signal(ErrorKind),
+    /// No further write can succeed: throttled for good, credentials, no answers.
+    Blocked(String),
+}
+
+/// How a plan is carried out.
+#[derive(Debug)]
+pub struct Options<'a> {
+    /// Connection.
+    pub request: &'a Request<'a>,
+    /// How long to wait for a change to show.
+    pub verify_timeout: Duration,
+    /// Told about every step, for standard error.
+    pub tell: fn(&str),
+}
+
+/// Why nothing was carried out.
+#[derive(Debug)]
+pub enum ApplyError {
+    /// The account cannot be reached.
+    Provider(Error),
+    /// It is not the plan's account.
+    OtherAccount {
+        /// Account and partition of the plan.
+        planned: (String, String),
+        /// Those of the credentials.
+        found: (String, String),
+    },
+    /// The journal cannot be written: nothing may be sent.
+    Journal(JournalError),
+}
+
+impl From<JournalError> for ApplyError {
+    fn from(error: JournalError) -> Self {
+        Self::Journal(error)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "apply is one of the two places where the clock is read")]
+fn now() -> String {
+    format!("{:.3}", jiff::Timestamp::now())
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, ApplyError> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(|error| {
+        ApplyError::Provider(Error {
+            kind: ErrorKind::Unreachable,
+            message: "cannot start the runtime".to_owned(),
+            causes: vec![error.to_string()],
+            help: None,
+        })
+    })
+}
+
+async fn connect(plan: &Plan, request: &Request<'_>) -> Result<Writer, ApplyError> {
+    let writer = Writer::connect(request).await.map_err(ApplyError::Provider)?;
+    let (account, partition) = writer.account();
+    if (account, partition) != (plan.account_id.as_str(), plan.partition.as_str()) {
+        return Err(ApplyError::OtherAccount {
+            planned: (plan.account_id.clone(), plan.partition.clone()),
+            found: (account.to_owned(), partition.to_owned()),
+        });
+    }
+    Ok(writer)
+}
+
+/// Asks EC2 for every call of a plan whether this caller may make it, without making it.
+///
+/// # Errors
+/// When the account cannot be reached, or is another one.
+pub fn dry_run(plan: &Plan, request: &Request<'_>) -> Result<BTreeMap<String, DryRunAnswer>, ApplyError> {
+    let runtime = runtime()?;
+    runtime.block_on(async {
+        let writer = connect(plan, request).await?;
+        let mut answers = BTreeMap::new();
+        let changes: Vec<&PlannedChange> = plan.changes.iter().collect();
+        for batch in batches(&changes) {
+            let answer = match batch.first() {
+                Some(change) if Writer::has_dry_run(change) => match writer.write(plan, &batch, true).await {
+                    Ok(_) => DryRunAnswer::Allowed,
+                    Err(error) => DryRunAnswer::Refused(error.message),
+                },
+                _ => DryRunAnswer::Unknown,
+            };
+            answers.extend(batch.iter().map(|change| (change.id.clone(), answer.clone())));
+        }
+        Ok(answers)
+    })
+}
+
+/// Finds out what came of a run that was broken off, notes it, and ends the run: nothing is sent.
+///
+/// # Errors
+/// When the account cannot be reached, is another one, or the journal cannot be written.
+pub fn settle(journal: &mut Journal, run: &str, options: &Options<'_>) -> Result<Applied, ApplyError> {
+    let Some(plan) = journal.run(run).map(|run| run.plan.clone()) else {
+        return Ok(Applied { settled: Vec::new(), open: 0, stopped: None });
+    };
+    runtime()?.block_on(async {
+        let writer = connect(&plan, options.request).await?;
+        let (_sender, stop) = watch::channel(None);
+        let mut applier = Applier { writer, plan: &plan, journal, run, options, stop };
+        if let Some(why) = applier.settle_in_flight().await? {
+            return Ok(applier.ended(Some(Stop::Blocked(why))));
+        }
+        let open = applier.open();
+        applier.settled(&open, Outcome::NotMade, None)?;
+        applier.end()?;
+        Ok(applier.ended(None))
+    })
+}
+
+/// Carries a plan out, or goes on with the run of it that was broken off.
+///
+/// # Errors
+/// When the account cannot be reached, is another one, or the journal cannot be written.
+pub fn apply(
+    plan: &Plan,
+    journal: &mut Journal,
+    undoes: Option<&str>,
+    options: &Options<'_>,
+) -> Result<Applied, ApplyError> {
+    let runtime = runtime()?;
+    runtime.block_on(async {
+        let writer = connect(plan, options.request).await?;
+        let stop = listen();
+        let broken_off = journal.unfinished().filter(|run| run.plan.digest == plan.digest).map(|run| run.id.clone());
+        let run = if let Some(run) = broken_off {
+            run
+        } else {
+            let run = journal.next_run(plan);
+            journal.append(&Record::Begin {
+                schema: SCHEMA.to_owned(),
+                run: run.clone(),
+                at: now(),
+                undoes: undoes.map(str::to_owned),
+                plan: Box::new(plan.clone()),
+            })?;
+            run
+        };
+        let mut applier = Applier { writer, plan, journal, run: &run, options, stop };
+        let stopped = applier.run().await?;
+        if stopped.is_none() {
+            applier.end()?;
+        }
+        Ok(applier.ended(stopped))
+    })
+}
+
+/// Ctrl-C and SIGTERM: noted, so that the call in flight is finished and written down first.
+fn listen() -> watch::Receiver<Option<ErrorKind>> {
+    let (sender, receiver) = watch::channel(None);
+    tokio::spawn(async move {
+        let kind = aws::interrupted().await;
+        let _ = sender.send(Some(kind));
+        // Keeps the channel open for as long as somebody listens.
+        sender.closed().await;
+    });
+    receiver
+}
+
+struct Applier<'a, 'r> {
+    writer: Writer,
+    plan: &'a Plan,
+    journal: &'a mut Journal,
+    run: &'a str,
+    options: &'a Options<'r>,
+    stop: watch::Receiver<Option<ErrorKind>>,
+}
+
+type Step = Result<Option<Stop>, JournalError>;
+
+impl<'a> Applier<'a, '_> {
+    fn progress(&self, change: &PlannedChange) -> Progress {
+        self.journal.run(self.run).map_or(Progress::Open, |run| run.progress_of(change))
+    }
+
+    /// Changes of which nothing was sent.
+    fn open(&self) -> Vec<&'a PlannedChange> {
+        self.plan.changes.iter().filter(|change| self.progress(change) == Progress::Open).collect()
+    }
+
+    fn signal(&self) -> Option<Stop> {
+        (*self.stop.borrow()).map(Stop::Signal)
+    }
+
+    /// Notes what came of changes, and says so.
+    fn settled(
+        &mut self,
+        changes: &[&PlannedChange],
+        outcome: Outcome,
+        detail: Option<&str>,
+    ) -> Result<(), JournalError> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        for change in changes {
+            let why = detail.map(|detail| format!(": {detail}")).unwrap_or_default();
+            (self.options.tell)(&format!("{} {} {}{why}", outcome.name(), change.target.id, change.label()));
+        }
+        self.journal.append(&Record::Settled {
+            run: self.run.to_owned(),
+            at: now(),
+            changes: changes.iter().map(|change| change.id.clone()).collect(),
+            outcome,
+            detail: detail.map(str::to_owned),
+        })
+    }
+
+    /// Sorts changes by the value that is there now, notes those of which it is known what came of them, and hands back
+    /// those whose value still is the old one, or that do not show.
+    fn sort_out(
+        &mut self,
+        changes: &[&'a PlannedChange],
+        seen: &crate::inventory::Account,
+    ) -> Result<Vec<&'a PlannedChange>, JournalError> {
+        let (mut applied, mut lost, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+        for &change in changes {
+            match observe(seen, &change.target, &change.attribute).map(|found| found.value) {
+                Some(value) if value == change.new => applied.push(change),
+                Some(value) if value != change.old => lost.push(change),
+                _ => rest.push(change),
+            }
+        }
+        self.settled(&applied, Outcome::Applied, None)?;
+        self.settled(&lost, Outcome::LostRace, Some(ANOTHER_VALUE))?;
+        Ok(rest)
+    }
+
+    fn end(&mut self) -> Result<(), JournalError> {
+        self.journal.append(&Record::End { run: self.run.to_owned(), at: now() })
+    }
+
+    fn ended(&self, stopped: Option<Stop>) -> Applied {
+        let mut settled = Vec::new();
+        let mut open = 0;
+        for change in &self.plan.changes {
+            match self.progress(change) {
+                Progress::Settled(outcome) => {
+                    let detail = self.journal.run(self.run).and_then(|run| run.details.get(&change.id).cloned());
+                    settled.push(Settled { change: change.id.clone(), outcome, detail });
+                }
+                Progress::Open | Progress::InFlight => open += 1,
+            }
+        }
+        Applied { settled, open, stopped }
+    }
+
+    async fn run(&mut self) -> Step {
+        if let Some(why) = self.settle_in_flight().await? {
+            return Ok(Some(Stop::Blocked(why)));
+        }
+        let mut stages: Vec<u8> = self.plan.changes.iter().map(PlannedChange::stage).collect();
+        stages.sort_unstable();
+        stages.dedup();
+        for stage in stages {
+            let of_stage: Vec<&'a PlannedChange> =
+                self.open().into_iter().filter(|change| change.stage() == stage).collect();
+            let mut sent = Vec::new();
+            let mut stopped = None;
+            for batch in batches(&of_stage) {
+                stopped = self.signal();
+                if stopped.is_some() {
+                    break;
+                }
+                stopped = self.batch(&batch, &mut sent).await?;
+                if stopped.is_some() {
+                    break;
+                }
+            }
+            // What was sent is looked after in any case; what comes next depends on it.
+            let unsettled = self.verify(&sent).await?;
+            if stopped.is_none() {
+                stopped = unsettled;
+            }
+            if stopped.is_some() {
+                return Ok(stopped);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the resources of changes; reads have retries of their own.
+    async fn look(&self, changes: &[&PlannedChange]) -> Result<crate::inventory::Account, WriteError> {
+        self.writer.look(changes).await
+    }
+
+    /// What came of changes of which it is not known: by what is there now. Says why, if that cannot be read.
+    async fn settle_in_flight(&mut self) -> Result<Option<String>, JournalError> {
+        let in_flight: Vec<&'a PlannedChange> =
+            self.plan.changes.iter().filter(|change| self.progress(change) == Progress::InFlight).collect();
+        if in_flight.is_empty() {
+            return Ok(None);
+        }
+        // Somebody who was killed just after a write may look too early: a value that still is the old one is looked at again.
+        let deadline = Instant::now() + self.options.verify_timeout.min(SETTLE);
+        let mut waiting = in_flight;
+        for pause in pauses() {
+            let seen = match self.look(&waiting).await {
+                Ok(seen) => seen,
+                Err(error) => return Ok(Some(error.message)),
+            };
+            waiting = self.sort_out(&waiting, &seen)?;
+            if waiting.is_empty() || Instant::now() >= deadline {
+                break;
+            }
+            tokio::time::sleep(pause).await;
+        }
+        let reopened: Vec<String> = waiting.iter().map(|change| change.id.clone()).collect();
+        if !reopened.is_empty() {
+            self.journal.append(&Record::Reopened { run: self.run.to_owned(), at: now(), changes: reopened })?;
+        }
+        Ok(None)
+    }
+
+    /// Looks at the resources of a batch and sorts out what is not as planned; then writes the rest.
+    async fn batch(&mut self, batch: &[&'a PlannedChange], sent: &mut Vec<&'a PlannedChange>) -> Step {
+        let seen = match self.look(batch).await {
+            Ok(seen) => seen,
+            Err(error) => return Ok(Some(Stop::Blocked(format!("cannot look before writing: {}", error.message)))),
+        };
+        let (mut fitting, mut done) = (Vec::new(), Vec::new());
+        for &change in batch {
+            match fit(&seen, change) {
+                Fit::AsPlanned => fitting.push(change),
+                Fit::Done => done.push(change),
+                Fit::Stale(why) => self.settled(&[change], Outcome::Stale, Some(&why))?,
+            }
+        }
+        self.settled(&done, Outcome::AlreadySo, None)?;
+        if fitting.is_empty() {
+            return Ok(None);
+        }
+        match self.send(&fitting).await? {
+            Sent::Yes => {
+                sent.extend(fitting);
+                Ok(None)
+            }
+            Sent::No(error) if fitting.len() > 1 => self.one_by_one(&fitting, &error, sent).await,
+            Sent::No(error) => {
+                self.settled(&fitting, Outcome::Failed, Some(&error.message))?;
+                Ok(None)
+            }
+            Sent::Never(why) => Ok(Some(Stop::Blocked(why))),
+        }
+    }
+
+    /// One bad resource fails a batch and is named in the message only: each is tried by itself.
+    async fn one_by_one(
+        &mut self,
+        batch: &[&'a PlannedChange],
+        error: &WriteError,
+        sent: &mut Vec<&'a PlannedChange>,
+    ) -> Step {
+        let mut refused = 0;
+        for &change in batch {
+            if let Some(stop) = self.signal() {
+                return Ok(Some(stop));
+            }
+            // Where nothing at all is allowed, asking once for each would only be a storm of refusals.
+            if error.kind == WriteErrorKind::Denied && refused >= REFUSED_IN_A_ROW {
+                self.settled(&[change], Outcome::Failed, Some(&error.message))?;
+                continue;
+            }
+            let seen = match self.look(&[change]).await {
+                Ok(seen) => seen,
+                Err(error) => return Ok(Some(Stop::Blocked(format!("cannot look before writing: {}", error.message)))),
+            };
+            match fit(&seen, change) {
+                Fit::AsPlanned => {}
+                Fit::Done => {
+                    // After a call in doubt it is ours.
+                    let ours = error.kind == WriteErrorKind::Doubt;
+                    self.settled(&[change], if ours { Outcome::Applied } else { Outcome::AlreadySo }, None)?;
+                    continue;
+                }
+                Fit::Stale(why) => {
+                    self.settled(&[change], Outcome::Stale, Some(&why))?;
+                    continue;
+                }
+            }
+            match self.send(&[change]).await? {
+                Sent::Yes => {
+                    refused = 0;
+                    sent.push(change);
+                }
+                Sent::No(error) => {
+                    refused += 1;
+                    self.settled(&[change], Outcome::Failed, Some(&error.message))?;
+                }
+                Sent::Never(why) => return Ok(Some(Stop::Blocked(why))),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Makes one call: noted before, noted after. Throttling is waited out; after an answer that was lost, a look decides.
+    async fn send(&mut self, batch: &[&PlannedChange]) -> Result<Sent, JournalError> {
+        let ids: Vec<String> = batch.iter().map(|change| change.id.clone()).collect();
+        let operation = batch.first().map(|change| change.operation.clone()).unwrap_or_default();
+        let mut last = String::new();
+        for pause in pauses().take(TRIES) {
+            self.journal.append(&Record::Intent {
+                run: self.run.to_owned(),
+                at: now(),
+                operation: operation.clone(),
+                changes: ids.clone(),
+            })?;
+            let answer = self.writer.write(self.plan, batch, false).await;
+            let error = answer.as_ref().err().cloned();
+            self.journal.append(&Record::Result {
+                run: self.run.to_owned(),
+                at: now(),
+                changes: ids.clone(),
+                accepted: error.is_none(),
+                request_id: answer.ok().flatten(),
+                error: error.as_ref().map(|error| error.message.clone()),
+            })?;
+            let Some(error) = error else { return Ok(Sent::Yes) };
+            last.clone_from(&error.message);
+            match error.kind {
+                WriteErrorKind::Denied | WriteErrorKind::Invalid => {
+                    self.reopen(&ids)?;
+                    return Ok(Sent::No(error));
+                }
+                WriteErrorKind::Credentials => {
+                    self.reopen(&ids)?;
+                    return Ok(Sent::Never(error.message));
+                }
+                WriteErrorKind::Throttled => self.reopen(&ids)?,
+                WriteErrorKind::Doubt => {
+                    // Made or not? What is there says so; a batch is made as a whole or not at all, or is looked at again.
+                    match self.look(batch).await {
+                        Err(error) => return Ok(Sent::Never(error.message)),
+                        Ok(seen) => {
+                            let is_made = |change: &&PlannedChange| {
+                                observe(&seen, &change.target, &change.attribute)
+                                    .is_some_and(|found| found.value == change.new)
+                            };
+                            if batch.iter().all(is_made) {
+                                return Ok(Sent::Yes);
+                            }
+                            let still_fits = batch.iter().all(|change| fit(&seen, change) == Fit::AsPlanned);
+                            if !still_fits {
+                                // Part of it is there, or somebody else wrote: one by one, each after a look.
+                                self.reopen(&ids)?;
+                                return Ok(Sent::No(error));
+                            }
+                        }
+                    }
+                    self.reopen(&ids)?;
+                }
+            }
+            if self.signal().is_some() {
+                return Ok(Sent::Never("interrupted".to_owned()));
+            }
+            tokio::time::sleep(pause).await;
+        }
+        Ok(Sent::Never(last))
+    }
+
+    /// Notes that what was about to be made was not.
+    fn reopen(&mut self, ids: &[String]) -> Result<(), JournalError> {
+        self.journal.append(&Record::Reopened { run: self.run.to_owned(), at: now(), changes: ids.to_vec() })
+    }
+
+    /// Reads back what was sent until it shows, or the time is up.
+    async fn verify(&mut self, sent: &[&'a PlannedChange]) -> Step {
+        let deadline = Instant::now() + self.options.verify_timeout;
+        let mut waiting: Vec<&'a PlannedChange> = sent.to_vec();
+        let mut pauses = pauses();
+        while !waiting.is_empty() {
+            let seen = match self.look(&waiting).await {
+                Ok(seen) => seen,
+                // What was sent stays in flight: the next run settles it.
+                Err(error) => return Ok(Some(Stop::Blocked(format!("cannot read back: {}", error.message)))),
+            };
+            waiting = self.sort_out(&waiting, &seen)?;
+            if waiting.is_empty() {
+                break;
+            }
+            if let Some(stop) = self.signal() {
+                return Ok(Some(stop));
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let detail = format!("it did not show within {} s", self.options.verify_timeout.as_secs());
+                self.settled(&waiting, Outcome::Unconfirmed, Some(&detail))?;
+                break;
+            }
+            tokio::time::sleep(pauses.next().unwrap_or(left).min(left)).await;
+        }
+        Ok(None)
+    }
+}
+
+/// How long a value of a call in flight may still be the old one before it counts as not made.
+const SETTLE: Duration = Duration::from_secs(5);
+/// Somebody else's value.
+const ANOTHER_VALUE: &str = "somebody else wrote another value";
+
+/// How a call ended.
+enum Sent {
+    /// It was accepted, or is seen to have been made.
+    Yes,
+    /// It was refused for good.
+    No(WriteError),
+    /// It was not made, and nothing else will be.
+    Never(String),
+}
+
+/// Whether every change of a plan that was carried out is in place.
+#[must_use]
+pub fn is_whole(applied: &Applied) -> bool {
+    applied.stopped.is_none() && applied.open == 0 && applied.settled.iter().all(|one| one.outcome.is_good())
+}

@@ -1,0 +1,256 @@
+//! `scan --fix`, `apply` and `undo`: plan, show, agree, carry out, look again.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::Path;
+
+use crate::finding::{Choice, Finding};
+use crate::inventory::{Inventory, write_private};
+use crate::plan::{self, Choose, DryRunAnswer, Left, LeftReason, Plan, Planned, Wishes};
+use crate::report::Report;
+use crate::rules::{RULES, Rule};
+use crate::text;
+
+use super::failure::{Exit, Failure};
+use super::run::{Scope, emit, table_width, verdict, write_report};
+use super::{ColorChoice, ScanArgs, TerminalArgs};
+
+/// How long a plan may be applied: what it was made from gets old.
+const LIFETIME: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
+
+/// Whether the arguments about writing go together.
+pub(super) fn check(args: &ScanArgs) -> Result<(), Failure> {
+    let fix = &args.fix;
+    let offline = args.source.inventory.is_some() || cfg!(not(feature = "aws"));
+    if fix.fix && offline && !fix.dry_run && fix.plan_out.is_none() && fix.emit.is_none() {
+        return Err(Failure::usage("--fix writes to a live account, and --inventory names a recording")
+            .help("add --dry-run, --emit, or --plan-out FILE for `tagaudit apply` later"));
+    }
+    if fix.fix && args.source.connection.assume_role.len() > 1 {
+        return Err(Failure::usage("--fix works in one account at a time, and --assume-role is given several times"));
+    }
+    Ok(())
+}
+
+/// Where standard error goes.
+struct Out {
+    color: bool,
+    width: usize,
+}
+
+impl Out {
+    fn new(terminal: &TerminalArgs) -> Self {
+        let color = match terminal.color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never,
+        };
+        Self { color, width: table_width() }
+    }
+}
+
+/// Writes to standard error what has to be seen whatever is asked for.
+fn say(page: &str) {
+    let _ = io::stderr().lock().write_all(page.as_bytes());
+}
+
+fn line(line: &str) {
+    say(&format!("{}\n", text::printable(line)));
+}
+
+fn now() -> jiff::Timestamp {
+    #[expect(clippy::disallowed_methods, reason = "the command line is where the clock is read")]
+    jiff::Timestamp::now()
+}
+
+fn stamp(at: jiff::Timestamp) -> String {
+    format!("{at:.0}")
+}
+
+/// A scan that goes on to mend what it found.
+pub(super) fn scan(
+    args: &ScanArgs,
+    scope: &Scope<'_>,
+    rules: &[&'static Rule],
+    inventory: &Inventory,
+    report: &Report,
+) -> Result<Exit, Failure> {
+    let out = Out::new(&args.output.terminal);
+    let live = args.source.inventory.is_none();
+    let mut wishes = Wishes { allow: args.fix.allow.clone(), choose: args.fix.choose.clone() };
+    let mut planned = make(scope, inventory, &report.findings, &wishes, live)?;
+    let asks =
+        live && args.fix.emit.is_none() && args.fix.plan_out.is_none() && !args.fix.dry_run && !args.fix.carry_out.yes;
+    if asks && is_interactive() {
+        let answers = ask(&planned.left)?;
+        if !answers.is_empty() {
+            wishes.choose.extend(answers);
+            planned = make(scope, inventory, &report.findings, &wishes, live)?;
+        }
+    }
+    let ended = if planned.has_refusals() { Exit::Unfixed } else { verdict(report, inventory, args) };
+    if let Some(format) = args.fix.emit {
+        tell_left(&planned, &out);
+        if !planned.rejected.is_empty() {
+            return Err(rejected(&planned));
+        }
+        emit(&args.output, |_, page| page.write_all(plan::emit(&planned.plan, format).as_bytes()))?;
+        return Ok(ended);
+    }
+    if !planned.rejected.is_empty() {
+        write_report(args, report)?;
+        tell_left(&planned, &out);
+        return Err(rejected(&planned));
+    }
+    if args.fix.dry_run {
+        let answers = if live { dry_run(args, &planned.plan)? } else { BTreeMap::new() };
+        write_report(args, report)?;
+        tell_plan(&planned, &answers, &out);
+        let refused = answers.values().any(|answer| matches!(answer, DryRunAnswer::Refused(_)));
+        return Ok(if refused { Exit::Unfixed } else { ended });
+    }
+    if let Some(path) = &args.fix.plan_out {
+        save(&planned.plan, path)?;
+        write_report(args, report)?;
+        tell_plan(&planned, &BTreeMap::new(), &out);
+        line(&format!(
+            "wrote {}; until {}: tagaudit apply {}",
+            path.display(),
+            planned.plan.expires_at,
+            text::shell_quote(&path.display().to_string())
+        ));
+        return Ok(ended);
+    }
+    tell_plan(&planned, &BTreeMap::new(), &out);
+    if planned.plan.changes.is_empty() {
+        write_report(args, report)?;
+        return Ok(ended);
+    }
+    let whole = match carry_out_and_scan(args, scope, rules, &planned) {
+        Ok(CarriedOut { report: after, inventory, whole }) => {
+            write_report(args, &after)?;
+            if whole && !planned.has_refusals() { verdict(&after, &inventory, args) } else { Exit::Unfixed }
+        }
+        Err(failure) => {
+            write_report(args, report)?;
+            return Err(failure);
+        }
+    };
+    Ok(whole)
+}
+
+/// The account after a plan was carried out.
+struct CarriedOut {
+    report: Report,
+    inventory: Inventory,
+    whole: bool,
+}
+
+fn make(
+    scope: &Scope<'_>,
+    inventory: &Inventory,
+    findings: &[Finding],
+    wishes: &Wishes,
+    live: bool,
+) -> Result<Planned, Failure> {
+    let created = now();
+    let expires = created.checked_add(LIFETIME).unwrap_or(created);
+    let for_plan = plan::Scope {
+        cluster_id: scope.cluster_id,
+        created_at: stamp(created),
+        expires_at: stamp(expires),
+        evidence: if live { "live" } else { "inventory" },
+    };
+    // Whatever rules the operator asked for: a plan must not break what another one looks at.
+    let all: Vec<&'static Rule> = RULES.to_vec();
+    let without_policies: Vec<&'static Rule> =
+        all.iter().copied().filter(|rule| !rule.id.starts_with("iam-")).collect();
+    let audit = |inventory: &Inventory, cluster_id: &str| -> Result<Vec<Finding>, String> {
+        let report = if cluster_id == scope.cluster_id {
+            scope.report(inventory, &all, "live")
+        } else {
+            // The roles and Nodes of other clusters were not read.
+            let audit = super::AuditArgs::none();
+            let other = Scope { cluster_id, nodes: None, baselines: crate::iam::Baselines::default(), audit: &audit };
+            other.report(inventory, &without_policies, "live")
+        };
+        report.map(|report| report.findings).map_err(|failure| failure.error)
+    };
+    plan::build(inventory, findings, &for_plan, wishes, &audit).map_err(Failure::usage)
+}
+
+fn rejected(planned: &Planned) -> Failure {
+    let mut failure = Failure::new(Exit::Unfixed, "the plan was refused, and nothing was written");
+    failure.causes.clone_from(&planned.rejected);
+    failure.help("leave out the --allow or --choose that leads there, or mend that by hand first")
+}
+
+fn tell_left(planned: &Planned, out: &Out) {
+    say(&plan::show_left(&planned.left, out.color, out.width));
+}
+
+fn tell_plan(planned: &Planned, answers: &BTreeMap<String, DryRunAnswer>, out: &Out) {
+    if planned.plan.changes.is_empty() {
+        line("Nothing to write.");
+    } else {
+        say(&plan::show(&planned.plan, answers, out.color, out.width));
+    }
+    tell_left(planned, out);
+}
+
+fn save(plan: &Plan, path: &Path) -> Result<(), Failure> {
+    let bytes = plan.to_json().map_err(|error| Failure::from_error(Exit::Usage, &error))?;
+    write_private(path, &bytes)
+        .map_err(|error| Failure::usage(format!("cannot write the plan `{}`", path.display())).cause(error.to_string()))
+}
+
+fn is_interactive() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+fn read_line() -> Result<String, Failure> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line).map_err(|error| {
+        Failure::new(Exit::Unfixed, "cannot read the answer; nothing was written").cause(error.to_string())
+    })?;
+    Ok(line.trim_end_matches(['\n', '\r']).to_owned())
+}
+
+/// Asks each question of the findings. Nothing is chosen for the operator: an empty answer leaves it as it is.
+fn ask(left: &[Left]) -> Result<Vec<Choose>, Failure> {
+    let mut answers = Vec::new();
+    for left in left {
+        let LeftReason::Choose(choices) = &left.reason else { continue };
+        line(&format!("\n{} on {}", left.rule, left.resource));
+        for (index, choice) in choices.iter().enumerate() {
+            let proposed = if index == 0 && choices.len() > 1 { " (proposed)" } else { "" };
+            line(&format!("  {}  {}{proposed}", index + 1, choice.summary));
+        }
+        let picked: Option<&Choice> = loop {
+            say(&format!("1 to {}, or Enter to leave it: ", choices.len()));
+            let answer = read_line()?;
+            match answer.trim() {
+                "" => break None,
+                text => match text.parse::<usize>().ok().and_then(|number| choices.get(number.checked_sub(1)?)) {
+                    Some(choice) => break Some(choice),
+                    None => line("that is none of them"),
+                },
+            }
+        };
+        answers.extend(picked.map(|choice| Choose {
+            rule: left.rule.to_owned(),
+            resource: left.resource.clone(),
+            value: choice.value.clone(),
+        }));
+    }
+    Ok(answers)
+}
+
+#[cfg(feature = "aws")]
+mod live;
+#[cfg(not(feature = "aws"))]
+#[path = "fix/offline.rs"]
+mod live;
+
+pub(super) use live::{apply, undo};
+use live::{carry_out_and_scan, dry_run};

@@ -1,0 +1,333 @@
+//! The part of writing that needs an account.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use crate::apply::{self as engine, Applied, ApplyError, Stop, is_whole};
+use crate::journal::{Journal, Outcome, Run};
+use crate::provider::aws::{self, ErrorKind, Request};
+
+use super::super::fix_args::{ApplyArgs, CarryOutArgs, UndoArgs};
+use super::super::input;
+use super::super::run::{provider_failure, request};
+use super::{
+    BTreeMap, CarriedOut, DryRunAnswer, Exit, Failure, Finding, LIFETIME, Out, Plan, Planned, RULES, Rule, ScanArgs,
+    Scope, Write, io, is_interactive, line, now, plan, read_line, say, stamp, text,
+};
+
+fn failure(error: ApplyError) -> Failure {
+    match error {
+        ApplyError::Provider(error) => provider_failure(error),
+        ApplyError::OtherAccount { planned, found } => Failure::new(
+            Exit::Unfixed,
+            format!(
+                "the plan is for account {} ({}), and the credentials are of {} ({}); nothing was written",
+                planned.0, planned.1, found.0, found.1
+            ),
+        ),
+        ApplyError::Journal(error) => Failure::from_error(Exit::Unfixed, &error)
+            .help("nothing is sent that cannot be written down first: make room, or name another --journal"),
+    }
+}
+
+fn tell(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "  {}", text::printable(line));
+}
+
+fn say_nothing(_: &str) {}
+
+fn options<'a>(request: &'a Request<'a>, args: &CarryOutArgs, quiet: bool) -> engine::Options<'a> {
+    engine::Options {
+        request,
+        verify_timeout: Duration::from_secs(args.verify_timeout),
+        tell: if quiet { say_nothing } else { tell },
+    }
+}
+
+pub(super) fn dry_run(args: &ScanArgs, plan: &Plan) -> Result<BTreeMap<String, DryRunAnswer>, Failure> {
+    if plan.changes.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let request = request(&args.source.connection, &args.output.terminal, None);
+    engine::dry_run(plan, &of_plan(request, plan)).map_err(failure)
+}
+
+/// The request, in the regions of the plan.
+fn of_plan<'a>(request: Request<'a>, plan: &Plan) -> Request<'a> {
+    Request { regions: plan.regions.clone(), ..request }
+}
+
+fn open(journal: Option<&PathBuf>, plan: &Plan) -> Result<Journal, Failure> {
+    let files = state_files(plan);
+    let Some(path) = journal.or(files.as_ref().map(|(path, _)| path)) else {
+        return Err(Failure::usage("there is no folder for the journal: neither XDG_STATE_HOME nor HOME is set")
+            .help("say where to write it with --journal FILE"));
+    };
+    Journal::open(path, files.as_ref().map(|(_, lock)| lock.as_path()))
+        .map_err(|error| Failure::from_error(Exit::Unfixed, &error))
+}
+
+/// Finds out what came of an earlier run that was broken off, unless it is the one to go on with.
+fn settle_earlier(journal: &mut Journal, plan: Option<&Plan>, options: &engine::Options<'_>) -> Result<(), Failure> {
+    let earlier = journal.unfinished().filter(|run| plan.is_none_or(|plan| plan.digest != run.plan.digest));
+    let Some(id) = earlier.map(|run| run.id.clone()) else { return Ok(()) };
+    line(&format!("an earlier run, {id}, was broken off; what came of it:"));
+    let applied = engine::settle(journal, &id, options).map_err(failure)?;
+    if let Some(Stop::Blocked(why)) = applied.stopped {
+        return Err(Failure::new(
+            Exit::Unfixed,
+            format!("cannot find out what came of the run {id}; nothing was written"),
+        )
+        .cause(why));
+    }
+    Ok(())
+}
+
+pub(super) fn carry_out_and_scan(
+    args: &ScanArgs,
+    scope: &Scope<'_>,
+    rules: &[&'static Rule],
+    planned: &Planned,
+) -> Result<CarriedOut, Failure> {
+    let plan = &planned.plan;
+    agree(plan, &args.fix.carry_out)?;
+    let request = request(&args.source.connection, &args.output.terminal, Some(scope));
+    let applied = carry_out(
+        plan,
+        args.fix.journal.as_ref(),
+        None,
+        &of_plan(request, plan),
+        &args.fix.carry_out,
+        args.output.terminal.quiet,
+    )?;
+    let request = super::super::run::request(&args.source.connection, &args.output.terminal, Some(scope));
+    let inventory = aws::collect(&of_plan(request, plan)).map_err(provider_failure)?;
+    let report = scope.report(&inventory, rules, "live")?;
+    compare(plan, &report.findings);
+    Ok(CarriedOut { report, inventory, whole: is_whole(&applied) })
+}
+
+/// Locks, settles what was broken off, writes, and tells what came of it.
+fn carry_out(
+    plan: &Plan,
+    journal: Option<&PathBuf>,
+    undoes: Option<&str>,
+    request: &Request<'_>,
+    args: &CarryOutArgs,
+    quiet: bool,
+) -> Result<Applied, Failure> {
+    let options = options(request, args, quiet);
+    let mut journal = open(journal, plan)?;
+    settle_earlier(&mut journal, Some(plan), &options)?;
+    finish(plan, &mut journal, undoes, &options)
+}
+
+fn finish(
+    plan: &Plan,
+    journal: &mut Journal,
+    undoes: Option<&str>,
+    options: &engine::Options<'_>,
+) -> Result<Applied, Failure> {
+    let applied = engine::apply(plan, journal, undoes, options).map_err(failure)?;
+    let mut counts: BTreeMap<Outcome, usize> = BTreeMap::new();
+    for one in &applied.settled {
+        *counts.entry(one.outcome).or_default() += 1;
+    }
+    let mut told: Vec<String> = counts.iter().map(|(outcome, number)| format!("{number} {}", outcome.name())).collect();
+    if applied.open > 0 {
+        told.push(format!("{} not come to", applied.open));
+    }
+    line(&format!("{}: {}", text::count(plan.changes.len(), "change"), told.join(", ")));
+    let path = journal.path().display().to_string();
+    line(&format!("journal: {path}; to take it back: tagaudit undo {}", text::shell_quote(&path)));
+    match &applied.stopped {
+        None => Ok(applied),
+        Some(stop) => {
+            let (exit, why) = match stop {
+                Stop::Signal(ErrorKind::Terminated) => (Exit::Terminated, "terminated".to_owned()),
+                Stop::Signal(_) => (Exit::Interrupted, "interrupted".to_owned()),
+                Stop::Blocked(why) => (Exit::Unfixed, why.clone()),
+            };
+            Err(Failure::new(exit, "stopped before the plan was carried out whole; what was sent is in the journal")
+                .cause(why)
+                .help("run the same again: it looks at what was sent and goes on with the rest"))
+        }
+    }
+}
+
+/// Has the operator agree: by name on a terminal, by arguments elsewhere.
+fn agree(plan: &Plan, args: &CarryOutArgs) -> Result<(), Failure> {
+    let refuse = |why: String| Failure::new(Exit::Unfixed, why);
+    if let Some(expected) = args.expect_account.as_deref().filter(|expected| *expected != plan.account_id) {
+        return Err(refuse(format!(
+            "the plan is for account {}, and --expect-account says {expected}; nothing was written",
+            plan.account_id
+        )));
+    }
+    if plan.changes.len() > args.max_changes {
+        return Err(refuse(format!(
+            "the plan has {}, more than --max-changes {}; nothing was written",
+            text::count(plan.changes.len(), "change"),
+            args.max_changes
+        ))
+        .help("look at the plan with --dry-run, and raise --max-changes if it is right"));
+    }
+    if args.yes && (args.expect_account.is_some() || is_interactive()) {
+        return Ok(());
+    }
+    if !is_interactive() {
+        return Err(refuse("nobody can be asked here, and nothing was written".to_owned())
+            .help(format!("without a terminal, agree with --yes --expect-account {}", plan.account_id)));
+    }
+    let wanted = format!("{} {}", plan.account_id, plan.cluster_id);
+    say(&format!(
+        "Type the account and the cluster, `{}`, to make {}: ",
+        text::printable(&wanted),
+        text::count(plan.changes.len(), "change")
+    ));
+    if read_line()? == wanted { Ok(()) } else { Err(refuse("not agreed, and nothing was written".to_owned())) }
+}
+
+/// The journal of an account and cluster, and what is locked while something is written there. The cluster id comes from
+/// others: only letters, digits and a digest of it get into a path.
+fn state_files(plan: &Plan) -> Option<(PathBuf, PathBuf)> {
+    let folder = dirs::state_dir().or_else(dirs::data_local_dir)?.join("tagaudit");
+    let readable: String =
+        plan.cluster_id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
+    let digest = text::hex(&Sha256::digest(plan.cluster_id.as_bytes()), 4);
+    let stem = format!("{}-{readable}-{digest}", plan.account_id);
+    Some((folder.join(format!("{stem}.journal.jsonl")), folder.join(format!("{stem}.lock"))))
+}
+
+/// A saved plan that may be carried out now.
+fn load(args: &ApplyArgs) -> Result<Plan, Failure> {
+    let shown = args.plan.display().to_string();
+    let bytes = input::bytes(&args.plan, plan::MAX_PLAN_BYTES, "plan")?;
+    let plan = Plan::from_slice(&shown, &bytes).map_err(|error| {
+        Failure::from_error(Exit::Usage, &error).help("make a new one with `tagaudit scan --fix --plan-out`")
+    })?;
+    let refuse = |why: String| Err(Failure::new(Exit::Unfixed, why));
+    if let Some(wanted) = args.cluster_id.as_deref().filter(|wanted| *wanted != plan.cluster_id) {
+        return refuse(format!("the plan is for the cluster `{}`, and --cluster-id says `{wanted}`", plan.cluster_id));
+    }
+    if let Some(other) = args.connection.region.iter().find(|region| !plan.regions.contains(region)) {
+        return refuse(format!("the plan is for {}, and --region says {other}", text::list(&plan.regions, 5)));
+    }
+    let expires: Result<jiff::Timestamp, _> = plan.expires_at.parse();
+    if expires.map_or(true, |expires| now() > expires) {
+        return Err(Failure::new(
+            Exit::Unfixed,
+            format!("the plan expired at {}; nothing was written", plan.expires_at),
+        )
+        .help("make a new one: what it was made from is old"));
+    }
+    Ok(plan)
+}
+
+/// What the findings that a plan was for have become.
+fn compare(plan: &Plan, after: &[Finding]) {
+    let mut rules: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for mended in &plan.mends {
+        let entry = rules.entry(&mended.rule).or_default();
+        entry.0 += 1;
+        let still = after.iter().any(|finding| {
+            finding.rule == mended.rule
+                && (finding.fingerprint == mended.fingerprint || finding.resource.id == mended.resource)
+        });
+        entry.1 += usize::from(still);
+    }
+    for (rule, (before, still)) in rules {
+        line(&format!("{rule}: {} before, {still} now", text::count(before, "finding")));
+    }
+}
+
+/// `tagaudit apply`.
+pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
+    let plan = load(args)?;
+    let out = Out::new(&args.terminal);
+    let scope = Scope::read(&plan.cluster_id, &args.audit)?;
+    let request = of_plan(request(&args.connection, &args.terminal, Some(&scope)), &plan);
+    let options = options(&request, &args.carry_out, args.terminal.quiet);
+    let mut journal = open(args.journal.as_ref(), &plan)?;
+    if let Some(run) = journal.run_of(&plan).filter(|run| run.is_over) {
+        return Err(Failure::new(
+            Exit::Unfixed,
+            format!("the plan {} was applied already, in the run {}; nothing was written", plan.short_id(), run.id),
+        )
+        .help("make a new one with `tagaudit scan --fix --plan-out`"));
+    }
+    say(&plan::show(&plan, &BTreeMap::new(), out.color, out.width));
+    agree(&plan, &args.carry_out)?;
+    settle_earlier(&mut journal, Some(&plan), &options)?;
+    let applied = finish(&plan, &mut journal, None, &options)?;
+    look_again(&plan, &scope, &request)?;
+    Ok(if is_whole(&applied) { Exit::Clean } else { Exit::Unfixed })
+}
+
+/// Scans once more, and says what there is now.
+fn look_again(plan: &Plan, scope: &Scope<'_>, request: &Request<'_>) -> Result<(), Failure> {
+    let inventory = aws::collect(request).map_err(provider_failure)?;
+    let report = scope.report(&inventory, &RULES, "live")?;
+    compare(plan, &report.findings);
+    let counts: Vec<String> =
+        report.summary.findings.iter().map(|(severity, number)| format!("{number} {severity}")).collect();
+    line(&format!("now: {}", counts.join(", ")));
+    Ok(())
+}
+
+/// `tagaudit undo`.
+pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
+    let out = Out::new(&args.terminal);
+    if !args.journal.exists() {
+        return Err(Failure::usage(format!("there is no journal `{}`", args.journal.display())));
+    }
+    let as_usage = |error: crate::journal::JournalError| Failure::from_error(Exit::Usage, &error);
+    let mut journal = Journal::open(&args.journal, None).map_err(as_usage)?;
+    let Some(first) = journal.runs.last().map(|run| run.plan.clone()) else {
+        line("Nothing to take back: the journal holds no run.");
+        return Ok(Exit::Clean);
+    };
+    let scope = Scope::read(&first.cluster_id, &args.audit)?;
+    let request = of_plan(request(&args.connection, &args.terminal, Some(&scope)), &first);
+    let options = options(&request, &args.carry_out, args.terminal.quiet);
+    // An undo that was broken off is gone on with; of a fix, it is found out first what it did.
+    let broken_off = journal.unfinished().filter(|run| run.undoes.is_some()).cloned();
+    if broken_off.is_none() && !args.dry_run {
+        settle_earlier(&mut journal, None, &options)?;
+    }
+    let back = |run: &Run| {
+        let created = now();
+        let expires = created.checked_add(LIFETIME).unwrap_or(created);
+        let regions = run.plan.regions.clone();
+        (plan::undo(&run.plan, &run.made(), regions, stamp(created), stamp(expires)), run.id.clone())
+    };
+    let (plan, of) = match (&broken_off, &args.run) {
+        (Some(run), _) => (run.plan.clone(), run.undoes.clone().unwrap_or_default()),
+        (None, Some(id)) => back(journal.run(id).ok_or_else(|| {
+            let known: Vec<&str> = journal.runs.iter().map(|run| run.id.as_str()).collect();
+            Failure::usage(format!("the journal holds no run `{id}`"))
+                .help(format!("it holds {}", text::list(&known, 10)))
+        })?),
+        (None, None) => {
+            let Some(run) = journal.last_fix() else {
+                line("Nothing to take back: every run of the journal was taken back.");
+                return Ok(Exit::Clean);
+            };
+            back(run)
+        }
+    };
+    if plan.changes.is_empty() {
+        line(&format!("Nothing to take back: the run {of} changed nothing."));
+        return Ok(Exit::Clean);
+    }
+    say(&plan::show(&plan, &BTreeMap::new(), out.color, out.width));
+    if args.dry_run {
+        return Ok(Exit::Clean);
+    }
+    agree(&plan, &args.carry_out)?;
+    let applied = finish(&plan, &mut journal, Some(&of), &options)?;
+    look_again(&plan, &scope, &request)?;
+    Ok(if is_whole(&applied) { Exit::Clean } else { Exit::Unfixed })
+}

@@ -1,0 +1,30 @@
+//! What stands for the part of writing that needs an account, in a build without the feature `aws`.
+
+use super::super::fix_args::{ApplyArgs, UndoArgs};
+use super::{BTreeMap, CarriedOut, DryRunAnswer, Exit, Failure, Plan, Planned, Rule, ScanArgs, Scope};
+
+fn refuse<T>() -> Result<T, Failure> {
+    Err(Failure::usage("this build cannot write to an account: it was made without the feature `aws`")
+        .help("install tagaudit with its default features"))
+}
+
+pub(super) fn dry_run(_: &ScanArgs, _: &Plan) -> Result<BTreeMap<String, DryRunAnswer>, Failure> {
+    refuse()
+}
+
+pub(super) fn carry_out_and_scan(
+    _: &ScanArgs,
+    _: &Scope<'_>,
+    _: &[&'static Rule],
+    _: &Planned,
+) -> Result<CarriedOut, Failure> {
+    refuse()
+}
+
+pub(in crate::cli) fn apply(_: &ApplyArgs) -> Result<Exit, Failure> {
+    refuse()
+}
+
+pub(in crate::cli) fn undo(_: &UndoArgs) -> Result<Exit, Failure> {
+    refuse()
+}

@@ -1,0 +1,330 @@
+//! What is to be written, before anything is: a list of transitions of single values, each with what has to hold just
+//! before it. A plan is plain data: it is made, simulated, shown, saved and printed for others without a cloud account.
+
+use serde::{Deserialize, Serialize};
+
+use crate::finding::{Applicability, ResourceKind, Severity};
+use crate::inventory::{Gap, Tag};
+
+mod build;
+mod emit;
+mod file;
+mod guard;
+mod show;
+mod state;
+mod undo;
+mod wishes;
+
+pub use build::{Audit, Planned, Scope, build};
+pub use emit::{EmitFormat, emit};
+pub use file::{MAX_PLAN_BYTES, PlanError};
+pub use show::{DryRunAnswer, show, show_left};
+pub use state::{Fit, Observed, fit, observe, simulate};
+pub use undo::undo;
+pub use wishes::{Choose, Left, LeftReason, Wishes};
+
+/// The schema this version writes; the number grows when a field changes its meaning.
+pub const SCHEMA: &str = "tagaudit.plan/1";
+
+/// Whether a plan mends findings or takes an earlier fix back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Mends findings.
+    Fix,
+    /// Takes back what a fix changed.
+    Undo,
+}
+
+/// A list of changes to one account, with what it was made from and for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// [`SCHEMA`] of the writer.
+    pub schema: String,
+    /// Version of the tool that made it.
+    pub tool_version: String,
+    /// What it is for.
+    pub kind: Kind,
+    /// Account.
+    pub account_id: String,
+    /// Partition of the account.
+    pub partition: String,
+    /// ARN of the caller that read the evidence.
+    pub caller_arn: String,
+    /// The cluster.
+    pub cluster_id: String,
+    /// Regions that were read.
+    pub regions: Vec<String>,
+    /// When it was made, RFC 3339 in UTC.
+    pub created_at: String,
+    /// When it may no longer be applied, RFC 3339 in UTC.
+    pub expires_at: String,
+    /// What it was made from.
+    pub evidence: Evidence,
+    /// The findings that it mends.
+    pub mends: Vec<Mended>,
+    /// The changes, in the order in which they are made.
+    pub changes: Vec<PlannedChange>,
+    /// SHA-256 of the canonical form without this field, in hexadecimal.
+    pub digest: String,
+}
+
+/// What a plan was made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    /// `live`, `inventory` or `journal`.
+    pub kind: String,
+    /// When it was read, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collected_at: Option<String>,
+    /// What could not be read; no change depends on it.
+    pub gaps: Vec<Gap>,
+}
+
+/// A finding that a plan mends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mended {
+    /// Rule id.
+    pub rule: String,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The resource it is about.
+    pub resource: String,
+    /// The finding's fingerprint.
+    pub fingerprint: String,
+}
+
+/// What a change is made on.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Kind of resource.
+    pub kind: ResourceKind,
+    /// Region, for EC2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// Id; for roles the name, for policies the ARN.
+    pub id: String,
+}
+
+/// The one value that a change is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Attribute {
+    /// An EC2 tag.
+    Tag {
+        /// Key.
+        key: String,
+    },
+    /// An option of the instance metadata service, as the AWS CLI spells it.
+    MetadataOption {
+        /// Option.
+        option: String,
+    },
+    /// A DNS attribute of a VPC, as the AWS CLI spells it; `true` or `false`.
+    VpcAttribute {
+        /// Attribute.
+        attribute: String,
+    },
+    /// The source/destination check of an instance; `true` or `false`.
+    SourceDestCheck {},
+    /// The document of an inline policy of a role.
+    InlinePolicy {
+        /// Policy name.
+        name: String,
+    },
+    /// The default document of a managed policy.
+    ManagedPolicy {},
+    /// Whether a managed policy is attached to a role: `attached` or absent.
+    AttachedPolicy {
+        /// ARN of the policy.
+        policy_arn: String,
+    },
+}
+
+/// Value of [`Attribute::AttachedPolicy`] when it is.
+pub const ATTACHED: &str = "attached";
+
+/// What has to hold just before a change is made, beside the old value.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expect {
+    /// The VPC that it is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vpc_id: Option<String>,
+    /// Whether instance tags are readable through the metadata service; keys with a slash are then refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance_metadata_tags: Option<String>,
+    /// Every cluster tag on it, new-style and legacy, those of other clusters included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster_tags: Option<Vec<Tag>>,
+    /// Tags that can still be added, of EC2's fifty, this change included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_tag_slots: Option<usize>,
+    /// Cluster tags of the other security groups on the same nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<Beside>,
+    /// `AROA…`: a role that was deleted and made again is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role_id: Option<String>,
+    /// Characters that the inline policies of the role may still grow by, before this change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inline_characters_left: Option<usize>,
+    /// Managed policies that may still be attached, this change included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attachments_left: Option<usize>,
+}
+
+/// A security group that shares nodes with the one that is changed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Beside {
+    /// Its id.
+    pub id: String,
+    /// Every cluster tag on it.
+    pub cluster_tags: Vec<Tag>,
+}
+
+/// What takes a change back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inverse {
+    /// The call.
+    pub operation: String,
+    /// The value that it restores; absent when it removes what was added.
+    pub value: Option<String>,
+}
+
+/// One transition of one value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedChange {
+    /// Names it in journal and messages; from what it is made on.
+    pub id: String,
+    /// Rules that ask for it.
+    pub rules: Vec<String>,
+    /// ARN of what it is made on.
+    pub arn: String,
+    /// What it is made on.
+    pub target: Target,
+    /// The value that it is about.
+    pub attribute: Attribute,
+    /// The call, which is also the IAM action that it needs.
+    pub operation: String,
+    /// The value before; absent when there is none.
+    pub old: Option<String>,
+    /// The value after; absent when it is removed.
+    pub new: Option<String>,
+    /// Who decided.
+    pub class: Applicability,
+    /// What it is for.
+    pub reason: String,
+    /// What has to hold just before.
+    pub expect: Expect,
+    /// What takes it back.
+    pub inverse: Inverse,
+}
+
+/// The call that makes a transition.
+#[must_use]
+pub fn operation(attribute: &Attribute, old: Option<&str>, new: Option<&str>) -> &'static str {
+    match (attribute, old, new) {
+        (Attribute::Tag { .. }, _, Some(_)) => "ec2:CreateTags",
+        (Attribute::Tag { .. }, _, None) => "ec2:DeleteTags",
+        (Attribute::MetadataOption { .. }, ..) => "ec2:ModifyInstanceMetadataOptions",
+        (Attribute::VpcAttribute { .. }, ..) => "ec2:ModifyVpcAttribute",
+        (Attribute::SourceDestCheck {}, ..) => "ec2:ModifyInstanceAttribute",
+        (Attribute::InlinePolicy { .. }, _, Some(_)) => "iam:PutRolePolicy",
+        (Attribute::InlinePolicy { .. }, _, None) => "iam:DeleteRolePolicy",
+        (Attribute::ManagedPolicy {}, None, _) => "iam:CreatePolicy",
+        (Attribute::ManagedPolicy {}, Some(_), Some(_)) => "iam:CreatePolicyVersion",
+        (Attribute::ManagedPolicy {}, Some(_), None) => "iam:DeletePolicy",
+        (Attribute::AttachedPolicy { .. }, _, Some(_)) => "iam:AttachRolePolicy",
+        (Attribute::AttachedPolicy { .. }, _, None) => "iam:DetachRolePolicy",
+    }
+}
+
+impl PlannedChange {
+    /// Which changes come first. A key with a slash can only be added with instance metadata tags off; what is right is
+    /// added before what is wrong is removed; a policy exists before it is attached, and is detached before it goes.
+    #[must_use]
+    pub fn stage(&self) -> u8 {
+        match (&self.attribute, &self.new) {
+            (Attribute::MetadataOption { option }, Some(value)) if option == INSTANCE_METADATA_TAGS => {
+                if value == "enabled" { 4 } else { 0 }
+            }
+            (Attribute::Tag { .. }, Some(_)) => 1,
+            (Attribute::Tag { .. }, None) => 2,
+            (Attribute::MetadataOption { .. } | Attribute::VpcAttribute { .. } | Attribute::SourceDestCheck {}, _) => 3,
+            (Attribute::ManagedPolicy {}, Some(_)) => 5,
+            (Attribute::InlinePolicy { .. } | Attribute::AttachedPolicy { .. }, Some(_)) => 6,
+            (Attribute::InlinePolicy { .. } | Attribute::AttachedPolicy { .. }, None) => 7,
+            (Attribute::ManagedPolicy {}, None) => 8,
+        }
+    }
+
+    /// The order of a plan.
+    fn order(&self) -> (u8, &Target, &Attribute) {
+        (self.stage(), &self.target, &self.attribute)
+    }
+
+    /// What is changed, in a few words.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match &self.attribute {
+            Attribute::Tag { key } => key.clone(),
+            Attribute::MetadataOption { option } => option.clone(),
+            Attribute::VpcAttribute { attribute } => attribute.clone(),
+            Attribute::SourceDestCheck {} => "source-dest-check".to_owned(),
+            Attribute::InlinePolicy { name } => format!("inline policy {name}"),
+            Attribute::ManagedPolicy {} => "document".to_owned(),
+            Attribute::AttachedPolicy { policy_arn } => format!("attached policy {policy_arn}"),
+        }
+    }
+}
+
+/// The metadata option under which EC2 refuses keys with a slash.
+pub const INSTANCE_METADATA_TAGS: &str = "instance-metadata-tags";
+
+/// Resources in one call: what Cloud Custodian found to work well; EC2 takes up to a thousand and recommends fewer.
+pub const BATCH: usize = 25;
+
+/// What changes have to have in common to be made in one call; those without a key are made one by one.
+fn batch_key(change: &PlannedChange) -> Option<(&str, &str, &str, Option<&str>, Option<&str>)> {
+    let Attribute::Tag { key } = &change.attribute else { return None };
+    let region = change.target.region.as_deref()?;
+    // What a removed tag held is part of the call; what an overwritten one held is not.
+    let held = if change.new.is_none() { change.old.as_deref() } else { None };
+    Some((region, change.operation.as_str(), key, held, change.new.as_deref()))
+}
+
+/// Changes of one stage, put together as they can be made in one call, in the order of the first of each.
+#[must_use]
+pub fn batches<'c>(changes: &[&'c PlannedChange]) -> Vec<Vec<&'c PlannedChange>> {
+    let mut batches: Vec<Vec<&PlannedChange>> = Vec::new();
+    let mut open: std::collections::BTreeMap<_, usize> = std::collections::BTreeMap::new();
+    for &change in changes {
+        let key = batch_key(change).map(|key| (change.stage(), key));
+        let room = key.as_ref().and_then(|key| open.get(key)).copied();
+        if let Some(batch) = room.and_then(|at| batches.get_mut(at)).filter(|batch| batch.len() < BATCH) {
+            batch.push(change);
+            continue;
+        }
+        if let Some(key) = key {
+            open.insert(key, batches.len());
+        }
+        batches.push(vec![change]);
+    }
+    batches
+}
+
+impl Plan {
+    /// The first twelve digits of the digest, by which people and journals name a plan.
+    #[must_use]
+    pub fn short_id(&self) -> &str {
+        self.digest.get(..12).unwrap_or(&self.digest)
+    }
+}

@@ -1,0 +1,574 @@
+//! From findings to a plan.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sha2::{Digest, Sha256};
+
+use crate::finding::{Applicability, Change, Choice, Finding, ResourceKind};
+use crate::iam::grant;
+use crate::inventory::{Account, Inventory, Region};
+
+use crate::text;
+use crate::view::ClusterView;
+
+use super::guard::{self, NodeGroups};
+use super::state::{cluster_tags, observe, simulate};
+use super::wishes::{self, Left, LeftReason, Wishes, is_about};
+use super::{
+    ATTACHED, Attribute, Beside, Evidence, Expect, Inverse, Kind, Mended, Plan, PlannedChange, SCHEMA, Target,
+    operation,
+};
+
+/// Audits an inventory for a cluster once more: with the options of the scan for its own cluster, as well as can be for
+/// others.
+pub type Audit<'a> = dyn Fn(&Inventory, &str) -> Result<Vec<Finding>, String> + 'a;
+
+/// What a plan is made for.
+#[derive(Debug)]
+pub struct Scope<'a> {
+    /// The cluster.
+    pub cluster_id: &'a str,
+    /// Now, RFC 3339 in UTC.
+    pub created_at: String,
+    /// When it may no longer be applied.
+    pub expires_at: String,
+    /// `live` or `inventory`.
+    pub evidence: &'static str,
+}
+
+/// A plan, and what is not in it.
+#[derive(Debug)]
+pub struct Planned {
+    /// The plan; it must not be applied if it is rejected.
+    pub plan: Plan,
+    /// Findings that it leaves, in the order of the report.
+    pub left: Vec<Left>,
+    /// Why the plan as a whole must not be applied; empty when it may.
+    pub rejected: Vec<String>,
+}
+
+impl Planned {
+    /// Whether something that was asked for was refused.
+    #[must_use]
+    pub fn has_refusals(&self) -> bool {
+        !self.rejected.is_empty() || self.left.iter().any(|left| matches!(left.reason, LeftReason::Refused(_)))
+    }
+}
+
+/// One transition that a finding asks for.
+struct Wish {
+    finding: usize,
+    rule: &'static str,
+    target: Target,
+    attribute: Attribute,
+    /// The value that has to be there, when the finding says it.
+    old: Option<String>,
+    new: Option<String>,
+    class: Applicability,
+    reason: String,
+}
+
+/// Makes a plan. What it refuses is in the result; only wishes that fit no finding are an error.
+///
+/// # Errors
+/// For an answer or a rule that is not to be found, with what there is.
+pub fn build(
+    inventory: &Inventory,
+    findings: &[Finding],
+    scope: &Scope<'_>,
+    wishes: &Wishes,
+    audit: &Audit<'_>,
+) -> Result<Planned, String> {
+    wishes::check(findings, wishes)?;
+    let [account] = inventory.accounts.as_slice() else {
+        return Err(format!(
+            "a fix is planned for one account at a time, and {} were read",
+            text::count(inventory.accounts.len(), "account")
+        ));
+    };
+    let mut planner = Planner { account, inventory, left: Vec::new(), rejected: Vec::new() };
+    let mut asked = planner.select(findings, wishes);
+    planner.merge_grants(findings, &mut asked);
+    planner.refuse_contradictions(&asked);
+    let (changes, state) = planner.order(scope.cluster_id, asked);
+    planner.refuse_new_findings(scope.cluster_id, &changes, state.as_ref(), audit)?;
+    let mended: BTreeSet<usize> = changes.iter().flat_map(|(_, findings)| findings.iter().copied()).collect();
+    let mends = mended.iter().filter_map(|index| findings.get(*index)).map(|finding| Mended {
+        rule: finding.rule.to_owned(),
+        severity: finding.severity,
+        resource: finding.resource.id.clone(),
+        fingerprint: finding.fingerprint.clone(),
+    });
+    let mut plan = Plan {
+        schema: SCHEMA.to_owned(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        kind: Kind::Fix,
+        account_id: account.account_id.clone(),
+        partition: account.partition.clone(),
+        caller_arn: account.caller_arn.clone(),
+        cluster_id: scope.cluster_id.to_owned(),
+        regions: account.regions.iter().map(|region| region.name.clone()).collect(),
+        created_at: scope.created_at.clone(),
+        expires_at: scope.expires_at.clone(),
+        evidence: Evidence {
+            kind: scope.evidence.to_owned(),
+            collected_at: inventory.collected_at.clone(),
+            gaps: inventory.gaps.clone(),
+        },
+        mends: mends.collect(),
+        changes: changes.into_iter().map(|(change, _)| change).collect(),
+        digest: String::new(),
+    };
+    plan.seal();
+    Ok(Planned { plan, left: planner.left, rejected: planner.rejected })
+}
+
+struct Planner<'a> {
+    account: &'a Account,
+    inventory: &'a Inventory,
+    left: Vec<Left>,
+    rejected: Vec<String>,
+}
+
+/// A change with the findings that asked for it.
+type Asked = (PlannedChange, BTreeSet<usize>);
+
+impl Planner<'_> {
+    fn leave(&mut self, finding: &Finding, reason: LeftReason) {
+        self.left.push(Left { rule: finding.rule, resource: finding.resource.id.clone(), reason });
+    }
+
+    /// The transitions of the findings that the operator agrees to.
+    fn select(&mut self, findings: &[Finding], wishes: &Wishes) -> Vec<Wish> {
+        let mut asked = Vec::new();
+        for (index, finding) in findings.iter().enumerate() {
+            let fix = &finding.fix;
+            let answers: Vec<&Choice> = wishes
+                .choose
+                .iter()
+                .filter(|choose| is_about(finding, choose))
+                .filter_map(|choose| fix.choices.iter().find(|choice| choice.value == choose.value))
+                .collect();
+            let mut reason = &fix.summary;
+            let changes: &[Change] = match fix.applicability {
+                Applicability::Choice => match answers.as_slice() {
+                    [answer] => {
+                        reason = &answer.summary;
+                        &answer.changes
+                    }
+                    [] if fix.choices.iter().all(|choice| choice.changes.is_empty()) => {
+                        self.leave(finding, LeftReason::ByHand(fix.summary.clone()));
+                        continue;
+                    }
+                    [] => {
+                        let choices = fix.choices.iter().filter(|choice| !choice.changes.is_empty()).cloned();
+                        self.leave(finding, LeftReason::Choose(choices.collect()));
+                        continue;
+                    }
+                    several => {
+                        let values: Vec<&str> = several.iter().map(|choice| choice.value.as_str()).collect();
+                        let why = format!("several answers are given: {}", text::list(&values, 5));
+                        self.leave(finding, LeftReason::Refused(why));
+                        continue;
+                    }
+                },
+                Applicability::None => {
+                    let reason = if wishes.allow.iter().any(|rule| rule == finding.rule) {
+                        LeftReason::Refused(fix.summary.clone())
+                    } else {
+                        LeftReason::ByHand(fix.summary.clone())
+                    };
+                    self.leave(finding, reason);
+                    continue;
+                }
+                Applicability::Confirm if !wishes.allow.iter().any(|rule| rule == finding.rule) => {
+                    self.leave(finding, LeftReason::Allow);
+                    continue;
+                }
+                Applicability::Confirm | Applicability::Safe => &fix.changes,
+            };
+            for change in changes {
+                asked.extend(self.atoms(change).into_iter().map(|(target, attribute, old, new)| Wish {
+                    finding: index,
+                    rule: finding.rule,
+                    target,
+                    attribute,
+                    old,
+                    new,
+                    class: fix.applicability,
+                    reason: reason.clone(),
+                }));
+            }
+        }
+        asked
+    }
+
+    fn kind_of(region: Option<&Region>, id: &str) -> ResourceKind {
+        let has = |found: bool, kind: ResourceKind| found.then_some(kind);
+        let Some(region) = region else { return ResourceKind::Instance };
+        has(region.instances.iter().any(|found| found.id == id), ResourceKind::Instance)
+            .or_else(|| has(region.subnets.iter().any(|found| found.id == id), ResourceKind::Subnet))
+            .or_else(|| has(region.vpcs.iter().any(|found| found.id == id), ResourceKind::Vpc))
+            .or_else(|| has(region.security_groups.iter().any(|found| found.id == id), ResourceKind::SecurityGroup))
+            .or_else(|| has(region.route_tables.iter().any(|found| found.id == id), ResourceKind::RouteTable))
+            .or_else(|| {
+                has(region.network_interfaces.iter().any(|found| found.id == id), ResourceKind::NetworkInterface)
+            })
+            .unwrap_or(ResourceKind::Volume)
+    }
+
+    /// A change of a finding as transitions of single values: target, attribute, the value it names as the old one, new.
+    fn atoms(&self, change: &Change) -> Vec<(Target, Attribute, Option<String>, Option<String>)> {
+        let region = change.region().and_then(|name| self.account.regions.iter().find(|region| region.name == name));
+        let target = |id: &str| Target {
+            kind: Self::kind_of(region, id),
+            region: change.region().map(str::to_owned),
+            id: id.to_owned(),
+        };
+        let each = |attribute: Attribute, old: Option<&str>, new: Option<&str>| {
+            let one = |id: &str| (target(id), attribute.clone(), old.map(str::to_owned), new.map(str::to_owned));
+            change.ec2_resources().map(one).collect()
+        };
+        let role = |name: &str| Target { kind: ResourceKind::Role, region: None, id: name.to_owned() };
+        let policy = |arn: &str| Target { kind: ResourceKind::Policy, region: None, id: arn.to_owned() };
+        let some = |value: &str| Some(value.to_owned());
+        match change {
+            Change::CreateTags { key, value, .. } => each(Attribute::Tag { key: key.clone() }, None, Some(value)),
+            Change::DeleteTags { key, value, .. } => each(Attribute::Tag { key: key.clone() }, Some(value), None),
+            Change::ModifyInstanceMetadataOptions { option, value, .. } => {
+                each(Attribute::MetadataOption { option: option.clone() }, None, Some(value))
+            }
+            Change::ModifyVpcAttribute { attribute, .. } => {
+                each(Attribute::VpcAttribute { attribute: attribute.clone() }, None, Some("true"))
+            }
+            Change::DisableSourceDestCheck { .. } => each(Attribute::SourceDestCheck {}, None, Some("false")),
+            Change::PutRolePolicy { role: name, policy_name, document } => {
+                vec![(role(name), Attribute::InlinePolicy { name: policy_name.clone() }, None, some(document))]
+            }
+            Change::CreatePolicy { policy_arn, document } | Change::CreatePolicyVersion { policy_arn, document } => {
+                vec![(policy(policy_arn), Attribute::ManagedPolicy {}, None, some(document))]
+            }
+            Change::AttachRolePolicy { role: name, policy_arn } => {
+                vec![(role(name), Attribute::AttachedPolicy { policy_arn: policy_arn.clone() }, None, some(ATTACHED))]
+            }
+        }
+    }
+
+    /// Several findings about one role add to one policy: what they ask for is put together and placed anew.
+    fn merge_grants(&mut self, findings: &[Finding], asked: &mut Vec<Wish>) {
+        let is_grant = |wish: &Wish| {
+            matches!(
+                wish.attribute,
+                Attribute::InlinePolicy { .. } | Attribute::ManagedPolicy {} | Attribute::AttachedPolicy { .. }
+            )
+        };
+        let mut of_role: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+        for wish in asked.iter().filter(|wish| is_grant(wish)) {
+            let name = findings.get(wish.finding).and_then(|finding| finding.resource.name.clone());
+            of_role.entry(name.unwrap_or_default()).or_default().insert(wish.finding);
+        }
+        for (name, indexes) in of_role.into_iter().filter(|(_, indexes)| indexes.len() > 1) {
+            let Some(role) = self.account.roles.iter().find(|role| role.name == name) else { continue };
+            let mut actions = Vec::new();
+            let mut kind = "worker";
+            for wish in asked.iter().filter(|wish| is_grant(wish) && indexes.contains(&wish.finding)) {
+                actions.extend(wish.new.as_deref().and_then(grant::own_actions).unwrap_or_default());
+                if let Attribute::InlinePolicy { name } = &wish.attribute
+                    && name.ends_with("controlplane")
+                {
+                    kind = "controlplane";
+                }
+            }
+            let placed = grant::place(self.account, role, kind, &actions);
+            let old: Vec<Wish> =
+                asked.extract_if(.., |wish| is_grant(wish) && indexes.contains(&wish.finding)).collect();
+            match placed {
+                Err(why) => {
+                    for finding in indexes.iter().filter_map(|index| findings.get(*index)) {
+                        self.leave(finding, LeftReason::Refused(why.clone()));
+                    }
+                }
+                Ok(changes) => {
+                    for index in &indexes {
+                        let Some(like) = old.iter().find(|wish| wish.finding == *index) else { continue };
+                        for change in &changes {
+                            asked.extend(self.atoms(change).into_iter().map(|(target, attribute, old, new)| Wish {
+                                target,
+                                attribute,
+                                old,
+                                new,
+                                reason: like.reason.clone(),
+                                ..*like
+                            }));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Two rules that want two values of one thing cannot both be right.
+    fn refuse_contradictions(&mut self, asked: &[Wish]) {
+        let mut wanted: BTreeMap<(&Target, &Attribute), Vec<&Wish>> = BTreeMap::new();
+        for wish in asked {
+            wanted.entry((&wish.target, &wish.attribute)).or_default().push(wish);
+        }
+        for ((target, attribute), wishes) in wanted {
+            let values: BTreeSet<&Option<String>> = wishes.iter().map(|wish| &wish.new).collect();
+            if values.len() > 1 {
+                let told: BTreeSet<String> = wishes
+                    .iter()
+                    .map(|wish| {
+                        format!(
+                            "{} wants {}",
+                            wish.rule,
+                            wish.new.as_deref().map_or("it gone".to_owned(), |v| format!("`{v}`"))
+                        )
+                    })
+                    .collect();
+                let told: Vec<String> = told.into_iter().collect();
+                let what = match attribute {
+                    Attribute::Tag { key } => key.as_str(),
+                    _ => "it",
+                };
+                self.rejected.push(format!("{} of {}: {}", text::printable(what), target.id, text::list(&told, 4)));
+            }
+        }
+    }
+
+    /// Puts the transitions in order, makes them one after the other in a copy of the inventory, and says for each what it
+    /// finds there. What AWS would refuse is left out, together with everything that the same finding wants on the resource.
+    fn order(&mut self, cluster_id: &str, asked: Vec<Wish>) -> (Vec<Asked>, Option<Inventory>) {
+        if asked.is_empty() || !self.rejected.is_empty() {
+            return (Vec::new(), None);
+        }
+        let view = ClusterView::new(self.inventory, cluster_id, None, &[]);
+        let node_groups = NodeGroups::new(&view);
+        let mut merged: Vec<(PlannedChange, Vec<Wish>)> = Vec::new();
+        for wish in asked {
+            let draft = self.draft(&wish);
+            match merged
+                .iter_mut()
+                .find(|(known, _)| known.target == draft.target && known.attribute == draft.attribute)
+            {
+                Some((known, wishes)) => {
+                    known.class = known.class.max(draft.class);
+                    wishes.push(wish);
+                }
+                None => merged.push((draft, vec![wish])),
+            }
+        }
+        merged.sort_by(|(a, _), (b, _)| a.order().cmp(&b.order()));
+        let mut dropped: BTreeMap<(usize, String), String> = BTreeMap::new();
+        // A refusal can come after what depends on it was placed; then it is done over without that.
+        loop {
+            let mut state = self.inventory.clone();
+            let mut changes: Vec<Asked> = Vec::new();
+            let mut refused = false;
+            for (draft, wishes) in &merged {
+                let wanted: Vec<&Wish> = wishes
+                    .iter()
+                    .filter(|wish| !dropped.contains_key(&(wish.finding, wish.target.id.clone())))
+                    .collect();
+                if wanted.is_empty() {
+                    continue;
+                }
+                match self.place(draft, &wanted, &mut state, &node_groups, cluster_id) {
+                    Ok(None) => {}
+                    Ok(Some(change)) => changes.push((change, wanted.iter().map(|wish| wish.finding).collect())),
+                    Err(why) => {
+                        // What the same finding wants on the same resource goes with it, also where it came before.
+                        refused |= changes.iter().any(|(change, findings)| {
+                            change.target.id == draft.target.id && wanted.iter().any(|w| findings.contains(&w.finding))
+                        });
+                        for wish in wanted {
+                            dropped.insert((wish.finding, wish.target.id.clone()), why.clone());
+                            self.left.push(Left {
+                                rule: wish.rule,
+                                resource: wish.target.id.clone(),
+                                reason: LeftReason::Refused(why.clone()),
+                            });
+                        }
+                    }
+                }
+            }
+            if !refused {
+                return (changes, Some(state));
+            }
+        }
+    }
+
+    fn draft(&self, wish: &Wish) -> PlannedChange {
+        let target = &wish.target;
+        let Account { partition, account_id, .. } = self.account;
+        let arn = match target.kind {
+            ResourceKind::Policy => target.id.clone(),
+            ResourceKind::Role => {
+                let role = self.account.roles.iter().find(|role| role.name == target.id);
+                role.map_or_else(|| target.id.clone(), |role| role.arn.clone())
+            }
+            kind => format!(
+                "arn:{partition}:ec2:{}:{account_id}:{}/{}",
+                target.region.as_deref().unwrap_or_default(),
+                kind.name(),
+                target.id
+            ),
+        };
+        PlannedChange {
+            id: change_id(&arn, &wish.attribute),
+            rules: Vec::new(),
+            arn,
+            target: target.clone(),
+            attribute: wish.attribute.clone(),
+            operation: String::new(),
+            old: wish.old.clone(),
+            new: wish.new.clone(),
+            class: wish.class,
+            reason: wish.reason.clone(),
+            expect: Expect::default(),
+            inverse: Inverse { operation: String::new(), value: None },
+        }
+    }
+
+    /// Fills in what the change finds and makes it in the copy; `None` when there is nothing to do.
+    fn place(
+        &self,
+        draft: &PlannedChange,
+        wanted: &[&Wish],
+        state: &mut Inventory,
+        node_groups: &NodeGroups,
+        cluster_id: &str,
+    ) -> Result<Option<PlannedChange>, String> {
+        let (target, attribute) = (&draft.target, &draft.attribute);
+        let gone = || "nothing is known about it in the evidence".to_owned();
+        let account = state.accounts.first().ok_or_else(gone)?;
+        if let Some(gap) = guard::touching(&self.inventory.gaps, self.account, target, attribute) {
+            return Err(format!("the evidence is incomplete where it matters: {} ({})", gap.api, gap.reason));
+        }
+        let found = observe(account, target, attribute).ok_or_else(gone)?;
+        if found.value == draft.new {
+            return Ok(None);
+        }
+        if let Some(expected) = &draft.old
+            && found.value.as_ref() != Some(expected)
+        {
+            return Ok(None);
+        }
+        if let Some(why) = guard::limit(target, attribute, draft.new.as_deref(), &found) {
+            return Err(why);
+        }
+        if matches!(attribute, Attribute::InlinePolicy { .. } | Attribute::ManagedPolicy {})
+            && found.value.as_deref().is_some_and(|text| grant::own_actions(text).is_none())
+        {
+            return Err("a policy of that name holds something that tagaudit did not write".to_owned());
+        }
+        let is_tag = matches!(attribute, Attribute::Tag { .. });
+        let is_cluster_tag = matches!(attribute, Attribute::Tag { key } if is_membership(key));
+        let beside = if is_cluster_tag && target.kind == ResourceKind::SecurityGroup {
+            beside(target, account, node_groups)
+        } else {
+            Vec::new()
+        };
+        let mut change = draft.clone();
+        let mut rules: Vec<String> = wanted.iter().map(|wish| wish.rule.to_owned()).collect();
+        rules.sort();
+        rules.dedup();
+        change.rules = rules;
+        operation(attribute, found.value.as_deref(), draft.new.as_deref()).clone_into(&mut change.operation);
+        change.inverse = Inverse {
+            operation: operation(attribute, draft.new.as_deref(), found.value.as_deref()).to_owned(),
+            value: found.value.clone(),
+        };
+        change.expect = Expect {
+            vpc_id: found.vpc_id,
+            instance_metadata_tags: found.instance_metadata_tags.filter(|_| is_tag),
+            // What is wrong is only removed where what is right is there.
+            cluster_tags: (is_cluster_tag || (is_tag && draft.new.is_none())).then_some(found.cluster_tags),
+            free_tag_slots: found.free_tag_slots.filter(|_| is_tag && found.value.is_none() && draft.new.is_some()),
+            beside,
+            role_id: found.role_id,
+            inline_characters_left: found.inline_characters_left,
+            attachments_left: found.attachments_left,
+        };
+        change.old = found.value;
+        let before = (target.kind == ResourceKind::SecurityGroup && is_cluster_tag)
+            .then(|| region_of(account, target).cloned())
+            .flatten();
+        let Some(account) = state.accounts.first_mut() else { return Err(gone()) };
+        simulate(account, target, attribute, draft.new.as_deref());
+        if let Some((before, after)) = before.as_ref().zip(region_of(account, target))
+            && let Some(why) = node_groups.broken(target, cluster_id, before, after)
+        {
+            return Err(format!("{why} on the way"));
+        }
+        Ok(Some(change))
+    }
+
+    /// Runs the rules over the state that the plan leads to, for this cluster and for its neighbours.
+    fn refuse_new_findings(
+        &mut self,
+        cluster_id: &str,
+        changes: &[Asked],
+        state: Option<&Inventory>,
+        audit: &Audit<'_>,
+    ) -> Result<(), String> {
+        let Some(state) = state.filter(|_| !changes.is_empty()) else { return Ok(()) };
+        let only: Vec<PlannedChange> = changes.iter().map(|(change, _)| change.clone()).collect();
+        let mut clusters = vec![cluster_id.to_owned()];
+        clusters.extend(guard::neighbours(self.inventory, cluster_id, &only));
+        for cluster in clusters {
+            let before = audit(self.inventory, &cluster)?;
+            let after = audit(state, &cluster)?;
+            for created in guard::created(&before, &after) {
+                let whose = if cluster == cluster_id {
+                    String::new()
+                } else {
+                    format!(" for the cluster `{}`", text::printable(&cluster))
+                };
+                let culprits: BTreeSet<&str> = changes
+                    .iter()
+                    .filter(|(change, _)| {
+                        created.message.contains(&change.target.id) || created.resource.contains(&change.target.id)
+                    })
+                    .flat_map(|(change, _)| change.rules.iter().map(String::as_str))
+                    .collect();
+                let culprits: Vec<&str> = culprits.into_iter().collect();
+                let by =
+                    if culprits.is_empty() { String::new() } else { format!(" (by {})", text::list(&culprits, 4)) };
+                self.rejected.push(format!("it would create {}{whose}{by}: {}", created.rule, created.message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The other security groups on the nodes of one, with their cluster tags.
+fn beside(target: &Target, account: &Account, node_groups: &NodeGroups) -> Vec<Beside> {
+    let Some(region) = region_of(account, target) else { return Vec::new() };
+    let others = node_groups.beside(target).into_iter();
+    others
+        .filter_map(|id| {
+            let held = region.tags_of(id)?;
+            Some(Beside { id: id.to_owned(), cluster_tags: cluster_tags(held) })
+        })
+        .collect()
+}
+
+/// Whether a key says to which cluster something belongs.
+fn is_membership(key: &str) -> bool {
+    key.starts_with(crate::tags::CLUSTER_TAG_PREFIX) || key == crate::tags::LEGACY_TAG
+}
+
+fn region_of<'a>(account: &'a Account, target: &Target) -> Option<&'a Region> {
+    account.regions.iter().find(|region| Some(&region.name) == target.region.as_ref())
+}
+
+/// Names a change by what it is made on: twelve digits of a digest.
+pub(super) fn change_id(arn: &str, attribute: &Attribute) -> String {
+    let attribute = serde_json::to_string(attribute).unwrap_or_default();
+    let mut hash = Sha256::new();
+    hash.update((arn.len() as u64).to_be_bytes());
+    hash.update(arn.as_bytes());
+    hash.update(attribute.as_bytes());
+    text::hex(&hash.finalize(), 6)
+}

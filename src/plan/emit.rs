@@ -1,0 +1,344 @@
+//! The plan as text for others to carry out: for people whose infrastructure lives in code. Every value is quoted by
+//! construction, whatever it holds; comments hold nothing but visible characters of one line.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use clap::ValueEnum;
+use serde_json::{Map, Value, json};
+
+use crate::finding::ResourceKind;
+use crate::text;
+
+use super::{Attribute, Plan, PlannedChange};
+
+/// Whose language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum EmitFormat {
+    /// Terraform, HCL
+    Terraform,
+    /// A CloudFormation template, YAML
+    Cloudformation,
+    /// A POSIX shell script of AWS CLI commands
+    AwsCli,
+}
+
+/// The plan in that language.
+#[must_use]
+pub fn emit(plan: &Plan, format: EmitFormat) -> String {
+    match format {
+        EmitFormat::Terraform => terraform(plan),
+        EmitFormat::Cloudformation => cloudformation(plan),
+        EmitFormat::AwsCli => aws_cli(plan),
+    }
+}
+
+fn heading(plan: &Plan) -> String {
+    let mut page = String::new();
+    comment(
+        &mut page,
+        &format!(
+            "tagaudit plan {} for cluster {} in account {}: {}",
+            plan.short_id(),
+            plan.cluster_id,
+            plan.account_id,
+            text::count(plan.changes.len(), "change")
+        ),
+    );
+    page
+}
+
+fn comment(page: &mut String, body: &str) {
+    let _ = writeln!(page, "# {}", text::printable(body));
+}
+
+/// Why, above each change.
+fn because(page: &mut String, change: &PlannedChange) {
+    comment(page, &format!("{}: {}", change.rules.join(", "), change.reason));
+}
+
+/// A string of HCL. What could begin an interpolation or end the string is written as an escape, so that no text can;
+/// the usual `$${` is read differently by different parsers where dollars precede it.
+fn hcl_string(value: &str) -> String {
+    let mut quoted = String::with_capacity(value.len() + 2);
+    quoted.push('"');
+    for character in value.chars() {
+        match character {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            ' '..='~' if !matches!(character, '$' | '%') => quoted.push(character),
+            _ if u32::from(character) <= 0xffff => {
+                let _ = write!(quoted, "\\u{:04x}", u32::from(character));
+            }
+            _ => {
+                let _ = write!(quoted, "\\U{:08x}", u32::from(character));
+            }
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn block(page: &mut String, kind: &str, name: &str, fields: &[(&str, &str)]) {
+    let width = fields.iter().map(|(key, _)| key.len()).max().unwrap_or(0);
+    let _ = writeln!(page, "resource \"{kind}\" \"{name}\" {{");
+    for (key, value) in fields {
+        let _ = writeln!(page, "  {key:<width$} = {}", hcl_string(value));
+    }
+    page.push_str("}\n");
+}
+
+fn terraform(plan: &Plan) -> String {
+    let mut page = heading(plan);
+    comment(&mut page, "Where Terraform already manages a resource, set the tag in its own `tags` instead:");
+    comment(&mut page, "a tag that Terraform does not know is removed at its next apply.");
+    let several = plan.regions.len() > 1;
+    for change in &plan.changes {
+        page.push('\n');
+        because(&mut page, change);
+        if let Some(region) = change.target.region.as_deref().filter(|_| several) {
+            comment(&mut page, &format!("with the provider of {region}"));
+        }
+        let id = change.target.id.as_str();
+        let name = format!("tagaudit_{}", change.id);
+        match (&change.attribute, change.new.as_deref()) {
+            (Attribute::Tag { key }, Some(value)) => {
+                block(&mut page, "aws_ec2_tag", &name, &[("resource_id", id), ("key", key), ("value", value)]);
+            }
+            (Attribute::InlinePolicy { name: policy }, Some(document)) => {
+                block(&mut page, "aws_iam_role_policy", &name, &[("name", policy), ("role", id), ("policy", document)]);
+            }
+            (Attribute::ManagedPolicy {}, Some(document)) => {
+                let (path, policy) = crate::finding::policy_path(id);
+                block(&mut page, "aws_iam_policy", &name, &[("name", policy), ("path", &path), ("policy", document)]);
+            }
+            (Attribute::AttachedPolicy { policy_arn }, Some(_)) => {
+                let fields = [("role", id), ("policy_arn", policy_arn.as_str())];
+                block(&mut page, "aws_iam_role_policy_attachment", &name, &fields);
+            }
+            _ => comment(&mut page, &by_hand(change)),
+        }
+    }
+    page
+}
+
+/// What has to be changed where the resource is written, for changes that are no resource of their own.
+fn by_hand(change: &PlannedChange) -> String {
+    let new = change.new.as_deref().unwrap_or_default();
+    let what = match &change.attribute {
+        Attribute::Tag { key } => {
+            format!("remove the tag {} with the value {}", json!(key), json!(change.old.as_deref().unwrap_or_default()))
+        }
+        Attribute::MetadataOption { option } => {
+            format!("in its metadata options set {} to {}", option.replace('-', "_"), json!(new))
+        }
+        Attribute::VpcAttribute { attribute } => format!("set {} to {new}", attribute.replace('-', "_")),
+        Attribute::SourceDestCheck {} => format!("set source_dest_check to {new}"),
+        Attribute::InlinePolicy { name } => format!("remove the inline policy {}", json!(name)),
+        Attribute::ManagedPolicy {} => "remove the policy".to_owned(),
+        Attribute::AttachedPolicy { policy_arn } => format!("detach {}", json!(policy_arn)),
+    };
+    format!("{} {}: {what}", change.target.kind.noun(), change.target.id)
+}
+
+/// Type in CloudFormation of what carries tags.
+fn cloudformation_type(kind: ResourceKind) -> &'static str {
+    match kind {
+        ResourceKind::Subnet => "AWS::EC2::Subnet",
+        ResourceKind::Vpc => "AWS::EC2::VPC",
+        ResourceKind::SecurityGroup => "AWS::EC2::SecurityGroup",
+        ResourceKind::RouteTable => "AWS::EC2::RouteTable",
+        ResourceKind::Volume => "AWS::EC2::Volume",
+        ResourceKind::NetworkInterface => "AWS::EC2::NetworkInterface",
+        _ => "AWS::EC2::Instance",
+    }
+}
+
+/// A logical id: letters and digits.
+fn logical_id(text: &str) -> String {
+    let mut id = String::new();
+    for word in text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
+        let mut characters = word.chars();
+        id.extend(characters.next().map(|first| first.to_ascii_uppercase()));
+        id.push_str(characters.as_str());
+    }
+    id
+}
+
+fn cloudformation(plan: &Plan) -> String {
+    let mut page = heading(plan);
+    comment(&mut page, "A fragment: merge the properties into the template that makes each resource, found by its");
+    comment(&mut page, "PhysicalResourceId. Resources of AWS::IAM can be deployed as they are.");
+    let mut resources: BTreeMap<String, Fragment> = BTreeMap::new();
+    for change in &plan.changes {
+        let id = change.target.id.as_str();
+        let own = format!("Tagaudit{}", logical_id(&change.id));
+        let document = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
+        let on_resource = || Fragment {
+            kind: cloudformation_type(change.target.kind),
+            physical_id: Some(id.to_owned()),
+            ..Fragment::default()
+        };
+        match (&change.attribute, change.new.as_deref()) {
+            (Attribute::InlinePolicy { name }, Some(text)) => {
+                let mut fragment = Fragment { kind: "AWS::IAM::RolePolicy", ..Fragment::default() };
+                fragment.set("RoleName", id);
+                fragment.set("PolicyName", name.as_str());
+                fragment.set("PolicyDocument", document(text));
+                resources.insert(own, fragment);
+            }
+            (Attribute::ManagedPolicy {}, Some(text)) => {
+                let (path, name) = crate::finding::policy_path(id);
+                let attached = plan.changes.iter().filter(
+                    |other| matches!(&other.attribute, Attribute::AttachedPolicy { policy_arn } if policy_arn == id),
+                );
+                let mut fragment = Fragment { kind: "AWS::IAM::ManagedPolicy", ..Fragment::default() };
+                fragment.set("ManagedPolicyName", name);
+                fragment.set("Path", path);
+                fragment.set("PolicyDocument", document(text));
+                fragment.set("Roles", attached.map(|other| other.target.id.as_str()).collect::<Vec<_>>());
+                resources.insert(own, fragment);
+            }
+            // Told by the policy that is attached.
+            (Attribute::AttachedPolicy { .. }, Some(_)) => {}
+            (Attribute::Tag { key }, Some(value)) => {
+                let fragment = resources.entry(logical_id(id)).or_insert_with(on_resource);
+                fragment.tags.push(json!({"Key": key, "Value": value}));
+            }
+            (Attribute::VpcAttribute { attribute }, Some(value)) => {
+                let fragment = resources.entry(logical_id(id)).or_insert_with(on_resource);
+                let support = attribute == "enable-dns-support";
+                fragment.set(if support { "EnableDnsSupport" } else { "EnableDnsHostnames" }, value == "true");
+            }
+            (Attribute::SourceDestCheck {}, Some(value)) => {
+                let fragment = resources.entry(logical_id(id)).or_insert_with(on_resource);
+                fragment.set("SourceDestCheck", value == "true");
+            }
+            (Attribute::MetadataOption { option }, Some(value)) => {
+                let fragment = resources.entry(logical_id(id)).or_insert_with(on_resource);
+                let value = value.parse::<i32>().map_or_else(|_| json!(value), |number| json!(number));
+                fragment.metadata_options.insert(logical_id(option), value);
+            }
+            (_, None) => comment(&mut page, &by_hand(change)),
+        }
+    }
+    let resources: BTreeMap<String, Value> =
+        resources.into_iter().map(|(id, fragment)| (id, fragment.into_value())).collect();
+    let template = json!({"AWSTemplateFormatVersion": "2010-09-09", "Resources": resources});
+    // Plain data without keys other than strings: it always has a YAML form.
+    page.push_str(&serde_yaml_ng::to_string(&template).unwrap_or_default());
+    page
+}
+
+/// A resource of the template.
+#[derive(Default)]
+struct Fragment {
+    kind: &'static str,
+    physical_id: Option<String>,
+    properties: Map<String, Value>,
+    tags: Vec<Value>,
+    metadata_options: Map<String, Value>,
+}
+
+impl Fragment {
+    fn set(&mut self, name: &str, value: impl Into<Value>) {
+        self.properties.insert(name.to_owned(), value.into());
+    }
+
+    fn into_value(mut self) -> Value {
+        if !self.tags.is_empty() {
+            self.properties.insert("Tags".to_owned(), self.tags.into());
+        }
+        if !self.metadata_options.is_empty() {
+            self.properties.insert("MetadataOptions".to_owned(), self.metadata_options.into());
+        }
+        let mut resource = Map::new();
+        resource.insert("Type".to_owned(), self.kind.into());
+        if let Some(id) = self.physical_id {
+            resource.insert("Metadata".to_owned(), json!({"PhysicalResourceId": id}));
+        }
+        resource.insert("Properties".to_owned(), self.properties.into());
+        resource.into()
+    }
+}
+
+fn aws_cli(plan: &Plan) -> String {
+    let mut page = String::from("#!/bin/sh\n");
+    page.push_str(&heading(plan));
+    comment(&mut page, "It neither looks before it writes nor keeps a journal: `tagaudit apply` does.");
+    page.push_str("set -eu\n");
+    for batch in super::batches(&plan.changes.iter().collect::<Vec<_>>()) {
+        let Some(first) = batch.first() else { continue };
+        page.push('\n');
+        because(&mut page, first);
+        let _ = writeln!(page, "{}", command(&batch, first));
+    }
+    page
+}
+
+fn command(batch: &[&PlannedChange], first: &PlannedChange) -> String {
+    let mut words: Vec<String> = vec!["aws".to_owned()];
+    let mut push = |more: &[&str]| words.extend(more.iter().map(|word| (*word).to_owned()));
+    let id = first.target.id.as_str();
+    let region = first.target.region.as_deref().unwrap_or_default();
+    let new = first.new.as_deref();
+    let value = new.unwrap_or_default();
+    match &first.attribute {
+        Attribute::Tag { key } => {
+            let held = new.or(first.old.as_deref()).unwrap_or_default();
+            // The JSON form: the shorthand one would read `,` and `=` in a key or value.
+            let tags = json!([{"Key": key, "Value": held}]).to_string();
+            push(&[
+                "ec2",
+                if new.is_some() { "create-tags" } else { "delete-tags" },
+                "--region",
+                region,
+                "--resources",
+            ]);
+            push(&batch.iter().map(|change| change.target.id.as_str()).collect::<Vec<_>>());
+            push(&["--tags", &tags]);
+        }
+        Attribute::MetadataOption { option } => {
+            let option = format!("--{option}");
+            push(&["ec2", "modify-instance-metadata-options", "--region", region, "--instance-id", id, &option, value]);
+        }
+        Attribute::VpcAttribute { attribute } => {
+            let switch = format!("--{}{attribute}", if value == "true" { "" } else { "no-" });
+            push(&["ec2", "modify-vpc-attribute", "--region", region, "--vpc-id", id, &switch]);
+        }
+        Attribute::SourceDestCheck {} => {
+            let switch = if value == "true" { "--source-dest-check" } else { "--no-source-dest-check" };
+            push(&["ec2", "modify-instance-attribute", "--region", region, "--instance-id", id, switch]);
+        }
+        Attribute::InlinePolicy { name } => {
+            push(&["iam", if new.is_some() { "put-role-policy" } else { "delete-role-policy" }]);
+            push(&["--role-name", id, "--policy-name", name]);
+            if let Some(document) = new {
+                push(&["--policy-document", document]);
+            }
+        }
+        Attribute::ManagedPolicy {} => match (first.old.is_some(), new) {
+            (_, None) => push(&["iam", "delete-policy", "--policy-arn", id]),
+            (true, Some(document)) => {
+                push(&[
+                    "iam",
+                    "create-policy-version",
+                    "--policy-arn",
+                    id,
+                    "--set-as-default",
+                    "--policy-document",
+                    document,
+                ]);
+            }
+            (false, Some(document)) => {
+                let (path, name) = crate::finding::policy_path(id);
+                push(&["iam", "create-policy", "--policy-name", name, "--path", &path, "--policy-document", document]);
+            }
+        },
+        Attribute::AttachedPolicy { policy_arn } => {
+            push(&["iam", if new.is_some() { "attach-role-policy" } else { "detach-role-policy" }]);
+            push(&["--role-name", id, "--policy-arn", policy_arn]);
+        }
+    }
+    words.iter().map(|word| text::shell_quote(word).into_owned()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,225 @@
+//! What a plan is refused for: limits of AWS, gaps in the evidence, and findings that it would create.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::finding::{Finding, ResourceKind, Severity};
+use crate::inventory::{Account, Gap, Inventory, Region};
+use crate::tags::{self, LEGACY_TAG};
+use crate::text;
+use crate::view::{ClusterView, instance_clusters};
+
+use super::state::Observed;
+use super::{Attribute, PlannedChange, Target};
+
+/// Longest tag key (EC2 API model, `Tag`; the User Guide says 128).
+pub(super) const MAX_KEY: usize = 127;
+/// Longest tag value (EC2 API model, `Tag`).
+pub(super) const MAX_VALUE: usize = 256;
+
+/// Why AWS would refuse a transition; `None` if nothing is known against it.
+pub(super) fn limit(target: &Target, attribute: &Attribute, new: Option<&str>, found: &Observed) -> Option<String> {
+    let Attribute::Tag { key } = attribute else { return None };
+    if key.get(..4).is_some_and(|prefix| prefix.eq_ignore_ascii_case("aws:")) {
+        return Some(format!("only AWS sets and removes tags like `{}`", text::printable(key)));
+    }
+    let new = new?;
+    if key.is_empty() || key.chars().count() > MAX_KEY {
+        return Some(format!("a tag key has 1 to {MAX_KEY} characters, and this one has {}", key.chars().count()));
+    }
+    if new.chars().count() > MAX_VALUE {
+        return Some(format!("a tag value has at most {MAX_VALUE} characters"));
+    }
+    if found.value.is_none() && found.free_tag_slots == Some(0) {
+        return Some(format!("it has {} tags already, as many as EC2 allows", super::state::TAG_QUOTA));
+    }
+    if target.kind == ResourceKind::Instance
+        && found.instance_metadata_tags.as_deref() == Some("enabled")
+        && key.contains(['/', ' '])
+    {
+        return Some(
+            "instance metadata tags are on, and EC2 then takes no key with a slash: --allow imds-instance-tags-enabled first"
+                .to_owned(),
+        );
+    }
+    None
+}
+
+/// The gap of the evidence that a change depends on.
+pub(super) fn touching<'g>(
+    gaps: &'g [Gap],
+    account: &Account,
+    target: &Target,
+    attribute: &Attribute,
+) -> Option<&'g Gap> {
+    let of_account = |gap: &Gap| gap.account_id.as_ref().is_none_or(|id| *id == account.account_id);
+    let here = |gap: &Gap| gap.region.is_none() || gap.region == target.region;
+    gaps.iter().filter(|gap| of_account(gap)).find(|gap| {
+        if let Attribute::InlinePolicy { .. } | Attribute::AttachedPolicy { .. } | Attribute::ManagedPolicy {} =
+            attribute
+        {
+            let role = gap.resource.as_deref().is_none_or(|resource| resource.ends_with(&format!("/{}", target.id)));
+            // Who the nodes of a role are is read from EC2, in every region.
+            return (gap.api.starts_with("iam:") && role) || (is_list(gap) && gap.api == "ec2:DescribeInstances");
+        }
+        let of_it = here(gap) && gap.resource.as_deref() == Some(target.id.as_str());
+        let Attribute::Tag { key } = attribute else { return of_it };
+        let lists = ["ec2:DescribeInstances", "ec2:DescribeSecurityGroups", list_of(target.kind)];
+        // Whether a policy has a condition on a tag of the cluster can only be said when all policies were read.
+        let condition = gap.api.starts_with("iam:") && (key == LEGACY_TAG || key.starts_with(tags::CLUSTER_TAG_PREFIX));
+        of_it
+            || (here(gap) && is_list(gap) && lists.contains(&gap.api.as_str()))
+            || (condition && !is_added(account, target, key))
+    })
+}
+
+fn is_list(gap: &Gap) -> bool {
+    gap.resource.is_none()
+}
+
+/// Adding a tag breaks no condition on it.
+fn is_added(account: &Account, target: &Target, key: &str) -> bool {
+    let region = account.regions.iter().find(|region| Some(&region.name) == target.region.as_ref());
+    region.and_then(|region| region.tags_of(&target.id)).is_some_and(|held| tags::value(held, key).is_none())
+}
+
+fn list_of(kind: ResourceKind) -> &'static str {
+    match kind {
+        ResourceKind::Subnet => "ec2:DescribeSubnets",
+        ResourceKind::Vpc => "ec2:DescribeVpcs",
+        ResourceKind::SecurityGroup => "ec2:DescribeSecurityGroups",
+        ResourceKind::RouteTable => "ec2:DescribeRouteTables",
+        ResourceKind::Volume => "ec2:DescribeVolumes",
+        ResourceKind::NetworkInterface => "ec2:DescribeNetworkInterfaces",
+        _ => "ec2:DescribeInstances",
+    }
+}
+
+/// Security groups of the nodes at instance level, by region and node. Every state that the plan passes through has to
+/// leave the controllers one group to decide for.
+pub(super) struct NodeGroups {
+    nodes: BTreeMap<(String, String), Vec<String>>,
+}
+
+/// How many tagged groups a node has.
+#[derive(PartialEq, Eq, Clone, Copy)]
+enum Choice {
+    One,
+    NoneOfSeveral,
+    Several,
+}
+
+impl NodeGroups {
+    pub(super) fn new(view: &ClusterView<'_>) -> Self {
+        let mut nodes = BTreeMap::new();
+        for region in &view.regions {
+            for member in &region.members {
+                let key = (region.region.name.clone(), member.instance.id.clone());
+                nodes.insert(key, member.instance.security_groups.clone());
+            }
+        }
+        Self { nodes }
+    }
+
+    fn of<'s>(&'s self, target: &'s Target) -> impl Iterator<Item = (&'s str, &'s [String])> {
+        let nodes = self
+            .nodes
+            .iter()
+            .filter(|((region, _), groups)| Some(region) == target.region.as_ref() && groups.contains(&target.id));
+        nodes.map(|((_, id), groups)| (id.as_str(), groups.as_slice()))
+    }
+
+    /// The other groups on the nodes that have this one.
+    pub(super) fn beside<'s>(&'s self, target: &'s Target) -> BTreeSet<&'s str> {
+        let all = self.of(target).flat_map(|(_, groups)| groups.iter().map(String::as_str));
+        all.filter(|id| *id != target.id).collect()
+    }
+
+    /// A node that a change of a group's tags would leave without one group to decide for.
+    pub(super) fn broken(&self, target: &Target, cluster_id: &str, before: &Region, after: &Region) -> Option<String> {
+        let choice = |region: &Region, groups: &[String]| -> Choice {
+            let tagged = groups
+                .iter()
+                .filter(|id| region.tags_of(id).is_some_and(|held| tags::has_cluster_tag(held, cluster_id)))
+                .count();
+            match (tagged, groups.len()) {
+                (1, _) | (0, 0 | 1) => Choice::One,
+                (0, _) => Choice::NoneOfSeveral,
+                _ => Choice::Several,
+            }
+        };
+        self.of(target).find_map(|(node, groups)| {
+            let (from, to) = (choice(before, groups), choice(after, groups));
+            let what = match to {
+                Choice::One => return None,
+                _ if to == from => return None,
+                Choice::Several => "several tagged security groups",
+                Choice::NoneOfSeveral => "several security groups and none of them tagged",
+            };
+            Some(format!("instance {node} would have {what}"))
+        })
+    }
+}
+
+/// A finding that is there after a plan and was not before, or was less bad.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Created {
+    pub(super) rule: &'static str,
+    pub(super) resource: String,
+    pub(super) message: String,
+}
+
+/// What a plan would create. Findings are compared by rule and resource: the words of a finding change with what it covers.
+pub(super) fn created(before: &[Finding], after: &[Finding]) -> Vec<Created> {
+    let mut known: BTreeMap<(&str, &str), Severity> = BTreeMap::new();
+    for finding in before {
+        for id in resources(finding) {
+            let worst = known.entry((finding.rule, id)).or_insert(finding.severity);
+            *worst = (*worst).max(finding.severity);
+        }
+    }
+    let mut found = BTreeSet::new();
+    for finding in after {
+        let new = resources(finding)
+            .find(|id| known.get(&(finding.rule, *id)).is_none_or(|severity| *severity < finding.severity));
+        found.extend(new.map(|id| Created {
+            rule: finding.rule,
+            resource: id.to_owned(),
+            message: finding.message.clone(),
+        }));
+    }
+    found.into_iter().collect()
+}
+
+fn resources(finding: &Finding) -> impl Iterator<Item = &str> {
+    let same = finding.related.iter().filter(|related| related.kind == finding.resource.kind);
+    std::iter::once(finding.resource.id.as_str()).chain(same.map(|related| related.id.as_str()))
+}
+
+/// Other clusters that a plan could harm: they are named on what it changes, or have nodes in the same VPC.
+pub(super) fn neighbours(inventory: &Inventory, own: &str, changes: &[PlannedChange]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for region in inventory.accounts.iter().flat_map(|account| &account.regions) {
+        let touched: BTreeSet<&str> = changes
+            .iter()
+            .filter(|change| change.target.region.as_ref() == Some(&region.name))
+            .map(|change| change.target.id.as_str())
+            .collect();
+        if touched.is_empty() {
+            continue;
+        }
+        let vpcs: BTreeSet<&str> = changes
+            .iter()
+            .filter_map(|change| change.expect.vpc_id.as_deref())
+            .chain(touched.iter().copied())
+            .collect();
+        for id in &touched {
+            found.extend(region.tags_of(id).into_iter().flat_map(instance_clusters).map(str::to_owned));
+        }
+        let near = region.instances.iter().filter(|instance| {
+            instance.state.is_live() && instance.vpc_id.as_deref().is_some_and(|vpc| vpcs.contains(vpc))
+        });
+        found.extend(near.flat_map(|instance| instance_clusters(&instance.tags)).map(str::to_owned));
+    }
+    found.retain(|id| id != own && !tags::is_slip(id, own));
+    found
+}

@@ -1,0 +1,205 @@
+//! A plan for a person: the diff that people know from Terraform, grouped by resource.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::finding::Applicability;
+use crate::report::Painter;
+use crate::text;
+
+use super::{Attribute, Kind, Left, LeftReason, Plan, PlannedChange};
+
+/// What EC2 says about a call in a dry run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DryRunAnswer {
+    /// The caller may make it.
+    Allowed,
+    /// The caller may not: why.
+    Refused(String),
+    /// IAM has no dry run.
+    Unknown,
+}
+
+/// Longest value that is shown in a line.
+const SHOWN: usize = 72;
+
+/// The plan as a diff.
+#[must_use]
+pub fn show(plan: &Plan, answers: &BTreeMap<String, DryRunAnswer>, color: bool, width: usize) -> String {
+    let painter = Painter { color };
+    let mut page = String::new();
+    let what = match plan.kind {
+        Kind::Fix => "Plan",
+        Kind::Undo => "Plan to take back",
+    };
+    let _ = writeln!(
+        page,
+        "{} {} for cluster {} in account {} ({})",
+        painter.bold(what),
+        plan.short_id(),
+        text::printable(&plan.cluster_id),
+        text::printable(&plan.account_id),
+        text::list(&plan.regions, 5)
+    );
+    let mut last: Option<&str> = None;
+    let mut by_resource: Vec<&PlannedChange> = plan.changes.iter().collect();
+    by_resource.sort_by(|a, b| (&a.target, a.stage()).cmp(&(&b.target, b.stage())));
+    for change in by_resource {
+        if last != Some(&change.arn) {
+            let _ = writeln!(page, "\n  {}", painter.bold(&resource(change)));
+            last = Some(&change.arn);
+        }
+        line(&mut page, change, painter);
+        let rules = change.rules.join(", ");
+        let why = match plan.kind {
+            Kind::Fix => format!("{} [{}]: {}", rules, change.class.name(), change.reason),
+            Kind::Undo => change.reason.clone(),
+        };
+        for (index, part) in text::wrap(&text::printable(&why), width.saturating_sub(8), "", "").iter().enumerate() {
+            let _ = writeln!(page, "      {}{}", if index == 0 { "" } else { "  " }, painter.dim(part));
+        }
+        match answers.get(&change.id) {
+            None => {}
+            Some(DryRunAnswer::Allowed) => {
+                let _ = writeln!(page, "      {}", painter.dim("dry run: this caller may"));
+            }
+            Some(DryRunAnswer::Unknown) => {
+                let _ = writeln!(page, "      {}", painter.dim("dry run: IAM has none"));
+            }
+            Some(DryRunAnswer::Refused(why)) => {
+                let _ = writeln!(page, "      {}", painter.bad(&format!("dry run: refused: {}", text::printable(why))));
+            }
+        }
+    }
+    let _ = writeln!(page, "\n{}", count(plan, painter));
+    page
+}
+
+fn resource(change: &PlannedChange) -> String {
+    let region = change.target.region.as_deref().map(|region| format!(" in {region}")).unwrap_or_default();
+    format!("{} {}{}", change.target.kind.noun(), text::printable(&change.target.id), text::printable(&region))
+}
+
+fn line(page: &mut String, change: &PlannedChange, painter: Painter) {
+    let label = text::printable(&change.label()).into_owned();
+    let is_policy = matches!(change.attribute, Attribute::InlinePolicy { .. } | Attribute::ManagedPolicy {});
+    let shown = |value: &str| if is_policy { policy(value) } else { quoted(value) };
+    let line = match (change.old.as_deref(), change.new.as_deref()) {
+        (None, Some(new)) => painter.good(&format!("    + {label} = {}", shown(new))),
+        (Some(old), None) => painter.bad(&format!("    - {label} = {}", shown(old))),
+        (old, new) => painter.warn(&format!(
+            "    ~ {label} = {} -> {}",
+            shown(old.unwrap_or_default()),
+            shown(new.unwrap_or_default())
+        )),
+    };
+    let _ = writeln!(page, "{line}");
+    if is_policy {
+        for (sign, action) in policy_diff(change.old.as_deref(), change.new.as_deref()) {
+            let text = format!("        {sign} {}", text::printable(&action));
+            let _ = writeln!(page, "{}", if sign == '+' { painter.good(&text) } else { painter.bad(&text) });
+        }
+    }
+}
+
+fn quoted(value: &str) -> String {
+    let shown = text::printable(value);
+    match shown.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("\"{}…\"", shown.get(..at).unwrap_or_default()),
+        None => format!("\"{shown}\""),
+    }
+}
+
+fn policy(document: &str) -> String {
+    let actions = crate::iam::grant::own_actions(document).map_or(0, |actions| actions.len());
+    format!("{} on every resource", text::count(actions, "action"))
+}
+
+/// What a policy of ours gains and loses.
+fn policy_diff(old: Option<&str>, new: Option<&str>) -> Vec<(char, String)> {
+    let actions = |text: Option<&str>| text.and_then(crate::iam::grant::own_actions).unwrap_or_default();
+    let (old, new) = (actions(old), actions(new));
+    let added = new.iter().filter(|action| !old.contains(action)).map(|action| ('+', action.clone()));
+    let gone = old.iter().filter(|action| !new.contains(action)).map(|action| ('-', action.clone()));
+    added.chain(gone).collect()
+}
+
+fn count(plan: &Plan, painter: Painter) -> String {
+    let number = |test: fn(&PlannedChange) -> bool| plan.changes.iter().filter(|change| test(change)).count();
+    let add = number(|change| change.old.is_none());
+    let modify = number(|change| change.old.is_some() && change.new.is_some());
+    let remove = number(|change| change.new.is_none());
+    let mut classes: BTreeMap<Applicability, usize> = BTreeMap::new();
+    for change in &plan.changes {
+        *classes.entry(change.class).or_default() += 1;
+    }
+    let classes: Vec<String> =
+        classes.iter().rev().map(|(class, number)| format!("{number} {}", class.name())).collect();
+    let of = if plan.kind == Kind::Undo || plan.changes.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", classes.join(", "))
+    };
+    format!(
+        "{}: {add} to add, {modify} to change, {remove} to remove{of}",
+        painter.bold(&text::count(plan.changes.len(), "change"))
+    )
+}
+
+/// What the plan leaves, by reason and rule, with what it would take.
+#[must_use]
+pub fn show_left(left: &[Left], color: bool, width: usize) -> String {
+    let painter = Painter { color };
+    let mut page = String::new();
+    let paragraph = |page: &mut String, first: &str, body: &str| {
+        for (index, part) in text::wrap(&text::printable(body), width.saturating_sub(4), "", "").iter().enumerate() {
+            let _ = writeln!(page, "{}{part}", if index == 0 { first } else { "    " });
+        }
+    };
+    let refused: Vec<&Left> = left.iter().filter(|left| matches!(left.reason, LeftReason::Refused(_))).collect();
+    if !refused.is_empty() {
+        page.push_str(&format!("{}\n", painter.bold("Refused:")));
+        for left in refused {
+            let LeftReason::Refused(why) = &left.reason else { continue };
+            paragraph(&mut page, "  ! ", &format!("{} on {}: {why}", left.rule, left.resource));
+        }
+    }
+    let mut allow: BTreeMap<&str, usize> = BTreeMap::new();
+    for left in left.iter().filter(|left| left.reason == LeftReason::Allow) {
+        *allow.entry(left.rule).or_default() += 1;
+    }
+    if !allow.is_empty() {
+        page.push_str(&format!(
+            "{}\n",
+            painter.bold("Left out, because they overwrite, remove or widen something; agree with:")
+        ));
+        for (rule, number) in allow {
+            paragraph(&mut page, "  ", &format!("--allow {rule}   ({})", text::count(number, "finding")));
+        }
+    }
+    let questions: Vec<&Left> = left.iter().filter(|left| matches!(left.reason, LeftReason::Choose(_))).collect();
+    if !questions.is_empty() {
+        page.push_str(&format!("{}\n", painter.bold("Left out, because only you can decide; answer with:")));
+        for left in questions {
+            let LeftReason::Choose(choices) = &left.reason else { continue };
+            for choice in choices.iter().take(4) {
+                let argument = format!("{}:{}={}", left.rule, left.resource, choice.value);
+                paragraph(
+                    &mut page,
+                    "  ",
+                    &format!("--choose {}   ({})", text::shell_quote(&argument), choice.summary),
+                );
+            }
+        }
+    }
+    let by_hand = left.iter().filter(|left| matches!(left.reason, LeftReason::ByHand(_))).count();
+    if by_hand > 0 {
+        let be = if by_hand == 1 { "is" } else { "are" };
+        paragraph(
+            &mut page,
+            "",
+            &format!("{} {be} to be mended by hand: the report says how.", text::count(by_hand, "finding")),
+        );
+    }
+    page
+}

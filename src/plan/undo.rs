@@ -1,0 +1,58 @@
+//! The way back.
+
+use std::collections::BTreeMap;
+
+use crate::finding::Applicability;
+
+use super::{Evidence, Expect, Inverse, Kind, Plan, PlannedChange, SCHEMA, operation};
+
+/// The plan that takes changes of an earlier plan back: those that were made, each to the value that was there before. It
+/// takes the same way as any plan: a value that is no longer ours is left alone.
+#[must_use]
+pub fn undo(
+    done: &Plan,
+    made: &[&PlannedChange],
+    regions: Vec<String>,
+    created_at: String,
+    expires_at: String,
+) -> Plan {
+    let mut by_target: BTreeMap<String, PlannedChange> = BTreeMap::new();
+    for change in made {
+        let back = PlannedChange {
+            old: change.new.clone(),
+            new: change.old.clone(),
+            operation: operation(&change.attribute, change.new.as_deref(), change.old.as_deref()).to_owned(),
+            inverse: Inverse { operation: change.operation.clone(), value: change.new.clone() },
+            class: Applicability::Confirm,
+            reason: format!("takes back what the plan {} did", done.short_id()),
+            // The value and the identity decide: what the fix saw beside it may have changed rightfully since.
+            expect: Expect {
+                vpc_id: change.expect.vpc_id.clone(),
+                role_id: change.expect.role_id.clone(),
+                ..Expect::default()
+            },
+            ..(*change).clone()
+        };
+        by_target.insert(change.id.clone(), back);
+    }
+    let mut changes: Vec<PlannedChange> = by_target.into_values().collect();
+    changes.sort_by(|a, b| a.order().cmp(&b.order()));
+    let mut plan = Plan {
+        schema: SCHEMA.to_owned(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        kind: Kind::Undo,
+        account_id: done.account_id.clone(),
+        partition: done.partition.clone(),
+        caller_arn: done.caller_arn.clone(),
+        cluster_id: done.cluster_id.clone(),
+        regions,
+        created_at,
+        expires_at,
+        evidence: Evidence { kind: "journal".to_owned(), collected_at: None, gaps: Vec::new() },
+        mends: Vec::new(),
+        changes,
+        digest: String::new(),
+    };
+    plan.seal();
+    plan
+}

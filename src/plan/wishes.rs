@@ -1,0 +1,131 @@
+//! What the operator agrees to, and what is left without it.
+
+use crate::finding::{Applicability, Choice, Finding};
+use crate::rules;
+use crate::text;
+
+/// What the operator agrees to.
+#[derive(Debug, Default)]
+pub struct Wishes {
+    /// `--allow`: rules whose `confirm` fixes are wanted.
+    pub allow: Vec<String>,
+    /// `--choose`: answers.
+    pub choose: Vec<Choose>,
+}
+
+/// An answer to the question of a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choose {
+    /// Rule.
+    pub rule: String,
+    /// Resource of the finding.
+    pub resource: String,
+    /// The answer.
+    pub value: String,
+}
+
+impl std::str::FromStr for Choose {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let wrong = || format!("`{text}` is not RULE:RESOURCE=VALUE");
+        let (rule, rest) = text.split_once(':').ok_or_else(wrong)?;
+        let (resource, value) = rest.rsplit_once('=').ok_or_else(wrong)?;
+        if rule.is_empty() || resource.is_empty() || value.is_empty() {
+            return Err(wrong());
+        }
+        if rules::find(rule).is_none() {
+            return Err(format!("no rule is called `{rule}`: `tagaudit rules` lists them"));
+        }
+        Ok(Self { rule: rule.to_owned(), resource: resource.to_owned(), value: value.to_owned() })
+    }
+}
+
+/// Why a finding is not in the plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LeftReason {
+    /// It takes `--allow RULE`.
+    Allow,
+    /// It takes an answer.
+    Choose(Vec<Choice>),
+    /// There is nothing that could be written: what to do instead.
+    ByHand(String),
+    /// It was asked for and cannot be done: why.
+    Refused(String),
+}
+
+/// A finding, or a resource of it, that the plan leaves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// Rule.
+    pub rule: &'static str,
+    /// Resource.
+    pub resource: String,
+    /// Why.
+    pub reason: LeftReason,
+}
+
+/// Whether an answer is meant for a finding: by its resource, or one of the same kind that shows the same.
+pub(super) fn is_about(finding: &Finding, choose: &Choose) -> bool {
+    finding.rule == choose.rule
+        && (finding.resource.id == choose.resource
+            || finding
+                .related
+                .iter()
+                .any(|related| related.kind == finding.resource.kind && related.id == choose.resource))
+}
+
+pub(super) fn check(findings: &[Finding], wishes: &Wishes) -> Result<(), String> {
+    for rule in &wishes.allow {
+        match rules::find(rule).map(|rule| rule.applicability) {
+            None => return Err(format!("`--allow {rule}`: no rule is called so; `tagaudit rules` lists them")),
+            Some(Applicability::Choice) => {
+                return Err(format!("`--allow {rule}`: it takes an answer, --choose {rule}:RESOURCE=VALUE"));
+            }
+            Some(Applicability::None) => {
+                return Err(format!("`--allow {rule}`: there is nothing about it that tagaudit could write"));
+            }
+            Some(Applicability::Confirm | Applicability::Safe) => {}
+        }
+    }
+    for choose in &wishes.choose {
+        let shown = format!("`--choose {}:{}={}`", choose.rule, choose.resource, choose.value);
+        let about: Vec<&Finding> = findings.iter().filter(|finding| is_about(finding, choose)).collect();
+        if about.is_empty() {
+            let there: Vec<&str> =
+                findings.iter().filter(|f| f.rule == choose.rule).map(|f| f.resource.id.as_str()).collect();
+            let there = if there.is_empty() {
+                "there is none".to_owned()
+            } else {
+                format!("there is {}", text::list(&there, 10))
+            };
+            return Err(format!("{shown} fits no finding of that rule; {there}"));
+        }
+        let choices: Vec<&Choice> = about.iter().flat_map(|finding| &finding.fix.choices).collect();
+        match choices.iter().find(|choice| choice.value == choose.value) {
+            None => {
+                let values: Vec<&str> = choices.iter().map(|choice| choice.value.as_str()).collect();
+                return Err(format!("{shown}: the answers are {}", text::list(&values, 10)));
+            }
+            Some(choice) if choice.changes.is_empty() => {
+                return Err(format!("{shown}: nothing follows from it that tagaudit could write ({})", choice.summary));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_taken_apart_at_the_first_colon_and_the_last_equals_sign() {
+        let choose: Choose = "sg-multiple-tagged-on-instance:i-0a=sg-1".parse().unwrap();
+        assert_eq!((choose.resource.as_str(), choose.value.as_str()), ("i-0a", "sg-1"));
+        for wrong in ["", "sg-multiple-tagged-on-instance", "sg-multiple-tagged-on-instance:i-0a", "nonsense:i-0a=b"] {
+            assert!(wrong.parse::<Choose>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,483 @@
+//! Looking at single resources, and writing to them. Every call is made exactly once; what a lost answer means is for the
+//! caller to find out by looking.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use aws_sdk_ec2::operation::RequestId as _;
+use aws_sdk_ec2::types::{self as ec2_types, AttributeBooleanValue};
+
+use crate::finding::{ResourceKind, policy_path};
+use crate::inventory::{Account, Inventory, Provider, Region};
+use crate::plan::{Attribute, Kind, Plan, PlannedChange};
+
+use super::call::{CallError, Caller, page};
+use super::config::Session;
+use super::{Error, ErrorKind, Request, config, ec2, iam, identity};
+
+/// Ids in one request: EC2 takes a thousand, and cannot page where ids are given.
+const IDS: usize = 200;
+/// Versions that a managed policy may have (IAM quotas).
+const STORED_VERSIONS: usize = 5;
+
+/// Whether and why a write was not accepted.
+#[derive(Debug, Clone)]
+pub(crate) struct WriteError {
+    /// What it means for what comes next.
+    pub(crate) kind: WriteErrorKind,
+    /// Code and message, for a person.
+    pub(crate) message: String,
+}
+
+/// What a failed write means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WriteErrorKind {
+    /// Too many requests: it was not made, and may be tried later.
+    Throttled,
+    /// No write will succeed any more: credentials, clock.
+    Credentials,
+    /// The caller may not, or a tag policy forbids it.
+    Denied,
+    /// One of the resources, or the value, is wrong.
+    Invalid,
+    /// It may have been made or not.
+    Doubt,
+}
+
+impl WriteError {
+    fn of(error: &CallError) -> Self {
+        use WriteErrorKind as Kind;
+        let kind = match error.code.as_str() {
+            "RequestLimitExceeded"
+            | "EC2ThrottledException"
+            | "Throttling"
+            | "ThrottlingException"
+            | "TooManyRequestsException" => Kind::Throttled,
+            "ExpiredToken"
+            | "ExpiredTokenException"
+            | "RequestExpired"
+            | "InvalidClientTokenId"
+            | "AuthFailure"
+            | "UnrecognizedClientException"
+            | "SignatureDoesNotMatch"
+            | "NoCredentials" => Kind::Credentials,
+            "UnauthorizedOperation" | "AccessDenied" | "AccessDeniedException" | "TagPolicyViolation" => Kind::Denied,
+            "Timeout" | "Unreachable" | "Protocol" | "InternalError" | "InternalFailure" | "ServiceFailure"
+            | "ServiceUnavailable" | "Unavailable" | "RequestTimeout" => Kind::Doubt,
+            code if code.starts_with("Http5") => Kind::Doubt,
+            _ => Kind::Invalid,
+        };
+        Self { kind, message: format!("{}: {}", error.code, error.message) }
+    }
+}
+
+/// A tag call: at least one resource and exactly one tag with its value, by construction. `DeleteTags` without a tag removes
+/// every tag, and without a resource it is no call at all.
+struct TagCall {
+    first: String,
+    others: Vec<String>,
+    key: String,
+    value: String,
+}
+
+impl TagCall {
+    fn of(batch: &[&PlannedChange]) -> Option<Self> {
+        let (first, others) = batch.split_first()?;
+        let Attribute::Tag { key } = &first.attribute else { return None };
+        Some(Self {
+            first: first.target.id.clone(),
+            others: others.iter().map(|change| change.target.id.clone()).collect(),
+            key: key.clone(),
+            value: first.new.clone().or_else(|| first.old.clone())?,
+        })
+    }
+
+    fn resources(&self) -> Vec<String> {
+        std::iter::once(&self.first).chain(&self.others).cloned().collect()
+    }
+
+    fn tag(&self) -> ec2_types::Tag {
+        ec2_types::Tag::builder().key(&self.key).value(&self.value).build()
+    }
+}
+
+/// A connection to one account, for looking and writing.
+pub(crate) struct Writer {
+    session: Session,
+    reads: Caller,
+    writes: Caller,
+    account_id: String,
+    partition: String,
+    caller_arn: String,
+}
+
+impl Writer {
+    /// Connects, and says who is asking.
+    pub(crate) async fn connect(request: &Request<'_>) -> Result<Self, Error> {
+        config::validate_environment(request)?;
+        let caller = Caller::new(request);
+        let session = Session::load(request).await?;
+        let session = match request.assume_roles.as_slice() {
+            [] => session,
+            [role] => session.assume(role, request).await,
+            _ => {
+                return Err(Error::new(ErrorKind::Usage, "a fix is made in one account at a time")
+                    .help("give one --assume-role"));
+            }
+        };
+        let (account_id, caller_arn, partition) = identity(&session, &caller).await?;
+        Ok(Self {
+            session: session.for_account(&account_id),
+            reads: caller.for_account(),
+            writes: caller.for_writes(request.timeout),
+            account_id,
+            partition,
+            caller_arn,
+        })
+    }
+
+    /// Account and partition.
+    pub(crate) fn account(&self) -> (&str, &str) {
+        (&self.account_id, &self.partition)
+    }
+
+    /// Reads exactly the resources that changes are made on, and those that they depend on. What is not there is not in the
+    /// answer.
+    pub(crate) async fn look(&self, changes: &[&PlannedChange]) -> Result<Account, WriteError> {
+        self.read(changes).await.map_err(|error| WriteError::of(&error))
+    }
+
+    async fn read(&self, changes: &[&PlannedChange]) -> Result<Account, CallError> {
+        let mut wanted: BTreeMap<(&str, ResourceKind), BTreeSet<&str>> = BTreeMap::new();
+        let (mut roles, mut policies, mut vpcs) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for change in changes {
+            let (kind, id) = (change.target.kind, change.target.id.as_str());
+            let Some(region) = change.target.region.as_deref() else {
+                if kind == ResourceKind::Role {
+                    roles.insert(id)
+                } else {
+                    policies.insert(id)
+                };
+                continue;
+            };
+            wanted.entry((region, kind)).or_default().insert(id);
+            for beside in &change.expect.beside {
+                wanted.entry((region, ResourceKind::SecurityGroup)).or_default().insert(&beside.id);
+            }
+            if matches!(change.attribute, Attribute::VpcAttribute { .. }) {
+                vpcs.insert((region, id));
+            }
+        }
+        let mut regions: BTreeMap<&str, Region> = BTreeMap::new();
+        for ((name, kind), ids) in wanted {
+            let region = regions.entry(name).or_insert_with(|| Region::new(name));
+            let ids: Vec<&str> = ids.into_iter().collect();
+            for chunk in ids.chunks(IDS) {
+                self.describe(region, kind, chunk).await?;
+            }
+        }
+        for (name, region) in &mut regions {
+            let ids: BTreeSet<String> =
+                vpcs.iter().filter(|(of, _)| of == name).map(|(_, id)| (*id).to_owned()).collect();
+            let gaps = ec2::read_vpc_attributes(&self.session.ec2(name), region, &ids, &self.reads).await;
+            if let Some(gap) = gaps.into_iter().next() {
+                return Err(CallError { code: gap.reason, message: gap.message });
+            }
+        }
+        let (roles, managed_policies) = if roles.is_empty() && policies.is_empty() {
+            (Vec::new(), Vec::new())
+        } else {
+            iam::reread(&self.session, &self.reads, &roles, &policies).await?
+        };
+        let mut seen = Inventory::new(Provider::Aws, None);
+        seen.accounts.push(Account {
+            account_id: self.account_id.clone(),
+            partition: self.partition.clone(),
+            caller_arn: self.caller_arn.clone(),
+            regions: regions.into_values().collect(),
+            instance_profiles: Vec::new(),
+            roles,
+            managed_policies,
+        });
+        seen.canonicalise();
+        seen.accounts
+            .pop()
+            .ok_or_else(|| CallError { code: "Protocol".to_owned(), message: "the account was lost".to_owned() })
+    }
+
+    /// Reads resources of one kind by id. One id that is gone fails the whole call: then each is asked for by itself.
+    async fn describe(&self, region: &mut Region, kind: ResourceKind, ids: &[&str]) -> Result<(), CallError> {
+        match self.describe_once(region, kind, ids).await {
+            Err(error) if is_gone(&error) && ids.len() > 1 => {
+                for id in ids {
+                    match self.describe_once(region, kind, &[id]).await {
+                        Err(error) if is_gone(&error) => {}
+                        other => other?,
+                    }
+                }
+                Ok(())
+            }
+            Err(error) if is_gone(&error) => Ok(()),
+            other => other,
+        }
+    }
+
+    async fn describe_once(&self, region: &mut Region, kind: ResourceKind, ids: &[&str]) -> Result<(), CallError> {
+        let name = region.name.clone();
+        let client = self.session.ec2(&name);
+        let some = || Some(ids.iter().map(|id| (*id).to_owned()).collect::<Vec<String>>());
+        /// Asks for the ids, and adds what comes to the list of the region.
+        macro_rules! read {
+            ($api:literal, $request:expr, $answer:ident, $convert:path, $list:ident) => {{
+                let answer = self.reads.call($api, &name, || $request.send()).await?;
+                region.$list.extend(page(answer.$answer, None, $convert)?.items);
+            }};
+        }
+        match kind {
+            ResourceKind::Subnet => read!(
+                "ec2:DescribeSubnets",
+                client.describe_subnets().set_subnet_ids(some()),
+                subnets,
+                ec2::subnet,
+                subnets
+            ),
+            ResourceKind::Vpc => {
+                read!("ec2:DescribeVpcs", client.describe_vpcs().set_vpc_ids(some()), vpcs, ec2::vpc, vpcs);
+            }
+            ResourceKind::SecurityGroup => read!(
+                "ec2:DescribeSecurityGroups",
+                client.describe_security_groups().set_group_ids(some()),
+                security_groups,
+                ec2::security_group,
+                security_groups
+            ),
+            ResourceKind::RouteTable => read!(
+                "ec2:DescribeRouteTables",
+                client.describe_route_tables().set_route_table_ids(some()),
+                route_tables,
+                ec2::route_table,
+                route_tables
+            ),
+            ResourceKind::Volume => read!(
+                "ec2:DescribeVolumes",
+                client.describe_volumes().set_volume_ids(some()),
+                volumes,
+                ec2::volume,
+                volumes
+            ),
+            ResourceKind::NetworkInterface => read!(
+                "ec2:DescribeNetworkInterfaces",
+                client.describe_network_interfaces().set_network_interface_ids(some()),
+                network_interfaces,
+                ec2::network_interface,
+                network_interfaces
+            ),
+            _ => {
+                let request = || client.describe_instances().set_instance_ids(some()).send();
+                let answer = self.reads.call("ec2:DescribeInstances", &name, request).await?;
+                let found = page(answer.reservations, None, ec2::reservation)?;
+                region.instances.extend(found.items.into_iter().flatten());
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a batch of changes in one call (several for managed policies), or asks EC2 whether it could. The request id of
+    /// the answer comes back.
+    pub(crate) async fn write(
+        &self,
+        plan: &Plan,
+        batch: &[&PlannedChange],
+        dry_run: bool,
+    ) -> Result<Option<String>, WriteError> {
+        let sent = match batch.first() {
+            None => Ok(None),
+            Some(change) if change.target.region.is_some() => self.write_ec2(batch, change, dry_run).await,
+            Some(_) if dry_run => Ok(None),
+            Some(change) => self.write_iam(plan, change).await,
+        };
+        sent.map_err(|error| WriteError::of(&error))
+    }
+
+    /// Whether a change can be tried without being made.
+    pub(crate) fn has_dry_run(change: &PlannedChange) -> bool {
+        change.target.region.is_some() && !matches!(change.attribute, Attribute::VpcAttribute { .. })
+    }
+
+    async fn write_ec2(
+        &self,
+        batch: &[&PlannedChange],
+        change: &PlannedChange,
+        dry_run: bool,
+    ) -> Result<Option<String>, CallError> {
+        let region = change.target.region.as_deref().unwrap_or_default();
+        let client = self.session.ec2_writer(region);
+        let id = change.target.id.as_str();
+        let writes = &self.writes;
+        let value = change.new.as_deref().unwrap_or_default();
+        let unknown = || CallError { code: "Unknown".to_owned(), message: "no such change is made".to_owned() };
+        let on = || AttributeBooleanValue::builder().value(value == "true").build();
+        let sent = match &change.attribute {
+            Attribute::Tag { .. } => {
+                let call = TagCall::of(batch).ok_or_else(unknown)?;
+                if change.new.is_some() {
+                    let request =
+                        client.create_tags().set_resources(Some(call.resources())).tags(call.tag()).dry_run(dry_run);
+                    let sent = writes.once("ec2:CreateTags", region, || request.send()).await;
+                    sent.map(|answer| answer.request_id().map(str::to_owned))
+                } else {
+                    let request =
+                        client.delete_tags().set_resources(Some(call.resources())).tags(call.tag()).dry_run(dry_run);
+                    let sent = writes.once("ec2:DeleteTags", region, || request.send()).await;
+                    sent.map(|answer| answer.request_id().map(str::to_owned))
+                }
+            }
+            Attribute::MetadataOption { option } => {
+                let request = client.modify_instance_metadata_options().instance_id(id).dry_run(dry_run);
+                let request = match option.as_str() {
+                    "http-endpoint" => request.http_endpoint(value.into()),
+                    "http-put-response-hop-limit" => {
+                        request.http_put_response_hop_limit(value.parse().map_err(|_| unknown())?)
+                    }
+                    crate::plan::INSTANCE_METADATA_TAGS => request.instance_metadata_tags(value.into()),
+                    _ => return Err(unknown()),
+                };
+                let sent = writes.once("ec2:ModifyInstanceMetadataOptions", region, || request.send()).await;
+                sent.map(|answer| answer.request_id().map(str::to_owned))
+            }
+            Attribute::VpcAttribute { attribute } => {
+                let request = client.modify_vpc_attribute().vpc_id(id);
+                let request = match attribute.as_str() {
+                    "enable-dns-support" => request.enable_dns_support(on()),
+                    "enable-dns-hostnames" => request.enable_dns_hostnames(on()),
+                    _ => return Err(unknown()),
+                };
+                let sent = writes.once("ec2:ModifyVpcAttribute", region, || request.send()).await;
+                sent.map(|answer| answer.request_id().map(str::to_owned))
+            }
+            Attribute::SourceDestCheck {} => {
+                let request =
+                    client.modify_instance_attribute().instance_id(id).source_dest_check(on()).dry_run(dry_run);
+                let sent = writes.once("ec2:ModifyInstanceAttribute", region, || request.send()).await;
+                sent.map(|answer| answer.request_id().map(str::to_owned))
+            }
+            _ => return Err(unknown()),
+        };
+        match sent {
+            // The answer to a dry run that would have succeeded is an error of this name.
+            Err(error) if dry_run && error.code == "DryRunOperation" => Ok(None),
+            other => other,
+        }
+    }
+
+    async fn write_iam(&self, plan: &Plan, change: &PlannedChange) -> Result<Option<String>, CallError> {
+        let client = self.session.iam_writer();
+        let writes = &self.writes;
+        let id = change.target.id.as_str();
+        match (&change.attribute, change.new.as_deref()) {
+            (Attribute::InlinePolicy { name }, Some(document)) => {
+                let request = client.put_role_policy().role_name(id).policy_name(name).policy_document(document);
+                let sent = writes.once("iam:PutRolePolicy", "", || request.send()).await;
+                sent.map(|answer| answer.request_id().map(str::to_owned))
+            }
+            (Attribute::InlinePolicy { name }, None) => {
+                let request = client.delete_role_policy().role_name(id).policy_name(name);
+                let sent = writes.once("iam:DeleteRolePolicy", "", || request.send()).await;
+                sent.map(|answer| answer.request_id().map(str::to_owned))
+            }
+            (Attribute::AttachedPolicy { policy_arn }, Some(_)) => {
+                let request = client.attach_role_policy().role_name(id).policy_arn(policy_arn);
+                let sent = writes.once("iam:AttachRolePolicy", "", || request.send()).await;
+                sent.map(|answer| answer.request_id().map(str::to_owned))
+            }
+            (Attribute::AttachedPolicy { policy_arn }, None) => {
+                let request = client.detach_role_policy().role_name(id).policy_arn(policy_arn);
+                let sent = writes.once("iam:DetachRolePolicy", "", || request.send()).await;
+                sent.map(|answer| answer.request_id().map(str::to_owned))
+            }
+            (Attribute::ManagedPolicy {}, Some(document)) if change.old.is_none() => {
+                let (path, name) = policy_path(id);
+                let request = client.create_policy().policy_name(name).path(path).policy_document(document);
+                let sent = writes.once("iam:CreatePolicy", "", || request.send()).await;
+                sent.map(|answer| answer.request_id().map(str::to_owned))
+            }
+            (Attribute::ManagedPolicy {}, Some(document)) => self.new_default(&client, plan, id, document).await,
+            (Attribute::ManagedPolicy {}, None) => {
+                for (version, is_default, _) in self.versions(&client, id).await? {
+                    if !is_default {
+                        let request = client.delete_policy_version().policy_arn(id).version_id(version);
+                        writes.once("iam:DeletePolicyVersion", "", || request.send()).await?;
+                    }
+                }
+                let request = client.delete_policy().policy_arn(id);
+                let sent = writes.once("iam:DeletePolicy", "", || request.send()).await;
+                sent.map(|answer| answer.request_id().map(str::to_owned))
+            }
+            _ => Err(CallError { code: "Unknown".to_owned(), message: "no such change is made".to_owned() }),
+        }
+    }
+
+    /// Makes a document the default of a managed policy: by an earlier version that holds it, else by a new one. Taking a
+    /// version back removes it again.
+    async fn new_default(
+        &self,
+        client: &aws_sdk_iam::Client,
+        plan: &Plan,
+        arn: &str,
+        document: &str,
+    ) -> Result<Option<String>, CallError> {
+        let versions = self.versions(client, arn).await?;
+        let writes = &self.writes;
+        let Some((version, ..)) = versions.iter().find(|(_, _, held)| held.as_deref() == Some(document)) else {
+            if versions.len() >= STORED_VERSIONS {
+                return Err(CallError {
+                    code: "LimitExceeded".to_owned(),
+                    message: format!(
+                        "{STORED_VERSIONS} versions of the policy are stored, as many as IAM allows: delete one"
+                    ),
+                });
+            }
+            let request = client.create_policy_version().policy_arn(arn).policy_document(document).set_as_default(true);
+            let sent = writes.once("iam:CreatePolicyVersion", "", || request.send()).await?;
+            return Ok(sent.request_id().map(str::to_owned));
+        };
+        let request = client.set_default_policy_version().policy_arn(arn).version_id(version);
+        let sent = writes.once("iam:SetDefaultPolicyVersion", "", || request.send()).await?;
+        if plan.kind == Kind::Undo
+            && let Some((ours, ..)) = versions.iter().find(|(_, is_default, _)| *is_default)
+        {
+            let request = client.delete_policy_version().policy_arn(arn).version_id(ours);
+            writes.once("iam:DeletePolicyVersion", "", || request.send()).await?;
+        }
+        Ok(sent.request_id().map(str::to_owned))
+    }
+
+    /// Versions of a managed policy: id, whether it is the default, document.
+    async fn versions(
+        &self,
+        client: &aws_sdk_iam::Client,
+        arn: &str,
+    ) -> Result<Vec<(String, bool, Option<String>)>, CallError> {
+        let reads = &self.reads;
+        let listed =
+            reads.call("iam:ListPolicyVersions", "", || client.list_policy_versions().policy_arn(arn).send()).await?;
+        let mut versions = Vec::new();
+        for version in listed.versions.unwrap_or_default() {
+            let Some(id) = version.version_id else { continue };
+            let request = || client.get_policy_version().policy_arn(arn).version_id(&id).send();
+            let document = reads.call("iam:GetPolicyVersion", "", request).await?.policy_version;
+            let document = document.and_then(|version| version.document).as_deref().map(iam::decode);
+            versions.push((id, version.is_default_version, document));
+        }
+        Ok(versions)
+    }
+}
+
+fn is_gone(error: &CallError) -> bool {
+    error.code.ends_with(".NotFound") || error.code.ends_with(".Malformed") || error.is_no_such_entity()
+}
+
+/// Pauses of a wait that grows: a fifth of a second, then twice as long each time, up to eight seconds.
+pub(crate) fn pauses() -> impl Iterator<Item = Duration> {
+    std::iter::successors(Some(Duration::from_millis(200)), |pause| Some((*pause * 2).min(Duration::from_secs(8))))
+}
