@@ -77,7 +77,7 @@ enum Command {
     /// The embedded baseline policies
     #[command(subcommand)]
     Baseline(BaselineCommand),
-    /// Print the least-privilege IAM policy that a scan itself needs
+    /// Print the least-privilege IAM policy that a scan, or a fix, itself needs
     Permissions(PermissionsArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
@@ -335,6 +335,24 @@ struct PermissionsArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = PermissionsFormat::Policy)]
     format: PermissionsFormat,
+    /// What carrying out and taking back a fix needs, instead of a scan
+    #[arg(long)]
+    fix: bool,
+    /// Limit the fix to the tags of this cluster
+    #[arg(long, value_name = "ID", requires = "fix", value_parser = cluster_id)]
+    cluster_id: Option<String>,
+    /// Let the fix add to the policies of this role of nodes; repeatable. Without one it writes nothing in IAM
+    #[arg(long, value_name = "ARN", requires_all = ["fix", "own_role"], value_parser = role_arn)]
+    role: Vec<String>,
+    /// The role that tagaudit itself runs as; its own policies are never written
+    #[arg(long, value_name = "ARN", requires = "fix", value_parser = role_arn)]
+    own_role: Option<String>,
+    /// Account of the resources; any by default
+    #[arg(long, value_name = "ID", requires = "fix")]
+    account: Option<String>,
+    /// Partition of the resources
+    #[arg(long, value_name = "NAME", default_value = "aws", requires = "fix")]
+    partition: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -367,6 +385,14 @@ fn cluster_id(text: &str) -> Result<String, String> {
         return Err(format!("give the id alone: `{id}`"));
     }
     Ok(text.to_owned())
+}
+
+/// The ARN of a role.
+fn role_arn(text: &str) -> Result<String, String> {
+    let mut parts = text.splitn(6, ':');
+    let is_role =
+        parts.next() == Some("arn") && text.splitn(6, ':').nth(5).is_some_and(|name| name.starts_with("role/"));
+    if is_role { Ok(text.to_owned()) } else { Err("not the ARN of a role".to_owned()) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
-//! What a scan itself may ask for: the exact policy, and why each action is in it.
+//! What tagaudit itself may ask for: the exact policy, and why each action is in it.
 
-use serde_json::json;
+use serde_json::{Value, json};
+
+use crate::iam::grant;
+use crate::tags::{CLUSTER_TAG_PREFIX, LEGACY_TAG, MISSPELT_PREFIXES, ROLE_ELB, ROLE_INTERNAL_ELB};
 
 /// A call of a scan.
 #[derive(Debug)]
@@ -106,14 +109,183 @@ pub static SCAN: &[Permission] = &[
     },
 ];
 
+/// Every call that carrying out a plan and taking it back makes beyond those of a scan, in the order of their names.
+pub static FIX: &[Permission] = &[
+    Permission {
+        action: "ec2:CreateTags",
+        purpose: "adds and overwrites the tags that the rules name",
+        without: Some("every tag"),
+    },
+    Permission { action: "ec2:DeleteTags", purpose: "removes wrong tags, and those of an undo", without: Some("undo") },
+    Permission {
+        action: "ec2:ModifyInstanceAttribute",
+        purpose: "turns the source/destination check off",
+        without: Some("instance-source-dest-check"),
+    },
+    Permission {
+        action: "ec2:ModifyInstanceMetadataOptions",
+        purpose: "endpoint, hop limit and tags of the metadata service",
+        without: Some("imds-*"),
+    },
+    Permission {
+        action: "ec2:ModifyVpcAttribute",
+        purpose: "turns DNS support and host names on",
+        without: Some("vpc-dns-attributes-disabled"),
+    },
+    Permission {
+        action: "iam:AttachRolePolicy",
+        purpose: "attaches the managed policy of a full role",
+        without: Some("roles without room for inline policies"),
+    },
+    Permission {
+        action: "iam:CreatePolicy",
+        purpose: "makes the managed policy of a full role",
+        without: Some("roles without room for inline policies"),
+    },
+    Permission {
+        action: "iam:CreatePolicyVersion",
+        purpose: "adds actions to it",
+        without: Some("roles without room for inline policies"),
+    },
+    Permission { action: "iam:DeletePolicy", purpose: "takes it back", without: Some("undo") },
+    Permission { action: "iam:DeletePolicyVersion", purpose: "takes a version of it back", without: Some("undo") },
+    Permission { action: "iam:DeleteRolePolicy", purpose: "takes an inline policy back", without: Some("undo") },
+    Permission { action: "iam:DetachRolePolicy", purpose: "takes an attachment back", without: Some("undo") },
+    Permission {
+        action: "iam:ListPolicyVersions",
+        purpose: "whether there is room for one more",
+        without: Some("roles without room for inline policies"),
+    },
+    Permission {
+        action: "iam:PutRolePolicy",
+        purpose: "gives a role the missing actions of its baseline",
+        without: Some("iam-action-missing, iam-controller-action-missing"),
+    },
+    Permission { action: "iam:SetDefaultPolicyVersion", purpose: "takes a version of it back", without: Some("undo") },
+];
+
+fn scan_statement() -> Value {
+    let actions: Vec<&str> = SCAN.iter().map(|permission| permission.action).collect();
+    json!({"Sid": "TagauditScan", "Effect": "Allow", "Action": actions, "Resource": "*"})
+}
+
+fn document(statements: &[Value]) -> String {
+    let document = json!({"Version": "2012-10-17", "Statement": statements});
+    format!("{document:#}\n")
+}
+
 /// The policy that a scan needs, as a document to attach. None of these reads can be limited to resources of the cluster:
 /// EC2's describe calls take no resource, and the roles are not known before the scan.
 #[must_use]
 pub fn scan_policy() -> String {
-    let actions: Vec<&str> = SCAN.iter().map(|permission| permission.action).collect();
-    let document = json!({
-        "Version": "2012-10-17",
-        "Statement": [{"Sid": "TagauditScan", "Effect": "Allow", "Action": actions, "Resource": "*"}]
-    });
-    format!("{document:#}\n")
+    document(&[scan_statement()])
+}
+
+/// What a fix may be limited to.
+#[derive(Debug, Clone, Default)]
+pub struct FixLimits {
+    /// Partition of the ARNs.
+    pub partition: String,
+    /// Account; any when absent.
+    pub account_id: Option<String>,
+    /// The one cluster; any when absent.
+    pub cluster_id: Option<String>,
+    /// Roles whose policies may be added to, by ARN; no IAM write without them.
+    pub roles: Vec<String>,
+    /// The role that tagaudit itself runs as, by ARN: whoever may write its policies is an administrator.
+    pub own_role: Option<String>,
+}
+
+/// Text within a condition value: `*`, `?` and `$` stand for themselves (IAM User Guide, "Policy variables").
+fn literal(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '*' | '?' | '$' => literal.push_str(&format!("${{{character}}}")),
+            other => literal.push(other),
+        }
+    }
+    literal
+}
+
+/// The policy that carrying out a plan and taking it back needs: reads, tags of these keys only, and the policies of the
+/// named roles only.
+///
+/// `ForAllValues` is true where a request has no keys at all, and `DeleteTags` without tags removes every tag: `Null` asks
+/// for at least one.
+#[must_use]
+pub fn fix_policy(limits: &FixLimits) -> String {
+    let partition = limits.partition.as_str();
+    let account = limits.account_id.as_deref().unwrap_or("*");
+    let ec2 = |kinds: &[&str]| -> Vec<String> {
+        kinds.iter().map(|kind| format!("arn:{partition}:ec2:*:{account}:{kind}/*")).collect()
+    };
+    let tagged = ["instance", "network-interface", "route-table", "security-group", "subnet", "volume", "vpc"];
+    let id = limits.cluster_id.as_deref().map_or_else(|| "*".to_owned(), literal);
+    let keys = [format!("{CLUSTER_TAG_PREFIX}{id}"), LEGACY_TAG.into(), ROLE_ELB.into(), ROLE_INTERNAL_ELB.into()];
+    let only = |keys: &[String]| {
+        json!({
+            "ForAllValues:StringLike": {"aws:TagKeys": keys},
+            "Null": {"aws:TagKeys": "false"}
+        })
+    };
+    let wrong: Vec<String> = std::iter::once(CLUSTER_TAG_PREFIX.to_owned())
+        .chain(std::iter::once(format!("{CLUSTER_TAG_PREFIX}{id}/")))
+        .chain(MISSPELT_PREFIXES.iter().map(|prefix| format!("{prefix}{id}")))
+        .collect();
+    let mut statements = vec![
+        scan_statement(),
+        json!({
+            "Sid": "TagauditTags", "Effect": "Allow", "Action": ["ec2:CreateTags", "ec2:DeleteTags"],
+            "Resource": ec2(&tagged), "Condition": only(&keys)
+        }),
+        json!({
+            "Sid": "TagauditMisspeltTags", "Effect": "Allow", "Action": ["ec2:CreateTags", "ec2:DeleteTags"],
+            "Resource": ec2(&tagged), "Condition": only(&wrong)
+        }),
+        json!({
+            "Sid": "TagauditMetadataOptions", "Effect": "Allow", "Action": "ec2:ModifyInstanceMetadataOptions",
+            "Resource": ec2(&["instance"])
+        }),
+        // The same call sets user data, which the instance runs: only this one attribute.
+        json!({
+            "Sid": "TagauditSourceDestCheck", "Effect": "Allow", "Action": "ec2:ModifyInstanceAttribute",
+            "Resource": ec2(&["instance"]),
+            "Condition": {"StringEqualsIgnoreCase": {"ec2:Attribute": "SourceDestCheck"}}
+        }),
+        json!({
+            "Sid": "TagauditVpcAttributes", "Effect": "Allow", "Action": "ec2:ModifyVpcAttribute",
+            "Resource": ec2(&["vpc"])
+        }),
+    ];
+    let policies = format!("arn:{partition}:iam::{account}:policy{}{}*", grant::MANAGED_PATH, grant::NAME_PREFIX);
+    let writes_on_roles = ["iam:AttachRolePolicy", "iam:DeleteRolePolicy", "iam:DetachRolePolicy", "iam:PutRolePolicy"];
+    if !limits.roles.is_empty() {
+        statements.push(json!({
+            "Sid": "TagauditInlinePolicies", "Effect": "Allow",
+            "Action": ["iam:DeleteRolePolicy", "iam:PutRolePolicy"], "Resource": limits.roles
+        }));
+        statements.push(json!({
+            "Sid": "TagauditAttachments", "Effect": "Allow",
+            "Action": ["iam:AttachRolePolicy", "iam:DetachRolePolicy"], "Resource": limits.roles,
+            "Condition": {"ArnLike": {"iam:PolicyARN": policies}}
+        }));
+        statements.push(json!({
+            "Sid": "TagauditManagedPolicies", "Effect": "Allow",
+            "Action": [
+                "iam:CreatePolicy", "iam:CreatePolicyVersion", "iam:DeletePolicy", "iam:DeletePolicyVersion",
+                "iam:ListPolicyVersions", "iam:SetDefaultPolicyVersion"
+            ],
+            "Resource": policies
+        }));
+    }
+    let mut denied = vec![
+        format!("arn:{partition}:iam::{account}:role/aws-reserved/*"),
+        format!("arn:{partition}:iam::{account}:role/aws-service-role/*"),
+    ];
+    denied.extend(limits.own_role.clone());
+    statements.push(json!({
+        "Sid": "TagauditNeverThese", "Effect": "Deny", "Action": writes_on_roles, "Resource": denied
+    }));
+    document(&statements)
 }

@@ -178,6 +178,25 @@ impl NearMiss {
     }
 }
 
+/// What has been written before a cluster id instead of the prefix.
+pub const MISSPELT_PREFIXES: [&str; 15] = [
+    "kubernetes.io/cluster-",
+    "kubernetes.io/cluster:",
+    "kubernetes.io/cluster.",
+    "kubernetes.io/cluster_",
+    "kubernetes.io/cluster=",
+    "kubernetes.io/cluster//",
+    "kubernetes.io/clusters/",
+    "kubernetes.io/clusterid/",
+    "kubernetes.io/cluster-id/",
+    "kubernetes.cluster.io/",
+    "kubernetes.io.cluster/",
+    "kubernetes/cluster/",
+    "kubernetes-io/cluster/",
+    "kubernetes.io-cluster/",
+    "k8s.io/cluster/",
+];
+
 /// Says how a tag misses being the cluster tag of `cluster_id`; `None` for that tag itself, for the tags of clearly
 /// different clusters and for everything else. [`NearMiss::SimilarId`] is only a candidate: whether the other id is a
 /// cluster of its own has to be decided from the account.
@@ -211,25 +230,7 @@ pub fn near_miss(tag: &Tag, cluster_id: &str) -> Option<NearMiss> {
         return (tag.value == cluster_id).then_some(NearMiss::IdInValue);
     }
     let stem = lower.strip_suffix(&cluster_id.to_ascii_lowercase())?;
-    matches!(
-        stem,
-        "kubernetes.io/cluster-"
-            | "kubernetes.io/cluster:"
-            | "kubernetes.io/cluster."
-            | "kubernetes.io/cluster_"
-            | "kubernetes.io/cluster="
-            | "kubernetes.io/cluster//"
-            | "kubernetes.io/clusters/"
-            | "kubernetes.io/clusterid/"
-            | "kubernetes.io/cluster-id/"
-            | "kubernetes.cluster.io/"
-            | "kubernetes.io.cluster/"
-            | "kubernetes/cluster/"
-            | "kubernetes-io/cluster/"
-            | "kubernetes.io-cluster/"
-            | "k8s.io/cluster/"
-    )
-    .then_some(NearMiss::Joiner)
+    MISSPELT_PREFIXES.contains(&stem).then_some(NearMiss::Joiner)
 }
 
 fn near_id(id: &str, cluster_id: &str) -> Option<NearMiss> {

@@ -200,11 +200,20 @@ pub(super) fn baseline(
 }
 
 pub(super) fn permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let limits = permissions::FixLimits {
+        partition: args.partition.clone(),
+        account_id: args.account.clone(),
+        cluster_id: args.cluster_id.clone(),
+        roles: args.role.clone(),
+        own_role: args.own_role.clone(),
+    };
     match args.format {
+        PermissionsFormat::Policy if args.fix => out.write_all(permissions::fix_policy(&limits).as_bytes()),
         PermissionsFormat::Policy => out.write_all(permissions::scan_policy().as_bytes()),
         PermissionsFormat::Table => {
-            let mut table = layout(width, &["action", "for", "not audited without it"]);
-            for permission in permissions::SCAN {
+            let without = if args.fix { "not mended without it" } else { "not audited without it" };
+            let mut table = layout(width, &["action", "for", without]);
+            for permission in if args.fix { permissions::FIX } else { permissions::SCAN } {
                 table.add_row([permission.action, permission.purpose, permission.without.unwrap_or("everything")]);
             }
             writeln!(out, "{table}")

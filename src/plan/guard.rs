@@ -160,34 +160,32 @@ impl NodeGroups {
     }
 }
 
-/// A finding that is there after a plan and was not before, or was less bad.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Created {
-    pub(super) rule: &'static str,
-    pub(super) resource: String,
-    pub(super) message: String,
-}
-
-/// What a plan would create. Findings are compared by rule and resource: the words of a finding change with what it covers.
-pub(super) fn created(before: &[Finding], after: &[Finding]) -> Vec<Created> {
-    let mut known: BTreeMap<(&str, &str), Severity> = BTreeMap::new();
-    for finding in before {
-        for id in resources(finding) {
-            let worst = known.entry((finding.rule, id)).or_insert(finding.severity);
-            *worst = (*worst).max(finding.severity);
+/// What is there after a plan and was not before, or was less bad. Findings are compared by rule and resource: the words of
+/// a finding change with what it covers. What takes the place of something worse on the same resource is no loss.
+pub(super) fn created(before: &[Finding], after: Vec<Finding>) -> Vec<Finding> {
+    let by_resource = |findings: &[Finding]| {
+        let mut worst: BTreeMap<(&'static str, String), Severity> = BTreeMap::new();
+        for finding in findings {
+            for id in resources(finding) {
+                let severity = worst.entry((finding.rule, id.to_owned())).or_insert(finding.severity);
+                *severity = (*severity).max(finding.severity);
+            }
         }
+        worst
+    };
+    let (known, now) = (by_resource(before), by_resource(&after));
+    let mut mended: BTreeMap<&str, Severity> = BTreeMap::new();
+    for (key, severity) in known.iter().filter(|(key, _)| !now.contains_key(*key)) {
+        let worst = mended.entry(&key.1).or_insert(*severity);
+        *worst = (*worst).max(*severity);
     }
-    let mut found = BTreeSet::new();
-    for finding in after {
-        let new = resources(finding)
-            .find(|id| known.get(&(finding.rule, *id)).is_none_or(|severity| *severity < finding.severity));
-        found.extend(new.map(|id| Created {
-            rule: finding.rule,
-            resource: id.to_owned(),
-            message: finding.message.clone(),
-        }));
-    }
-    found.into_iter().collect()
+    let is_new = |finding: &Finding| {
+        resources(finding).any(|id| {
+            let new = known.get(&(finding.rule, id.to_owned())).is_none_or(|severity| *severity < finding.severity);
+            new && mended.get(id).is_none_or(|severity| *severity <= finding.severity)
+        })
+    };
+    after.into_iter().filter(is_new).collect()
 }
 
 fn resources(finding: &Finding) -> impl Iterator<Item = &str> {
@@ -196,7 +194,7 @@ fn resources(finding: &Finding) -> impl Iterator<Item = &str> {
 }
 
 /// Other clusters that a plan could harm: they are named on what it changes, or have nodes in the same VPC.
-pub(super) fn neighbours(inventory: &Inventory, own: &str, changes: &[PlannedChange]) -> BTreeSet<String> {
+pub(super) fn neighbours(inventory: &Inventory, own: &str, changes: &[&PlannedChange]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for region in inventory.accounts.iter().flat_map(|account| &account.regions) {
         let touched: BTreeSet<&str> = changes

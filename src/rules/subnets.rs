@@ -509,9 +509,19 @@ fn az_ambiguous(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
                     choice.zone
                 );
                 let all = std::iter::once(choice.chosen).chain(choice.equals.iter().copied());
-                let choices = all.map(|subnet| {
-                    let changes = vec![region.create_tags(vec![subnet.id.clone()], scheme.role_tag(), "1")];
-                    Choice::with(&subnet.id, format!("tag {} with `{}=1`", subnet.id, scheme.role_tag()), changes)
+                let all: Vec<&Subnet> = all.collect();
+                let key = scheme.role_tag();
+                let choices = all.iter().map(|subnet| {
+                    let mut changes = Vec::new();
+                    if tags::value(&subnet.tags, key).is_none() {
+                        changes.push(region.create_tags(vec![subnet.id.clone()], key, "1"));
+                    }
+                    // Where all of them have the tag, it tells them apart only when the others lose it.
+                    for other in all.iter().filter(|other| other.id != subnet.id) {
+                        let tag = other.tags.iter().find(|tag| tag.key == key);
+                        changes.extend(tag.map(|tag| region.delete_tags(vec![other.id.clone()], tag)));
+                    }
+                    Choice::with(&subnet.id, format!("{} alone carries `{key}=1`", subnet.id), changes)
                 });
                 let fix =
                     Fix::choose(format!("tag the intended subnet with `{}=1`", scheme.role_tag()), choices.collect());

@@ -32,6 +32,8 @@ fn help_of_every_command() {
     let commands: &[&[&str]] = &[
         &[],
         &["scan"],
+        &["apply"],
+        &["undo"],
         &["clusters"],
         &["record"],
         &["policy"],

@@ -16,7 +16,7 @@ pub(crate) fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)
 }
 
-fn parsed_nodes(world: &World) -> Option<Vec<KubernetesNode>> {
+pub(crate) fn parsed_nodes(world: &World) -> Option<Vec<KubernetesNode>> {
     world.nodes.as_ref().map(|nodes| nodes::parse("nodes", nodes.to_string().as_bytes()).unwrap())
 }
 

@@ -13,6 +13,9 @@ mod binary;
 #[cfg(feature = "aws")]
 mod cli_outputs;
 mod documents;
+#[cfg(feature = "aws")]
+mod fix;
+mod fix_worlds;
 mod fixtures;
 #[cfg(feature = "aws")]
 mod live;
@@ -20,6 +23,10 @@ mod live;
 mod mock;
 #[cfg(feature = "aws")]
 mod mock_answers;
+#[cfg(feature = "aws")]
+mod mock_writes;
+mod permissions;
+mod plans;
 mod policy_cases;
 mod policy_commands;
 mod policy_oracle;

@@ -8,11 +8,12 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tagaudit::inventory::{Account, Inventory, Region};
 
 use super::mock_answers;
+use super::mock_writes::{self, Effect};
 
 /// A call that the mock received.
 #[derive(Debug, Clone)]
@@ -57,6 +58,18 @@ pub(crate) enum Fault {
     Stall,
     /// The connection is closed without an answer.
     Drop,
+    /// A write is made, and the connection is closed without an answer.
+    DropAfter,
+    /// A write is said to be made, and is not.
+    Ignored,
+    /// A write answers `<return>false</return>`, and is not made.
+    ReturnFalse,
+    /// The client is killed before a write is made.
+    KillBefore,
+    /// The client is killed when a write is made, and before it is answered.
+    KillAfter,
+    /// The client gets this signal when a write comes in; then it is made and answered.
+    Signal(&'static str),
 }
 
 /// Which calls a fault meets: an action, and the n-th calls of it (all when empty).
@@ -80,7 +93,24 @@ pub(crate) struct World {
     latency: Duration,
     disabled_regions: Vec<String>,
     reversed: bool,
+    /// Versions of managed policies that have more than one.
+    versions: HashMap<String, Vec<(String, String)>>,
+    /// What writes changed, in order.
+    effects: Vec<Effect>,
+    /// How long reads show what was before a write.
+    lag: Duration,
+    /// What was before each write, and until when it shows.
+    past: Vec<(Instant, Inventory)>,
+    /// What somebody else does when an action is called the n-th time, before it is answered.
+    hooks: Vec<Hook>,
+    /// The process to kill.
+    client: Option<u32>,
+    /// Number of writes so far, dry runs left out.
+    writes: usize,
 }
+
+/// Action, number of its call, and what happens then.
+type Hook = (String, usize, Box<dyn FnOnce(&mut Inventory) + Send>);
 
 /// A running mock.
 pub(crate) struct Mock {
@@ -148,6 +178,62 @@ impl Mock {
     /// Lists in the opposite order.
     pub(crate) fn reversed(self) -> Self {
         self.change(|world| world.reversed = true)
+    }
+
+    /// Reads show what was before a write for so long.
+    pub(crate) fn lag(self, lag: Duration) -> Self {
+        self.change(|world| world.lag = lag)
+    }
+
+    /// Somebody else does something when an action is called the n-th time, before it is answered.
+    pub(crate) fn meanwhile(
+        self,
+        action: &str,
+        call: usize,
+        act: impl FnOnce(&mut Inventory) + Send + 'static,
+    ) -> Self {
+        let hook: Hook = (action.to_owned(), call, Box::new(act));
+        self.change(|world| world.hooks.push(hook))
+    }
+
+    /// Changes the account behind everybody's back.
+    pub(crate) fn edit(&self, act: impl FnOnce(&mut Inventory)) {
+        act(self.world.lock().unwrap().inventory.as_mut().unwrap());
+    }
+
+    /// Stores versions of a managed policy, the default one among them.
+    pub(crate) fn versions(self, arn: &str, versions: Vec<(String, String)>) -> Self {
+        self.change(|world| {
+            world.versions.insert(arn.to_owned(), versions);
+        })
+    }
+
+    /// Names the process that the faults kill.
+    pub(crate) fn client(&self, process: u32) {
+        self.world.lock().unwrap().client = Some(process);
+    }
+
+    /// Takes every fault away.
+    pub(crate) fn heal(&self) {
+        self.world.lock().unwrap().rules.clear();
+    }
+
+    /// The account as it is now.
+    pub(crate) fn inventory(&self) -> Inventory {
+        let mut inventory = self.world.lock().unwrap().inventory.clone().unwrap();
+        inventory.canonicalise();
+        inventory
+    }
+
+    /// What writes changed, in order.
+    pub(crate) fn effects(&self) -> Vec<Effect> {
+        self.world.lock().unwrap().effects.clone()
+    }
+
+    /// Calls that write, dry runs left out.
+    pub(crate) fn writes(&self) -> Vec<Call> {
+        let is_dry = |call: &Call| call.parameters.get("DryRun").is_some_and(|value| value == "true");
+        self.calls().into_iter().filter(|call| mock_writes::is_write(&call.action) && !is_dry(call)).collect()
     }
 
     pub(crate) fn calls(&self) -> Vec<Call> {
@@ -273,11 +359,19 @@ fn answer(request: &Request, world: &Mutex<World>) -> Answer {
         *count += 1;
         *count
     };
+    let is_write = mock_writes::is_write(&action) && parameters.get("DryRun").is_none_or(|value| value != "true");
+    world.writes += usize::from(is_write);
+    let write_number = world.writes;
+    while let Some(at) = world.hooks.iter().position(|(of, call, _)| *of == name && *call == number) {
+        let (.., act) = world.hooks.remove(at);
+        act(world.inventory.as_mut().unwrap());
+    }
     let fault = world
         .rules
         .iter()
         .find(|rule| {
-            (rule.action == name || rule.action == "*")
+            let number = if rule.action == "write" { write_number } else { number };
+            (rule.action == name || rule.action == "*" || (rule.action == "write" && is_write))
                 && (rule.calls.is_empty() || rule.calls.contains(&number))
                 && request.body.contains(rule.containing)
         })
@@ -287,13 +381,28 @@ fn answer(request: &Request, world: &Mutex<World>) -> Answer {
         Some(Fault::Body(body)) => return Answer::Body(200, (*body).to_owned()),
         Some(Fault::Hang) => return Answer::Hang,
         Some(Fault::Drop) => return Answer::Drop,
+        Some(Fault::KillBefore) => {
+            signal(world.client, "KILL");
+            return Answer::Drop;
+        }
+        Some(Fault::Signal(name)) => {
+            signal(world.client, name);
+            // The client has time to see it before the answer comes.
+            std::thread::sleep(Duration::from_millis(100));
+        }
         _ => {}
     }
     if service == "ec2" && world.disabled_regions.iter().any(|disabled| disabled == region) {
         let text = "AWS was not able to validate the provided access credentials";
         return Answer::Body(401, error_body(service, "AuthFailure", text));
     }
-    let inventory = world.inventory.as_ref().unwrap();
+    let world = &mut *world;
+    let now = Instant::now();
+    // With a lag, a read shows the oldest state that has not run out yet.
+    world.past.retain(|(until, _)| *until > now);
+    let is_read = !mock_writes::is_write(&action);
+    let shown = if is_read { world.past.first().map(|(_, inventory)| inventory) } else { None };
+    let inventory = shown.or(world.inventory.as_ref()).unwrap();
     let assumed = key.strip_prefix("ASIA").map(|rest| rest.chars().filter(char::is_ascii_digit).collect::<String>());
     let account = match &assumed {
         Some(id) => inventory.accounts.iter().find(|account| account.account_id == *id),
@@ -305,7 +414,39 @@ fn answer(request: &Request, world: &Mutex<World>) -> Answer {
             error_body(service, "InvalidClientTokenId", "The security token included in the request is invalid."),
         );
     };
+    if mock_writes::is_write(&action) {
+        let at = inventory.accounts.iter().position(|known| known.account_id == account.account_id).unwrap();
+        match fault {
+            Some(Fault::Ignored) => return Answer::Body(200, mock_answers::written(service, &action, true)),
+            Some(Fault::ReturnFalse) => return Answer::Body(200, mock_answers::written(service, &action, false)),
+            _ => {}
+        }
+        let before = (!world.lag.is_zero()).then(|| world.inventory.clone()).flatten();
+        let mut write = mock_writes::Write {
+            inventory: world.inventory.as_mut().unwrap(),
+            versions: &mut world.versions,
+            account: at,
+            region,
+            parameters: &parameters,
+            effects: &mut world.effects,
+        };
+        let outcome = write.run(&action);
+        if outcome.is_ok() {
+            let until = now + world.lag;
+            world.past.extend(before.map(|before| (until, before)));
+        }
+        return match (outcome, fault) {
+            (_, Some(Fault::DropAfter)) => Answer::Drop,
+            (_, Some(Fault::KillAfter)) => {
+                signal(world.client, "KILL");
+                Answer::Drop
+            }
+            (Ok(inner), _) => Answer::Body(200, mock_answers::envelope(service, &action, &inner)),
+            (Err((status, code, message)), _) => Answer::Body(status, error_body(service, &code, &message)),
+        };
+    }
     let context = Context {
+        versions: &world.versions,
         inventory,
         account,
         region: account.regions.iter().find(|known| known.name == region),
@@ -332,6 +473,12 @@ fn answer(request: &Request, world: &Mutex<World>) -> Answer {
     }
 }
 
+fn signal(client: Option<u32>, name: &str) {
+    let process = client.unwrap_or_else(|| panic!("nobody said whom to signal")).to_string();
+    let status = std::process::Command::new("kill").args(["-s", name, &process]).status().unwrap();
+    assert!(status.success());
+}
+
 /// The three error shapes: EC2's own, and the query protocol's of IAM and STS.
 fn error_body(service: &str, code: &str, message: &str) -> String {
     let (code, message) = (escape(code), escape(message));
@@ -348,6 +495,7 @@ fn error_body(service: &str, code: &str, message: &str) -> String {
 
 /// What an answer is made from.
 pub(crate) struct Context<'a> {
+    pub(crate) versions: &'a HashMap<String, Vec<(String, String)>>,
     pub(crate) inventory: &'a Inventory,
     pub(crate) account: &'a Account,
     pub(crate) region: Option<&'a Region>,

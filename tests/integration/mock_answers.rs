@@ -112,10 +112,13 @@ fn ec2(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
         });
         return Ok(envelope("ec2", action, &zones));
     }
-    let Some((list, all, bounds)) = ec2_list(action, region, context) else {
+    let wanted = named(action, region, context)?;
+    let chosen = wanted.as_ref().unwrap_or(region);
+    let Some((list, all, bounds)) = ec2_list(action, chosen, context) else {
         return refuse(400, "InvalidAction", &format!("The action {action} is not valid for this web service."));
     };
-    context.only(&["MaxResults", "NextToken", "IncludeManagedResources"])?;
+    let stem = id_parameter(action).unwrap_or("MaxResults");
+    context.only(&["MaxResults", "NextToken", "IncludeManagedResources", stem])?;
     let Page { items, token } = context.paged(all, "MaxResults", "NextToken", bounds)?;
     let mut body = String::new();
     if !matches!(context.fault, Some(Fault::WithoutList)) {
@@ -125,7 +128,12 @@ fn ec2(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
     Ok(envelope("ec2", action, &body))
 }
 
-fn envelope(service: &str, action: &str, inner: &str) -> String {
+/// The answer of a write that says that it was made, or not.
+pub(crate) fn written(service: &str, action: &str, done: bool) -> String {
+    envelope(service, action, &if service == "ec2" { element("return", &done.to_string()) } else { String::new() })
+}
+
+pub(crate) fn envelope(service: &str, action: &str, inner: &str) -> String {
     match service {
         "ec2" => format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<{action}Response xmlns=\"http://ec2.amazonaws.com/doc/2016-11-15/\"><requestId>00000000-mock</requestId>{inner}</{action}Response>\n"
@@ -134,6 +142,49 @@ fn envelope(service: &str, action: &str, inner: &str) -> String {
             "<{action}Response><{action}Result>{inner}</{action}Result><ResponseMetadata><RequestId>00000000-mock</RequestId></ResponseMetadata></{action}Response>\n"
         ),
     }
+}
+
+/// The parameter that names what a list is to hold.
+fn id_parameter(action: &str) -> Option<&'static str> {
+    Some(match action {
+        "DescribeInstances" => "InstanceId",
+        "DescribeSubnets" => "SubnetId",
+        "DescribeVpcs" => "VpcId",
+        "DescribeSecurityGroups" => "GroupId",
+        "DescribeRouteTables" => "RouteTableId",
+        "DescribeVolumes" => "VolumeId",
+        "DescribeNetworkInterfaces" => "NetworkInterfaceId",
+        _ => return None,
+    })
+}
+
+/// The region with nothing but what the request names; one id that is not there refuses the whole request.
+fn named(action: &str, region: &Region, context: &Context<'_>) -> Result<Option<Region>, Refusal> {
+    let Some(stem) = id_parameter(action) else { return Ok(None) };
+    let ids: Vec<&String> = (1..).map_while(|index| context.parameters.get(&format!("{stem}.{index}"))).collect();
+    if ids.is_empty() {
+        return Ok(None);
+    }
+    if context.parameters.contains_key("MaxResults") {
+        let message = format!("The parameter {stem} cannot be used with the parameter MaxResults");
+        return refuse(400, "InvalidParameterCombination", &message);
+    }
+    if let Some(missing) = ids.iter().find(|id| region.tags_of(id).is_none()) {
+        let code = match stem {
+            "GroupId" => "InvalidGroup.NotFound".to_owned(),
+            stem => format!("Invalid{}ID.NotFound", stem.trim_end_matches("Id")),
+        };
+        return refuse(400, &code, &format!("The ID '{missing}' does not exist"));
+    }
+    let mut only = region.clone();
+    only.instances.retain(|found| ids.contains(&&found.id));
+    only.subnets.retain(|found| ids.contains(&&found.id));
+    only.vpcs.retain(|found| ids.contains(&&found.id));
+    only.security_groups.retain(|found| ids.contains(&&found.id));
+    only.route_tables.retain(|found| ids.contains(&&found.id));
+    only.volumes.retain(|found| ids.contains(&&found.id));
+    only.network_interfaces.retain(|found| ids.contains(&&found.id));
+    Ok(Some(only))
 }
 
 type List = (&'static str, Vec<String>, (usize, usize));
@@ -503,6 +554,14 @@ fn iam(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
             context.only(&["PolicyArn", "VersionId"])?;
             let policy = policy()?;
             let version = context.parameter("VersionId")?;
+            let stored = context.versions.get(&policy.arn).into_iter().flatten();
+            if let Some((_, text)) = stored.into_iter().find(|(id, _)| id == version) {
+                let is_default = policy.version_id.as_deref() == Some(version);
+                let inner = element("Document", &document(text))
+                    + &element("VersionId", version)
+                    + &element("IsDefaultVersion", &is_default.to_string());
+                return Ok(envelope("iam", action, &format!("<PolicyVersion>{inner}</PolicyVersion>")));
+            }
             if policy.version_id.as_deref() != Some(version) {
                 return refuse(404, "NoSuchEntity", &format!("Policy {} version {version} does not exist", policy.arn));
             }
@@ -510,6 +569,19 @@ fn iam(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
                 + &element("VersionId", version)
                 + &element("IsDefaultVersion", "true");
             Ok(envelope("iam", action, &format!("<PolicyVersion>{inner}</PolicyVersion>")))
+        }
+        "ListPolicyVersions" => {
+            context.only(&["PolicyArn"])?;
+            let policy = policy()?;
+            let default = policy.version_id.clone().unwrap_or_default();
+            let stored = context.versions.get(&policy.arn);
+            let ids: Vec<&String> = match stored {
+                Some(versions) => versions.iter().map(|(id, _)| id).collect(),
+                None => vec![&default],
+            };
+            let each =
+                |id: &&String| element("VersionId", id) + &element("IsDefaultVersion", &(**id == default).to_string());
+            list("Versions", ids.iter().map(each).collect())
         }
         "GetAccountAuthorizationDetails" => authorization_details(action, context),
         _ => refuse(400, "InvalidAction", &format!("Could not find operation {action} for version 2010-05-08")),

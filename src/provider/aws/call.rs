@@ -121,13 +121,14 @@ impl Caller {
         Self { buckets: Mutex::default(), iam: Semaphore::new(IAM_AT_ONCE), progress: self.progress.clone(), ..*self }
     }
 
-    /// Limits for writes: few at once, and few a second. The cluster's own controllers live from the same bucket, which
-    /// holds 100 and gets 10 a second for tags, 50 and 5 for other calls (Amazon EC2 Developer Guide, "Request throttling").
+    /// Limits for writes: 2 a second and 10 at once where 5 reads a second are allowed. The cluster's own controllers live
+    /// from the same bucket, which holds 100 and gets 10 a second for tags, 50 and 5 for other calls (Amazon EC2 Developer
+    /// Guide, "Request throttling").
     pub(super) fn for_writes(&self, timeout: Duration) -> Self {
         Self {
             deadline: Instant::now() + timeout,
-            rate: 2.0,
-            capacity: 10.0,
+            rate: self.rate * 0.4,
+            capacity: self.capacity * 0.4,
             buckets: Mutex::default(),
             iam: Semaphore::new(1),
             progress: ProgressBar::hidden(),

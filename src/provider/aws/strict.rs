@@ -39,6 +39,7 @@ const LISTS: &[(&str, &str)] = &[
     ("GetAccountAuthorizationDetails", "RoleDetailList"),
     ("GetInstanceProfile", "Roles"),
     ("ListAttachedRolePolicies", "AttachedPolicies"),
+    ("ListPolicyVersions", "Versions"),
     ("ListRolePolicies", "PolicyNames"),
 ];
 

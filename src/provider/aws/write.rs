@@ -481,3 +481,14 @@ fn is_gone(error: &CallError) -> bool {
 pub(crate) fn pauses() -> impl Iterator<Item = Duration> {
     std::iter::successors(Some(Duration::from_millis(200)), |pause| Some((*pause * 2).min(Duration::from_secs(8))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// W23: `DeleteTags` without tags removes all of them, and nothing leads to such a call.
+    #[test]
+    fn there_is_no_tag_call_without_a_resource_or_without_a_tag() {
+        assert!(TagCall::of(&[]).is_none());
+    }
+}

@@ -1,0 +1,114 @@
+//! The printed policies against what is asked for.
+
+use tagaudit::permissions::{self, FixLimits};
+use tagaudit::policy::{CompiledPolicy, Decision, Document, Policies, Request, decide};
+
+fn limits(cluster_id: &str, roles: &[&str]) -> FixLimits {
+    let arn = |name: &&str| format!("arn:aws:iam::111122223333:role/{name}");
+    FixLimits {
+        partition: "aws".into(),
+        account_id: Some("111122223333".into()),
+        cluster_id: Some(cluster_id.into()),
+        roles: roles.iter().map(arn).collect(),
+        own_role: Some("arn:aws:iam::111122223333:role/tagaudit".into()),
+    }
+}
+
+fn decision(policy: &str, action: &str, resource: &str, keys: &[&str]) -> Decision {
+    use tagaudit::policy::{Context, ContextValue};
+    let compiled = CompiledPolicy::new(&Document::parse(policy).unwrap());
+    let mut context = Context::default();
+    if !keys.is_empty() {
+        context.insert("aws:TagKeys", ContextValue::Many(keys.iter().map(|key| (*key).to_owned()).collect()));
+    }
+    context.insert("ec2:Attribute", ContextValue::One("SourceDestCheck".into()));
+    if action.ends_with("tachRolePolicy") {
+        let arn = "arn:aws:iam::111122223333:policy/tagaudit/tagaudit-baseline-x";
+        context.insert("iam:PolicyARN", ContextValue::One(arn.into()));
+    }
+    let policies = Policies { identity: std::slice::from_ref(&compiled), boundary: None, scps: &[] };
+    decide(policies, &Request::new(action, resource, context)).0
+}
+
+/// Every recorded call is allowed by the policy that is printed for the cluster and the roles.
+#[cfg(feature = "aws")]
+pub(crate) fn assert_covered(calls: &[super::mock::Call], cluster_id: &str, roles: &[&str]) {
+    let policy = permissions::fix_policy(&limits(cluster_id, roles));
+    for call in calls.iter().filter(|call| call.service != "sts") {
+        let get = |name: &str| call.parameters.get(name).map(String::as_str);
+        let ec2 = |id: &str| {
+            let kind = match id.split('-').next().unwrap() {
+                "i" => "instance",
+                "sg" => "security-group",
+                other => other,
+            };
+            format!("arn:aws:ec2:us-east-1:111122223333:{kind}/{id}")
+        };
+        let ids: Vec<&str> = (1..).map_while(|index| get(&format!("ResourceId.{index}"))).collect();
+        let single = get("InstanceId").or(get("VpcId")).filter(|_| call.action.starts_with("Modify"));
+        let resources: Vec<String> = if let Some(arn) = get("PolicyArn").filter(|_| get("RoleName").is_none()) {
+            vec![arn.to_owned()]
+        } else if let Some(role) = get("RoleName") {
+            vec![format!("arn:aws:iam::111122223333:role/{role}")]
+        } else if let Some(name) = get("PolicyName") {
+            vec![format!("arn:aws:iam::111122223333:policy{}{name}", get("Path").unwrap_or("/"))]
+        } else if let Some(id) = single {
+            vec![ec2(id)]
+        } else if ids.is_empty() {
+            vec!["*".to_owned()]
+        } else {
+            ids.into_iter().map(ec2).collect()
+        };
+        let keys: Vec<&str> = (1..).map_while(|index| get(&format!("Tag.{index}.Key"))).collect();
+        for resource in resources {
+            let found = decision(&policy, &call.name(), &resource, &keys);
+            assert_eq!(found, Decision::Allowed, "{} on {resource} with {keys:?}", call.name());
+        }
+    }
+}
+
+#[test]
+fn the_policy_of_a_fix_allows_nothing_beyond() {
+    let policy = permissions::fix_policy(&limits("bravo", &["workers"]));
+    let instance = "arn:aws:ec2:us-east-1:111122223333:instance/i-1";
+    let role = |name: &str| format!("arn:aws:iam::111122223333:role/{name}");
+    let allowed =
+        |action: &str, resource: &str, keys: &[&str]| decision(&policy, action, resource, keys) == Decision::Allowed;
+    assert!(allowed("ec2:CreateTags", instance, &["kubernetes.io/cluster/bravo"]));
+    assert!(allowed("ec2:DeleteTags", instance, &["kubernetes.io/cluster-bravo"]));
+    assert!(!allowed("ec2:CreateTags", instance, &["kubernetes.io/cluster/alpha"]), "another cluster's tag");
+    assert!(!allowed("ec2:CreateTags", instance, &["kubernetes.io/cluster/bravo", "Name"]));
+    assert!(!allowed("ec2:DeleteTags", instance, &[]), "no keys at all: every tag would go");
+    assert!(!allowed("ec2:CreateTags", "arn:aws:ec2:us-east-1:111122223333:image/ami-1", &["KubernetesCluster"]));
+    assert!(allowed("iam:PutRolePolicy", &role("workers"), &[]));
+    assert!(!allowed("iam:PutRolePolicy", &role("admin"), &[]));
+    for never in ["tagaudit", "aws-service-role/ec2.amazonaws.com/x", "aws-reserved/sso.amazonaws.com/y"] {
+        let found = decision(&policy, "iam:PutRolePolicy", &role(never), &[]);
+        assert_eq!(found, Decision::ExplicitlyDenied, "{never}");
+    }
+    let reader = permissions::fix_policy(&FixLimits { partition: "aws".into(), ..FixLimits::default() });
+    assert!(!reader.contains("\"iam:PutRolePolicy\",\n        \"iam:DeleteRolePolicy\""));
+    assert_eq!(decision(&reader, "iam:PutRolePolicy", &role("workers"), &[]), Decision::ImplicitlyDenied);
+}
+
+#[test]
+fn a_cluster_id_with_wildcards_stands_for_itself() {
+    let policy = permissions::fix_policy(&limits("a*", &[]));
+    let instance = "arn:aws:ec2:us-east-1:111122223333:instance/i-1";
+    let on = |key: &str| decision(&policy, "ec2:CreateTags", instance, &[key]);
+    assert_eq!(on("kubernetes.io/cluster/a*"), Decision::Allowed);
+    assert_eq!(on("kubernetes.io/cluster/ab"), Decision::ImplicitlyDenied);
+}
+
+#[test]
+fn the_tables_and_the_policies_name_the_same_actions() {
+    let actions = |policy: &str| -> std::collections::BTreeSet<String> {
+        let document = Document::parse(policy).unwrap();
+        document.statements.iter().flat_map(|statement| statement.action.patterns.clone()).collect()
+    };
+    let named = |list: &[permissions::Permission]| list.iter().map(|one| one.action.to_owned()).collect::<Vec<_>>();
+    let scan = named(permissions::SCAN);
+    assert_eq!(actions(&permissions::scan_policy()), scan.iter().cloned().collect());
+    let fix = actions(&permissions::fix_policy(&limits("bravo", &["workers"])));
+    assert_eq!(fix, scan.into_iter().chain(named(permissions::FIX)).collect());
+}
