@@ -1,6 +1,6 @@
 //! Carrying a plan out: look, write, note down, look again. The only place that writes to an account.
 //!
-//! Stage by stage, batch by batch: the resources of a batch are read just before it is written, and what is not as planned
+//! Wave by wave, batch by batch: the resources of a batch are read just before it is written, and what is not as planned
 //! is left alone. Every call is noted in the journal before and after. What a lost answer means is found out by looking,
 //! never by sending again blindly. Between the look and the write a moment remains in which somebody else can write: EC2 has
 //! no conditional create.
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::journal::{Journal, JournalError, Outcome, Progress, Record, SCHEMA};
-use crate::plan::{DryRunAnswer, Fit, Plan, PlannedChange, batches, fit, observe};
+use crate::plan::{DryRunAnswer, Fit, Plan, PlannedChange, batches, fit, observe, waves};
 use crate::provider::aws::{self, Error, ErrorKind, Request, WriteError, WriteErrorKind, Writer, pauses};
 
 /// Tries of a write that was throttled, or of which nothing was seen afterwards.
@@ -298,15 +298,10 @@ impl<'a> Applier<'a, '_> {
         if let Some(why) = self.settle_in_flight().await? {
             return Ok(Some(Stop::Blocked(why)));
         }
-        let mut stages: Vec<u8> = self.plan.changes.iter().map(PlannedChange::stage).collect();
-        stages.sort_unstable();
-        stages.dedup();
-        for stage in stages {
-            let of_stage: Vec<&'a PlannedChange> =
-                self.open().into_iter().filter(|change| change.stage() == stage).collect();
+        for wave in waves(&self.open()) {
             let mut sent = Vec::new();
             let mut stopped = None;
-            for batch in batches(&of_stage) {
+            for batch in batches(&wave) {
                 stopped = self.signal();
                 if stopped.is_some() {
                     break;

@@ -258,6 +258,10 @@ impl PlannedChange {
             }
             (Attribute::Tag { .. }, Some(_)) => 1,
             (Attribute::Tag { .. }, None) => 2,
+            // Host names need DNS support: on after it, off before it.
+            (Attribute::VpcAttribute { attribute }, Some(value)) => {
+                if (attribute == "enable-dns-support") == (value == "true") { 3 } else { 4 }
+            }
             (Attribute::MetadataOption { .. } | Attribute::VpcAttribute { .. } | Attribute::SourceDestCheck {}, _) => 3,
             (Attribute::ManagedPolicy {}, Some(_)) => 5,
             (Attribute::InlinePolicy { .. } | Attribute::AttachedPolicy { .. }, Some(_)) => 6,
@@ -301,7 +305,29 @@ fn batch_key(change: &PlannedChange) -> Option<(&str, &str, &str, Option<&str>, 
     Some((region, change.operation.as_str(), key, held, change.new.as_deref()))
 }
 
-/// Changes of one stage, put together as they can be made in one call, in the order of the first of each.
+/// Changes in waves: what a wave holds depends on nothing in it, so that it can be looked at once and written; the next one
+/// comes when it is read back. A stage is one wave, but for changes of cluster tags that expect what earlier ones of the
+/// stage leave behind, on the same resource or on another security group of the same nodes: those come one at a time.
+#[must_use]
+pub fn waves<'c>(changes: &[&'c PlannedChange]) -> Vec<Vec<&'c PlannedChange>> {
+    use std::collections::BTreeMap;
+    let mut waves: BTreeMap<(u8, usize), Vec<&PlannedChange>> = BTreeMap::new();
+    let mut depths: BTreeMap<(u8, Option<&str>, &str), usize> = BTreeMap::new();
+    for &change in changes {
+        let (stage, region) = (change.stage(), change.target.region.as_deref());
+        let expects_tags = change.expect.cluster_tags.is_some();
+        let beside = change.expect.beside.iter().map(|beside| beside.id.as_str());
+        let before = std::iter::once(change.target.id.as_str()).chain(beside).filter(|_| expects_tags);
+        let depth = before.filter_map(|id| depths.get(&(stage, region, id))).map(|depth| depth + 1).max().unwrap_or(0);
+        if expects_tags {
+            depths.insert((stage, region, &change.target.id), depth);
+        }
+        waves.entry((stage, depth)).or_default().push(change);
+    }
+    waves.into_values().collect()
+}
+
+/// Changes of one wave, put together as they can be made in one call, in the order of the first of each.
 #[must_use]
 pub fn batches<'c>(changes: &[&'c PlannedChange]) -> Vec<Vec<&'c PlannedChange>> {
     let mut batches: Vec<Vec<&PlannedChange>> = Vec::new();

@@ -607,6 +607,43 @@ fn a_group_is_only_untagged_while_the_one_to_keep_is_tagged() {
 }
 
 #[test]
+fn surplus_groups_are_untagged_one_after_the_other() {
+    let mut inventory = many(1);
+    let region_ = region(&mut inventory);
+    for id in ["sg-0second", "sg-0third", "sg-0fourth"] {
+        let mut group = region_.security_groups[0].clone();
+        group.id = id.into();
+        group.name = id.into();
+        region_.security_groups.push(group);
+    }
+    instance(&mut inventory, "i-10000")
+        .security_groups
+        .extend(["sg-0second", "sg-0third", "sg-0fourth"].map(Into::into));
+    inventory.canonicalise();
+    let choose = ["--choose", "sg-multiple-tagged-on-instance:i-10000=sg-0aa1", "--verify-timeout", "20"];
+    // Reads lag behind: each is written only when the one before it shows.
+    let site = Site::new(Mock::serve(&inventory).lag(Duration::from_millis(700)));
+    let ended = site.fix(&choose);
+    has(&ended.stderr, "3 changes: 3 applied");
+    assert_eq!(site.mock.writes().len(), 3);
+    assert_eq!(site.tag("sg-0aa1", &key()).as_deref(), Some("owned"));
+}
+
+#[test]
+fn dns_support_is_turned_on_before_host_names_and_off_after_them() {
+    let mut inventory = many(0);
+    let vpc = &mut region(&mut inventory).vpcs[0];
+    (vpc.enable_dns_support, vpc.enable_dns_hostnames) = (Some(false), Some(false));
+    let site = Site::of(&inventory);
+    let before = site.mock.inventory();
+    let ended = site.fix(&["--allow", "vpc-dns-attributes-disabled", "--journal", "journal.jsonl"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let undone = site.undo(&[]);
+    assert_eq!(undone.code, Some(0), "{}", undone.stderr);
+    assert!(site.mock.inventory() == before);
+}
+
+#[test]
 fn w22_foreign_tags_make_nothing_safe_and_are_never_removed_unasked() {
     let site = Site { cluster_id: "demo", ..Site::of(&named("demo").inventory) };
     let demo = |more: &[&str]| {

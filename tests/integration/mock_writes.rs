@@ -252,6 +252,9 @@ impl Write<'_> {
         if names == Some(true) && vpc.enable_dns_support == Some(false) {
             return refuse(400, "InvalidParameterValue", "DNS host names need DNS support");
         }
+        if support == Some(false) && vpc.enable_dns_hostnames == Some(true) {
+            return refuse(400, "InvalidParameterValue", "DNS host names are on");
+        }
         vpc.enable_dns_support = support.or(vpc.enable_dns_support);
         vpc.enable_dns_hostnames = names.or(vpc.enable_dns_hostnames);
         let (attribute, value) = if support.is_some() { ("support", support) } else { ("hostnames", names) };
