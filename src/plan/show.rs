@@ -71,7 +71,7 @@ pub fn show(plan: &Plan, answers: &BTreeMap<String, DryRunAnswer>, color: bool, 
             }
         }
     }
-    let _ = writeln!(page, "\n{}", count(plan, painter));
+    let _ = writeln!(page, "\n{}\n", count(plan, painter));
     page
 }
 

@@ -50,9 +50,22 @@ fn the_readme_shows_the_real_output_of_the_demo() {
     let output = stdout(&["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json"]);
     // The errors tell the story; the rest is one command away.
     let shown = output.split("\nWarnings:").next().unwrap();
+    let page = format!("{before}<!-- demo output -->\n```text\n{shown}\n…\n```\n<!-- /demo output -->{after}");
+
+    let (before, rest) = page.split_once("<!-- plan demo -->\n```console\ntagaudit ").unwrap();
+    let (line, rest) = rest.split_once("\n```\n```text\n").unwrap();
+    let (_, after) = rest.split_once("```\n<!-- /plan demo -->").unwrap();
+    let arguments: Vec<String> = shell_words::split(line).unwrap();
+    let output = command().current_dir(path("")).args(&arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let plan = String::from_utf8(output.stderr).unwrap();
+    // It is named after its content, the time included.
+    let plan = regex::Regex::new("^Plan [0-9a-f]{12}").unwrap().replace(&plan, "Plan 5f0c1d2e3a4b");
     in_step(
         "README.md",
-        &format!("{before}<!-- demo output -->\n```text\n{shown}\n…\n```\n<!-- /demo output -->{after}"),
+        &format!(
+            "{before}<!-- plan demo -->\n```console\ntagaudit {line}\n```\n```text\n{plan}```\n<!-- /plan demo -->{after}"
+        ),
     );
 }
 
@@ -81,8 +94,32 @@ fn the_readme_names_every_exit_code_and_its_commands_exist() {
         "--assume-role",
         "--fail-on",
         "--skip-rule",
+        "--fix",
+        "--allow",
+        "--choose",
+        "--dry-run",
+        "--plan-out",
+        "--emit",
     ] {
         assert!(stdout(&["scan", "--help"]).contains(option) && readme.contains(option), "{option}");
+    }
+}
+
+#[test]
+fn the_page_about_fixing_names_every_outcome_and_every_fault_has_its_test() {
+    use tagaudit::journal::Outcome::{AlreadySo, Applied, Failed, LostRace, NotMade, Stale, Unconfirmed};
+    let page = read("docs/fixing.md");
+    for outcome in [Applied, AlreadySo, Unconfirmed, LostRace, Stale, Failed, NotMade] {
+        assert!(page.contains(&format!("\n| {} | ", outcome.name())), "{outcome:?}");
+    }
+    let tests: String =
+        ["tests/integration/fix.rs", "tests/integration/plans.rs", "src/provider/aws/write.rs"].map(read).concat();
+    for row in 1..=30 {
+        assert!(page.contains(&format!("\n| W{row} ")), "W{row} is not told");
+        assert!(
+            tests.contains(&format!("fn w{row}_")) || tests.contains(&format!("/// W{row}")),
+            "W{row} is not played"
+        );
     }
 }
 
@@ -212,6 +249,7 @@ fn every_local_link_leads_somewhere() {
     for page in [
         "README.md",
         "docs/architecture.md",
+        "docs/fixing.md",
         "docs/membership.md",
         "docs/offline.md",
         "docs/performance.md",

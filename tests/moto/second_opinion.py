@@ -65,7 +65,34 @@ def seed(endpoint):
             MetadataOptions={"HttpTokens": "required", "HttpPutResponseHopLimit": 2},
             TagSpecifications=tags("instance", Name=f"worker-{number}", **own),
         )["Instances"]
-    return ec2, [node["InstanceId"] for node in nodes]
+    return ec2, iam, groups, [node["InstanceId"] for node in nodes]
+
+
+def state(ec2, iam):
+    """Every tag and policy that a fix may touch."""
+    tags = sorted((tag["ResourceId"], tag["Key"], tag["Value"]) for tag in ec2.describe_tags()["Tags"])
+    names = iam.list_role_policies(RoleName="workers")["PolicyNames"]
+    documents = {name: iam.get_role_policy(RoleName="workers", PolicyName=name)["PolicyDocument"] for name in names}
+    return tags, documents
+
+
+def mend(run, ec2, iam, groups, instances, conflict):
+    """Mends what was seeded, and takes it back."""
+    before = state(ec2, iam)
+    wishes = ["--allow", "iam-action-missing", "--choose", f"sg-multiple-tagged-on-instance:{conflict}={groups[0]}"]
+    dry = run("scan", "--fix", "--dry-run", *wishes)
+    assert "dry run: this caller may" in dry.stderr and "refused" not in dry.stderr, dry.stderr
+    assert state(ec2, iam) == before, "a dry run wrote"
+    agreed = ["--yes", "--expect-account", "123456789012"]
+    run("scan", "--fix", *wishes, *agreed, "--journal", "journal.jsonl")
+    tags, documents = state(ec2, iam)
+    assert (instances[2], KEY, "owned") in tags, "the untagged node was not tagged"
+    assert (groups[0], KEY, "owned") in tags and (groups[1], KEY, "owned") not in tags, "not one group is tagged"
+    actions = documents["tagaudit-baseline-worker"]["Statement"][0]["Action"]
+    assert "ecr:ListImages" in actions, actions
+    undone = run("undo", "journal.jsonl", *agreed)
+    assert undone.returncode == 0, (undone.returncode, undone.stderr)
+    assert state(ec2, iam) == before, "undo did not restore what was there"
 
 
 def main():
@@ -81,7 +108,7 @@ def main():
                 break
             except OSError:
                 time.sleep(0.1)
-        ec2, instances = seed(endpoint)
+        ec2, iam, groups, instances = seed(endpoint)
         environment = CREDENTIALS | {"PATH": os.environ["PATH"], "AWS_EC2_METADATA_DISABLED": "true"}
         common = [TAGAUDIT, "scan", "--cluster-id", CLUSTER, "--region", REGION, "--endpoint-url", endpoint]
         common += ["--node-role", "name:worker-*=worker", "--format", "json"]
@@ -107,7 +134,17 @@ def main():
             offline = common[:4] + ["--inventory", recorded] + common[8:]
             again = json.loads(subprocess.run(offline, env=environment, capture_output=True, text=True, timeout=120).stdout)
             assert again["findings"] == report["findings"], "live and recorded findings differ"
-        print(f"moto agrees: {len(report['findings'])} findings on what boto3 seeded")
+            place = ["--region", REGION, "--endpoint-url", endpoint, "--node-role", "name:worker-*=worker"]
+
+            def run(command, *arguments):
+                cluster = ["--cluster-id", CLUSTER] if command == "scan" else []
+                words = [TAGAUDIT, command, *arguments, *cluster, *place]
+                home = environment | {"HOME": folder}
+                return subprocess.run(words, env=home, cwd=folder, capture_output=True, text=True, timeout=120)
+
+            conflict = found["sg-multiple-tagged-on-instance"]["resource"]["id"]
+            mend(run, ec2, iam, groups, instances, conflict)
+        print(f"moto agrees: {len(report['findings'])} findings on what boto3 seeded, mended and taken back")
     finally:
         server.terminate()
         server.wait()
