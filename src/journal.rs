@@ -300,8 +300,11 @@ impl Journal {
     /// The last fix that nothing has taken back.
     #[must_use]
     pub fn last_fix(&self) -> Option<&Run> {
+        // An undo that was itself broken off leaves something to take back.
+        let is_whole =
+            |undo: &Run| undo.is_over && !undo.progress.values().any(|one| *one == Progress::Settled(Outcome::NotMade));
         let undone =
-            |run: &Run| self.runs.iter().any(|other| other.undoes.as_deref() == Some(&run.id) && other.is_over);
+            |run: &Run| self.runs.iter().any(|other| other.undoes.as_deref() == Some(&run.id) && is_whole(other));
         self.runs.iter().rev().find(|run| run.plan.kind == Kind::Fix && !undone(run))
     }
 

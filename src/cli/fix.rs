@@ -78,14 +78,14 @@ pub(super) fn scan(
     let out = Out::new(&args.output.terminal);
     let live = args.source.inventory.is_none();
     let mut wishes = Wishes { allow: args.fix.allow.clone(), choose: args.fix.choose.clone() };
-    let mut planned = make(scope, inventory, &report.findings, &wishes, live)?;
+    let mut planned = make(scope, rules, inventory, &report.findings, &wishes, live)?;
     let asks =
         live && args.fix.emit.is_none() && args.fix.plan_out.is_none() && !args.fix.dry_run && !args.fix.carry_out.yes;
     if asks && is_interactive() {
         let answers = ask(&planned.left)?;
         if !answers.is_empty() {
             wishes.choose.extend(answers);
-            planned = make(scope, inventory, &report.findings, &wishes, live)?;
+            planned = make(scope, rules, inventory, &report.findings, &wishes, live)?;
         }
     }
     let ended = if planned.has_refusals() { Exit::Unfixed } else { verdict(report, inventory, args) };
@@ -148,6 +148,7 @@ struct CarriedOut {
 
 fn make(
     scope: &Scope<'_>,
+    rules: &[&'static Rule],
     inventory: &Inventory,
     findings: &[Finding],
     wishes: &Wishes,
@@ -160,6 +161,7 @@ fn make(
         created_at: stamp(created),
         expires_at: stamp(expires),
         evidence: if live { "live" } else { "inventory" },
+        rules: rules.iter().map(|rule| rule.id).collect(),
     };
     // Whatever rules the operator asked for: a plan must not break what another one looks at.
     let all: Vec<&'static Rule> = RULES.to_vec();

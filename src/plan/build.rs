@@ -36,6 +36,8 @@ pub struct Scope<'a> {
     pub expires_at: String,
     /// `live` or `inventory`.
     pub evidence: &'static str,
+    /// Ids of the rules that were asked for: nothing is mended that another one finds.
+    pub rules: Vec<&'static str>,
 }
 
 /// A plan, and what is not in it.
@@ -91,8 +93,15 @@ pub fn build(
             text::count(inventory.accounts.len(), "account")
         ));
     };
-    let attempts =
-        Attempts { account, inventory, wishes, cluster_id: scope.cluster_id, audit, before: RefCell::default() };
+    let attempts = Attempts {
+        account,
+        inventory,
+        wishes,
+        cluster_id: scope.cluster_id,
+        rules: &scope.rules,
+        audit,
+        before: RefCell::default(),
+    };
     let (planner, changes) = attempts.settle(findings)?;
     let mended: BTreeSet<usize> = changes.iter().flat_map(|(_, findings)| findings.iter().copied()).collect();
     let mends = mended.iter().filter_map(|index| findings.get(*index)).map(|finding| Mended {
@@ -131,6 +140,7 @@ struct Attempts<'a> {
     inventory: &'a Inventory,
     wishes: &'a Wishes,
     cluster_id: &'a str,
+    rules: &'a [&'static str],
     audit: &'a Audit<'a>,
     /// What is there before any plan, by cluster.
     before: RefCell<BTreeMap<String, Rc<Vec<Finding>>>>,
@@ -178,7 +188,7 @@ impl<'a> Attempts<'a> {
                     let is_known = all.iter().any(|known| {
                         known.fingerprint == finding.fingerprint && known.fix.changes == finding.fix.changes
                     });
-                    self.is_agreed(finding) && !is_refused && !is_known
+                    self.rules.contains(&finding.rule) && self.is_agreed(finding) && !is_refused && !is_known
                 };
                 let more: Vec<Finding> = attempt.after.iter().filter(follows).cloned().collect();
                 if more.is_empty() {

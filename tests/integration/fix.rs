@@ -607,6 +607,16 @@ fn a_group_is_only_untagged_while_the_one_to_keep_is_tagged() {
 }
 
 #[test]
+fn only_what_the_rules_that_were_asked_for_find_is_mended() {
+    let site = Site::of(&forty());
+    let rule = "cluster-tag-value-invalid";
+    let ended = site.fix(&["--rule", rule, "--allow", rule]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    has(&ended.stderr, "4 changes: 4 applied");
+    assert_eq!(site.tag("i-10000", &key()), None, "safe, and another rule's");
+}
+
+#[test]
 fn surplus_groups_are_untagged_one_after_the_other() {
     let mut inventory = many(1);
     let region_ = region(&mut inventory);

@@ -26,7 +26,13 @@ fn build(
     expires: &str,
 ) -> Result<Planned, String> {
     let findings = report(inventory, cluster_id, nodes.as_deref()).findings;
-    let scope = Scope { cluster_id, created_at: created.into(), expires_at: expires.into(), evidence: "inventory" };
+    let scope = Scope {
+        cluster_id,
+        created_at: created.into(),
+        expires_at: expires.into(),
+        evidence: "inventory",
+        rules: RULES.iter().map(|rule| rule.id).collect(),
+    };
     let audit = |inventory: &Inventory, of: &str| -> Result<Vec<Finding>, String> {
         let nodes = if of == cluster_id { nodes.as_deref() } else { None };
         let mut findings = report(inventory, of, nodes).findings;

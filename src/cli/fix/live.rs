@@ -13,8 +13,8 @@ use super::super::fix_args::{ApplyArgs, CarryOutArgs, UndoArgs};
 use super::super::input;
 use super::super::run::{provider_failure, request};
 use super::{
-    BTreeMap, CarriedOut, DryRunAnswer, Exit, Failure, Finding, LIFETIME, Out, Plan, Planned, RULES, Rule, ScanArgs,
-    Scope, Write, io, is_interactive, line, now, plan, read_line, say, stamp, text,
+    BTreeMap, CarriedOut, DryRunAnswer, Exit, Failure, Finding, Inventory, LIFETIME, Out, Plan, Planned, RULES, Rule,
+    ScanArgs, Scope, Write, io, is_interactive, line, now, plan, read_line, say, stamp, text,
 };
 
 fn failure(error: ApplyError) -> Failure {
@@ -103,10 +103,20 @@ pub(super) fn carry_out_and_scan(
         args.output.terminal.quiet,
     )?;
     let request = super::super::run::request(&args.source.connection, &args.output.terminal, Some(scope));
-    let inventory = aws::collect(&of_plan(request, plan)).map_err(provider_failure)?;
+    let inventory = scan_again(&of_plan(request, plan))?;
     let report = scope.report(&inventory, rules, "live")?;
     compare(plan, &report.findings);
     Ok(CarriedOut { report, inventory, whole: is_whole(&applied) })
+}
+
+/// The look afterwards. What was written stays written when it fails.
+fn scan_again(request: &Request<'_>) -> Result<Inventory, Failure> {
+    aws::collect(request).map_err(|error| {
+        let failure = provider_failure(error);
+        let mut whole = Failure::new(failure.exit, "the plan was carried out, and the scan after it failed");
+        whole.causes = std::iter::once(failure.error).chain(failure.causes).collect();
+        whole.help("run the scan by itself")
+    })
 }
 
 /// Locks, settles what was broken off, writes, and tells what came of it.
@@ -251,6 +261,10 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
     let request = of_plan(request(&args.connection, &args.terminal, Some(&scope)), &plan);
     let options = options(&request, &args.carry_out, args.terminal.quiet);
     let mut journal = open(args.journal.as_ref(), &plan)?;
+    if plan.changes.is_empty() {
+        line("Nothing to write.");
+        return Ok(Exit::Clean);
+    }
     if let Some(run) = journal.run_of(&plan).filter(|run| run.is_over) {
         return Err(Failure::new(
             Exit::Unfixed,
@@ -268,7 +282,7 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
 
 /// Scans once more, and says what there is now.
 fn look_again(plan: &Plan, scope: &Scope<'_>, request: &Request<'_>) -> Result<(), Failure> {
-    let inventory = aws::collect(request).map_err(provider_failure)?;
+    let inventory = scan_again(request)?;
     let report = scope.report(&inventory, &RULES, "live")?;
     compare(plan, &report.findings);
     let counts: Vec<String> =
