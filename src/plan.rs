@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::finding::{Applicability, ResourceKind, Severity};
 use crate::inventory::{Gap, Tag};
 
+mod attempts;
 mod build;
 mod emit;
 mod file;

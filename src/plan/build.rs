@@ -1,8 +1,6 @@
 //! From findings to a plan.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 use sha2::{Digest, Sha256};
 
@@ -13,6 +11,7 @@ use crate::inventory::{Account, Inventory, Region};
 use crate::text;
 use crate::view::ClusterView;
 
+use super::attempts::Attempts;
 use super::guard::{self, NodeGroups};
 use super::state::{cluster_tags, observe, simulate};
 use super::wishes::{self, Left, LeftReason, Wishes, is_about};
@@ -59,11 +58,8 @@ impl Planned {
     }
 }
 
-/// How often what shows only afterwards is added to a plan.
-const ROUNDS: usize = 4;
-
 /// One transition that a finding asks for.
-struct Wish {
+pub(super) struct Wish {
     finding: usize,
     rule: &'static str,
     target: Target,
@@ -100,7 +96,7 @@ pub fn build(
         cluster_id: scope.cluster_id,
         rules: &scope.rules,
         audit,
-        before: RefCell::default(),
+        before: std::cell::RefCell::default(),
     };
     let (planner, changes) = attempts.settle(findings)?;
     let mended: BTreeSet<usize> = changes.iter().flat_map(|(_, findings)| findings.iter().copied()).collect();
@@ -134,193 +130,16 @@ pub fn build(
     Ok(Planned { plan, left: planner.left, rejected: planner.rejected })
 }
 
-/// Tries plans until one creates no finding.
-struct Attempts<'a> {
-    account: &'a Account,
-    inventory: &'a Inventory,
-    wishes: &'a Wishes,
-    cluster_id: &'a str,
-    rules: &'a [&'static str],
-    audit: &'a Audit<'a>,
-    /// What is there before any plan, by cluster.
-    before: RefCell<BTreeMap<String, Rc<Vec<Finding>>>>,
-}
-
-/// One try: what it leaves, what it changes, what is there afterwards, and what of that was not there before.
-struct Attempt<'a> {
-    planner: Planner<'a>,
-    changes: Vec<Asked>,
-    after: Vec<Finding>,
-    created: Vec<NewFinding>,
-}
-
-impl<'a> Attempts<'a> {
-    /// A plan for findings; only the clusters named are looked at afterwards, or all that it could harm.
-    fn attempt(
-        &self,
-        findings: &[Finding],
-        refused: &BTreeMap<usize, String>,
-        clusters: Option<&BTreeSet<&str>>,
-    ) -> Result<Attempt<'a>, String> {
-        let mut planner =
-            Planner { account: self.account, inventory: self.inventory, left: Vec::new(), rejected: Vec::new() };
-        let mut asked = planner.select(findings, self.wishes, refused);
-        planner.merge_grants(findings, &mut asked);
-        planner.refuse_contradictions(&asked);
-        let (changes, state) = planner.order(self.cluster_id, asked);
-        let (after, created) = self.afterwards(&changes, state.as_ref(), clusters)?;
-        Ok(Attempt { planner, changes, after, created })
-    }
-
-    /// Leaves out what would create findings, and takes in what shows, or can be mended, only when the rest is.
-    fn settle(&self, findings: &[Finding]) -> Result<(Planner<'a>, Vec<Asked>), String> {
-        let mut refused: BTreeMap<usize, String> = BTreeMap::new();
-        let mut rounds = ROUNDS;
-        loop {
-            let mut all = findings.to_vec();
-            let mut attempt = self.attempt(&all, &refused, None)?;
-            for _ in 0..rounds {
-                let follows = |finding: &&Finding| {
-                    let is_refused = refused
-                        .keys()
-                        .filter_map(|index| findings.get(*index))
-                        .any(|known| known.rule == finding.rule && known.resource.id == finding.resource.id);
-                    let is_known = all.iter().any(|known| {
-                        known.fingerprint == finding.fingerprint && known.fix.changes == finding.fix.changes
-                    });
-                    self.rules.contains(&finding.rule) && self.is_agreed(finding) && !is_refused && !is_known
-                };
-                let more: Vec<Finding> = attempt.after.iter().filter(follows).cloned().collect();
-                if more.is_empty() {
-                    break;
-                }
-                all.extend(more);
-                attempt = self.attempt(&all, &refused, None)?;
-            }
-            let Attempt { mut planner, changes, created, .. } = attempt;
-            if created.is_empty() {
-                return Ok((planner, changes));
-            }
-            let blamed = self.blamed(findings, &changes, &created)?;
-            if !blamed.is_empty() {
-                refused.extend(blamed);
-            } else if all.len() > findings.len() {
-                // What was taken in is what does the harm: without it, then.
-                rounds = 0;
-            } else {
-                planner.rejected.push(told(&created, self.cluster_id));
-                return Ok((planner, changes));
-            }
-        }
-    }
-
-    fn is_agreed(&self, finding: &Finding) -> bool {
-        match finding.fix.applicability {
-            Applicability::Safe => true,
-            Applicability::Confirm => {
-                !finding.fix.changes.is_empty() && self.wishes.allow.iter().any(|rule| rule == finding.rule)
-            }
-            Applicability::Choice | Applicability::None => false,
-        }
-    }
-
-    /// The findings whose fix by itself creates some of what the whole plan would create.
-    fn blamed(
-        &self,
-        findings: &[Finding],
-        changes: &[Asked],
-        created: &[NewFinding],
-    ) -> Result<BTreeMap<usize, String>, String> {
-        let mut blamed = BTreeMap::new();
-        let clusters: BTreeSet<&str> = created.iter().map(|one| one.cluster_id.as_str()).collect();
-        let involved: BTreeSet<usize> = changes.iter().flat_map(|(_, findings)| findings.iter().copied()).collect();
-        for (index, finding) in findings.iter().enumerate().filter(|(index, _)| involved.contains(index)) {
-            let alone = self.attempt(std::slice::from_ref(finding), &BTreeMap::new(), Some(&clusters))?;
-            let mut caused = alone.created;
-            caused.retain(|one| created.iter().any(|other| one.is_same(other)));
-            if !caused.is_empty() {
-                blamed.insert(index, told(&caused, self.cluster_id));
-            }
-        }
-        Ok(blamed)
-    }
-
-    fn before(&self, cluster_id: &str) -> Result<Rc<Vec<Finding>>, String> {
-        if let Some(known) = self.before.borrow().get(cluster_id) {
-            return Ok(Rc::clone(known));
-        }
-        let found = Rc::new((self.audit)(self.inventory, cluster_id)?);
-        self.before.borrow_mut().insert(cluster_id.to_owned(), Rc::clone(&found));
-        Ok(found)
-    }
-
-    /// Runs the rules over the state that a plan leads to, for this cluster and for its neighbours: what is there then for
-    /// this cluster, and what was not before for any of them.
-    fn afterwards(
-        &self,
-        changes: &[Asked],
-        state: Option<&Inventory>,
-        clusters: Option<&BTreeSet<&str>>,
-    ) -> Result<(Vec<Finding>, Vec<NewFinding>), String> {
-        let Some(state) = state.filter(|_| !changes.is_empty()) else { return Ok((Vec::new(), Vec::new())) };
-        let only: Vec<&PlannedChange> = changes.iter().map(|(change, _)| change).collect();
-        let mut all = vec![self.cluster_id.to_owned()];
-        all.extend(guard::neighbours(self.inventory, self.cluster_id, &only));
-        all.retain(|cluster| clusters.is_none_or(|clusters| clusters.contains(cluster.as_str())));
-        let (mut own, mut created) = (Vec::new(), Vec::new());
-        for cluster in all {
-            let before = self.before(&cluster)?;
-            let mut after = (self.audit)(state, &cluster)?;
-            if cluster == self.cluster_id {
-                own.clone_from(&after);
-            } else {
-                // That a neighbour is named nowhere any more is what an answer can be meant to do.
-                after.retain(|finding| finding.rule != "cluster-id-unexpected");
-            }
-            let new = guard::created(&before, after).into_iter();
-            created.extend(new.map(|finding| NewFinding { cluster_id: cluster.clone(), finding }));
-        }
-        Ok((own, created))
-    }
-}
-
-/// A finding that a plan would create.
-struct NewFinding {
-    cluster_id: String,
-    finding: Finding,
-}
-
-impl NewFinding {
-    fn is_same(&self, other: &Self) -> bool {
-        self.cluster_id == other.cluster_id
-            && self.finding.rule == other.finding.rule
-            && self.finding.resource.id == other.finding.resource.id
-    }
-}
-
-/// What would be created, in a sentence.
-fn told(created: &[NewFinding], cluster_id: &str) -> String {
-    let mut told: Vec<String> = created
-        .iter()
-        .map(|NewFinding { cluster_id: of, finding }| {
-            let whose = if of == cluster_id { String::new() } else { format!(" of the cluster `{of}`") };
-            format!("{}{whose} ({})", finding.rule, finding.message)
-        })
-        .collect();
-    told.sort();
-    told.dedup();
-    format!("it would create {}", text::list(&told, 3))
-}
-
-struct Planner<'a> {
-    account: &'a Account,
-    inventory: &'a Inventory,
-    left: Vec<Left>,
-    rejected: Vec<String>,
+/// Makes one plan of findings, without a look at what comes of it.
+pub(super) struct Planner<'a> {
+    pub(super) account: &'a Account,
+    pub(super) inventory: &'a Inventory,
+    pub(super) left: Vec<Left>,
+    pub(super) rejected: Vec<String>,
 }
 
 /// A change with the findings that asked for it.
-type Asked = (PlannedChange, BTreeSet<usize>);
+pub(super) type Asked = (PlannedChange, BTreeSet<usize>);
 
 impl Planner<'_> {
     fn leave(&mut self, finding: &Finding, reason: LeftReason) {
@@ -328,7 +147,12 @@ impl Planner<'_> {
     }
 
     /// The transitions of the findings that the operator agrees to.
-    fn select(&mut self, findings: &[Finding], wishes: &Wishes, refused: &BTreeMap<usize, String>) -> Vec<Wish> {
+    pub(super) fn select(
+        &mut self,
+        findings: &[Finding],
+        wishes: &Wishes,
+        refused: &BTreeMap<usize, String>,
+    ) -> Vec<Wish> {
         let mut asked = Vec::new();
         for (index, finding) in findings.iter().enumerate() {
             if let Some(why) = refused.get(&index) {
@@ -448,7 +272,7 @@ impl Planner<'_> {
     }
 
     /// Several findings about one role add to one policy: what they ask for is put together and placed anew.
-    fn merge_grants(&mut self, findings: &[Finding], asked: &mut Vec<Wish>) {
+    pub(super) fn merge_grants(&mut self, findings: &[Finding], asked: &mut Vec<Wish>) {
         let is_grant = |wish: &Wish| {
             matches!(
                 wish.attribute,
@@ -501,7 +325,7 @@ impl Planner<'_> {
     }
 
     /// Two rules that want two values of one thing cannot both be right.
-    fn refuse_contradictions(&mut self, asked: &[Wish]) {
+    pub(super) fn refuse_contradictions(&mut self, asked: &[Wish]) {
         let mut wanted: BTreeMap<(&Target, &Attribute), Vec<&Wish>> = BTreeMap::new();
         for wish in asked {
             wanted.entry((&wish.target, &wish.attribute)).or_default().push(wish);
@@ -531,7 +355,7 @@ impl Planner<'_> {
 
     /// Puts the transitions in order, makes them one after the other in a copy of the inventory, and says for each what it
     /// finds there. What AWS would refuse is left out, together with everything that the same finding wants on the resource.
-    fn order(&mut self, cluster_id: &str, asked: Vec<Wish>) -> (Vec<Asked>, Option<Inventory>) {
+    pub(super) fn order(&mut self, cluster_id: &str, asked: Vec<Wish>) -> (Vec<Asked>, Option<Inventory>) {
         if asked.is_empty() || !self.rejected.is_empty() {
             return (Vec::new(), None);
         }

@@ -348,14 +348,8 @@ fn full_role(attached: bool) -> Inventory {
     inventory
 }
 
-const ALLOW_GRANT: &[&str] = &[
-    "--allow",
-    "iam-action-missing",
-    "--node-role",
-    "name:shop-controlplane*=controlplane,etcd",
-    "--node-role",
-    "name:shop-worker*=worker",
-];
+/// Of [`ALLOW_FORTY`], what is about policies.
+const ALLOW_GRANT: &[&str] = ALLOW_FORTY.split_at(8).1;
 
 #[test]
 fn w9_a_lost_reply_makes_no_second_version_and_no_second_attachment() {

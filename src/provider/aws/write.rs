@@ -2,10 +2,15 @@
 //! caller to find out by looking.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error as StdError;
+use std::future::Future;
 use std::time::Duration;
 
-use aws_sdk_ec2::operation::RequestId as _;
+use aws_sdk_ec2::operation::RequestId;
 use aws_sdk_ec2::types::{self as ec2_types, AttributeBooleanValue};
+use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
+use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
 use crate::finding::{ResourceKind, policy_path};
 use crate::inventory::{Account, Inventory, Provider, Region};
@@ -304,6 +309,22 @@ impl Writer {
         change.target.region.is_some() && !matches!(change.attribute, Attribute::VpcAttribute { .. })
     }
 
+    /// Makes one call, once, and hands back the request id of its answer.
+    async fn send<O, E, F>(
+        &self,
+        api: &'static str,
+        region: &str,
+        send: impl FnOnce() -> F,
+    ) -> Result<Option<String>, CallError>
+    where
+        F: Future<Output = Result<O, SdkError<E, HttpResponse>>>,
+        O: RequestId,
+        E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
+    {
+        let answer = self.writes.once(api, region, send).await?;
+        Ok(answer.request_id().map(str::to_owned))
+    }
+
     async fn write_ec2(
         &self,
         batch: &[&PlannedChange],
@@ -313,7 +334,6 @@ impl Writer {
         let region = change.target.region.as_deref().unwrap_or_default();
         let client = self.session.ec2_writer(region);
         let id = change.target.id.as_str();
-        let writes = &self.writes;
         let value = change.new.as_deref().unwrap_or_default();
         let unknown = || CallError { code: "Unknown".to_owned(), message: "no such change is made".to_owned() };
         let on = || AttributeBooleanValue::builder().value(value == "true").build();
@@ -323,13 +343,11 @@ impl Writer {
                 if change.new.is_some() {
                     let request =
                         client.create_tags().set_resources(Some(call.resources())).tags(call.tag()).dry_run(dry_run);
-                    let sent = writes.once("ec2:CreateTags", region, || request.send()).await;
-                    sent.map(|answer| answer.request_id().map(str::to_owned))
+                    self.send("ec2:CreateTags", region, || request.send()).await
                 } else {
                     let request =
                         client.delete_tags().set_resources(Some(call.resources())).tags(call.tag()).dry_run(dry_run);
-                    let sent = writes.once("ec2:DeleteTags", region, || request.send()).await;
-                    sent.map(|answer| answer.request_id().map(str::to_owned))
+                    self.send("ec2:DeleteTags", region, || request.send()).await
                 }
             }
             Attribute::MetadataOption { option } => {
@@ -342,8 +360,7 @@ impl Writer {
                     crate::plan::INSTANCE_METADATA_TAGS => request.instance_metadata_tags(value.into()),
                     _ => return Err(unknown()),
                 };
-                let sent = writes.once("ec2:ModifyInstanceMetadataOptions", region, || request.send()).await;
-                sent.map(|answer| answer.request_id().map(str::to_owned))
+                self.send("ec2:ModifyInstanceMetadataOptions", region, || request.send()).await
             }
             Attribute::VpcAttribute { attribute } => {
                 let request = client.modify_vpc_attribute().vpc_id(id);
@@ -352,14 +369,12 @@ impl Writer {
                     "enable-dns-hostnames" => request.enable_dns_hostnames(on()),
                     _ => return Err(unknown()),
                 };
-                let sent = writes.once("ec2:ModifyVpcAttribute", region, || request.send()).await;
-                sent.map(|answer| answer.request_id().map(str::to_owned))
+                self.send("ec2:ModifyVpcAttribute", region, || request.send()).await
             }
             Attribute::SourceDestCheck {} => {
                 let request =
                     client.modify_instance_attribute().instance_id(id).source_dest_check(on()).dry_run(dry_run);
-                let sent = writes.once("ec2:ModifyInstanceAttribute", region, || request.send()).await;
-                sent.map(|answer| answer.request_id().map(str::to_owned))
+                self.send("ec2:ModifyInstanceAttribute", region, || request.send()).await
             }
             _ => return Err(unknown()),
         };
@@ -372,46 +387,39 @@ impl Writer {
 
     async fn write_iam(&self, plan: &Plan, change: &PlannedChange) -> Result<Option<String>, CallError> {
         let client = self.session.iam_writer();
-        let writes = &self.writes;
         let id = change.target.id.as_str();
         match (&change.attribute, change.new.as_deref()) {
             (Attribute::InlinePolicy { name }, Some(document)) => {
                 let request = client.put_role_policy().role_name(id).policy_name(name).policy_document(document);
-                let sent = writes.once("iam:PutRolePolicy", "", || request.send()).await;
-                sent.map(|answer| answer.request_id().map(str::to_owned))
+                self.send("iam:PutRolePolicy", "", || request.send()).await
             }
             (Attribute::InlinePolicy { name }, None) => {
                 let request = client.delete_role_policy().role_name(id).policy_name(name);
-                let sent = writes.once("iam:DeleteRolePolicy", "", || request.send()).await;
-                sent.map(|answer| answer.request_id().map(str::to_owned))
+                self.send("iam:DeleteRolePolicy", "", || request.send()).await
             }
             (Attribute::AttachedPolicy { policy_arn }, Some(_)) => {
                 let request = client.attach_role_policy().role_name(id).policy_arn(policy_arn);
-                let sent = writes.once("iam:AttachRolePolicy", "", || request.send()).await;
-                sent.map(|answer| answer.request_id().map(str::to_owned))
+                self.send("iam:AttachRolePolicy", "", || request.send()).await
             }
             (Attribute::AttachedPolicy { policy_arn }, None) => {
                 let request = client.detach_role_policy().role_name(id).policy_arn(policy_arn);
-                let sent = writes.once("iam:DetachRolePolicy", "", || request.send()).await;
-                sent.map(|answer| answer.request_id().map(str::to_owned))
+                self.send("iam:DetachRolePolicy", "", || request.send()).await
             }
             (Attribute::ManagedPolicy {}, Some(document)) if change.old.is_none() => {
                 let (path, name) = policy_path(id);
                 let request = client.create_policy().policy_name(name).path(path).policy_document(document);
-                let sent = writes.once("iam:CreatePolicy", "", || request.send()).await;
-                sent.map(|answer| answer.request_id().map(str::to_owned))
+                self.send("iam:CreatePolicy", "", || request.send()).await
             }
             (Attribute::ManagedPolicy {}, Some(document)) => self.new_default(&client, plan, id, document).await,
             (Attribute::ManagedPolicy {}, None) => {
                 for (version, is_default, _) in self.versions(&client, id).await? {
                     if !is_default {
                         let request = client.delete_policy_version().policy_arn(id).version_id(version);
-                        writes.once("iam:DeletePolicyVersion", "", || request.send()).await?;
+                        self.send("iam:DeletePolicyVersion", "", || request.send()).await?;
                     }
                 }
                 let request = client.delete_policy().policy_arn(id);
-                let sent = writes.once("iam:DeletePolicy", "", || request.send()).await;
-                sent.map(|answer| answer.request_id().map(str::to_owned))
+                self.send("iam:DeletePolicy", "", || request.send()).await
             }
             _ => Err(CallError { code: "Unknown".to_owned(), message: "no such change is made".to_owned() }),
         }
@@ -427,7 +435,6 @@ impl Writer {
         document: &str,
     ) -> Result<Option<String>, CallError> {
         let versions = self.versions(client, arn).await?;
-        let writes = &self.writes;
         let Some((version, ..)) = versions.iter().find(|(_, _, held)| held.as_deref() == Some(document)) else {
             if versions.len() >= STORED_VERSIONS {
                 return Err(CallError {
@@ -438,18 +445,17 @@ impl Writer {
                 });
             }
             let request = client.create_policy_version().policy_arn(arn).policy_document(document).set_as_default(true);
-            let sent = writes.once("iam:CreatePolicyVersion", "", || request.send()).await?;
-            return Ok(sent.request_id().map(str::to_owned));
+            return self.send("iam:CreatePolicyVersion", "", || request.send()).await;
         };
         let request = client.set_default_policy_version().policy_arn(arn).version_id(version);
-        let sent = writes.once("iam:SetDefaultPolicyVersion", "", || request.send()).await?;
+        let sent = self.send("iam:SetDefaultPolicyVersion", "", || request.send()).await?;
         if plan.kind == Kind::Undo
             && let Some((ours, ..)) = versions.iter().find(|(_, is_default, _)| *is_default)
         {
             let request = client.delete_policy_version().policy_arn(arn).version_id(ours);
-            writes.once("iam:DeletePolicyVersion", "", || request.send()).await?;
+            self.send("iam:DeletePolicyVersion", "", || request.send()).await?;
         }
-        Ok(sent.request_id().map(str::to_owned))
+        Ok(sent)
     }
 
     /// Versions of a managed policy: id, whether it is the default, document.

@@ -1,0 +1,194 @@
+//! Which of the fixes go together: a plan is tried on a copy of the inventory, and what would create a finding is left out.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use crate::finding::{Applicability, Finding};
+use crate::inventory::{Account, Inventory};
+use crate::text;
+
+use super::build::{Asked, Audit, Planner};
+use super::guard;
+use super::{PlannedChange, Wishes};
+
+/// How often what shows only afterwards is added to a plan.
+const ROUNDS: usize = 4;
+
+/// Tries plans until one creates no finding.
+pub(super) struct Attempts<'a> {
+    pub(super) account: &'a Account,
+    pub(super) inventory: &'a Inventory,
+    pub(super) wishes: &'a Wishes,
+    pub(super) cluster_id: &'a str,
+    pub(super) rules: &'a [&'static str],
+    pub(super) audit: &'a Audit<'a>,
+    /// What is there before any plan, by cluster.
+    pub(super) before: RefCell<BTreeMap<String, Rc<Vec<Finding>>>>,
+}
+
+/// One try: what it leaves, what it changes, what is there afterwards, and what of that was not there before.
+struct Attempt<'a> {
+    planner: Planner<'a>,
+    changes: Vec<Asked>,
+    after: Vec<Finding>,
+    created: Vec<NewFinding>,
+}
+
+impl<'a> Attempts<'a> {
+    /// A plan for findings; only the clusters named are looked at afterwards, or all that it could harm.
+    fn attempt(
+        &self,
+        findings: &[Finding],
+        refused: &BTreeMap<usize, String>,
+        clusters: Option<&BTreeSet<&str>>,
+    ) -> Result<Attempt<'a>, String> {
+        let mut planner =
+            Planner { account: self.account, inventory: self.inventory, left: Vec::new(), rejected: Vec::new() };
+        let mut asked = planner.select(findings, self.wishes, refused);
+        planner.merge_grants(findings, &mut asked);
+        planner.refuse_contradictions(&asked);
+        let (changes, state) = planner.order(self.cluster_id, asked);
+        let (after, created) = self.afterwards(&changes, state.as_ref(), clusters)?;
+        Ok(Attempt { planner, changes, after, created })
+    }
+
+    /// Leaves out what would create findings, and takes in what shows, or can be mended, only when the rest is.
+    pub(super) fn settle(&self, findings: &[Finding]) -> Result<(Planner<'a>, Vec<Asked>), String> {
+        let mut refused: BTreeMap<usize, String> = BTreeMap::new();
+        let mut rounds = ROUNDS;
+        loop {
+            let mut all = findings.to_vec();
+            let mut attempt = self.attempt(&all, &refused, None)?;
+            for _ in 0..rounds {
+                let follows = |finding: &&Finding| {
+                    let is_refused = refused
+                        .keys()
+                        .filter_map(|index| findings.get(*index))
+                        .any(|known| known.rule == finding.rule && known.resource.id == finding.resource.id);
+                    let is_known = all.iter().any(|known| {
+                        known.fingerprint == finding.fingerprint && known.fix.changes == finding.fix.changes
+                    });
+                    self.rules.contains(&finding.rule) && self.is_agreed(finding) && !is_refused && !is_known
+                };
+                let more: Vec<Finding> = attempt.after.iter().filter(follows).cloned().collect();
+                if more.is_empty() {
+                    break;
+                }
+                all.extend(more);
+                attempt = self.attempt(&all, &refused, None)?;
+            }
+            let Attempt { mut planner, changes, created, .. } = attempt;
+            if created.is_empty() {
+                return Ok((planner, changes));
+            }
+            let blamed = self.blamed(findings, &changes, &created)?;
+            if !blamed.is_empty() {
+                refused.extend(blamed);
+            } else if all.len() > findings.len() {
+                // What was taken in is what does the harm: without it, then.
+                rounds = 0;
+            } else {
+                planner.rejected.push(told(&created, self.cluster_id));
+                return Ok((planner, changes));
+            }
+        }
+    }
+
+    fn is_agreed(&self, finding: &Finding) -> bool {
+        match finding.fix.applicability {
+            Applicability::Safe => true,
+            Applicability::Confirm => {
+                !finding.fix.changes.is_empty() && self.wishes.allow.iter().any(|rule| rule == finding.rule)
+            }
+            Applicability::Choice | Applicability::None => false,
+        }
+    }
+
+    /// The findings whose fix by itself creates some of what the whole plan would create.
+    fn blamed(
+        &self,
+        findings: &[Finding],
+        changes: &[Asked],
+        created: &[NewFinding],
+    ) -> Result<BTreeMap<usize, String>, String> {
+        let mut blamed = BTreeMap::new();
+        let clusters: BTreeSet<&str> = created.iter().map(|one| one.cluster_id.as_str()).collect();
+        let involved: BTreeSet<usize> = changes.iter().flat_map(|(_, findings)| findings.iter().copied()).collect();
+        for (index, finding) in findings.iter().enumerate().filter(|(index, _)| involved.contains(index)) {
+            let alone = self.attempt(std::slice::from_ref(finding), &BTreeMap::new(), Some(&clusters))?;
+            let mut caused = alone.created;
+            caused.retain(|one| created.iter().any(|other| one.is_same(other)));
+            if !caused.is_empty() {
+                blamed.insert(index, told(&caused, self.cluster_id));
+            }
+        }
+        Ok(blamed)
+    }
+
+    fn before(&self, cluster_id: &str) -> Result<Rc<Vec<Finding>>, String> {
+        if let Some(known) = self.before.borrow().get(cluster_id) {
+            return Ok(Rc::clone(known));
+        }
+        let found = Rc::new((self.audit)(self.inventory, cluster_id)?);
+        self.before.borrow_mut().insert(cluster_id.to_owned(), Rc::clone(&found));
+        Ok(found)
+    }
+
+    /// Runs the rules over the state that a plan leads to, for this cluster and for its neighbours: what is there then for
+    /// this cluster, and what was not before for any of them.
+    fn afterwards(
+        &self,
+        changes: &[Asked],
+        state: Option<&Inventory>,
+        clusters: Option<&BTreeSet<&str>>,
+    ) -> Result<(Vec<Finding>, Vec<NewFinding>), String> {
+        let Some(state) = state.filter(|_| !changes.is_empty()) else { return Ok((Vec::new(), Vec::new())) };
+        let only: Vec<&PlannedChange> = changes.iter().map(|(change, _)| change).collect();
+        let mut all = vec![self.cluster_id.to_owned()];
+        all.extend(guard::neighbours(self.inventory, self.cluster_id, &only));
+        all.retain(|cluster| clusters.is_none_or(|clusters| clusters.contains(cluster.as_str())));
+        let (mut own, mut created) = (Vec::new(), Vec::new());
+        for cluster in all {
+            let before = self.before(&cluster)?;
+            let mut after = (self.audit)(state, &cluster)?;
+            if cluster == self.cluster_id {
+                own.clone_from(&after);
+            } else {
+                // That a neighbour is named nowhere any more is what an answer can be meant to do.
+                after.retain(|finding| finding.rule != "cluster-id-unexpected");
+            }
+            let new = guard::created(&before, after).into_iter();
+            created.extend(new.map(|finding| NewFinding { cluster_id: cluster.clone(), finding }));
+        }
+        Ok((own, created))
+    }
+}
+
+/// A finding that a plan would create.
+struct NewFinding {
+    cluster_id: String,
+    finding: Finding,
+}
+
+impl NewFinding {
+    fn is_same(&self, other: &Self) -> bool {
+        self.cluster_id == other.cluster_id
+            && self.finding.rule == other.finding.rule
+            && self.finding.resource.id == other.finding.resource.id
+    }
+}
+
+/// What would be created, in a sentence.
+fn told(created: &[NewFinding], cluster_id: &str) -> String {
+    let mut told: Vec<String> = created
+        .iter()
+        .map(|NewFinding { cluster_id: of, finding }| {
+            let whose = if of == cluster_id { String::new() } else { format!(" of the cluster `{of}`") };
+            format!("{}{whose} ({})", finding.rule, finding.message)
+        })
+        .collect();
+    told.sort();
+    told.dedup();
+    format!("it would create {}", text::list(&told, 3))
+}
