@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 mod file;
+mod lookup;
 
 pub use file::{InventoryError, MAX_INVENTORY_BYTES, write_private};
 
@@ -595,32 +596,6 @@ impl Region {
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self { name: name.to_owned(), ..Self::default() }
-    }
-
-    /// Tags of a resource by id, of any kind that carries cluster tags; it looks through the lists.
-    #[must_use]
-    pub fn tags_of(&self, id: &str) -> Option<&[Tag]> {
-        /// The tags of the first resource with the id in any of the lists.
-        macro_rules! find {
-            ($($list:ident),*) => {
-                None$(.or_else(|| self.$list.iter().find(|found| found.id == id).map(|found| found.tags.as_slice())))*
-            };
-        }
-        find!(instances, subnets, vpcs, security_groups, route_tables, network_interfaces, volumes)
-    }
-
-    /// The same, to be changed.
-    pub fn tags_of_mut(&mut self, id: &str) -> Option<&mut Vec<Tag>> {
-        /// The tags of the first resource with the id in any of the lists.
-        macro_rules! find {
-            ($($list:ident),*) => {$(
-                if let Some(found) = self.$list.iter_mut().find(|found| found.id == id) {
-                    return Some(&mut found.tags);
-                }
-            )*};
-        }
-        find!(instances, subnets, vpcs, security_groups, route_tables, network_interfaces, volumes);
-        None
     }
 
     fn canonicalise(&mut self) {

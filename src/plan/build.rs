@@ -223,14 +223,12 @@ impl Planner<'_> {
     fn kind_of(region: Option<&Region>, id: &str) -> ResourceKind {
         let has = |found: bool, kind: ResourceKind| found.then_some(kind);
         let Some(region) = region else { return ResourceKind::Instance };
-        has(region.instances.iter().any(|found| found.id == id), ResourceKind::Instance)
-            .or_else(|| has(region.subnets.iter().any(|found| found.id == id), ResourceKind::Subnet))
-            .or_else(|| has(region.vpcs.iter().any(|found| found.id == id), ResourceKind::Vpc))
-            .or_else(|| has(region.security_groups.iter().any(|found| found.id == id), ResourceKind::SecurityGroup))
-            .or_else(|| has(region.route_tables.iter().any(|found| found.id == id), ResourceKind::RouteTable))
-            .or_else(|| {
-                has(region.network_interfaces.iter().any(|found| found.id == id), ResourceKind::NetworkInterface)
-            })
+        has(region.instance(id).is_some(), ResourceKind::Instance)
+            .or_else(|| has(region.subnet(id).is_some(), ResourceKind::Subnet))
+            .or_else(|| has(region.vpc(id).is_some(), ResourceKind::Vpc))
+            .or_else(|| has(region.security_group(id).is_some(), ResourceKind::SecurityGroup))
+            .or_else(|| has(region.route_table(id).is_some(), ResourceKind::RouteTable))
+            .or_else(|| has(region.network_interface(id).is_some(), ResourceKind::NetworkInterface))
             .unwrap_or(ResourceKind::Volume)
     }
 

@@ -118,8 +118,8 @@ pub fn observe(account: &Account, target: &Target, attribute: &Attribute) -> Opt
 
 fn observe_ec2(region: &Region, target: &Target, attribute: &Attribute) -> Option<Observed> {
     let id = target.id.as_str();
-    let instance = region.instances.iter().find(|instance| instance.id == id);
-    let vpc = region.vpcs.iter().find(|vpc| vpc.id == id);
+    let instance = region.instance(id);
+    let vpc = region.vpc(id);
     let held = region.tags_of(id)?;
     let value = match attribute {
         Attribute::Tag { key } => tags::value(held, key).map(str::to_owned),
@@ -148,14 +148,12 @@ fn observe_ec2(region: &Region, target: &Target, attribute: &Attribute) -> Optio
 }
 
 fn vpc_of(region: &Region, id: &str) -> Option<String> {
-    let instance = region.instances.iter().find(|found| found.id == id).and_then(|found| found.vpc_id.clone());
+    let instance = region.instance(id).and_then(|found| found.vpc_id.clone());
     instance
-        .or_else(|| region.subnets.iter().find(|found| found.id == id).map(|found| found.vpc_id.clone()))
-        .or_else(|| region.security_groups.iter().find(|found| found.id == id).and_then(|found| found.vpc_id.clone()))
-        .or_else(|| region.route_tables.iter().find(|found| found.id == id).map(|found| found.vpc_id.clone()))
-        .or_else(|| {
-            region.network_interfaces.iter().find(|found| found.id == id).and_then(|found| found.vpc_id.clone())
-        })
+        .or_else(|| region.subnet(id).map(|found| found.vpc_id.clone()))
+        .or_else(|| region.security_group(id).and_then(|found| found.vpc_id.clone()))
+        .or_else(|| region.route_table(id).map(|found| found.vpc_id.clone()))
+        .or_else(|| region.network_interface(id).and_then(|found| found.vpc_id.clone()))
 }
 
 /// Whether a change can be made on what was just read.
@@ -286,7 +284,7 @@ fn simulate_ec2(region: &mut Region, id: &str, attribute: &Attribute, new: Optio
             }
         }
         Attribute::VpcAttribute { attribute } => {
-            let Some(vpc) = region.vpcs.iter_mut().find(|vpc| vpc.id == id) else { return };
+            let Some(vpc) = region.vpc_mut(id) else { return };
             let on = new.and_then(|value| value.parse().ok());
             match attribute.as_str() {
                 "enable-dns-support" => vpc.enable_dns_support = on,
@@ -295,7 +293,7 @@ fn simulate_ec2(region: &mut Region, id: &str, attribute: &Attribute, new: Optio
             }
         }
         _ => {
-            let Some(instance) = region.instances.iter_mut().find(|instance| instance.id == id) else { return };
+            let Some(instance) = region.instance_mut(id) else { return };
             if matches!(attribute, Attribute::SourceDestCheck {}) {
                 instance.source_dest_check = new.and_then(|value| value.parse().ok());
                 return;

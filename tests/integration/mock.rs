@@ -198,7 +198,10 @@ impl Mock {
 
     /// Changes the account behind everybody's back.
     pub(crate) fn edit(&self, act: impl FnOnce(&mut Inventory)) {
-        act(self.world.lock().unwrap().inventory.as_mut().unwrap());
+        let mut world = self.world.lock().unwrap();
+        let inventory = world.inventory.as_mut().unwrap();
+        act(inventory);
+        inventory.canonicalise();
     }
 
     /// Stores versions of a managed policy, the default one among them.
