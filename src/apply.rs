@@ -8,12 +8,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::journal::{Journal, JournalError, Outcome, Progress, Record, SCHEMA};
-use crate::plan::{DryRunAnswer, Fit, Plan, PlannedChange, batches, fit, observe, waves};
-use crate::provider::aws::{self, Error, ErrorKind, Request, WriteError, WriteErrorKind, Writer, pauses};
+use crate::plan::{Attribute, DryRunAnswer, Fit, Plan, PlannedChange, batches, fit, observe, waves};
+use crate::provider::aws::{Error, ErrorKind, Heeded, Request, WriteError, WriteErrorKind, Writer, pauses};
 
 /// Tries of a write that was throttled, or of which nothing was seen afterwards.
 const TRIES: usize = 5;
@@ -144,12 +143,15 @@ pub fn settle(journal: &mut Journal, run: &str, options: &Options<'_>) -> Result
     let Some(plan) = journal.run(run).map(|run| run.plan.clone()) else {
         return Ok(Applied { settled: Vec::new(), open: 0, stopped: None });
     };
+    let stop = Heeded::begin();
     runtime()?.block_on(async {
         let writer = connect(&plan, options.request).await?;
-        let (_sender, stop) = watch::channel(None);
         let mut applier = Applier { writer, plan: &plan, journal, run, options, stop };
         if let Some(why) = applier.settle_in_flight().await? {
             return Ok(applier.ended(Some(Stop::Blocked(why))));
+        }
+        if let Some(stop) = applier.signal() {
+            return Ok(applier.ended(Some(stop)));
         }
         let open = applier.open();
         applier.settled(&open, Outcome::NotMade, None)?;
@@ -168,10 +170,11 @@ pub fn apply(
     undoes: Option<&str>,
     options: &Options<'_>,
 ) -> Result<Applied, ApplyError> {
+    // From here on a signal is noted, and the call in flight is finished and written down first.
+    let stop = Heeded::begin();
     let runtime = runtime()?;
     runtime.block_on(async {
         let writer = connect(plan, options.request).await?;
-        let stop = listen();
         let broken_off = journal.unfinished().filter(|run| run.plan.digest == plan.digest).map(|run| run.id.clone());
         let run = if let Some(run) = broken_off {
             run
@@ -195,25 +198,13 @@ pub fn apply(
     })
 }
 
-/// Ctrl-C and SIGTERM: noted, so that the call in flight is finished and written down first.
-fn listen() -> watch::Receiver<Option<ErrorKind>> {
-    let (sender, receiver) = watch::channel(None);
-    tokio::spawn(async move {
-        let kind = aws::interrupted().await;
-        let _ = sender.send(Some(kind));
-        // Keeps the channel open for as long as somebody listens.
-        sender.closed().await;
-    });
-    receiver
-}
-
 struct Applier<'a, 'r> {
     writer: Writer,
     plan: &'a Plan,
     journal: &'a mut Journal,
     run: &'a str,
     options: &'a Options<'r>,
-    stop: watch::Receiver<Option<ErrorKind>>,
+    stop: Heeded,
 }
 
 type Step = Result<Option<Stop>, JournalError>;
@@ -228,8 +219,12 @@ impl<'a> Applier<'a, '_> {
         self.plan.changes.iter().filter(|change| self.progress(change) == Progress::Open).collect()
     }
 
+    fn is_doubtful(&self, change: &PlannedChange) -> bool {
+        self.journal.run(self.run).is_some_and(|run| run.doubtful.contains(&change.id))
+    }
+
     fn signal(&self) -> Option<Stop> {
-        (*self.stop.borrow()).map(Stop::Signal)
+        self.stop.came().map(Stop::Signal)
     }
 
     /// Notes what came of changes, and says so.
@@ -351,7 +346,7 @@ impl<'a> Applier<'a, '_> {
         }
         let reopened: Vec<String> = waiting.iter().map(|change| change.id.clone()).collect();
         if !reopened.is_empty() {
-            self.journal.append(&Record::Reopened { run: self.run.to_owned(), at: now(), changes: reopened })?;
+            self.reopen(&reopened, false)?;
         }
         Ok(None)
     }
@@ -366,6 +361,8 @@ impl<'a> Applier<'a, '_> {
         for &change in batch {
             match fit(&seen, change) {
                 Fit::AsPlanned => fitting.push(change),
+                // What an unanswered call of ours left behind is ours.
+                Fit::Done if self.is_doubtful(change) => self.settled(&[change], Outcome::Applied, None)?,
                 Fit::Done => done.push(change),
                 Fit::Stale(why) => self.settled(&[change], Outcome::Stale, Some(&why))?,
             }
@@ -413,7 +410,7 @@ impl<'a> Applier<'a, '_> {
                 Fit::AsPlanned => {}
                 Fit::Done => {
                     // After a call in doubt it is ours.
-                    let ours = error.kind == WriteErrorKind::Doubt;
+                    let ours = error.kind == WriteErrorKind::Doubt || self.is_doubtful(change);
                     self.settled(&[change], if ours { Outcome::Applied } else { Outcome::AlreadySo }, None)?;
                     continue;
                 }
@@ -442,6 +439,7 @@ impl<'a> Applier<'a, '_> {
         let ids: Vec<String> = batch.iter().map(|change| change.id.clone()).collect();
         let operation = batch.first().map(|change| change.operation.clone()).unwrap_or_default();
         let mut last = String::new();
+        let mut in_doubt = false;
         for pause in pauses().take(TRIES) {
             self.journal.append(&Record::Intent {
                 run: self.run.to_owned(),
@@ -461,37 +459,31 @@ impl<'a> Applier<'a, '_> {
             })?;
             let Some(error) = error else { return Ok(Sent::Yes) };
             last.clone_from(&error.message);
-            match error.kind {
+            // What is there already, after a call that was never answered, is most likely ours.
+            let kind = match error.kind {
+                WriteErrorKind::Invalid if in_doubt && error.code == "EntityAlreadyExists" => WriteErrorKind::Doubt,
+                kind => kind,
+            };
+            match kind {
                 WriteErrorKind::Denied | WriteErrorKind::Invalid => {
-                    self.reopen(&ids)?;
+                    self.reopen(&ids, true)?;
                     return Ok(Sent::No(error));
                 }
                 WriteErrorKind::Credentials => {
-                    self.reopen(&ids)?;
+                    self.reopen(&ids, true)?;
                     return Ok(Sent::Never(error.message));
                 }
-                WriteErrorKind::Throttled => self.reopen(&ids)?,
+                WriteErrorKind::Throttled => self.reopen(&ids, true)?,
                 WriteErrorKind::Doubt => {
-                    // Made or not? What is there says so; a batch is made as a whole or not at all, or is looked at again.
-                    match self.look(batch).await {
+                    in_doubt = true;
+                    // Made or not? What is there says so. What is not known stays in flight, and is the run's own if it shows.
+                    match self.look_after(batch).await {
                         Err(error) => return Ok(Sent::Never(error.message)),
-                        Ok(seen) => {
-                            let is_made = |change: &&PlannedChange| {
-                                observe(&seen, &change.target, &change.attribute)
-                                    .is_some_and(|found| found.value == change.new)
-                            };
-                            if batch.iter().all(is_made) {
-                                return Ok(Sent::Yes);
-                            }
-                            let still_fits = batch.iter().all(|change| fit(&seen, change) == Fit::AsPlanned);
-                            if !still_fits {
-                                // Part of it is there, or somebody else wrote: one by one, each after a look.
-                                self.reopen(&ids)?;
-                                return Ok(Sent::No(error));
-                            }
-                        }
+                        Ok(Seen::Made) => return Ok(Sent::Yes),
+                        // Part of it is there, or somebody else wrote: one by one, each after a look.
+                        Ok(Seen::Changed) => return Ok(Sent::No(WriteError { kind, ..error })),
+                        Ok(Seen::Nothing) => {}
                     }
-                    self.reopen(&ids)?;
                 }
             }
             if self.signal().is_some() {
@@ -502,9 +494,34 @@ impl<'a> Applier<'a, '_> {
         Ok(Sent::Never(last))
     }
 
-    /// Notes that what was about to be made was not.
-    fn reopen(&mut self, ids: &[String]) -> Result<(), JournalError> {
-        self.journal.append(&Record::Reopened { run: self.run.to_owned(), at: now(), changes: ids.to_vec() })
+    /// What became of a call that was not answered. Tags can be written twice; a policy cannot be made twice, so that it is
+    /// looked for until it would have shown.
+    async fn look_after(&self, batch: &[&PlannedChange]) -> Result<Seen, WriteError> {
+        let is_made_once = batch.iter().any(|change| matches!(change.attribute, Attribute::ManagedPolicy {}));
+        let deadline = Instant::now() + if is_made_once { SETTLE } else { Duration::ZERO };
+        let mut pauses = pauses();
+        loop {
+            let seen = self.look(batch).await?;
+            let is_made = |change: &&PlannedChange| {
+                observe(&seen, &change.target, &change.attribute).is_some_and(|found| found.value == change.new)
+            };
+            if batch.iter().all(is_made) {
+                return Ok(Seen::Made);
+            }
+            if !batch.iter().all(|change| fit(&seen, change) == Fit::AsPlanned) {
+                return Ok(Seen::Changed);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(Seen::Nothing);
+            }
+            tokio::time::sleep(pauses.next().unwrap_or(left).min(left)).await;
+        }
+    }
+
+    /// Notes that what was about to be made was not: by the answer, or because nothing of it is seen.
+    fn reopen(&mut self, ids: &[String], refused: bool) -> Result<(), JournalError> {
+        self.journal.append(&Record::Reopened { run: self.run.to_owned(), at: now(), changes: ids.to_vec(), refused })
     }
 
     /// Reads back what was sent until it shows, or the time is up.
@@ -541,6 +558,16 @@ impl<'a> Applier<'a, '_> {
 const SETTLE: Duration = Duration::from_secs(5);
 /// Somebody else's value.
 const ANOTHER_VALUE: &str = "somebody else wrote another value";
+
+/// What is there after a call that was not answered.
+enum Seen {
+    /// All of it.
+    Made,
+    /// Nothing of it.
+    Nothing,
+    /// Something else, or part of it.
+    Changed,
+}
 
 /// How a call ended.
 enum Sent {

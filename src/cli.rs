@@ -338,9 +338,9 @@ struct PermissionsArgs {
     /// What carrying out and taking back a fix needs, instead of a scan
     #[arg(long)]
     fix: bool,
-    /// Limit the fix to the tags of this cluster
+    /// Limit the fix to the tags of this cluster; repeatable, for answers that change a neighbour's tags too
     #[arg(long, value_name = "ID", requires = "fix", value_parser = cluster_id)]
-    cluster_id: Option<String>,
+    cluster_id: Vec<String>,
     /// Let the fix add to the policies of this role of nodes; repeatable. Without one it writes nothing in IAM
     #[arg(long, value_name = "ARN", requires_all = ["fix", "own_role"], value_parser = role_arn)]
     role: Vec<String>,

@@ -1,7 +1,7 @@
 //! The journal of a fix: what was going to be written, and what came of it. One JSON object a line, appended and synced
 //! before and after every call, so that a run that was killed can be settled, continued, and taken back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -103,7 +103,7 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
-    /// A call that was about to be made was not: it is open again.
+    /// A call that was about to be made was not, as far as is known: it is open again.
     Reopened {
         /// Run.
         run: String,
@@ -111,6 +111,8 @@ pub enum Record {
         at: String,
         /// Ids of the changes.
         changes: Vec<String>,
+        /// Whether the answer said so; otherwise nothing of it was seen, which can be too early.
+        refused: bool,
     },
     /// It is known what came of changes.
     Settled {
@@ -159,6 +161,8 @@ pub struct Run {
     pub progress: BTreeMap<String, Progress>,
     /// Why things came as they did, by change.
     pub details: BTreeMap<String, String>,
+    /// Changes of which a call was made whose answer never came: what is found in place later is the run's own.
+    pub doubtful: BTreeSet<String>,
     /// Whether it is over.
     pub is_over: bool,
 }
@@ -254,6 +258,15 @@ impl Journal {
         // A line that was being written when the process died never was a record: nothing was sent before it was whole.
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let runs = read(path, text.get(..whole).unwrap_or_default())?;
+        let torn = text.get(whole..).unwrap_or_default();
+        if !torn.is_empty() && !is_torn_record(torn) {
+            // Somebody named another file: it stays as it is.
+            return Err(JournalError::Malformed {
+                path: path.to_owned(),
+                line: text.split(|byte| *byte == b'\n').count(),
+                reason: "the line ends without a line feed and is no record".to_owned(),
+            });
+        }
         if whole < text.len() {
             file.set_len(whole as u64).and_then(|()| file.sync_all()).map_err(io("mend", path))?;
         }
@@ -300,9 +313,11 @@ impl Journal {
     /// The last fix that nothing has taken back.
     #[must_use]
     pub fn last_fix(&self) -> Option<&Run> {
-        // An undo that was itself broken off leaves something to take back.
-        let is_whole =
-            |undo: &Run| undo.is_over && !undo.progress.values().any(|one| *one == Progress::Settled(Outcome::NotMade));
+        // An undo that was itself broken off or refused leaves something to take back.
+        let is_left = |one: &Progress| {
+            matches!(one, Progress::Settled(Outcome::NotMade | Outcome::Failed | Outcome::Unconfirmed))
+        };
+        let is_whole = |undo: &Run| undo.is_over && !undo.progress.values().any(is_left);
         let undone =
             |run: &Run| self.runs.iter().any(|other| other.undoes.as_deref() == Some(&run.id) && is_whole(other));
         self.runs.iter().rev().find(|run| run.plan.kind == Kind::Fix && !undone(run))
@@ -330,6 +345,13 @@ fn open_private(path: &Path) -> std::io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
+}
+
+/// Whether a line without its end can be the beginning of a record.
+fn is_torn_record(torn: &[u8]) -> bool {
+    const BEGINNING: &[u8] = br#"{"record":""#;
+    let common = torn.len().min(BEGINNING.len());
+    torn.get(..common) == BEGINNING.get(..common)
 }
 
 fn locked(file: &File, path: &Path) -> Result<(), JournalError> {
@@ -360,11 +382,11 @@ fn read(path: &Path, text: &[u8]) -> Result<Vec<Run>, JournalError> {
 }
 
 fn note(runs: &mut Vec<Run>, record: Record) {
-    let mut set = |run: &str, changes: &[String], progress: Progress| {
+    fn set(runs: &mut [Run], run: &str, changes: &[String], progress: Progress) {
         if let Some(run) = runs.iter_mut().find(|known| known.id == run) {
             run.progress.extend(changes.iter().map(|change| (change.clone(), progress)));
         }
-    };
+    }
     match record {
         Record::Begin { run, undoes, plan, .. } => {
             runs.push(Run {
@@ -373,15 +395,30 @@ fn note(runs: &mut Vec<Run>, record: Record) {
                 plan: *plan,
                 progress: BTreeMap::new(),
                 details: BTreeMap::new(),
+                doubtful: BTreeSet::new(),
                 is_over: false,
             });
         }
-        Record::Intent { run, changes, .. } => set(&run, &changes, Progress::InFlight),
+        Record::Intent { run, changes, .. } => {
+            if let Some(run) = runs.iter_mut().find(|known| known.id == run) {
+                for change in changes {
+                    // Made once more while it is not known what came of the last time.
+                    if run.progress.insert(change.clone(), Progress::InFlight) == Some(Progress::InFlight) {
+                        run.doubtful.insert(change);
+                    }
+                }
+            }
+        }
         // What an answer means is noted by itself, after a look where that is needed.
         Record::Result { .. } => {}
-        Record::Reopened { run, changes, .. } => set(&run, &changes, Progress::Open),
+        Record::Reopened { run, changes, refused, .. } => {
+            set(runs, &run, &changes, Progress::Open);
+            if let Some(run) = runs.iter_mut().find(|known| known.id == run).filter(|_| !refused) {
+                run.doubtful.extend(changes);
+            }
+        }
         Record::Settled { run, changes, outcome, detail, .. } => {
-            set(&run, &changes, Progress::Settled(outcome));
+            set(runs, &run, &changes, Progress::Settled(outcome));
             if let Some((run, detail)) = runs.iter_mut().find(|known| known.id == run).zip(detail) {
                 run.details.extend(changes.into_iter().map(|change| (change, detail.clone())));
             }
@@ -413,6 +450,17 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), whole);
         std::fs::write(&path, [b"nonsense\n", whole.as_slice()].concat()).unwrap();
         assert!(Journal::open(&path, None).unwrap_err().to_string().contains("line 1"));
+    }
+
+    #[test]
+    fn another_file_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.json");
+        for text in ["{\"kind\": \"precious\"}", "precious", "{\"record\": 1}"] {
+            std::fs::write(&path, text).unwrap();
+            assert!(matches!(Journal::open(&path, None), Err(JournalError::Malformed { .. })), "{text}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        }
     }
 
     #[test]

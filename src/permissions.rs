@@ -188,8 +188,8 @@ pub struct FixLimits {
     pub partition: String,
     /// Account; any when absent.
     pub account_id: Option<String>,
-    /// The one cluster; any when absent.
-    pub cluster_id: Option<String>,
+    /// The clusters whose tags may be written; any when empty.
+    pub cluster_ids: Vec<String>,
     /// Roles whose policies may be added to, by ARN; no IAM write without them.
     pub roles: Vec<String>,
     /// The role that tagaudit itself runs as, by ARN: whoever may write its policies is an administrator.
@@ -221,18 +221,23 @@ pub fn fix_policy(limits: &FixLimits) -> String {
         kinds.iter().map(|kind| format!("arn:{partition}:ec2:*:{account}:{kind}/*")).collect()
     };
     let tagged = ["instance", "network-interface", "route-table", "security-group", "subnet", "volume", "vpc"];
-    let id = limits.cluster_id.as_deref().map_or_else(|| "*".to_owned(), literal);
-    let keys = [format!("{CLUSTER_TAG_PREFIX}{id}"), LEGACY_TAG.into(), ROLE_ELB.into(), ROLE_INTERNAL_ELB.into()];
+    let ids: Vec<String> = match limits.cluster_ids.as_slice() {
+        [] => vec!["*".to_owned()],
+        ids => ids.iter().map(|id| literal(id)).collect(),
+    };
+    let mut keys: Vec<String> = ids.iter().map(|id| format!("{CLUSTER_TAG_PREFIX}{id}")).collect();
+    keys.extend([LEGACY_TAG.to_owned(), ROLE_ELB.to_owned(), ROLE_INTERNAL_ELB.to_owned()]);
     let only = |keys: &[String]| {
         json!({
             "ForAllValues:StringLike": {"aws:TagKeys": keys},
             "Null": {"aws:TagKeys": "false"}
         })
     };
-    let wrong: Vec<String> = std::iter::once(CLUSTER_TAG_PREFIX.to_owned())
-        .chain(std::iter::once(format!("{CLUSTER_TAG_PREFIX}{id}/")))
-        .chain(MISSPELT_PREFIXES.iter().map(|prefix| format!("{prefix}{id}")))
-        .collect();
+    let mut wrong = vec![CLUSTER_TAG_PREFIX.to_owned()];
+    for id in &ids {
+        wrong.push(format!("{CLUSTER_TAG_PREFIX}{id}/"));
+        wrong.extend(MISSPELT_PREFIXES.iter().map(|prefix| format!("{prefix}{id}")));
+    }
     let mut statements = vec![
         scan_statement(),
         json!({

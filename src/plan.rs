@@ -146,6 +146,9 @@ pub enum Attribute {
     },
 }
 
+/// How long a plan may be applied: what it was made from gets old.
+pub const LIFETIME: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
+
 /// Value of [`Attribute::AttachedPolicy`] when it is.
 pub const ATTACHED: &str = "attached";
 
@@ -174,6 +177,9 @@ pub struct Expect {
     /// Characters that the inline policies of the role may still grow by, before this change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inline_characters_left: Option<usize>,
+    /// SHA-256 of the document of the managed policy that is attached, in hexadecimal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy_sha256: Option<String>,
     /// Managed policies that may still be attached, this change included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attachments_left: Option<usize>,

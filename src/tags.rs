@@ -19,6 +19,12 @@ pub const ROLE_INTERNAL_ELB: &str = "kubernetes.io/role/internal-elb";
 /// Longest cluster id that leaves the key within EC2's 127 characters.
 pub const MAX_CLUSTER_ID: usize = 127 - CLUSTER_TAG_PREFIX.len();
 
+/// Whether a key says to which cluster something belongs, new-style or legacy.
+#[must_use]
+pub fn is_membership(key: &str) -> bool {
+    key.starts_with(CLUSTER_TAG_PREFIX) || key == LEGACY_TAG
+}
+
 /// The cluster tag key of a cluster id.
 #[must_use]
 pub fn cluster_key(cluster_id: &str) -> String {

@@ -15,9 +15,6 @@ use super::failure::{Exit, Failure};
 use super::run::{Scope, emit, table_width, verdict, write_report};
 use super::{ColorChoice, ScanArgs, TerminalArgs};
 
-/// How long a plan may be applied: what it was made from gets old.
-const LIFETIME: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
-
 /// Whether the arguments about writing go together.
 pub(super) fn check(args: &ScanArgs) -> Result<(), Failure> {
     let fix = &args.fix;
@@ -155,12 +152,13 @@ fn make(
     live: bool,
 ) -> Result<Planned, Failure> {
     let created = now();
-    let expires = created.checked_add(LIFETIME).unwrap_or(created);
+    let expires = created.checked_add(plan::LIFETIME).unwrap_or(created);
     let for_plan = plan::Scope {
         cluster_id: scope.cluster_id,
         created_at: stamp(created),
         expires_at: stamp(expires),
         evidence: if live { "live" } else { "inventory" },
+        nodes: scope.nodes.as_deref(),
         rules: rules.iter().map(|rule| rule.id).collect(),
     };
     // Whatever rules the operator asked for: a plan must not break what another one looks at.

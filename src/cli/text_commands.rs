@@ -203,7 +203,7 @@ pub(super) fn permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Wr
     let limits = permissions::FixLimits {
         partition: args.partition.clone(),
         account_id: args.account.clone(),
-        cluster_id: args.cluster_id.clone(),
+        cluster_ids: args.cluster_id.clone(),
         roles: args.role.clone(),
         own_role: args.own_role.clone(),
     };

@@ -53,6 +53,12 @@ fn sid(actions: &[&str]) -> String {
     format!("{SID_PREFIX}{}", text::hex(&Sha256::digest(actions.join("\n").as_bytes()), 8))
 }
 
+/// Whether a pattern grants everything of a service, or of all: no policy of ours does.
+fn is_whole_service(action: &str) -> bool {
+    let name = action.split_once(':').map_or("", |(_, name)| name);
+    !name.contains(|c: char| c.is_ascii_alphanumeric())
+}
+
 /// The actions of a document that we wrote and that nobody has changed since; `None` for every other document.
 #[must_use]
 pub fn own_actions(text: &str) -> Option<Vec<String>> {
@@ -62,7 +68,8 @@ pub fn own_actions(text: &str) -> Option<Vec<String>> {
     let plain = statement.effect == Effect::Allow && !statement.action.negated && statement.conditions.is_empty();
     let actions: Vec<&str> = statement.action.patterns.iter().map(String::as_str).collect();
     let ours = statement.sid.as_ref().is_some_and(|(found, _)| *found == sid(&actions));
-    (plain && everywhere && ours).then(|| statement.action.patterns.clone())
+    let lawful = statement.action.patterns.iter().all(|action| !is_whole_service(action));
+    (plain && everywhere && ours && lawful).then(|| statement.action.patterns.clone())
 }
 
 /// ARN of the managed policy that we make for a role.
@@ -80,6 +87,9 @@ pub fn place<S: AsRef<str>>(account: &Account, role: &Role, kind: &str, actions:
     let policy_name = format!("{NAME_PREFIX}{kind}");
     let inline = role.inline_policies.as_deref().ok_or("the inline policies of the role were not read")?;
     let attached = role.attached_policies.as_deref().ok_or("the attached policies of the role were not read")?;
+    if let Some(whole) = actions.iter().map(AsRef::as_ref).find(|action| is_whole_service(action)) {
+        return Err(format!("`{whole}` is a whole service"));
+    }
     let wanted = || actions.iter().map(|action| action.as_ref().to_owned());
     let union = |held: &[String]| document(&held.iter().cloned().chain(wanted()).collect::<Vec<_>>());
     let foreign = |name: &str| {
@@ -177,6 +187,7 @@ mod tests {
         assert_eq!(own_actions(&text).unwrap(), ["ec2:AttachVolume", "ec2:CreateTags"]);
         assert!(own_actions(&text.replace("AttachVolume", "DetachVolume")).is_none());
         assert!(own_actions(&text.replace("\"*\"", "\"arn:aws:ec2:*:*:volume/*\"")).is_none());
+        assert!(own_actions(&document(&strings(&["iam:*"]))).is_none(), "no policy of ours grants a whole service");
         assert!(own_actions(r#"{"Statement":[{"Effect":"Allow","Action":"ec2:*","Resource":"*"}]}"#).is_none());
     }
 

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use crate::finding::{Applicability, Finding};
 use crate::inventory::{Account, Inventory};
+use crate::nodes::KubernetesNode;
 use crate::text;
 
 use super::build::{Asked, Audit, Planner};
@@ -22,6 +23,7 @@ pub(super) struct Attempts<'a> {
     pub(super) wishes: &'a Wishes,
     pub(super) cluster_id: &'a str,
     pub(super) rules: &'a [&'static str],
+    pub(super) nodes: Option<&'a [KubernetesNode]>,
     pub(super) audit: &'a Audit<'a>,
     /// What is there before any plan, by cluster.
     pub(super) before: RefCell<BTreeMap<String, Rc<Vec<Finding>>>>,
@@ -48,7 +50,7 @@ impl<'a> Attempts<'a> {
         let mut asked = planner.select(findings, self.wishes, refused);
         planner.merge_grants(findings, &mut asked);
         planner.refuse_contradictions(&asked);
-        let (changes, state) = planner.order(self.cluster_id, asked);
+        let (changes, state) = planner.order(self.cluster_id, self.nodes, asked);
         let (after, created) = self.afterwards(&changes, state.as_ref(), clusters)?;
         Ok(Attempt { planner, changes, after, created })
     }

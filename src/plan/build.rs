@@ -7,7 +7,9 @@ use sha2::{Digest, Sha256};
 use crate::finding::{Applicability, Change, Choice, Finding, ResourceKind};
 use crate::iam::grant;
 use crate::inventory::{Account, Inventory, Region};
+use crate::nodes::KubernetesNode;
 
+use crate::tags;
 use crate::text;
 use crate::view::ClusterView;
 
@@ -35,6 +37,8 @@ pub struct Scope<'a> {
     pub expires_at: String,
     /// `live` or `inventory`.
     pub evidence: &'static str,
+    /// Kubernetes Nodes, when they were given: they say which instances are nodes.
+    pub nodes: Option<&'a [KubernetesNode]>,
     /// Ids of the rules that were asked for: nothing is mended that another one finds.
     pub rules: Vec<&'static str>,
 }
@@ -95,6 +99,7 @@ pub fn build(
         wishes,
         cluster_id: scope.cluster_id,
         rules: &scope.rules,
+        nodes: scope.nodes,
         audit,
         before: std::cell::RefCell::default(),
     };
@@ -353,11 +358,16 @@ impl Planner<'_> {
 
     /// Puts the transitions in order, makes them one after the other in a copy of the inventory, and says for each what it
     /// finds there. What AWS would refuse is left out, together with everything that the same finding wants on the resource.
-    pub(super) fn order(&mut self, cluster_id: &str, asked: Vec<Wish>) -> (Vec<Asked>, Option<Inventory>) {
+    pub(super) fn order(
+        &mut self,
+        cluster_id: &str,
+        nodes: Option<&[KubernetesNode]>,
+        asked: Vec<Wish>,
+    ) -> (Vec<Asked>, Option<Inventory>) {
         if asked.is_empty() || !self.rejected.is_empty() {
             return (Vec::new(), None);
         }
-        let view = ClusterView::new(self.inventory, cluster_id, None, &[]);
+        let view = ClusterView::new(self.inventory, cluster_id, nodes, &[]);
         let node_groups = NodeGroups::new(&view);
         let mut merged: Vec<(PlannedChange, Vec<Wish>)> = Vec::new();
         for wish in asked {
@@ -374,7 +384,9 @@ impl Planner<'_> {
             }
         }
         merged.sort_by(|(a, _), (b, _)| a.order().cmp(&b.order()));
-        let mut dropped: BTreeMap<(usize, String), String> = BTreeMap::new();
+        let mut dropped: BTreeSet<(usize, String)> = BTreeSet::new();
+        // Half an answer is none.
+        let mut answers: BTreeSet<usize> = BTreeSet::new();
         // A refusal can come after what depends on it was placed; then it is done over without that.
         loop {
             let mut state = self.inventory.clone();
@@ -383,7 +395,8 @@ impl Planner<'_> {
             for (draft, wishes) in &merged {
                 let wanted: Vec<&Wish> = wishes
                     .iter()
-                    .filter(|wish| !dropped.contains_key(&(wish.finding, wish.target.id.clone())))
+                    .filter(|wish| !dropped.contains(&(wish.finding, wish.target.id.clone())))
+                    .filter(|wish| !answers.contains(&wish.finding))
                     .collect();
                 if wanted.is_empty() {
                     continue;
@@ -394,10 +407,15 @@ impl Planner<'_> {
                     Err(why) => {
                         // What the same finding wants on the same resource goes with it, also where it came before.
                         refused |= changes.iter().any(|(change, findings)| {
-                            change.target.id == draft.target.id && wanted.iter().any(|w| findings.contains(&w.finding))
+                            let with =
+                                |w: &&Wish| w.class == Applicability::Choice || change.target.id == draft.target.id;
+                            wanted.iter().any(|w| findings.contains(&w.finding) && with(w))
                         });
                         for wish in wanted {
-                            dropped.insert((wish.finding, wish.target.id.clone()), why.clone());
+                            dropped.insert((wish.finding, wish.target.id.clone()));
+                            if wish.class == Applicability::Choice {
+                                answers.insert(wish.finding);
+                            }
                             self.left.push(Left {
                                 rule: wish.rule,
                                 resource: wish.target.id.clone(),
@@ -478,7 +496,7 @@ impl Planner<'_> {
             return Err("a policy of that name holds something that tagaudit did not write".to_owned());
         }
         let is_tag = matches!(attribute, Attribute::Tag { .. });
-        let is_cluster_tag = matches!(attribute, Attribute::Tag { key } if is_membership(key));
+        let is_cluster_tag = matches!(attribute, Attribute::Tag { key } if tags::is_membership(key));
         let beside = if is_cluster_tag && target.kind == ResourceKind::SecurityGroup {
             beside(target, account, node_groups)
         } else {
@@ -504,6 +522,7 @@ impl Planner<'_> {
             role_id: found.role_id,
             inline_characters_left: found.inline_characters_left,
             attachments_left: found.attachments_left,
+            policy_sha256: found.policy_sha256.filter(|_| draft.new.is_some()),
         };
         change.old = found.value;
         let before = (target.kind == ResourceKind::SecurityGroup && is_cluster_tag)
@@ -530,11 +549,6 @@ fn beside(target: &Target, account: &Account, node_groups: &NodeGroups) -> Vec<B
             Some(Beside { id: id.to_owned(), cluster_tags: cluster_tags(held) })
         })
         .collect()
-}
-
-/// Whether a key says to which cluster something belongs.
-fn is_membership(key: &str) -> bool {
-    key.starts_with(crate::tags::CLUSTER_TAG_PREFIX) || key == crate::tags::LEGACY_TAG
 }
 
 fn region_of<'a>(account: &'a Account, target: &Target) -> Option<&'a Region> {

@@ -110,11 +110,24 @@ fn terraform(plan: &Plan) -> String {
             }
             (Attribute::ManagedPolicy {}, Some(document)) => {
                 let (path, policy) = crate::finding::policy_path(id);
+                if change.old.is_some() {
+                    // It is there, and Terraform would make it a second time.
+                    let _ = writeln!(page, "import {{\n  to = aws_iam_policy.{name}\n  id = {}\n}}\n", hcl_string(id));
+                }
                 block(&mut page, "aws_iam_policy", &name, &[("name", policy), ("path", &path), ("policy", document)]);
             }
             (Attribute::AttachedPolicy { policy_arn }, Some(_)) => {
-                let fields = [("role", id), ("policy_arn", policy_arn.as_str())];
-                block(&mut page, "aws_iam_role_policy_attachment", &name, &fields);
+                let made = plan.changes.iter().find(|other| other.target.id == *policy_arn);
+                // By reference where the plan makes the policy: it has to be there first.
+                let arn = match made {
+                    Some(policy) => format!("aws_iam_policy.tagaudit_{}.arn", policy.id),
+                    None => hcl_string(policy_arn),
+                };
+                let role = hcl_string(id);
+                let _ = writeln!(
+                    page,
+                    "resource \"aws_iam_role_policy_attachment\" \"{name}\" {{\n  role       = {role}\n  policy_arn = {arn}\n}}"
+                );
             }
             _ => comment(&mut page, &by_hand(change)),
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Finding, ResourceKind, Severity};
 use crate::inventory::{Account, Gap, Inventory, Region};
-use crate::tags::{self, LEGACY_TAG};
+use crate::tags;
 use crate::text;
 use crate::view::{ClusterView, instance_clusters};
 
@@ -65,7 +65,7 @@ pub(super) fn touching<'g>(
         let Attribute::Tag { key } = attribute else { return of_it };
         let lists = ["ec2:DescribeInstances", "ec2:DescribeSecurityGroups", list_of(target.kind)];
         // Whether a policy has a condition on a tag of the cluster can only be said when all policies were read.
-        let condition = gap.api.starts_with("iam:") && (key == LEGACY_TAG || key.starts_with(tags::CLUSTER_TAG_PREFIX));
+        let condition = gap.api.starts_with("iam:") && tags::is_membership(key);
         of_it
             || (here(gap) && is_list(gap) && lists.contains(&gap.api.as_str()))
             || (condition && !is_added(account, target, key))

@@ -1,8 +1,11 @@
 //! The value that a change is about, in an inventory: what it is, whether it is as planned, and how it is after the change.
 
+use sha2::{Digest, Sha256};
+
 use crate::iam::grant;
 use crate::inventory::{Account, InlinePolicy, Instance, ManagedPolicy, Region, Role, Tag};
-use crate::tags::{self, CLUSTER_TAG_PREFIX, LEGACY_TAG};
+use crate::tags;
+use crate::text;
 
 use super::{ATTACHED, Attribute, Beside, PlannedChange, Target};
 
@@ -30,6 +33,10 @@ pub struct Observed {
     pub inline_characters_left: Option<usize>,
     /// Managed policies that may still be attached.
     pub attachments_left: Option<usize>,
+    /// SHA-256 of the document of the policy to attach, in hexadecimal.
+    pub policy_sha256: Option<String>,
+    /// Whether only AWS may change the role.
+    pub is_protected: bool,
 }
 
 /// Whether a change can be made on what is there.
@@ -45,8 +52,7 @@ pub enum Fit {
 
 /// The cluster tags of a resource, by key.
 pub(super) fn cluster_tags(all: &[Tag]) -> Vec<Tag> {
-    let mut found: Vec<Tag> =
-        all.iter().filter(|tag| tag.key.starts_with(CLUSTER_TAG_PREFIX) || tag.key == LEGACY_TAG).cloned().collect();
+    let mut found: Vec<Tag> = all.iter().filter(|tag| tags::is_membership(&tag.key)).cloned().collect();
     found.sort();
     found
 }
@@ -57,6 +63,14 @@ fn region<'a>(account: &'a Account, target: &Target) -> Option<&'a Region> {
 
 fn role<'a>(account: &'a Account, name: &str) -> Option<&'a Role> {
     account.roles.iter().find(|role| role.name == name)
+}
+
+fn policy_document<'a>(account: &'a Account, arn: &str) -> Option<&'a str> {
+    account.managed_policies.iter().find(|policy| policy.arn == arn)?.document.as_deref()
+}
+
+fn digest(document: &str) -> String {
+    text::hex(&Sha256::digest(document.as_bytes()), 32)
 }
 
 fn metadata_option(instance: &Instance, option: &str) -> Option<String> {
@@ -88,6 +102,7 @@ pub fn observe(account: &Account, target: &Target, attribute: &Attribute) -> Opt
                 value,
                 role_id: Some(role.role_id.clone()),
                 inline_characters_left: Some(grant::INLINE_QUOTA.saturating_sub(used)),
+                is_protected: grant::is_protected(&role.path),
                 ..Observed::default()
             })
         }
@@ -98,6 +113,8 @@ pub fn observe(account: &Account, target: &Target, attribute: &Attribute) -> Opt
                 value: attached.contains(policy_arn).then(|| ATTACHED.to_owned()),
                 role_id: Some(role.role_id.clone()),
                 attachments_left: Some(grant::ATTACHED_QUOTA.saturating_sub(attached.len())),
+                policy_sha256: policy_document(account, policy_arn).map(digest),
+                is_protected: grant::is_protected(&role.path),
                 ..Observed::default()
             })
         }
@@ -170,6 +187,9 @@ pub fn fit(account: &Account, change: &PlannedChange) -> Fit {
     if expect.role_id.is_some() && expect.role_id != found.role_id {
         return stale("the role was deleted and made again since".to_owned());
     }
+    if found.is_protected {
+        return stale("only AWS changes that role".to_owned());
+    }
     if found.value == change.new {
         return Fit::Done;
     }
@@ -200,6 +220,9 @@ pub fn fit(account: &Account, change: &PlannedChange) -> Fit {
             "the inline policies of the role have no room left of {} characters",
             grant::INLINE_QUOTA
         ));
+    }
+    if expect.policy_sha256.is_some() && expect.policy_sha256 != found.policy_sha256 {
+        return stale("the policy to attach is not there, or holds something else".to_owned());
     }
     if change.new.is_some() && found.attachments_left == Some(0) {
         return stale(format!("the role has {} managed policies already", grant::ATTACHED_QUOTA));

@@ -19,9 +19,11 @@ mod call;
 mod config;
 mod ec2;
 mod iam;
+mod signals;
 mod strict;
 mod write;
 
+pub(crate) use signals::Heeded;
 pub(crate) use write::{WriteError, WriteErrorKind, Writer, pauses};
 
 /// What is to be read, and how.
@@ -124,38 +126,16 @@ pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
         .enable_all()
         .build()
         .map_err(|error| Error::new(ErrorKind::Unreachable, "cannot start the runtime").cause(error.to_string()))?;
+    let mut heeded = signals::Heeded::begin();
     let result = runtime.block_on(async {
         tokio::select! {
             result = read(request) => result,
-            kind = interrupted() => Err(Error::new(kind, "stopped before everything was read; nothing was written")),
+            kind = heeded.signal() => Err(Error::new(kind, "stopped before everything was read; nothing was written")),
         }
     });
     // Requests in flight are reads: nothing is lost by not waiting for them.
     runtime.shutdown_background();
     result
-}
-
-#[cfg(unix)]
-pub(crate) async fn interrupted() -> ErrorKind {
-    use tokio::signal::unix::{SignalKind, signal};
-    let terminated = async {
-        match signal(SignalKind::terminate()) {
-            Ok(mut stream) => drop(stream.recv().await),
-            Err(_) => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        Ok(()) = tokio::signal::ctrl_c() => ErrorKind::Interrupted,
-        () = terminated => ErrorKind::Terminated,
-    }
-}
-
-#[cfg(not(unix))]
-pub(crate) async fn interrupted() -> ErrorKind {
-    match tokio::signal::ctrl_c().await {
-        Ok(()) => ErrorKind::Interrupted,
-        Err(_) => std::future::pending().await,
-    }
 }
 
 async fn read(request: &Request<'_>) -> Result<Inventory, Error> {

@@ -726,6 +726,104 @@ fn w26_a_policy_of_our_name_that_others_wrote_is_not_replaced() {
 }
 
 #[test]
+fn w26_a_managed_policy_that_others_wrote_is_not_attached() {
+    use tagaudit::inventory::ManagedPolicy;
+    let mut inventory = full_role(false);
+    let role = inventory.accounts[0].roles.iter().find(|role| role.name == "rancher-worker").unwrap().clone();
+    let arn = tagaudit::iam::grant::managed_arn(&inventory.accounts[0], &role);
+    let theirs = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"*","Resource":"*"}]}"#;
+    // It is attached to nothing, so that no scan sees it.
+    inventory.accounts[0].managed_policies.push(ManagedPolicy {
+        arn,
+        version_id: Some("v1".into()),
+        document: Some(theirs.into()),
+    });
+    inventory.canonicalise();
+    let site = Site::of(&inventory);
+    let ended = site.fix(ALLOW_GRANT);
+    assert_eq!(ended.code, Some(5), "{}", ended.stderr);
+    has(&ended.stderr, "stale rancher-worker");
+    assert!(site.mock.writes().is_empty());
+}
+
+#[test]
+fn undo_deletes_no_policy_that_others_have_come_to_use() {
+    let site = Site::of(&full_role(false));
+    site.fix(&[ALLOW_GRANT, &["--journal", "journal.jsonl"]].concat());
+    site.mock.edit(|inventory| {
+        let arn = inventory.accounts[0].managed_policies.iter().find(|policy| policy.arn.contains("/tagaudit/"));
+        let arn = arn.unwrap().arn.clone();
+        let other = inventory.accounts[0].roles.iter_mut().find(|role| role.name == "rancher-controlplane").unwrap();
+        other.attached_policies.as_mut().unwrap().push(arn);
+    });
+    let ended = site.undo(&[]);
+    assert_eq!(ended.code, Some(5), "{}", ended.stderr);
+    has(&ended.stderr, "the policy is attached elsewhere");
+    assert!(!site.mock.writes().iter().any(|call| call.action.starts_with("DeletePolicy")));
+}
+
+#[test]
+fn an_undo_that_was_refused_can_be_made_again() {
+    let denied = Fault::Error(403, "UnauthorizedOperation", "You are not authorized to perform this operation.");
+    let site = Site::new(Mock::serve(&untagged(2)).fault("ec2:DeleteTags", denied));
+    let before = site.mock.inventory();
+    site.fix(&["--journal", "journal.jsonl"]);
+    assert_eq!(site.undo(&[]).code, Some(5));
+    site.mock.heal();
+    let ended = site.undo(&[]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(site.mock.inventory() == before);
+}
+
+#[test]
+fn what_a_lost_reply_left_behind_is_ours_to_take_back() {
+    let mock = Mock::serve(&untagged(2)).lag(Duration::from_secs(2)).fault_on("ec2:CreateTags", &[1], Fault::DropAfter);
+    let site = Site::new(mock);
+    let before = site.mock.inventory();
+    let ended = site.fix(&["--journal", "journal.jsonl"]);
+    has(&ended.stderr, "2 applied");
+    std::thread::sleep(Duration::from_secs(2));
+    let ended = site.undo(&["--verify-timeout", "20"]);
+    assert!(site.mock.inventory() == before, "{}", ended.stderr);
+}
+
+#[test]
+fn a_run_is_taken_back_by_name_and_the_cluster_is_locked_meanwhile() {
+    let site = Site::of(&untagged(1));
+    site.fix(&["--journal", "journal.jsonl"]);
+    site.mock.edit(|inventory| untag(inventory, "i-0wk1"));
+    site.fix(&["--journal", "journal.jsonl"]);
+    let runs: Vec<String> =
+        Journal::open(&site.path("journal.jsonl"), None).unwrap().runs.iter().map(|run| run.id.clone()).collect();
+    let state = site.path(".local/state/tagaudit");
+    let lock = std::fs::read_dir(state).unwrap().map(|entry| entry.unwrap().path());
+    let lock = lock.into_iter().find(|path| path.extension().is_some_and(|end| end == "lock")).unwrap();
+    let held = Journal::open(&site.path("other.jsonl"), Some(&lock)).unwrap();
+    let ended = site.undo(&["--run", &runs[0]]);
+    assert_eq!(ended.code, Some(5), "{}", ended.stderr);
+    has(&ended.stderr, "another tagaudit is at work");
+    drop(held);
+    assert_eq!(site.undo(&["--run", "nonsense"]).code, Some(2));
+    let ended = site.undo(&["--run", &runs[0]]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(site.tag("i-10000", &key()), None);
+    assert_eq!(site.tag("i-0wk1", &key()).as_deref(), Some("owned"));
+}
+
+#[test]
+fn terraform_makes_a_policy_before_it_attaches_it() {
+    let site = Site::of(&full_role(false));
+    let scan = ["scan", "--cluster-id", CLUSTER, "--fix", "--emit", "terraform"];
+    let emitted = site.run(&[&scan, ALLOW_GRANT].concat());
+    hcl::parse(&emitted.stdout).unwrap();
+    has(&emitted.stdout, "policy_arn = aws_iam_policy.tagaudit_");
+    let site = Site::of(&full_role(true));
+    let emitted = site.run(&[&scan, ALLOW_GRANT].concat());
+    hcl::parse(&emitted.stdout).unwrap();
+    has(&emitted.stdout, "import {");
+}
+
+#[test]
 fn w27_what_others_make_is_never_safe_and_what_aws_owns_is_never_planned() {
     let mut inventory = untagged(3);
     let mark = |inventory: &mut Inventory, id: &str, key: &str| {
@@ -819,6 +917,16 @@ fn w29_on_a_terminal_only_the_names_agree() {
         assert_eq!(exit_code(&mut session), code, "{answer}");
         assert_eq!(site.mock.writes().len(), usize::from(code == 0), "{answer}");
     }
+}
+
+#[test]
+fn ctrl_c_at_the_question_ends_it() {
+    let site = Site::of(&untagged(1));
+    let mut session = on_a_terminal(&site, &["scan", "--cluster-id", CLUSTER, "--fix"]);
+    session.exp_string("Type the account and the cluster").unwrap();
+    session.send_control('c').unwrap();
+    assert_eq!(exit_code(&mut session), 130);
+    assert!(site.mock.writes().is_empty());
 }
 
 #[test]
@@ -930,7 +1038,8 @@ fn killed_everywhere(fault: &Fault) {
         let status = site.start(&arguments).wait().unwrap();
         assert_eq!(status.code(), None, "write {write}: killed");
         site.mock.heal();
-        let ended = site.apply(&ALLOW_FORTY[10..]);
+        // What was in flight is waited for no longer than anything else.
+        let ended = site.apply(&[&ALLOW_FORTY[10..], &["--verify-timeout", "1"]].concat());
         assert_eq!(ended.code, Some(0), "write {write}: {}", ended.stderr);
         assert!(site.mock.inventory() == end, "write {write}: the end is the same");
         let mut found = site.mock.effects();

@@ -547,7 +547,11 @@ fn iam(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
         "GetPolicy" => {
             context.only(&["PolicyArn"])?;
             let policy = policy()?;
-            let inner = element("Arn", &policy.arn) + &optional("DefaultVersionId", policy.version_id.as_deref());
+            let attached = account.roles.iter().flat_map(|role| role.attached_policies.iter().flatten());
+            let count = attached.filter(|arn| **arn == policy.arn).count();
+            let inner = element("Arn", &policy.arn)
+                + &optional("DefaultVersionId", policy.version_id.as_deref())
+                + &element("AttachmentCount", &count.to_string());
             Ok(envelope("iam", action, &format!("<Policy>{inner}</Policy>")))
         }
         "GetPolicyVersion" => {

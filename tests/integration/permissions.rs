@@ -8,7 +8,7 @@ fn limits(cluster_id: &str, roles: &[&str]) -> FixLimits {
     FixLimits {
         partition: "aws".into(),
         account_id: Some("111122223333".into()),
-        cluster_id: Some(cluster_id.into()),
+        cluster_ids: vec![cluster_id.into()],
         roles: roles.iter().map(arn).collect(),
         own_role: Some("arn:aws:iam::111122223333:role/tagaudit".into()),
     }

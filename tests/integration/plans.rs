@@ -31,6 +31,7 @@ fn build(
         created_at: created.into(),
         expires_at: expires.into(),
         evidence: "inventory",
+        nodes: nodes.as_deref(),
         rules: RULES.iter().map(|rule| rule.id).collect(),
     };
     let audit = |inventory: &Inventory, of: &str| -> Result<Vec<Finding>, String> {
@@ -177,6 +178,32 @@ fn answers_that_contradict_each_other_are_refused_with_both_rules() {
             && told.contains("sg-multiple-tagged-on-instance wants it gone"),
         "{told}"
     );
+}
+
+/// Which instances are nodes is said by the Nodes, where nothing else says it.
+#[test]
+fn groups_of_nodes_that_only_the_nodes_name_are_looked_after_too() {
+    let world = named("clean-kubeadm");
+    let nodes = parsed_nodes(&world);
+    let mut inventory = world.inventory.clone();
+    let region = &mut inventory.accounts[0].regions[0];
+    let first = region.security_groups[0].id.clone();
+    let mut second = region.security_groups[0].clone();
+    second.id = "sg-0second".into();
+    region.security_groups.push(second);
+    let membership = |tag: &Tag| tag.key.starts_with("kubernetes.io/cluster/");
+    region.security_groups.iter_mut().for_each(|group| group.tags.retain(|tag| !membership(tag)));
+    for instance in &mut region.instances {
+        instance.tags.retain(|tag| !membership(tag));
+        instance.security_groups = vec![first.clone(), "sg-0second".into()];
+    }
+    inventory.canonicalise();
+    let findings = report(&inventory, world.cluster_id, nodes.as_deref()).findings;
+    let finding = findings.iter().find(|finding| finding.rule == "sg-none-tagged-multiple-attached").unwrap();
+    let choose = format!("sg-none-tagged-multiple-attached:{}={first}", finding.resource.id).parse().unwrap();
+    let planned = with(&inventory, world.cluster_id, &nodes, &Wishes { allow: Vec::new(), choose: vec![choose] });
+    let change = planned.plan.changes.iter().find(|change| change.target.id == first).unwrap();
+    assert_eq!(change.expect.beside.iter().map(|beside| beside.id.as_str()).collect::<Vec<_>>(), ["sg-0second"]);
 }
 
 #[test]

@@ -6,15 +6,15 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use crate::apply::{self as engine, Applied, ApplyError, Stop, is_whole};
-use crate::journal::{Journal, Outcome, Run};
+use crate::journal::{Journal, JournalError, Outcome, Run};
 use crate::provider::aws::{self, ErrorKind, Request};
 
 use super::super::fix_args::{ApplyArgs, CarryOutArgs, UndoArgs};
 use super::super::input;
 use super::super::run::{provider_failure, request};
 use super::{
-    BTreeMap, CarriedOut, DryRunAnswer, Exit, Failure, Finding, Inventory, LIFETIME, Out, Plan, Planned, RULES, Rule,
-    ScanArgs, Scope, Write, io, is_interactive, line, now, plan, read_line, say, stamp, text,
+    BTreeMap, CarriedOut, DryRunAnswer, Exit, Failure, Finding, Inventory, Out, Plan, Planned, RULES, Rule, ScanArgs,
+    Scope, Write, io, is_interactive, line, now, plan, read_line, say, stamp, text,
 };
 
 fn failure(error: ApplyError) -> Failure {
@@ -65,8 +65,7 @@ fn open(journal: Option<&PathBuf>, plan: &Plan) -> Result<Journal, Failure> {
         return Err(Failure::usage("there is no folder for the journal: neither XDG_STATE_HOME nor HOME is set")
             .help("say where to write it with --journal FILE"));
     };
-    Journal::open(path, files.as_ref().map(|(_, lock)| lock.as_path()))
-        .map_err(|error| Failure::from_error(Exit::Unfixed, &error))
+    Journal::open(path, files.as_ref().map(|(_, lock)| lock.as_path())).map_err(|error| unusable(&error))
 }
 
 /// Finds out what came of an earlier run that was broken off, unless it is the one to go on with.
@@ -75,14 +74,9 @@ fn settle_earlier(journal: &mut Journal, plan: Option<&Plan>, options: &engine::
     let Some(id) = earlier.map(|run| run.id.clone()) else { return Ok(()) };
     line(&format!("an earlier run, {id}, was broken off; what came of it:"));
     let applied = engine::settle(journal, &id, options).map_err(failure)?;
-    if let Some(Stop::Blocked(why)) = applied.stopped {
-        return Err(Failure::new(
-            Exit::Unfixed,
-            format!("cannot find out what came of the run {id}; nothing was written"),
-        )
-        .cause(why));
-    }
-    Ok(())
+    let Some(stop) = &applied.stopped else { return Ok(()) };
+    let (exit, why) = stopped(stop);
+    Err(Failure::new(exit, format!("cannot find out what came of the run {id}; nothing was written")).cause(why))
 }
 
 pub(super) fn carry_out_and_scan(
@@ -155,11 +149,7 @@ fn finish(
     match &applied.stopped {
         None => Ok(applied),
         Some(stop) => {
-            let (exit, why) = match stop {
-                Stop::Signal(ErrorKind::Terminated) => (Exit::Terminated, "terminated".to_owned()),
-                Stop::Signal(_) => (Exit::Interrupted, "interrupted".to_owned()),
-                Stop::Blocked(why) => (Exit::Unfixed, why.clone()),
-            };
+            let (exit, why) = stopped(stop);
             Err(Failure::new(exit, "stopped before the plan was carried out whole; what was sent is in the journal")
                 .cause(why)
                 .help("run the same again: it looks at what was sent and goes on with the rest"))
@@ -219,6 +209,9 @@ fn load(args: &ApplyArgs) -> Result<Plan, Failure> {
         Failure::from_error(Exit::Usage, &error).help("make a new one with `tagaudit scan --fix --plan-out`")
     })?;
     let refuse = |why: String| Err(Failure::new(Exit::Unfixed, why));
+    if plan.kind == plan::Kind::Undo {
+        return refuse("the plan takes a fix back: `tagaudit undo JOURNAL` does that".to_owned());
+    }
     if let Some(wanted) = args.cluster_id.as_deref().filter(|wanted| *wanted != plan.cluster_id) {
         return refuse(format!("the plan is for the cluster `{}`, and --cluster-id says `{wanted}`", plan.cluster_id));
     }
@@ -234,6 +227,15 @@ fn load(args: &ApplyArgs) -> Result<Plan, Failure> {
         .help("make a new one: what it was made from is old"));
     }
     Ok(plan)
+}
+
+/// How a run that was stopped ends, and why it was.
+fn stopped(stop: &Stop) -> (Exit, String) {
+    match stop {
+        Stop::Signal(ErrorKind::Terminated) => (Exit::Terminated, "terminated".to_owned()),
+        Stop::Signal(_) => (Exit::Interrupted, "interrupted".to_owned()),
+        Stop::Blocked(why) => (Exit::Unfixed, why.clone()),
+    }
 }
 
 /// What the findings that a plan was for have become.
@@ -293,55 +295,65 @@ fn look_again(plan: &Plan, scope: &Scope<'_>, request: &Request<'_>) -> Result<(
 
 /// `tagaudit undo`.
 pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
-    let out = Out::new(&args.terminal);
     if !args.journal.exists() {
         return Err(Failure::usage(format!("there is no journal `{}`", args.journal.display())));
     }
-    let as_usage = |error: crate::journal::JournalError| Failure::from_error(Exit::Usage, &error);
-    let mut journal = Journal::open(&args.journal, None).map_err(as_usage)?;
-    let Some(first) = journal.runs.last().map(|run| run.plan.clone()) else {
-        line("Nothing to take back: the journal holds no run.");
+    // Whose it is stands in it; then the cluster is locked as a whole, as for a fix.
+    let about = Journal::open(&args.journal, None).map_err(|error| unusable(&error))?;
+    let Some(first) = chosen(&about, args)?.map(|run| run.plan.clone()) else {
+        line("Nothing to take back: the journal holds no run that was not taken back.");
         return Ok(Exit::Clean);
     };
+    drop(about);
+    let lock = state_files(&first).map(|(_, lock)| lock);
+    let mut journal = Journal::open(&args.journal, lock.as_deref()).map_err(|error| unusable(&error))?;
     let scope = Scope::read(&first.cluster_id, &args.audit)?;
     let request = of_plan(request(&args.connection, &args.terminal, Some(&scope)), &first);
     let options = options(&request, &args.carry_out, args.terminal.quiet);
-    // An undo that was broken off is gone on with; of a fix, it is found out first what it did.
-    let broken_off = journal.unfinished().filter(|run| run.undoes.is_some()).cloned();
+    // An undo of the same run that was broken off is gone on with; of anything else it is found out first what it did.
+    let wanted = chosen(&journal, args)?.map(|run| run.id.clone()).unwrap_or_default();
+    let broken_off =
+        journal.unfinished().filter(|run| run.undoes.as_ref() == Some(&wanted)).map(|run| run.plan.clone());
     if broken_off.is_none() && !args.dry_run {
         settle_earlier(&mut journal, None, &options)?;
     }
-    let back = |run: &Run| {
-        let created = now();
-        let expires = created.checked_add(LIFETIME).unwrap_or(created);
-        let regions = run.plan.regions.clone();
-        (plan::undo(&run.plan, &run.made(), regions, stamp(created), stamp(expires)), run.id.clone())
-    };
-    let (plan, of) = match (&broken_off, &args.run) {
-        (Some(run), _) => (run.plan.clone(), run.undoes.clone().unwrap_or_default()),
-        (None, Some(id)) => back(journal.run(id).ok_or_else(|| {
-            let known: Vec<&str> = journal.runs.iter().map(|run| run.id.as_str()).collect();
-            Failure::usage(format!("the journal holds no run `{id}`"))
-                .help(format!("it holds {}", text::list(&known, 10)))
-        })?),
-        (None, None) => {
-            let Some(run) = journal.last_fix() else {
-                line("Nothing to take back: every run of the journal was taken back.");
-                return Ok(Exit::Clean);
-            };
-            back(run)
+    let plan = match (broken_off, journal.run(&wanted)) {
+        (Some(plan), _) => plan,
+        (None, Some(run)) => {
+            let created = now();
+            let expires = created.checked_add(plan::LIFETIME).unwrap_or(created);
+            plan::undo(&run.plan, &run.made(), run.plan.regions.clone(), stamp(created), stamp(expires))
         }
+        (None, None) => return Err(Failure::usage(format!("the journal holds no run `{wanted}`"))),
     };
     if plan.changes.is_empty() {
-        line(&format!("Nothing to take back: the run {of} changed nothing."));
+        line(&format!("Nothing to take back: the run {wanted} changed nothing."));
         return Ok(Exit::Clean);
     }
+    let out = Out::new(&args.terminal);
     say(&plan::show(&plan, &BTreeMap::new(), out.color, out.width));
     if args.dry_run {
         return Ok(Exit::Clean);
     }
     agree(&plan, &args.carry_out)?;
-    let applied = finish(&plan, &mut journal, Some(&of), &options)?;
+    let applied = finish(&plan, &mut journal, Some(&wanted), &options)?;
     look_again(&plan, &scope, &request)?;
     Ok(if is_whole(&applied) { Exit::Clean } else { Exit::Unfixed })
+}
+
+/// The run to take back: the one that is named, else the last fix that was not taken back.
+fn chosen<'j>(journal: &'j Journal, args: &UndoArgs) -> Result<Option<&'j Run>, Failure> {
+    let Some(id) = &args.run else { return Ok(journal.last_fix()) };
+    let run = journal.run(id).filter(|run| run.plan.kind == plan::Kind::Fix);
+    run.map(Some).ok_or_else(|| {
+        let fixes = journal.runs.iter().filter(|run| run.plan.kind == plan::Kind::Fix);
+        let known: Vec<&str> = fixes.map(|run| run.id.as_str()).collect();
+        Failure::usage(format!("the journal holds no fix `{id}`")).help(format!("it holds {}", text::list(&known, 10)))
+    })
+}
+
+/// A journal that is locked is a fix that is refused; one that is none was named wrongly.
+fn unusable(error: &JournalError) -> Failure {
+    let exit = if matches!(error, JournalError::Locked { .. }) { Exit::Unfixed } else { Exit::Usage };
+    Failure::from_error(exit, error)
 }

@@ -90,7 +90,9 @@ struct Bucket {
 /// Makes requests, within limits that are shared by everything that is read.
 #[derive(Debug)]
 pub(super) struct Caller {
-    deadline: Instant,
+    /// When to give up; moved on by [`Self::extend`].
+    deadline: Mutex<Instant>,
+    timeout: Duration,
     rate: f64,
     capacity: f64,
     buckets: Mutex<HashMap<(String, &'static str), Bucket>>,
@@ -105,7 +107,8 @@ impl Caller {
         progress.enable_steady_tick(Duration::from_millis(120));
         let rate = f64::from(request.requests_per_second);
         Self {
-            deadline: Instant::now() + request.timeout,
+            deadline: Mutex::new(Instant::now() + request.timeout),
+            timeout: request.timeout,
             rate,
             // EC2 refills 20 a second into a bucket of 100: the same shape, a quarter of it by default.
             capacity: rate * 5.0,
@@ -118,15 +121,22 @@ impl Caller {
 
     /// The same limits anew: AWS counts the requests of each account by itself.
     pub(super) fn for_account(&self) -> Self {
-        Self { buckets: Mutex::default(), iam: Semaphore::new(IAM_AT_ONCE), progress: self.progress.clone(), ..*self }
+        Self {
+            deadline: Mutex::new(self.deadline()),
+            buckets: Mutex::default(),
+            iam: Semaphore::new(IAM_AT_ONCE),
+            progress: self.progress.clone(),
+            ..*self
+        }
     }
 
     /// Limits for writes: 2 a second and 10 at once where 5 reads a second are allowed. The cluster's own controllers live
     /// from the same bucket, which holds 100 and gets 10 a second for tags, 50 and 5 for other calls (Amazon EC2 Developer
     /// Guide, "Request throttling").
-    pub(super) fn for_writes(&self, timeout: Duration) -> Self {
+    pub(super) fn for_writes(&self) -> Self {
         Self {
-            deadline: Instant::now() + timeout,
+            deadline: Mutex::new(Instant::now() + self.timeout),
+            timeout: self.timeout,
             rate: self.rate * 0.4,
             capacity: self.capacity * 0.4,
             buckets: Mutex::default(),
@@ -152,6 +162,15 @@ impl Caller {
         let result = send().await;
         self.log(api, region, started, result.as_ref().err().map(|error| describe(error).code));
         result.map_err(|error| describe(&error))
+    }
+
+    fn deadline(&self) -> Instant {
+        *self.deadline.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Gives what comes next as long as the first read had: carrying out a plan may take longer than reading an account.
+    pub(super) fn extend(&self) {
+        *self.deadline.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Instant::now() + self.timeout;
     }
 
     /// Takes the progress away.
@@ -208,7 +227,7 @@ impl Caller {
                 }
             }
         };
-        tokio::time::timeout_at(self.deadline, attempt)
+        tokio::time::timeout_at(self.deadline(), attempt)
             .await
             .unwrap_or_else(|_| Err(CallError::new("Timeout", "not read when the time of --timeout was up")))
     }

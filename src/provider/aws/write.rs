@@ -13,6 +13,7 @@ use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
 use crate::finding::{ResourceKind, policy_path};
+use crate::iam::grant;
 use crate::inventory::{Account, Inventory, Provider, Region};
 use crate::plan::{Attribute, Kind, Plan, PlannedChange};
 
@@ -32,6 +33,8 @@ pub(crate) struct WriteError {
     pub(crate) kind: WriteErrorKind,
     /// Code and message, for a person.
     pub(crate) message: String,
+    /// Code of the API.
+    pub(crate) code: String,
 }
 
 /// What a failed write means.
@@ -72,7 +75,7 @@ impl WriteError {
             code if code.starts_with("Http5") => Kind::Doubt,
             _ => Kind::Invalid,
         };
-        Self { kind, message: format!("{}: {}", error.code, error.message) }
+        Self { kind, message: format!("{}: {}", error.code, error.message), code: error.code.clone() }
     }
 }
 
@@ -134,7 +137,7 @@ impl Writer {
         Ok(Self {
             session: session.for_account(&account_id),
             reads: caller.for_account(),
-            writes: caller.for_writes(request.timeout),
+            writes: caller.for_writes(),
             account_id,
             partition,
             caller_arn,
@@ -149,6 +152,7 @@ impl Writer {
     /// Reads exactly the resources that changes are made on, and those that they depend on. What is not there is not in the
     /// answer.
     pub(crate) async fn look(&self, changes: &[&PlannedChange]) -> Result<Account, WriteError> {
+        self.reads.extend();
         self.read(changes).await.map_err(|error| WriteError::of(&error))
     }
 
@@ -163,6 +167,9 @@ impl Writer {
                 } else {
                     policies.insert(id)
                 };
+                if let Attribute::AttachedPolicy { policy_arn } = &change.attribute {
+                    policies.insert(policy_arn);
+                }
                 continue;
             };
             wanted.entry((region, kind)).or_default().insert(id);
@@ -411,18 +418,30 @@ impl Writer {
                 self.send("iam:CreatePolicy", "", || request.send()).await
             }
             (Attribute::ManagedPolicy {}, Some(document)) => self.new_default(&client, plan, id, document).await,
-            (Attribute::ManagedPolicy {}, None) => {
-                for (version, is_default, _) in self.versions(&client, id).await? {
-                    if !is_default {
-                        let request = client.delete_policy_version().policy_arn(id).version_id(version);
-                        self.send("iam:DeletePolicyVersion", "", || request.send()).await?;
-                    }
-                }
-                let request = client.delete_policy().policy_arn(id);
-                self.send("iam:DeletePolicy", "", || request.send()).await
-            }
+            (Attribute::ManagedPolicy {}, None) => self.delete_policy(&client, id).await,
             _ => Err(CallError { code: "Unknown".to_owned(), message: "no such change is made".to_owned() }),
         }
+    }
+
+    /// Deletes a managed policy of ours, with its versions: only if all of them are ours and nothing else has it attached.
+    /// IAM refuses to delete a policy with versions, so that what it would refuse otherwise is looked at first.
+    async fn delete_policy(&self, client: &aws_sdk_iam::Client, arn: &str) -> Result<Option<String>, CallError> {
+        let versions = self.versions(client, arn).await?;
+        let is_ours = |held: &Option<String>| held.as_deref().is_some_and(|text| grant::own_actions(text).is_some());
+        if !versions.iter().all(|(_, _, held)| is_ours(held)) {
+            return Err(refused("the policy has versions that tagaudit did not write"));
+        }
+        let policy = self.reads.call("iam:GetPolicy", "", || client.get_policy().policy_arn(arn).send()).await?;
+        let attachments = policy.policy.and_then(|policy| policy.attachment_count).unwrap_or_default();
+        if attachments > 0 {
+            return Err(refused("the policy is attached elsewhere"));
+        }
+        for (version, ..) in versions.iter().filter(|(_, is_default, _)| !is_default) {
+            let request = client.delete_policy_version().policy_arn(arn).version_id(version);
+            self.send("iam:DeletePolicyVersion", "", || request.send()).await?;
+        }
+        let request = client.delete_policy().policy_arn(arn);
+        self.send("iam:DeletePolicy", "", || request.send()).await
     }
 
     /// Makes a document the default of a managed policy: by an earlier version that holds it, else by a new one. Taking a
@@ -453,7 +472,8 @@ impl Writer {
             && let Some((ours, ..)) = versions.iter().find(|(_, is_default, _)| *is_default)
         {
             let request = client.delete_policy_version().policy_arn(arn).version_id(ours);
-            self.send("iam:DeletePolicyVersion", "", || request.send()).await?;
+            // The old document holds again; a version that stays behind does no harm.
+            let _ = self.send("iam:DeletePolicyVersion", "", || request.send()).await;
         }
         Ok(sent)
     }
@@ -467,6 +487,9 @@ impl Writer {
         let reads = &self.reads;
         let listed =
             reads.call("iam:ListPolicyVersions", "", || client.list_policy_versions().policy_arn(arn).send()).await?;
+        if listed.is_truncated {
+            return Err(refused("the list of its versions was cut"));
+        }
         let mut versions = Vec::new();
         for version in listed.versions.unwrap_or_default() {
             let Some(id) = version.version_id else { continue };
@@ -477,6 +500,11 @@ impl Writer {
         }
         Ok(versions)
     }
+}
+
+/// What is not done, for a reason of ours.
+fn refused(why: &str) -> CallError {
+    CallError { code: "Refused".to_owned(), message: why.to_owned() }
 }
 
 fn is_gone(error: &CallError) -> bool {

@@ -1,0 +1,94 @@
+//! Ctrl-C and SIGTERM. While something is read or written they are told to whoever does it, who ends in order; at any other
+//! moment, a question to the operator included, they end the process at once.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::watch;
+
+use super::ErrorKind;
+
+/// What came, for everybody who heeds it. It stays: whoever begins afterwards ends at once.
+static SIGNAL: OnceLock<watch::Sender<Option<ErrorKind>>> = OnceLock::new();
+/// How many heed it.
+static HEEDED: AtomicUsize = AtomicUsize::new(0);
+
+/// Held for as long as signals are to be told instead of ending the process.
+#[derive(Debug)]
+pub(crate) struct Heeded {
+    signal: watch::Receiver<Option<ErrorKind>>,
+}
+
+impl Heeded {
+    /// Begins to heed signals.
+    pub(crate) fn begin() -> Self {
+        HEEDED.fetch_add(1, Ordering::SeqCst);
+        let sender = SIGNAL.get_or_init(|| {
+            let (sender, _) = watch::channel(None);
+            // One thread for the life of the process: a handler that nobody waits on would swallow the signal.
+            std::thread::spawn(listen);
+            sender
+        });
+        Self { signal: sender.subscribe() }
+    }
+
+    /// The signal, when it comes, or if it came before.
+    pub(crate) async fn signal(&mut self) -> ErrorKind {
+        match self.signal.wait_for(Option::is_some).await.map(|kind| *kind) {
+            Ok(Some(kind)) => kind,
+            _ => std::future::pending().await,
+        }
+    }
+
+    /// Whether it came.
+    pub(crate) fn came(&self) -> Option<ErrorKind> {
+        *self.signal.borrow()
+    }
+}
+
+impl Drop for Heeded {
+    fn drop(&mut self) {
+        HEEDED.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn listen() {
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+    loop {
+        let kind = runtime.block_on(next());
+        if let Some(sender) = SIGNAL.get() {
+            sender.send_replace(Some(kind));
+        }
+        if HEEDED.load(Ordering::SeqCst) == 0 {
+            end(kind);
+        }
+    }
+}
+
+#[expect(clippy::exit, reason = "nobody is there to end in order, as without a handler")]
+fn end(kind: ErrorKind) -> ! {
+    std::process::exit(if matches!(kind, ErrorKind::Terminated) { 143 } else { 130 })
+}
+
+#[cfg(unix)]
+async fn next() -> ErrorKind {
+    use tokio::signal::unix::{SignalKind, signal};
+    let terminated = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut stream) => drop(stream.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        Ok(()) = tokio::signal::ctrl_c() => ErrorKind::Interrupted,
+        () = terminated => ErrorKind::Terminated,
+    }
+}
+
+#[cfg(not(unix))]
+async fn next() -> ErrorKind {
+    match tokio::signal::ctrl_c().await {
+        Ok(()) => ErrorKind::Interrupted,
+        Err(_) => std::future::pending().await,
+    }
+}
