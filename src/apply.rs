@@ -12,7 +12,9 @@ use tokio::time::Instant;
 
 use crate::journal::{Journal, JournalError, Outcome, Progress, Record, SCHEMA};
 use crate::plan::{Attribute, DryRunAnswer, Fit, Plan, PlannedChange, batches, fit, observe, waves};
-use crate::provider::aws::{Error, ErrorKind, Heeded, Request, WriteError, WriteErrorKind, Writer, pauses};
+use crate::provider::aws::{
+    DRY_RUN_IGNORED, Error, ErrorKind, Heeded, Request, WriteError, WriteErrorKind, Writer, pauses,
+};
 
 /// Tries of a write that was throttled, or of which nothing was seen afterwards.
 const TRIES: usize = 5;
@@ -122,14 +124,21 @@ pub fn dry_run(plan: &Plan, request: &Request<'_>) -> Result<BTreeMap<String, Dr
         let mut answers = BTreeMap::new();
         let changes: Vec<&PlannedChange> = plan.changes.iter().collect();
         for batch in batches(&changes) {
+            let mut is_ignored = false;
             let answer = match batch.first() {
                 Some(change) if Writer::has_dry_run(change) => match writer.write(plan, &batch, true).await {
                     Ok(_) => DryRunAnswer::Allowed,
-                    Err(error) => DryRunAnswer::Refused(error.message),
+                    Err(error) => {
+                        is_ignored = error.code == DRY_RUN_IGNORED;
+                        DryRunAnswer::Refused(error.message)
+                    }
                 },
                 _ => DryRunAnswer::Unknown,
             };
             answers.extend(batch.iter().map(|change| (change.id.clone(), answer.clone())));
+            if is_ignored {
+                break;
+            }
         }
         Ok(answers)
     })

@@ -310,17 +310,20 @@ impl Journal {
         self.runs.iter().find(|run| run.id == id)
     }
 
-    /// The last fix that nothing has taken back.
+    /// Whether a run was taken back whole. An undo that was itself broken off or refused leaves something to take back.
     #[must_use]
-    pub fn last_fix(&self) -> Option<&Run> {
-        // An undo that was itself broken off or refused leaves something to take back.
+    pub fn is_undone(&self, id: &str) -> bool {
         let is_left = |one: &Progress| {
             matches!(one, Progress::Settled(Outcome::NotMade | Outcome::Failed | Outcome::Unconfirmed))
         };
         let is_whole = |undo: &Run| undo.is_over && !undo.progress.values().any(is_left);
-        let undone =
-            |run: &Run| self.runs.iter().any(|other| other.undoes.as_deref() == Some(&run.id) && is_whole(other));
-        self.runs.iter().rev().find(|run| run.plan.kind == Kind::Fix && !undone(run))
+        self.runs.iter().any(|other| other.undoes.as_deref() == Some(id) && is_whole(other))
+    }
+
+    /// The last fix that nothing has taken back.
+    #[must_use]
+    pub fn last_fix(&self) -> Option<&Run> {
+        self.runs.iter().rev().find(|run| run.plan.kind == Kind::Fix && !self.is_undone(&run.id))
     }
 
     /// A name for the next run of a plan.

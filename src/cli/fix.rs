@@ -18,6 +18,21 @@ use super::{ColorChoice, ScanArgs, TerminalArgs};
 /// Whether the arguments about writing go together.
 pub(super) fn check(args: &ScanArgs) -> Result<(), Failure> {
     let fix = &args.fix;
+    let carry_out = &fix.carry_out;
+    let given = [
+        ("--yes", carry_out.yes),
+        ("--expect-account", carry_out.expect_account.is_some()),
+        ("--journal", fix.journal.is_some()),
+        ("--max-changes", carry_out.max_changes != super::fix_args::MAX_CHANGES),
+        ("--verify-timeout", carry_out.verify_timeout != super::fix_args::VERIFY_TIMEOUT),
+    ];
+    if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given && !fix.fix) {
+        return Err(Failure::usage(format!("{option} is about mending, and --fix is not given")).help("add --fix"));
+    }
+    if fix.plan_out.as_deref() == Some(Path::new("-")) {
+        return Err(Failure::usage("a plan is written to a file that only its owner may read, not to standard output")
+            .help("name a file: --plan-out plan.json"));
+    }
     let offline = args.source.inventory.is_some() || cfg!(not(feature = "aws"));
     if fix.fix && offline && !fix.dry_run && fix.plan_out.is_none() && fix.emit.is_none() {
         return Err(Failure::usage("--fix writes to a live account, and --inventory names a recording")
@@ -186,6 +201,9 @@ fn rejected(planned: &Planned) -> Failure {
 }
 
 fn tell_left(planned: &Planned, out: &Out) {
+    for note in &planned.notes {
+        line(&format!("note: {note}"));
+    }
     say(&plan::show_left(&planned.left, out.color, out.width));
 }
 
@@ -221,7 +239,8 @@ fn ask(left: &[Left]) -> Result<Vec<Choose>, Failure> {
     let mut answers = Vec::new();
     for left in left {
         let LeftReason::Choose(choices) = &left.reason else { continue };
-        line(&format!("\n{} on {}", left.rule, left.resource));
+        say("\n");
+        line(&format!("{} on {}: {}", left.rule, left.resource, left.what));
         for (index, choice) in choices.iter().enumerate() {
             let proposed = if index == 0 && choices.len() > 1 { " (proposed)" } else { "" };
             line(&format!("  {}  {}{proposed}", index + 1, choice.summary));

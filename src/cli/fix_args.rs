@@ -8,6 +8,11 @@ use crate::plan::{Choose, EmitFormat};
 
 use super::{AuditArgs, ConnectionArgs, TerminalArgs};
 
+/// Default of `--max-changes`.
+pub(super) const MAX_CHANGES: usize = 50;
+/// Default of `--verify-timeout`, in seconds.
+pub(super) const VERIFY_TIMEOUT: u64 = 60;
+
 /// What is to be mended, and how.
 #[derive(Debug, Args)]
 pub(super) struct FixArgs {
@@ -21,6 +26,9 @@ pub(super) struct FixArgs {
     #[arg(long, value_name = "RULE:RESOURCE=VALUE", help_heading = "Fix", requires = "fix")]
     pub(super) choose: Vec<Choose>,
     /// Stop when the plan is shown, and ask EC2 whether this caller may make its calls
+    ///
+    /// As with --plan-out and --emit, the exit code is that of the scan: 1 as long as there are findings, 5 if something
+    /// of the plan was refused.
     #[arg(long, help_heading = "Fix", requires = "fix", conflicts_with_all = ["plan_out", "emit"])]
     pub(super) dry_run: bool,
     /// Save the plan for `tagaudit apply` instead of carrying it out; it may be applied for an hour
@@ -40,7 +48,7 @@ pub(super) struct FixArgs {
 #[derive(Debug, Args)]
 pub(super) struct CarryOutArgs {
     /// Refuse a plan with more changes, before the first of them
-    #[arg(long, value_name = "N", default_value_t = 50, help_heading = "Fix")]
+    #[arg(long, value_name = "N", default_value_t = MAX_CHANGES, help_heading = "Fix")]
     pub(super) max_changes: usize,
     /// Do not ask; without a terminal it takes --expect-account as well
     #[arg(long, help_heading = "Fix")]
@@ -49,7 +57,7 @@ pub(super) struct CarryOutArgs {
     #[arg(long, value_name = "ID", help_heading = "Fix")]
     pub(super) expect_account: Option<String>,
     /// How long to wait for a change to show
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(0..=3_600), help_heading = "Fix")]
+    #[arg(long, value_name = "SECONDS", default_value_t = VERIFY_TIMEOUT, value_parser = clap::value_parser!(u64).range(0..=3_600), help_heading = "Fix")]
     pub(super) verify_timeout: u64,
 }
 

@@ -52,6 +52,8 @@ pub struct Planned {
     pub left: Vec<Left>,
     /// Why the plan as a whole must not be applied; empty when it may.
     pub rejected: Vec<String>,
+    /// What of the wishes came to nothing.
+    pub notes: Vec<String>,
 }
 
 impl Planned {
@@ -86,7 +88,7 @@ pub fn build(
     wishes: &Wishes,
     audit: &Audit<'_>,
 ) -> Result<Planned, String> {
-    wishes::check(findings, wishes)?;
+    let notes = wishes::check(findings, wishes)?;
     let [account] = inventory.accounts.as_slice() else {
         return Err(format!(
             "a fix is planned for one account at a time, and {} were read",
@@ -132,7 +134,7 @@ pub fn build(
         digest: String::new(),
     };
     plan.seal();
-    Ok(Planned { plan, left: planner.left, rejected: planner.rejected })
+    Ok(Planned { plan, left: planner.left, rejected: planner.rejected, notes })
 }
 
 /// Makes one plan of findings, without a look at what comes of it.
@@ -148,7 +150,8 @@ pub(super) type Asked = (PlannedChange, BTreeSet<usize>);
 
 impl Planner<'_> {
     fn leave(&mut self, finding: &Finding, reason: LeftReason) {
-        self.left.push(Left { rule: finding.rule, resource: finding.resource.id.clone(), reason });
+        let what = finding.message.clone();
+        self.left.push(Left { rule: finding.rule, resource: finding.resource.id.clone(), what, reason });
     }
 
     /// The transitions of the findings that the operator agrees to.
@@ -419,6 +422,7 @@ impl Planner<'_> {
                             self.left.push(Left {
                                 rule: wish.rule,
                                 resource: wish.target.id.clone(),
+                                what: wish.reason.clone(),
                                 reason: LeftReason::Refused(why.clone()),
                             });
                         }

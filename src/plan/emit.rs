@@ -280,6 +280,8 @@ fn aws_cli(plan: &Plan) -> String {
     page.push_str(&heading(plan));
     comment(&mut page, "It neither looks before it writes nor keeps a journal: `tagaudit apply` does.");
     page.push_str("set -eu\n");
+    let account = text::shell_quote(&plan.account_id);
+    let _ = writeln!(page, "test \"$(aws sts get-caller-identity --query Account --output text)\" = {account}");
     for batch in super::batches(&plan.changes.iter().collect::<Vec<_>>()) {
         let Some(first) = batch.first() else { continue };
         page.push('\n');

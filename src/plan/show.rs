@@ -53,7 +53,7 @@ pub fn show(plan: &Plan, answers: &BTreeMap<String, DryRunAnswer>, color: bool, 
         let rules = change.rules.join(", ");
         let why = match plan.kind {
             Kind::Fix => format!("{} [{}]: {}", rules, change.class.name(), change.reason),
-            Kind::Undo => change.reason.clone(),
+            Kind::Undo => format!("as before {rules}"),
         };
         for (index, part) in text::wrap(&text::printable(&why), width.saturating_sub(8), "", "").iter().enumerate() {
             let _ = writeln!(page, "      {}{}", if index == 0 { "" } else { "  " }, painter.dim(part));
@@ -64,7 +64,7 @@ pub fn show(plan: &Plan, answers: &BTreeMap<String, DryRunAnswer>, color: bool, 
                 let _ = writeln!(page, "      {}", painter.dim("dry run: this caller may"));
             }
             Some(DryRunAnswer::Unknown) => {
-                let _ = writeln!(page, "      {}", painter.dim("dry run: IAM has none"));
+                let _ = writeln!(page, "      {}", painter.dim("dry run: this call has none"));
             }
             Some(DryRunAnswer::Refused(why)) => {
                 let _ = writeln!(page, "      {}", painter.bad(&format!("dry run: refused: {}", text::printable(why))));

@@ -61,6 +61,8 @@ pub struct Left {
     pub rule: &'static str,
     /// Resource.
     pub resource: String,
+    /// What is wrong with it.
+    pub what: String,
     /// Why.
     pub reason: LeftReason,
 }
@@ -75,7 +77,8 @@ pub(super) fn is_about(finding: &Finding, choose: &Choose) -> bool {
                 .any(|related| related.kind == finding.resource.kind && related.id == choose.resource))
 }
 
-pub(super) fn check(findings: &[Finding], wishes: &Wishes) -> Result<(), String> {
+pub(super) fn check(findings: &[Finding], wishes: &Wishes) -> Result<Vec<String>, String> {
+    let mut notes = Vec::new();
     for rule in &wishes.allow {
         match rules::find(rule).map(|rule| rule.applicability) {
             None => return Err(format!("`--allow {rule}`: no rule is called so; `tagaudit rules` lists them")),
@@ -92,14 +95,19 @@ pub(super) fn check(findings: &[Finding], wishes: &Wishes) -> Result<(), String>
         let shown = format!("`--choose {}:{}={}`", choose.rule, choose.resource, choose.value);
         let about: Vec<&Finding> = findings.iter().filter(|finding| is_about(finding, choose)).collect();
         if about.is_empty() {
+            // The same command is run again when it has done its work.
             let there: Vec<&str> =
                 findings.iter().filter(|f| f.rule == choose.rule).map(|f| f.resource.id.as_str()).collect();
-            let there = if there.is_empty() {
-                "there is none".to_owned()
-            } else {
-                format!("there is {}", text::list(&there, 10))
-            };
-            return Err(format!("{shown} fits no finding of that rule; {there}"));
+            let there = if there.is_empty() { String::new() } else { format!("; there is {}", text::list(&there, 10)) };
+            notes.push(format!("{shown} fits no finding of that rule{there}"));
+            continue;
+        }
+        let other = wishes
+            .choose
+            .iter()
+            .find(|other| other.value != choose.value && about.iter().any(|finding| is_about(finding, other)));
+        if let Some(other) = other {
+            return Err(format!("{shown} and `…={}` answer the same question", other.value));
         }
         let choices: Vec<&Choice> = about.iter().flat_map(|finding| &finding.fix.choices).collect();
         match choices.iter().find(|choice| choice.value == choose.value) {
@@ -113,7 +121,7 @@ pub(super) fn check(findings: &[Finding], wishes: &Wishes) -> Result<(), String>
             Some(_) => {}
         }
     }
-    Ok(())
+    Ok(notes)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ mod strict;
 mod write;
 
 pub(crate) use signals::Heeded;
-pub(crate) use write::{WriteError, WriteErrorKind, Writer, pauses};
+pub(crate) use write::{DRY_RUN_IGNORED, WriteError, WriteErrorKind, Writer, pauses};
 
 /// What is to be read, and how.
 #[derive(Debug)]

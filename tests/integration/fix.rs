@@ -176,7 +176,7 @@ fn w1_scan_plan_dry_run_and_emit_write_nothing() {
     site.plan(ALLOW_FORTY);
     let dry = site.run(&[&["scan", "--cluster-id", CLUSTER, "--fix", "--dry-run"], ALLOW_FORTY].concat());
     has(&dry.stderr, "dry run: this caller may");
-    has(&dry.stderr, "dry run: IAM has none");
+    has(&dry.stderr, "dry run: this call has none");
     assert_eq!(dry.code, Some(1), "{}", dry.stderr);
     for language in ["terraform", "cloudformation", "aws-cli"] {
         let emitted =
@@ -185,6 +185,27 @@ fn w1_scan_plan_dry_run_and_emit_write_nothing() {
     }
     assert!(site.mock.writes().is_empty(), "{:?}", site.mock.writes());
     assert!(site.mock.calls().iter().any(|call| call.action == "CreateTags"), "EC2 was asked");
+}
+
+#[test]
+fn an_endpoint_that_ignores_dry_runs_is_not_asked_twice() {
+    let site = Site::new(Mock::serve(&low_hops(3)).fault("ec2:ModifyInstanceMetadataOptions", Fault::Ignored));
+    let allow = ["--allow", "imds-hop-limit-low"];
+    let ended = site.run(&[&["scan", "--cluster-id", CLUSTER, "--fix", "--dry-run"][..], &allow].concat());
+    assert_eq!(ended.code, Some(5), "{}", ended.stderr);
+    has(&ended.stderr, "the endpoint does not know dry runs and may have made the change");
+    assert_eq!(site.mock.count("ec2:ModifyInstanceMetadataOptions"), 1);
+}
+
+#[test]
+fn what_is_about_mending_takes_fix() {
+    let site = Site::of(&untagged(1));
+    for more in [&["--yes"][..], &["--expect-account", ACCOUNT], &["--max-changes", "3"], &["--journal", "x"]] {
+        let ended = site.run(&[&["scan", "--cluster-id", CLUSTER][..], more].concat());
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+        has(&ended.stderr, "help: add --fix");
+    }
+    assert_eq!(site.mock.calls().len(), 0);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use crate::apply::{self as engine, Applied, ApplyError, Stop, is_whole};
+use crate::finding::Severity;
 use crate::journal::{Journal, JournalError, Outcome, Run};
 use crate::provider::aws::{self, ErrorKind, Request};
 
@@ -145,7 +146,12 @@ fn finish(
     }
     line(&format!("{}: {}", text::count(plan.changes.len(), "change"), told.join(", ")));
     let path = journal.path().display().to_string();
-    line(&format!("journal: {path}; to take it back: tagaudit undo {}", text::shell_quote(&path)));
+    let back = if undoes.is_none() {
+        format!("; to take it back: tagaudit undo {}, with the same profile and endpoint", text::shell_quote(&path))
+    } else {
+        String::new()
+    };
+    line(&format!("journal: {path}{back}"));
     match &applied.stopped {
         None => Ok(applied),
         Some(stop) => {
@@ -178,7 +184,8 @@ fn agree(plan: &Plan, args: &CarryOutArgs) -> Result<(), Failure> {
         return Ok(());
     }
     if !is_interactive() {
-        return Err(refuse("nobody can be asked here, and nothing was written".to_owned())
+        let why = if args.yes { "--yes without a terminal needs --expect-account" } else { "nobody can be asked here" };
+        return Err(refuse(format!("{why}; nothing was written"))
             .help(format!("without a terminal, agree with --yes --expect-account {}", plan.account_id)));
     }
     let wanted = format!("{} {}", plan.account_id, plan.cluster_id);
@@ -287,9 +294,13 @@ fn look_again(plan: &Plan, scope: &Scope<'_>, request: &Request<'_>) -> Result<(
     let inventory = scan_again(request)?;
     let report = scope.report(&inventory, &RULES, "live")?;
     compare(plan, &report.findings);
-    let counts: Vec<String> =
-        report.summary.findings.iter().map(|(severity, number)| format!("{number} {severity}")).collect();
-    line(&format!("now: {}", counts.join(", ")));
+    let mut counts: Vec<String> = Vec::new();
+    for severity in Severity::WORST_FIRST {
+        let number = report.summary.findings.get(severity.name()).copied().unwrap_or(0);
+        let noun = if severity == Severity::Info { "note" } else { severity.name() };
+        counts.extend((number > 0).then(|| text::count(number, noun)));
+    }
+    line(&format!("now: {}", if counts.is_empty() { "nothing found".to_owned() } else { counts.join(", ") }));
     Ok(())
 }
 
@@ -312,6 +323,10 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     let options = options(&request, &args.carry_out, args.terminal.quiet);
     // An undo of the same run that was broken off is gone on with; of anything else it is found out first what it did.
     let wanted = chosen(&journal, args)?.map(|run| run.id.clone()).unwrap_or_default();
+    if args.run.is_some() && journal.is_undone(&wanted) {
+        line(&format!("Nothing to take back: the run {wanted} was taken back already."));
+        return Ok(Exit::Clean);
+    }
     let broken_off =
         journal.unfinished().filter(|run| run.undoes.as_ref() == Some(&wanted)).map(|run| run.plan.clone());
     if broken_off.is_none() && !args.dry_run {

@@ -26,6 +26,9 @@ const IDS: usize = 200;
 /// Versions that a managed policy may have (IAM quotas).
 const STORED_VERSIONS: usize = 5;
 
+/// Code of a dry run that was answered as if it were none.
+pub(crate) const DRY_RUN_IGNORED: &str = "DryRunIgnored";
+
 /// Whether and why a write was not accepted.
 #[derive(Debug, Clone)]
 pub(crate) struct WriteError {
@@ -388,6 +391,11 @@ impl Writer {
         match sent {
             // The answer to a dry run that would have succeeded is an error of this name.
             Err(error) if dry_run && error.code == "DryRunOperation" => Ok(None),
+            // EC2 never says this; what stands in for it may, and then it has written.
+            Ok(_) if dry_run => Err(CallError {
+                code: DRY_RUN_IGNORED.to_owned(),
+                message: "the endpoint does not know dry runs and may have made the change".to_owned(),
+            }),
             other => other,
         }
     }
