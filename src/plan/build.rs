@@ -479,10 +479,13 @@ impl Planner<'_> {
         let (target, attribute) = (&draft.target, &draft.attribute);
         let gone = || "nothing is known about it in the evidence".to_owned();
         let account = state.accounts.first().ok_or_else(gone)?;
-        if let Some(gap) = guard::touching(&self.inventory.gaps, self.account, target, attribute) {
+        let found = observe(account, target, attribute);
+        let is_added = found.as_ref().is_some_and(|found| found.value.is_none());
+        let account_id = &self.account.account_id;
+        if let Some(gap) = guard::touching(&self.inventory.gaps, account_id, target, attribute, is_added) {
             return Err(format!("the evidence is incomplete where it matters: {} ({})", gap.api, gap.reason));
         }
-        let found = observe(account, target, attribute).ok_or_else(gone)?;
+        let found = found.ok_or_else(gone)?;
         if found.value == draft.new {
             return Ok(None);
         }

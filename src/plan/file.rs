@@ -168,6 +168,10 @@ fn unlawful(plan: &Plan, change: &PlannedChange) -> Option<String> {
     if old == new {
         return say("it changes nothing");
     }
+    let gaps = &plan.evidence.gaps;
+    if guard::touching(gaps, &plan.account_id, &change.target, &change.attribute, old.is_none()).is_some() {
+        return say("its evidence is incomplete");
+    }
     let is_fix = plan.kind == Kind::Fix;
     let adds_tag = matches!(change.attribute, Attribute::Tag { .. }) && old.is_none() && new.is_some();
     if change.class == Applicability::None || (change.class == Applicability::Safe && !adds_tag) {
@@ -342,10 +346,19 @@ mod tests {
         };
         let lawful = grant::document(&["ecr:ListImages".to_owned()]);
         assert!(sealed(|plan| role(plan, "nodes", "/", &lawful)).is_ok());
+        let gap = || crate::inventory::Gap {
+            api: "ec2:DescribeInstances".to_owned(),
+            account_id: None,
+            region: Some("us-east-1".to_owned()),
+            resource: None,
+            reason: "UnauthorizedOperation".to_owned(),
+            message: String::new(),
+        };
         type Edit<'a> = Box<dyn FnOnce(&mut Plan) + 'a>;
         let cases: Vec<(Edit<'_>, &str)> = vec![
             (Box::new(|plan| plan.expires_at = "2036-01-01T00:00:00Z".to_owned()), "for so long"),
             (Box::new(|plan| plan.changes[0].arn.push('2')), "ARN does not fit"),
+            (Box::new(|plan| plan.evidence.gaps.push(gap())), "its evidence is incomplete"),
             (Box::new(|plan| plan.changes[0].target.region = Some("eu-west-1".to_owned())), "ARN does not fit"),
             (Box::new(|plan| plan.changes[0].attribute = Attribute::Tag { key: "Project".to_owned() }), "such a tag"),
             (Box::new(|plan| plan.changes[0].expect.cluster_tags = None), "which cluster tags"),

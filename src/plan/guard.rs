@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Finding, ResourceKind, Severity};
-use crate::inventory::{Account, Gap, Inventory, Region};
+use crate::inventory::{Gap, Inventory, Region};
 use crate::tags;
 use crate::text;
 use crate::view::{ClusterView, instance_clusters};
@@ -44,14 +44,15 @@ pub(super) fn limit(target: &Target, attribute: &Attribute, new: Option<&str>, f
     None
 }
 
-/// The gap of the evidence that a change depends on.
+/// The gap of the evidence that a change depends on; `is_added` says that there was no value before.
 pub(super) fn touching<'g>(
     gaps: &'g [Gap],
-    account: &Account,
+    account_id: &str,
     target: &Target,
     attribute: &Attribute,
+    is_added: bool,
 ) -> Option<&'g Gap> {
-    let of_account = |gap: &Gap| gap.account_id.as_ref().is_none_or(|id| *id == account.account_id);
+    let of_account = |gap: &Gap| gap.account_id.as_ref().is_none_or(|id| id == account_id);
     let here = |gap: &Gap| gap.region.is_none() || gap.region == target.region;
     gaps.iter().filter(|gap| of_account(gap)).find(|gap| {
         if let Attribute::InlinePolicy { .. } | Attribute::AttachedPolicy { .. } | Attribute::ManagedPolicy {} =
@@ -68,18 +69,13 @@ pub(super) fn touching<'g>(
         let condition = gap.api.starts_with("iam:") && tags::is_membership(key);
         of_it
             || (here(gap) && is_list(gap) && lists.contains(&gap.api.as_str()))
-            || (condition && !is_added(account, target, key))
+            // Adding a tag breaks no condition on it.
+            || (condition && !is_added)
     })
 }
 
 fn is_list(gap: &Gap) -> bool {
     gap.resource.is_none()
-}
-
-/// Adding a tag breaks no condition on it.
-fn is_added(account: &Account, target: &Target, key: &str) -> bool {
-    let region = account.regions.iter().find(|region| Some(&region.name) == target.region.as_ref());
-    region.and_then(|region| region.tags_of(&target.id)).is_some_and(|held| tags::value(held, key).is_none())
 }
 
 fn list_of(kind: ResourceKind) -> &'static str {

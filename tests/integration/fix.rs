@@ -57,7 +57,11 @@ impl Site {
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Ended {
+        let before = self.mock.writes().len();
         let output = self.command(arguments).output().unwrap();
+        if arguments.first() == Some(&"scan") && !arguments.contains(&"--fix") {
+            assert_eq!(self.mock.writes().len(), before, "a scan never writes");
+        }
         let ended = Ended {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout).unwrap(),

@@ -28,7 +28,9 @@ fn run(mock: &Mock, regions: &[String], arguments: &[&str]) -> Output {
         command.args(["--region", region]);
     }
     command.env("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE").env("AWS_SECRET_ACCESS_KEY", "verysecretkey");
-    command.output().unwrap()
+    let output = command.output().unwrap();
+    assert!(mock.writes().is_empty(), "nothing here ever writes: {:?}", mock.writes());
+    output
 }
 
 fn scan(mock: &Mock, world: &World, arguments: &[&str]) -> (Option<i32>, Value) {
