@@ -12,7 +12,7 @@ use crate::rules::{RULES, Rule};
 use crate::text;
 
 use super::failure::{Exit, Failure};
-use super::run::{Scope, emit, table_width, verdict, write_report};
+use super::run::{Scope, emit, error_width, verdict, write_report};
 use super::{ColorChoice, ScanArgs, TerminalArgs};
 
 /// Whether the arguments about writing go together.
@@ -57,7 +57,7 @@ impl Out {
             ColorChoice::Never => false,
             ColorChoice::Auto => anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never,
         };
-        Self { color, width: table_width() }
+        Self { color, width: error_width() }
     }
 }
 

@@ -353,8 +353,17 @@ fn finish(written: io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-pub(super) fn table_width() -> usize {
-    let terminal = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+fn table_width() -> usize {
+    columns(io::stdout().is_terminal().then(terminal_size::terminal_size).flatten())
+}
+
+/// Columns of standard error, which may be a terminal when standard output is not.
+pub(super) fn error_width() -> usize {
+    let stderr = io::stderr();
+    columns(stderr.is_terminal().then(|| terminal_size::terminal_size_of(stderr)).flatten())
+}
+
+fn columns(terminal: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
     terminal.map_or(FILE_WIDTH, |(width, _)| usize::from(width.0).clamp(40, 200))
 }
 
