@@ -13,7 +13,7 @@
     reason = "a tool for the maintainers, which says what it made"
 )]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -31,7 +31,7 @@ fn main() -> Result<()> {
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let date = text(&about, "updatedAt");
     let mut out = format!(
-        "tagaudit.catalogue/1\nfrom {} {} of {}, {} licence\n",
+        "tagaudit.catalogue/2\nfrom {} {} of {}, {} licence\n",
         text(&about, "name"),
         text(&about, "version"),
         date.get(..10).unwrap_or(&date),
@@ -54,8 +54,15 @@ fn main() -> Result<()> {
         for key in keys.values() {
             let name = text(key, "key");
             key_numbers.insert(name.to_lowercase(), key_numbers.len());
-            out.push_str(&format!("k {} {name}\n", kind(&text(key, "type"))?));
+            out.push_str(&format!("k {} {}\n", kind(&text(key, "type"))?, placeholder(&name)));
         }
+        let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+        // The positions of some keys, in order; a name that the service's own table lacks is a mistake of the source.
+        let numbered = |names: &[Value]| -> String {
+            let known = names.iter().filter_map(|name| key_numbers.get(&name.as_str()?.to_lowercase()).copied());
+            let known: BTreeSet<usize> = known.collect();
+            join(&known.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
         let mut type_numbers: BTreeMap<&str, usize> = BTreeMap::new();
         for (name, resource) in &types {
             let arn = text(resource, "arn");
@@ -63,10 +70,11 @@ fn main() -> Result<()> {
                 bail!("{service}: the ARN `{arn}` of {name} starts with something else than `arn:${{Partition}}:`");
             };
             type_numbers.insert(name, type_numbers.len());
-            out.push_str(&format!("t {name} {}\n", short.replace(' ', "")));
+            let own = numbered(&list(resource, "conditionKeys"));
+            // A few names of types hold spaces, which separate words here.
+            out.push_str(&format!("t {} {} {own}\n", name.replace(' ', "-"), short.replace(' ', "")));
         }
         for action in actions.values() {
-            let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
             let resources = list(action, "resourceTypes");
             let mut used: Vec<String> = Vec::new();
             let mut names: Vec<Value> = list(action, "conditionKeys");
@@ -77,22 +85,12 @@ fn main() -> Result<()> {
                     let required = resource.get("required").and_then(Value::as_bool).unwrap_or(false);
                     used.push(format!("{at}{}", if required { "!" } else { "" }));
                 }
-                // Tags of the resource itself are in every request on it.
-                let own = types.get(&name).map(|resource| list(resource, "conditionKeys")).unwrap_or_default();
-                names
-                    .extend(own.into_iter().filter(|key| key.as_str().is_some_and(|key| key.contains("ResourceTag/"))));
             }
-            let mut carried: Vec<usize> =
-                names.iter().filter_map(|name| key_numbers.get(&name.as_str()?.to_lowercase()).copied()).collect();
-            carried.sort_unstable();
-            carried.dedup();
             if ON_EVERY_TYPE.contains(&format!("{service}:{}", text(action, "name")).as_str()) {
                 used = (0..type_numbers.len()).map(|at| at.to_string()).collect();
             }
-            let join = |items: &[String]| if items.is_empty() { "-".to_owned() } else { items.join(",") };
-            let carried: Vec<String> = carried.iter().map(ToString::to_string).collect();
             let (level, name) = (level(&text(action, "accessLevel"))?, text(action, "name"));
-            out.push_str(&format!("a {level} {name} {} {}\n", join(&used), join(&carried)));
+            out.push_str(&format!("a {level} {name} {} {}\n", join(&used), numbered(&names)));
             number += 1;
         }
     }
@@ -101,6 +99,18 @@ fn main() -> Result<()> {
     std::fs::write(&file, &packed).with_context(|| format!("cannot write {}", file.display()))?;
     println!("{number} actions of {} services, {} bytes, packed {}", services.len(), out.len(), packed.len());
     Ok(())
+}
+
+fn join(items: &[String]) -> String {
+    if items.is_empty() { "-".to_owned() } else { items.join(",") }
+}
+
+/// The reference writes most names of the user's as `${TagKey}`, and some in other ways.
+fn placeholder(key: &str) -> String {
+    if let Some(front) = key.strip_suffix("<key>").or_else(|| key.strip_suffix("tag-key")) {
+        return format!("{front}${{TagKey}}");
+    }
+    if key.ends_with('/') { format!("{key}${{TagKey}}") } else { key.to_owned() }
 }
 
 fn read(path: &Path) -> Result<Value> {

@@ -193,7 +193,7 @@ impl Baseline {
             }
             match &statement.resource {
                 Some(element) if !element.negated && !element.patterns.iter().any(|pattern| pattern == "*") => {
-                    resources.extend(element.patterns.iter().cloned());
+                    resources.extend(element.patterns.iter().map(ToString::to_string));
                 }
                 _ => return Vec::new(),
             }

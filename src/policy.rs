@@ -22,6 +22,7 @@ pub mod lint;
 mod pattern;
 mod shrink;
 pub mod templates;
+mod text;
 mod truth;
 mod variables;
 
@@ -30,9 +31,10 @@ pub use assess::{
 };
 pub use catalogue::{AccessLevel, Action, Catalogue, CatalogueError, ConditionKey, ResourceType, Service};
 pub use condition::{Comparison, Context, ContextValue, Operator, Order, Quantifier};
-pub use document::{Condition, Document, DocumentError, Effect, Element, Malformed, Principal, Statement};
+pub use document::{Condition, Document, DocumentError, Effect, Element, Guard, Malformed, Principal, Statement};
 pub use escalation::{EscalationPath, Gain, METHODS, Method, Step};
 pub use evaluate::{Caller, CompiledPolicy, Decision, Matched, Policies, Request, decide, trusts};
 pub use excess::{Beyond, Excess, Need, ServiceExcess, excess, tightened};
 pub use glob::{contains, intersects, matches};
 pub use shrink::shrink;
+pub use text::{Text, TextPart};

@@ -509,7 +509,7 @@ pub(super) fn expand(args: &ExpandArgs, out: &mut dyn Write) -> Result<io::Resul
             .map(|action| {
                 let service = catalogue.action(&action.folded).map(|(service, _)| service);
                 let types = action.types.iter().filter_map(|(at, _)| service?.types.get(*at));
-                let keys = action.keys.iter().filter_map(|at| service?.keys.get(*at));
+                let keys = service.into_iter().flat_map(|service| service.keys_of(action));
                 json!({
                     "action": action.name,
                     "access_level": action.level,

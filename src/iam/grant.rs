@@ -66,10 +66,10 @@ pub fn own_actions(text: &str) -> Option<Vec<String>> {
     let [statement] = parsed.statements.as_slice() else { return None };
     let everywhere = statement.resource.as_ref().is_some_and(|on| !on.negated && on.patterns == ["*"]);
     let plain = statement.effect == Effect::Allow && !statement.action.negated && statement.conditions.is_empty();
-    let actions: Vec<&str> = statement.action.patterns.iter().map(String::as_str).collect();
+    let actions: Vec<&str> = statement.action.patterns.iter().map(|action| &**action).collect();
     let ours = statement.sid.as_ref().is_some_and(|(found, _)| *found == sid(&actions));
     let lawful = statement.action.patterns.iter().all(|action| !is_whole_service(action));
-    (plain && everywhere && ours && lawful).then(|| statement.action.patterns.clone())
+    (plain && everywhere && ours && lawful).then(|| actions.iter().map(ToString::to_string).collect())
 }
 
 /// ARN of the managed policy that we make for a role.

@@ -15,7 +15,8 @@ use super::condition::{Context, ContextValue, Truth};
 use super::document::{Document, Effect};
 use super::evaluate::{CompiledPolicy, CompiledStatement};
 use super::glob;
-use super::pattern::{ActionPattern, Part, ResourcePattern};
+use super::pattern::{ActionPattern, Match, Part, ResourcePattern};
+use super::text::Text;
 use super::truth::{Atom, Expression, Facts};
 
 mod answer;
@@ -86,7 +87,8 @@ pub enum Verdict {
     Denied,
     /// No statement grants it.
     Missing,
-    /// The patterns are too many or too intricate to decide within bounds.
+    /// It depends on what is known only when a template is deployed, or the patterns are too many or too intricate to decide
+    /// within bounds.
     Undecided,
 }
 
@@ -134,11 +136,20 @@ pub struct Assessment {
     pub only_if: Vec<String>,
     /// What is not granted of what was asked for.
     pub left_over: Vec<LeftOver>,
+    /// Why it is undecided; empty for every other verdict.
+    pub undecided_by: Vec<String>,
 }
 
 impl Assessment {
     fn bare(verdict: Verdict) -> Self {
-        Self { verdict, because: Vec::new(), only_on: Vec::new(), only_if: Vec::new(), left_over: Vec::new() }
+        Self {
+            verdict,
+            because: Vec::new(),
+            only_on: Vec::new(),
+            only_if: Vec::new(),
+            left_over: Vec::new(),
+            undecided_by: Vec::new(),
+        }
     }
 }
 
@@ -223,7 +234,10 @@ impl PreparedPolicies {
     /// Whether an Allow of the identity policies speaks of an action (lower-case).
     pub(super) fn mentions(&self, folded: &str) -> bool {
         self.statements.iter().any(|statement| {
-            statement.layer == 0 && statement.compiled.effect == Effect::Allow && statement.compiled.speaks_of(folded)
+            statement.layer == 0
+                && statement.compiled.effect == Effect::Allow
+                && !statement.compiled.is_stand_in
+                && statement.compiled.speaks_of(folded) != Match::No
         })
     }
 
@@ -234,11 +248,17 @@ impl PreparedPolicies {
             return true;
         }
         let mut plain = false;
-        for statement in self.statements.iter().filter(|statement| speaks_of(&statement.compiled, folded)) {
+        for statement in self.statements.iter() {
+            let spoken = speaks_of(&statement.compiled, folded);
+            if spoken == Match::No {
+                continue;
+            }
             if statement.compiled.effect == Effect::Deny {
                 return true;
             }
-            plain |= statement.compiled.conditions.is_empty()
+            plain |= spoken == Match::Yes
+                && statement.compiled.conditions.is_empty()
+                && statement.compiled.guards.is_empty()
                 && statement.compiled.resources.as_ref().is_none_or(|patterns| {
                     !statement.compiled.not_resource && patterns.contains(&ResourcePattern::Everything)
                 });
@@ -273,8 +293,8 @@ impl PreparedPolicies {
         environment: &Environment,
         catalogue: &Catalogue,
     ) -> Assessment {
-        let relevant: Vec<&Prepared> =
-            self.statements.iter().filter(|statement| speaks_of(&statement.compiled, folded)).collect();
+        let spoken = self.statements.iter().map(|statement| (statement, speaks_of(&statement.compiled, folded)));
+        let relevant: Vec<(&Prepared, Match)> = spoken.filter(|(_, spoken)| *spoken != Match::No).collect();
         let known = catalogue.action(folded);
         let scope = Scope { folded, known, environment };
         let asked: Vec<Language> =
@@ -299,10 +319,10 @@ impl PreparedPolicies {
     }
 
     /// The statements whose conditions are not known to be false.
-    fn active<'p>(relevant: &[&'p Prepared], scope: &Scope<'_>, region: Option<&str>) -> Vec<Active<'p>> {
+    fn active<'p>(relevant: &[(&'p Prepared, Match)], scope: &Scope<'_>, region: Option<&str>) -> Vec<Active<'p>> {
         let context = scope.context(region);
         let mut active: Vec<Active<'_>> = Vec::new();
-        for prepared in relevant {
+        for (prepared, spoken) in relevant {
             let mut open = Vec::new();
             let mut applies = true;
             for condition in &prepared.compiled.conditions {
@@ -313,7 +333,13 @@ impl PreparedPolicies {
                 }
             }
             if applies {
-                let expression = Expression::All(open.iter().map(|one| Expression::of_condition(one)).collect());
+                let mut all: Vec<Expression> = open.iter().map(|one| Expression::of_condition(one)).collect();
+                all.extend(prepared.compiled.guards.iter().map(Expression::of_guard));
+                if *spoken == Match::Open {
+                    let decision = format!("statement {} of {} speaks of it", prepared.compiled.index, prepared.reference.policy);
+                    all.push(Expression::Atom(Atom::Deployed(decision)));
+                }
+                let expression = Expression::All(all);
                 let conditions = open.iter().map(|one| one.description.clone()).collect();
                 active.push(Active { prepared, expression, conditions });
             }
@@ -326,7 +352,7 @@ impl PreparedPolicies {
         scope: &Scope<'_>,
         region: Option<&str>,
         asked: &[Language],
-        relevant: &[&Prepared],
+        relevant: &[(&Prepared, Match)],
         answer: &mut Answer,
     ) {
         let active = Self::active(relevant, scope, region);
@@ -427,11 +453,15 @@ fn bit<'l>(target: &Target, language: &'l Language, tracked: &mut Tracked<'l>) -
 }
 
 /// A pattern of a statement as a language; where its reading is open, beside it as widely as it may be meant, in doubt.
-fn terms(text: &str, pattern: &ResourcePattern) -> Vec<ResourceTerm> {
+fn terms(text: &Text, pattern: &ResourcePattern) -> Vec<ResourceTerm> {
     let has_variable = matches!(pattern, ResourcePattern::Arn(parts)
         if parts.iter().any(|part| matches!(part, Part::Pieces(_))));
-    let doubt = || Atom::Wide(text.to_owned());
-    let term = |language, doubt| ResourceTerm { text: text.to_owned(), language, doubt };
+    let doubt = || Atom::Wide(text.to_string());
+    let term = |language, doubt| ResourceTerm { text: text.to_string(), language, doubt };
+    if let ResourcePattern::Open(open) = pattern {
+        let deployed = || Some(Atom::Deployed(format!("`{text}` matches")));
+        return Language::widest(open).into_iter().map(|language| term(language, deployed())).collect();
+    }
     let mut found = Vec::new();
     if let Some(language) = Language::of_resource(pattern) {
         found.push(term(language, has_variable.then(doubt)));
@@ -447,17 +477,22 @@ fn terms(text: &str, pattern: &ResourcePattern) -> Vec<ResourceTerm> {
 
 /// Whether a statement speaks of an action, or of all that a pattern covers. What an Allow covers in part it does not
 /// grant; what a Deny covers in part it takes away.
-fn speaks_of(statement: &CompiledStatement, action: &str) -> bool {
+fn speaks_of(statement: &CompiledStatement, action: &str) -> Match {
     if !action.contains(['*', '?']) {
         return statement.speaks_of(action);
     }
-    let covers = |pattern: &ActionPattern| pattern.as_glob().is_some_and(|glob| glob::contains(&glob, action));
-    let touches = |pattern: &ActionPattern| pattern.as_glob().is_some_and(|glob| glob::intersects(&glob, action));
+    let by = |glob: &dyn Fn(&str) -> bool, pattern: &ActionPattern| match pattern {
+        ActionPattern::Open(widest) if glob::intersects(widest, action) => Match::Open,
+        known => known.as_glob().is_some_and(|text| glob(&text)).into(),
+    };
+    let any = |test: &dyn Fn(&str) -> bool| Match::any(statement.actions.iter().map(|pattern| by(test, pattern)));
+    let covers = |glob: &str| glob::contains(glob, action);
+    let touches = |glob: &str| glob::intersects(glob, action);
     match (statement.effect, statement.not_action) {
-        (Effect::Allow, false) => statement.actions.iter().any(covers),
-        (Effect::Allow, true) => !statement.actions.iter().any(touches),
-        (Effect::Deny, false) => statement.actions.iter().any(touches),
-        (Effect::Deny, true) => !statement.actions.iter().any(covers),
+        (Effect::Allow, false) => any(&covers),
+        (Effect::Allow, true) => any(&touches).not(),
+        (Effect::Deny, false) => any(&touches),
+        (Effect::Deny, true) => any(&covers).not(),
     }
 }
 
@@ -508,19 +543,11 @@ impl Scope<'_> {
         context
     }
 
-    /// Whether a key (lower-case) cannot be in requests for the action: tags and keys of the service, where the catalogue
-    /// says that the action does not carry them.
+    /// Whether a key (lower-case) cannot be in requests for the action: because the environment says so, or the documents
+    /// do. That no table lists it is no such proof.
     fn is_absent(&self, key: &str) -> bool {
-        if self.environment.absent.iter().any(|absent| absent == key) {
-            return true;
-        }
-        if OF_CREDENTIALS.contains(&key) {
-            return false;
-        }
-        let Some((service, action)) = self.known else { return false };
-        let of_tags = ["aws:resourcetag/", "aws:requesttag/", "aws:tagkeys"].iter().any(|tags| key.starts_with(tags));
-        let of_service = key.split_once(':').is_some_and(|(prefix, _)| prefix == service.prefix);
-        (of_tags || of_service) && !service.carries(action, key)
+        self.environment.absent.iter().any(|absent| absent == key)
+            || self.known.is_some_and(|(service, action)| service.cannot_carry(action, key))
     }
 
     fn targets(&self, region: Option<&str>) -> Vec<Target> {

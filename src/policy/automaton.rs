@@ -13,6 +13,7 @@
 use std::collections::{BTreeSet, HashSet, VecDeque};
 
 use super::pattern::{ARN_PARTS, Part, ResourcePattern};
+use super::text::{Text, TextPart};
 use super::variables::Piece;
 
 /// One position of a pattern.
@@ -58,12 +59,18 @@ impl Language {
         language
     }
 
+    /// One text, whose asterisks and question marks stand for themselves.
+    pub(super) fn literal(text: &str) -> Self {
+        Self { symbols: text.chars().map(Symbol::Character).collect() }
+    }
+
     /// The language of a resource pattern. A variable whose value is not known stands for any text: what the pattern may
-    /// match at most. `None` for a pattern that matches nothing.
+    /// match at most. `None` for a pattern that matches nothing, and for one of which parts are unknown until deployment
+    /// ([`Self::widest`]).
     pub(super) fn of_resource(pattern: &ResourcePattern) -> Option<Self> {
         let parts = match pattern {
             ResourcePattern::Everything => return Some(Self::everything()),
-            ResourcePattern::Nothing => return None,
+            ResourcePattern::Nothing | ResourcePattern::Open(_) => return None,
             ResourcePattern::Arn(parts) => parts,
         };
         let mut language = Self { symbols: Vec::new() };
@@ -87,6 +94,46 @@ impl Language {
             }
         }
         Some(language)
+    }
+
+    /// What a pattern matches at most.
+    pub(super) fn at_most(pattern: &ResourcePattern) -> Vec<Self> {
+        match pattern {
+            ResourcePattern::Open(text) => Self::widest(text),
+            known => Self::of_resource(known).into_iter().collect(),
+        }
+    }
+
+    /// What a pattern may match at most, whatever its unknown parts turn out to be: they may hold colons, and so move the
+    /// borders of the parts behind them. A pattern that may turn out to have fewer than six parts also matches whatever
+    /// follows it.
+    pub(super) fn widest(text: &Text) -> Vec<Self> {
+        let mut language = Self { symbols: Vec::new() };
+        let mut colons = 0;
+        for part in text.parts() {
+            match part {
+                TextPart::Unknown(_) => {
+                    colons = ARN_PARTS;
+                    language.push("*", true);
+                }
+                TextPart::Known(known) => {
+                    for character in known.chars() {
+                        language.push(character.encode_utf8(&mut [0; 4]), colons + 1 >= ARN_PARTS);
+                        colons += usize::from(character == ':');
+                    }
+                }
+            }
+        }
+        let is_surely_whole = text.parts().filter_map(|part| match part {
+            TextPart::Known(known) => Some(known.matches(':').count()),
+            TextPart::Unknown(_) => None,
+        });
+        if is_surely_whole.sum::<usize>() + 1 >= ARN_PARTS || language.symbols.last().is_some_and(|last| last.is_run()) {
+            return vec![language];
+        }
+        let mut followed = language.clone();
+        followed.push(":*", true);
+        vec![language, followed]
     }
 
     /// A pattern in which wildcards cross colons: the other reading of a pattern with too few parts.

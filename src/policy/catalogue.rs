@@ -6,20 +6,20 @@
 //!
 //! # Format
 //!
-//! Lines; `#` starts a comment. The first is `tagaudit.catalogue/1`. `from …` says what it was made from. Then for each
+//! Lines; `#` starts a comment. The first is `tagaudit.catalogue/2`. `from …` says what it was made from. Then for each
 //! service, in order of its prefix:
 //!
 //! ```text
 //! service ec2
 //! k S ec2:Region                                     a condition key: type, name
-//! t volume ec2:${Region}:${Account}:volume/${Id}     a resource type: name, ARN without `arn:${Partition}:`
+//! t volume ec2:${Region}:${Account}:volume/${Id} 2   a resource type: name, ARN without `arn:${Partition}:`, keys
 //! a W DeleteVolume 0! 0,2                            an action: level, name, types (`!` required), condition keys
 //! ```
 //!
 //! Types and keys are numbered from 0 within their service; `-` is an empty list. Levels: `L` list, `R` read, `T` tagging,
 //! `W` write, `P` permissions management.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -27,7 +27,7 @@ use super::glob;
 use super::pattern::ActionPattern;
 
 /// First line of a catalogue.
-const HEADER: &str = "tagaudit.catalogue/1";
+const HEADER: &str = "tagaudit.catalogue/2";
 /// Longest catalogue that is read.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
@@ -108,7 +108,7 @@ pub struct Action {
     /// Positions of its resource types, and whether a request always names one of the type. Empty for an action that can
     /// only be granted on `*`.
     pub types: Vec<(usize, bool)>,
-    /// Positions of the condition keys that its requests may carry, global keys apart.
+    /// Positions of the condition keys that its requests may carry beside those of its resource types and global ones.
     pub keys: Vec<usize>,
 }
 
@@ -119,6 +119,10 @@ pub struct ResourceType {
     pub name: String,
     /// Its ARN without `arn:${Partition}:`.
     pub arn: String,
+    /// Positions of the condition keys that requests for every action on such a resource may carry. Source: Service
+    /// Authorization Reference, "Actions, resources, and condition keys": the keys of the Resource types table apply to
+    /// each action that lists the type.
+    pub keys: Vec<usize>,
 }
 
 /// A condition key.
@@ -278,6 +282,10 @@ impl Catalogue {
             ActionPattern::Everything => return self.services().flat_map(|service| &service.actions).collect(),
             ActionPattern::Exact(folded) => return self.action(folded).map(|(_, action)| action).into_iter().collect(),
             ActionPattern::Prefix(glob) | ActionPattern::Glob(glob) => glob,
+            ActionPattern::Open(widest) => {
+                let all = self.services().flat_map(|service| &service.actions);
+                return all.filter(|action| glob::matches(widest, &action.folded)).collect();
+            }
         };
         match glob.split_once(':').and_then(|(prefix, _)| self.service(prefix)) {
             Some(service) => service.actions.iter().filter(|action| pattern.matches(&action.folded)).collect(),
@@ -335,11 +343,33 @@ impl Service {
         }
     }
 
-    /// Whether requests for an action may carry a condition key. Global keys (`aws:…`) that say nothing of tags are in
-    /// requests of every service.
+    /// The condition keys that the reference names for an action, those of its resource types included, each once. Global
+    /// keys (`aws:…`) that say nothing of tags are in requests of every service.
+    pub fn keys_of<'s>(&'s self, action: &'s Action) -> impl Iterator<Item = &'s ConditionKey> {
+        let of_types = action.types.iter().filter_map(|(at, _)| self.types.get(*at)).flat_map(|kind| &kind.keys);
+        let all: BTreeSet<usize> = action.keys.iter().chain(of_types).copied().collect();
+        all.into_iter().filter_map(|at| self.keys.get(at))
+    }
+
+    /// Whether the reference names a condition key for an action or one of its resource types. The reference does not say
+    /// that its lists are complete: `false` is no proof that a request lacks the key ([`Self::cannot_carry`] is).
     #[must_use]
     pub fn carries(&self, action: &Action, key: &str) -> bool {
-        action.keys.iter().filter_map(|at| self.keys.get(*at)).any(|known| known.is(key))
+        self.keys_of(action).any(|known| known.is(key))
+    }
+
+    /// Whether no request for an action can carry a condition key: tags of the resource that is asked for, where the action
+    /// is done on no resource. Source: IAM User Guide, "AWS global condition context keys", `aws:ResourceTag`: the key is
+    /// there when the requested resource has tags, and only for resources that support authorization based on tags.
+    #[must_use]
+    pub fn cannot_carry(&self, action: &Action, key: &str) -> bool {
+        let of_resource = key
+            .split_once(':')
+            .and_then(|(prefix, rest)| Some((prefix, rest.split_once('/')?.0)))
+            .is_some_and(|(prefix, name)| {
+                (prefix == "aws" || prefix == self.prefix) && name.eq_ignore_ascii_case("resourcetag")
+            });
+        of_resource && action.types.is_empty() && !self.carries(action, key)
     }
 }
 
@@ -370,13 +400,16 @@ fn read_service(text: &str, entry: &Entry) -> Result<Service, CatalogueError> {
                 let kind = kind.ok_or_else(|| fail("no type of a condition key"))?.1;
                 service.keys.push(ConditionKey { kind, name: word()?.to_owned() });
             }
-            Ok("t") => service.types.push(ResourceType { name: word()?.to_owned(), arn: word()?.to_owned() }),
+            Ok("t") => {
+                let (name, arn) = (word()?.to_owned(), word()?.to_owned());
+                let keys = key_numbers(word()?, &service).ok_or_else(|| fail("no such condition key"))?;
+                service.types.push(ResourceType { name, arn, keys });
+            }
             Ok("a") => {
                 let level = AccessLevel::of_letter(word()?).ok_or_else(|| fail("no access level"))?;
                 let name = format!("{}:{}", service.prefix, word()?);
                 let types = numbers(word()?, service.types.len()).ok_or_else(|| fail("no such resource type"))?;
-                let keys = numbers(word()?, service.keys.len()).ok_or_else(|| fail("no such condition key"))?;
-                let keys = keys.into_iter().map(|(number, _)| number).collect();
+                let keys = key_numbers(word()?, &service).ok_or_else(|| fail("no such condition key"))?;
                 service.actions.push(Action { folded: name.to_lowercase(), name, level, types, keys });
             }
             Ok(first) if first == "service" || first.starts_with('#') => {}
@@ -401,6 +434,10 @@ fn numbers(text: &str, bound: usize) -> Option<Vec<(usize, bool)>> {
             digits.parse().ok().filter(|number| *number < bound).map(|number| (number, marked))
         })
         .collect()
+}
+
+fn key_numbers(text: &str, service: &Service) -> Option<Vec<usize>> {
+    Some(numbers(text, service.keys.len())?.into_iter().map(|(number, _)| number).collect())
 }
 
 /// Levenshtein's distance.
@@ -445,9 +482,24 @@ mod tests {
         assert_eq!(service.types[action.types[0].0].arn, "ec2:${Region}:${Account}:volume/${VolumeId}");
         assert!(action.types[0].1, "a volume is always named");
         assert!(service.carries(action, "aws:ResourceTag/kubernetes.io/cluster/x"));
-        assert!(!service.carries(action, "aws:RequestTag/x"));
-        let (_, action) = catalogue.action("ec2:describeinstances").unwrap();
+        assert!(!service.carries(action, "ec2:InstanceType"));
+        let (ec2, action) = catalogue.action("ec2:describeinstances").unwrap();
         assert!(action.types.is_empty());
+        assert!(ec2.cannot_carry(action, "aws:resourcetag/x") && ec2.cannot_carry(action, "ec2:resourcetag/x"));
+        assert!(!ec2.cannot_carry(action, "aws:requesttag/x") && !ec2.cannot_carry(action, "ec2:vpc"));
+        // Keys of the resource type, and names of the user's in every spelling of the reference.
+        for (action, key) in [
+            ("kms:decrypt", "kms:ResourceAliases"),
+            ("kms:decrypt", "kms:KeySpec"),
+            ("kms:decrypt", "kms:EncryptionContext:team"),
+            ("s3:getobject", "s3:ExistingObjectTag/secret"),
+            ("secretsmanager:getsecretvalue", "secretsmanager:ResourceTag/team"),
+            ("ssm:getparameter", "ssm:resourceTag/team"),
+            ("rds:createdbinstance", "rds:DatabaseEngine"),
+        ] {
+            let (service, known) = catalogue.action(action).unwrap();
+            assert!(service.carries(known, key), "{action} {key}");
+        }
         assert_eq!(catalogue.action("iam:putrolepolicy").unwrap().1.level, AccessLevel::PermissionsManagement);
         assert_eq!(catalogue.action("ec2:createtags").unwrap().1.level, AccessLevel::Tagging);
         // Both generations of load balancers.
@@ -486,13 +538,13 @@ mod tests {
     #[test]
     fn mistakes_name_their_line() {
         let read = |text: &str| Catalogue::from_slice(text.as_bytes()).and_then(|catalogue| catalogue.check());
-        assert_eq!(read("tagaudit.catalogue/1\nservice x\na W Do - -\n"), Ok(()));
+        assert_eq!(read("tagaudit.catalogue/2\nservice x\na W Do - -\n"), Ok(()));
         for (text, line) in [
-            ("tagaudit.catalogue/2\n", 1),
-            ("tagaudit.catalogue/1\nservice x\na W\n", 3),
-            ("tagaudit.catalogue/1\nservice x\na Q Do - -\n", 3),
-            ("tagaudit.catalogue/1\nservice x\nservice y\na W Do 0 -\n", 4),
-            ("tagaudit.catalogue/1\nservice x\nz\n", 3),
+            ("tagaudit.catalogue/1\n", 1),
+            ("tagaudit.catalogue/2\nservice x\na W\n", 3),
+            ("tagaudit.catalogue/2\nservice x\na Q Do - -\n", 3),
+            ("tagaudit.catalogue/2\nservice x\nservice y\na W Do 0 -\n", 4),
+            ("tagaudit.catalogue/2\nservice x\nz\n", 3),
         ] {
             assert_eq!(read(text).unwrap_err().line, line, "{text}");
         }

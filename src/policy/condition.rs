@@ -7,6 +7,7 @@ use std::net::IpAddr;
 use super::document::Condition;
 use super::glob::{self, Token};
 use super::pattern::{ARN_PARTS, ResourcePattern, split_arn, tokens};
+use super::text::Text;
 use super::variables::{self, Piece};
 
 /// The value of a context key.
@@ -211,6 +212,8 @@ enum Wanted {
     Arn(ResourcePattern),
     /// Nothing of the kind that the operator compares.
     Invalid,
+    /// Unknown until deployment, in whole or in part.
+    Open,
 }
 
 /// A condition, ready to evaluate.
@@ -221,7 +224,7 @@ pub(super) struct Compiled {
     pub(super) key: String,
     wanted: Vec<Wanted>,
     /// The values as written.
-    pub(super) values: Vec<String>,
+    pub(super) values: Vec<Text>,
     /// The condition for a person.
     pub(super) description: String,
 }
@@ -393,16 +396,53 @@ impl Compiled {
             wanted: condition
                 .values
                 .iter()
-                .map(|value| Wanted::new(value, operator.comparison, with_variables))
+                .map(|value| {
+                    if value.is_known() {
+                        Wanted::new(value, operator.comparison, with_variables)
+                    } else {
+                        Wanted::Open
+                    }
+                })
                 .collect(),
             values: condition.values.clone(),
-            description: format!("{} {} {}", condition.key, condition.operator, condition.values.join(" | ")),
+            description: format!("{} {} {}", condition.key, condition.operator, condition.values.iter().map(|value| &**value).collect::<Vec<_>>().join(" | ")),
         })
+    }
+
+    /// A comparison with plain values.
+    pub(super) fn of_values(operator: Operator, key: &str, values: &[String]) -> Self {
+        Self {
+            operator,
+            key: key.to_owned(),
+            wanted: values.iter().map(|value| Wanted::new(value, operator.comparison, false)).collect(),
+            values: values.iter().map(|value| value.as_str().into()).collect(),
+            description: String::new(),
+        }
     }
 
     /// Whether a value holds a variable.
     pub(super) fn has_variables(&self) -> bool {
         self.wanted.iter().any(|wanted| matches!(wanted, Wanted::Pieces(_)))
+    }
+
+    /// Whether a value is unknown until deployment.
+    pub(super) fn is_open(&self) -> bool {
+        self.wanted.contains(&Wanted::Open)
+    }
+
+    /// Whether it holds in a request whose whole context is given, as far as its values are known.
+    pub(super) fn settled(&self, context: &Context) -> Truth {
+        let as_known = self.holds(context);
+        // Another value can make a positive operator hold that does not, and a negated one fail that holds.
+        let can_turn = as_known == (self.operator.negated && self.operator.comparison != Comparison::Null);
+        let is_compared = context.get(&self.key).is_some() || self.operator.comparison == Comparison::Null;
+        if self.is_open() && is_compared && (can_turn || self.operator.quantifier.is_some()) {
+            Truth::Unknown
+        } else if as_known {
+            Truth::True
+        } else {
+            Truth::False
+        }
     }
 
     /// Whether it holds in a request whose whole context is given: a key that is not in it is absent.
@@ -455,7 +495,7 @@ impl Compiled {
         if open && known.get(&self.key).is_some() {
             return Truth::Unknown;
         }
-        if self.holds(known) { Truth::True } else { Truth::False }
+        self.settled(known)
     }
 }
 
@@ -464,7 +504,7 @@ mod tests {
     use super::*;
 
     fn condition(operator: &str, key: &str, values: &[&str]) -> Compiled {
-        let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
+        let values: Vec<Text> = values.iter().map(|value| (*value).into()).collect();
         let span = super::super::json::Span::default();
         let condition = Condition {
             operator: operator.into(),

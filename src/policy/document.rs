@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use percent_encoding::percent_decode_str;
 
 use super::condition::Operator;
-use super::json::{JsonError, Node, Span, Value, line_and_column};
+use super::json::{Either, JsonError, Member, Node, Span, Value, line_and_column};
+use super::text::Text;
 
 /// Longest document that is read: IAM takes 131,072 characters of at most two bytes.
 const MAX_DOCUMENT_BYTES: usize = 2 * 131_072;
@@ -58,9 +59,9 @@ pub struct Element {
     /// Whether it is the `Not…` form.
     pub negated: bool,
     /// Patterns, as written.
-    pub patterns: Vec<String>,
+    pub patterns: Vec<Text>,
     /// Lower-cased patterns of actions, which are matched without regard to case; the same as written for resources.
-    pub folded: Vec<String>,
+    pub folded: Vec<Text>,
     /// Where the name of the element stands.
     pub key_span: Span,
     /// Where each pattern stands.
@@ -79,7 +80,7 @@ pub struct Condition {
     /// Where the key stands.
     pub key_span: Span,
     /// Values; any of them satisfies a positive operator.
-    pub values: Vec<String>,
+    pub values: Vec<Text>,
     /// Where each value stands.
     pub spans: Vec<Span>,
 }
@@ -90,7 +91,7 @@ pub struct Principal {
     /// Whether it is `NotPrincipal`.
     pub negated: bool,
     /// Pairs such as `("Service", "ec2.amazonaws.com")`.
-    pub entries: Vec<(String, String)>,
+    pub entries: Vec<(String, Text)>,
     /// Where the element stands.
     pub key_span: Span,
 }
@@ -114,6 +115,19 @@ pub struct Statement {
     pub conditions: Vec<Condition>,
     /// For whom; in trust policies only.
     pub principal: Option<Principal>,
+    /// Conditions of the stack that decide whether the statement is there at all.
+    pub guards: Vec<Guard>,
+    /// Whether it stands for a statement that is unknown until deployment: on its own it says nothing.
+    pub is_stand_in: bool,
+}
+
+/// Something that is decided when a template is deployed: a statement is there only if it turns out as said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guard {
+    /// What is decided, such as `condition IsProduction`.
+    pub decision: String,
+    /// How it has to turn out.
+    pub holds: bool,
 }
 
 /// A policy document.
@@ -169,23 +183,17 @@ impl Document {
             for member in members {
                 let pointer = format!("/{}", member.key);
                 match (member.key.as_str(), &member.value.value) {
-                    ("Version", Value::String(text)) if matches!(text.as_str(), "2008-10-17" | "2012-10-17") => {
-                        version = Some(text.clone());
+                    ("Version", Value::String(text)) if matches!(&**text, "2008-10-17" | "2012-10-17") => {
+                        version = Some(text.to_string());
                     }
+                    // Nobody makes the old version a parameter.
+                    ("Version", value) if is_unknown(value) => version = Some("2012-10-17".to_owned()),
                     ("Version", _) => {
                         let reason = "the version is neither `2012-10-17` nor `2008-10-17`";
                         reader.refuse(&member.value, &pointer, reason);
                     }
                     ("Id", Value::String(_)) => {}
-                    ("Statement", Value::Array(items)) => {
-                        for (index, item) in items.iter().enumerate() {
-                            statements.extend(reader.statement(&format!("{pointer}/{index}"), index, item));
-                        }
-                    }
-                    ("Statement", Value::Object(_)) => statements.extend(reader.statement(&pointer, 0, &member.value)),
-                    ("Statement", _) => {
-                        reader.refuse(&member.value, &pointer, "`Statement` is neither a statement nor a list of them");
-                    }
+                    ("Statement", _) => reader.statements(&pointer, &member.value, &[], &mut statements),
                     (other, _) => reader.problems.push(Malformed {
                         span: member.key_span,
                         reason: format!("`{}` is not an element of a policy", crate::text::printable(other)),
@@ -203,12 +211,21 @@ impl Document {
         (Self { text, root, version, statements }, reader.problems)
     }
 
+    /// A document of which nothing is known but that it is there: it may allow, and deny if `may_deny`.
+    #[must_use]
+    pub fn unknown(what: &str, may_deny: bool) -> Self {
+        let root = Node { span: Span::default(), value: Value::Null };
+        let mut statements = stand_ins(0, Span::default(), what, &[]);
+        statements.retain(|statement| may_deny || statement.effect == Effect::Allow);
+        Self { text: String::new(), root, version: None, statements }
+    }
+
     /// Every action pattern of the `Allow` statements, as written, in order: what a baseline document asks for.
     pub fn allowed_actions(&self) -> impl Iterator<Item = &str> {
         self.statements
             .iter()
             .filter(|statement| statement.effect == Effect::Allow && !statement.action.negated)
-            .flat_map(|statement| statement.action.patterns.iter().map(String::as_str))
+            .flat_map(|statement| statement.action.patterns.iter().map(|pattern| &**pattern))
     }
 
     /// Whether `${…}` stands for a value. Under the old version, which holds where none is named, it is plain text.
@@ -231,6 +248,62 @@ pub(super) fn source(text: &str) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(text)
     }
+}
+
+/// Whether a value is known only when the template is deployed.
+fn is_unknown(value: &Value) -> bool {
+    match value {
+        Value::Either(_) => true,
+        Value::String(text) => !text.is_known(),
+        _ => false,
+    }
+}
+
+/// What stands for a statement that is unknown: one that may allow everything, and one that may deny everything.
+fn stand_ins(index: usize, span: Span, what: &str, guards: &[Guard]) -> Vec<Statement> {
+    let everything = || Element {
+        negated: false,
+        patterns: vec!["*".into()],
+        folded: vec!["*".into()],
+        key_span: span,
+        spans: vec![span],
+    };
+    [(Effect::Allow, "allows"), (Effect::Deny, "denies")]
+        .map(|(effect, verb)| Statement {
+            index,
+            span,
+            sid: None,
+            effect,
+            action: everything(),
+            resource: Some(everything()),
+            conditions: Vec::new(),
+            principal: None,
+            guards: [guards, &[Guard { decision: format!("{what} {verb}"), holds: true }]].concat(),
+            is_stand_in: true,
+        })
+        .into()
+}
+
+/// The text that a plain value is, or what an unknown one reads as.
+fn text_of(node: &Node) -> Option<Text> {
+    match &node.value {
+        Value::String(text) => Some(text.clone()),
+        Value::Either(either) => Some(Text::unknown(&format!("If {}", either.condition))),
+        _ => None,
+    }
+}
+
+/// The elements of a statement, as far as they have been read.
+#[derive(Default)]
+struct Parts {
+    sid: Option<(String, Span)>,
+    /// Of an effect that is unknown, both, with what decides.
+    effects: Vec<(Effect, Option<Guard>)>,
+    action: Option<Element>,
+    resource: Option<Element>,
+    principal: Option<Principal>,
+    conditions: Vec<Condition>,
+    guards: Vec<Guard>,
 }
 
 struct Reader {
@@ -269,53 +342,53 @@ impl Reader {
         }
     }
 
-    fn statement(&mut self, at: &str, index: usize, node: &Node) -> Option<Statement> {
-        let Some(members) = node.members() else {
-            self.refuse(node, at, "a statement is a JSON object");
-            return None;
-        };
-        let before = self.problems.len();
-        let (mut sid, mut effect, mut action, mut resource, mut principal) = (None, None, None, None, None);
-        let mut conditions = Vec::new();
-        for member in members {
-            let here = format!("{at}/{}", member.key);
-            let value = &member.value;
-            match (member.key.as_str(), &value.value) {
-                ("Sid", Value::String(text)) => sid = Some((text.clone(), value.span)),
-                ("Effect", Value::String(text)) if text == "Allow" => effect = Some(Effect::Allow),
-                ("Effect", Value::String(text)) if text == "Deny" => effect = Some(Effect::Deny),
-                ("Effect", _) => self.refuse(value, &here, "the effect is neither `Allow` nor `Deny`"),
-                (name @ ("Action" | "NotAction"), _) => {
-                    if action.is_some() {
-                        self.refuse(value, &here, "`Action` and `NotAction` exclude each other");
-                    }
-                    let mut element = self.element(&here, name == "NotAction", member.key_span, value);
-                    element.folded = element.patterns.iter().map(|text| text.to_lowercase()).collect();
-                    action = Some(element);
-                }
-                (name @ ("Resource" | "NotResource"), _) => {
-                    if resource.is_some() {
-                        self.refuse(value, &here, "`Resource` and `NotResource` exclude each other");
-                    }
-                    let mut element = self.element(&here, name == "NotResource", member.key_span, value);
-                    element.folded.clone_from(&element.patterns);
-                    resource = Some(element);
-                }
-                (name @ ("Principal" | "NotPrincipal"), _) => {
-                    let entries = self.principals(&here, value);
-                    principal = Some(Principal { negated: name == "NotPrincipal", entries, key_span: member.key_span });
-                }
-                ("Condition", Value::Object(operators)) => {
-                    for operator in operators {
-                        let here = format!("{here}/{}", operator.key);
-                        self.operator(&here, operator, &mut conditions);
-                    }
-                }
-                (other, _) => {
-                    let reason = format!("`{}` is not understood here", crate::text::printable(other));
-                    self.problems.push(Malformed { span: member.key_span, pointer: here, reason });
+    /// A statement, a list of them, or what a condition of the stack decides between.
+    fn statements(&mut self, at: &str, node: &Node, guards: &[Guard], found: &mut Vec<Statement>) {
+        match &node.value {
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.statement(&format!("{at}/{index}"), index, item, guards, found);
                 }
             }
+            Value::Object(_) | Value::Either(_) => self.statement(at, 0, node, guards, found),
+            value if is_unknown(value) => self.statement(at, 0, node, guards, found),
+            _ => self.refuse(node, at, "`Statement` is neither a statement nor a list of them"),
+        }
+    }
+
+    fn statement(&mut self, at: &str, index: usize, node: &Node, guards: &[Guard], found: &mut Vec<Statement>) {
+        match &node.value {
+            Value::Object(members) => self.plain_statement(at, index, node, members, guards, found),
+            Value::Either(either) => {
+                let Either { condition, then, otherwise } = &**either;
+                for (branch, holds) in [(then, true), (otherwise, false)] {
+                    let guard = Guard { decision: format!("condition {condition}"), holds };
+                    let guards = [guards, &[guard]].concat();
+                    for node in branch.iter().flat_map(|node| node.items().unwrap_or(std::slice::from_ref(node))) {
+                        self.statement(at, index, node, &guards, found);
+                    }
+                }
+            }
+            Value::String(text) if !text.is_known() => {
+                found.extend(stand_ins(index, node.span, &format!("the statement {text}"), guards));
+            }
+            _ => self.refuse(node, at, "a statement is a JSON object"),
+        }
+    }
+
+    fn plain_statement(
+        &mut self,
+        at: &str,
+        index: usize,
+        node: &Node,
+        members: &[Member],
+        guards: &[Guard],
+        found: &mut Vec<Statement>,
+    ) {
+        let before = self.problems.len();
+        let mut parts = Parts { guards: guards.to_vec(), ..Parts::default() };
+        for member in members {
+            self.member(&format!("{at}/{}", member.key), member, &mut parts);
         }
         let named = |key: &str| members.iter().any(|member| member.key == key);
         if !named("Effect") {
@@ -324,33 +397,90 @@ impl Reader {
         if !named("Action") && !named("NotAction") {
             self.refuse(node, at, "the statement has neither `Action` nor `NotAction`");
         }
-        if self.problems.len() > before {
-            return None;
+        let Some(action) = parts.action.filter(|_| self.problems.len() == before) else { return };
+        for (effect, guard) in parts.effects {
+            found.push(Statement {
+                index,
+                span: node.span,
+                sid: parts.sid.clone(),
+                effect,
+                action: action.clone(),
+                resource: parts.resource.clone(),
+                conditions: parts.conditions.clone(),
+                principal: parts.principal.clone(),
+                guards: parts.guards.iter().cloned().chain(guard).collect(),
+                is_stand_in: false,
+            });
         }
-        Some(Statement {
-            index,
-            span: node.span,
-            sid,
-            effect: effect?,
-            action: action?,
-            resource,
-            conditions,
-            principal,
-        })
     }
 
-    fn operator(&mut self, at: &str, operator: &super::json::Member, conditions: &mut Vec<Condition>) {
-        let Some(keys) = operator.value.members() else {
-            self.refuse(&operator.value, at, "an operator holds an object of keys");
-            return;
-        };
+    fn member(&mut self, here: &str, member: &Member, parts: &mut Parts) {
+        let value = &member.value;
+        match (member.key.as_str(), &value.value) {
+            ("Sid", Value::String(text)) => parts.sid = Some((text.to_string(), value.span)),
+            ("Effect", Value::String(text)) if *text == "Allow" => parts.effects = vec![(Effect::Allow, None)],
+            ("Effect", Value::String(text)) if *text == "Deny" => parts.effects = vec![(Effect::Deny, None)],
+            ("Effect", unknown) if is_unknown(unknown) => {
+                let text = text_of(value).unwrap_or_default();
+                let guard = |holds| Some(Guard { decision: format!("the effect {text} is Allow"), holds });
+                parts.effects = vec![(Effect::Allow, guard(true)), (Effect::Deny, guard(false))];
+            }
+            ("Effect", _) => self.refuse(value, here, "the effect is neither `Allow` nor `Deny`"),
+            (name @ ("Action" | "NotAction"), _) => {
+                if parts.action.is_some() {
+                    self.refuse(value, here, "`Action` and `NotAction` exclude each other");
+                }
+                let mut element = self.element(here, name == "NotAction", member.key_span, value);
+                element.folded = element.patterns.iter().map(Text::to_lowercase).collect();
+                parts.action = Some(element);
+            }
+            (name @ ("Resource" | "NotResource"), _) => {
+                if parts.resource.is_some() {
+                    self.refuse(value, here, "`Resource` and `NotResource` exclude each other");
+                }
+                let mut element = self.element(here, name == "NotResource", member.key_span, value);
+                element.folded.clone_from(&element.patterns);
+                parts.resource = Some(element);
+            }
+            (name @ ("Principal" | "NotPrincipal"), _) => {
+                let entries = self.principals(here, value);
+                let negated = name == "NotPrincipal";
+                parts.principal = Some(Principal { negated, entries, key_span: member.key_span });
+            }
+            ("Condition", Value::Object(operators)) => {
+                for operator in operators {
+                    self.operator(&format!("{here}/{}", operator.key), operator, parts);
+                }
+            }
+            ("Condition", unknown) if is_unknown(unknown) => {
+                let text = text_of(value).unwrap_or_default();
+                parts.guards.push(Guard { decision: format!("the condition {text} holds"), holds: true });
+            }
+            (other, _) => {
+                let reason = format!("`{}` is not understood here", crate::text::printable(other));
+                self.problems.push(Malformed { span: member.key_span, pointer: here.to_owned(), reason });
+            }
+        }
+    }
+
+    fn operator(&mut self, at: &str, operator: &Member, parts: &mut Parts) {
         if Operator::parse(&operator.key).is_none() {
             let reason = format!("`{}` is no condition operator", crate::text::printable(&operator.key));
             self.problems.push(Malformed { span: operator.key_span, pointer: at.to_owned(), reason });
         }
+        if is_unknown(&operator.value.value) {
+            let text = text_of(&operator.value).unwrap_or_default();
+            let decision = format!("the condition {} {text} holds", operator.key);
+            parts.guards.push(Guard { decision, holds: true });
+            return;
+        }
+        let Some(keys) = operator.value.members() else {
+            self.refuse(&operator.value, at, "an operator holds an object of keys");
+            return;
+        };
         for key in keys {
             let (values, spans) = self.scalars(&format!("{at}/{}", key.key), &key.value);
-            conditions.push(Condition {
+            parts.conditions.push(Condition {
                 operator: operator.key.clone(),
                 operator_span: operator.key_span,
                 key: key.key.clone(),
@@ -366,10 +496,10 @@ impl Reader {
         Element { negated, patterns, folded: Vec::new(), key_span, spans }
     }
 
-    fn strings(&mut self, at: &str, node: &Node) -> (Vec<String>, Vec<Span>) {
+    fn strings(&mut self, at: &str, node: &Node) -> (Vec<Text>, Vec<Span>) {
         let items = match &node.value {
             Value::Array(items) => items.as_slice(),
-            Value::String(_) => std::slice::from_ref(node),
+            Value::String(_) | Value::Either(_) => std::slice::from_ref(node),
             _ => {
                 self.refuse(node, at, "neither a string nor a list of strings");
                 &[]
@@ -377,9 +507,9 @@ impl Reader {
         };
         let mut found = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
         for item in items {
-            match item.as_str() {
+            match text_of(item) {
                 Some(text) => {
-                    found.0.push(text.to_owned());
+                    found.0.push(text);
                     found.1.push(item.span);
                 }
                 None => self.refuse(item, at, "the list holds something other than strings"),
@@ -389,7 +519,7 @@ impl Reader {
     }
 
     /// Condition values: strings, numbers and booleans, alone or in a list.
-    fn scalars(&mut self, at: &str, node: &Node) -> (Vec<String>, Vec<Span>) {
+    fn scalars(&mut self, at: &str, node: &Node) -> (Vec<Text>, Vec<Span>) {
         let items = match &node.value {
             Value::Array(items) => items.as_slice(),
             _ => std::slice::from_ref(node),
@@ -397,12 +527,15 @@ impl Reader {
         let mut found = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
         for item in items {
             let text = match &item.value {
-                Value::String(text) | Value::Number(text) => text.clone(),
-                Value::Bool(value) => value.to_string(),
-                _ => {
-                    self.refuse(item, at, "neither a plain value nor a list of plain values");
-                    continue;
-                }
+                Value::Number(text) => text.as_str().into(),
+                Value::Bool(value) => value.to_string().into(),
+                _ => match text_of(item) {
+                    Some(text) => text,
+                    None => {
+                        self.refuse(item, at, "neither a plain value nor a list of plain values");
+                        continue;
+                    }
+                },
             };
             found.0.push(text);
             found.1.push(item.span);
@@ -410,9 +543,9 @@ impl Reader {
         found
     }
 
-    fn principals(&mut self, at: &str, node: &Node) -> Vec<(String, String)> {
+    fn principals(&mut self, at: &str, node: &Node) -> Vec<(String, Text)> {
         match &node.value {
-            Value::String(text) if text == "*" => vec![("*".to_owned(), text.clone())],
+            Value::String(text) if *text == "*" => vec![("*".to_owned(), text.clone())],
             Value::Object(members) => {
                 let mut entries = Vec::new();
                 for member in members {
@@ -421,6 +554,7 @@ impl Reader {
                 }
                 entries
             }
+            unknown if is_unknown(unknown) => text_of(node).map(|text| ("?".to_owned(), text)).into_iter().collect(),
             _ => {
                 self.refuse(node, at, "neither `*` nor an object of principals");
                 Vec::new()

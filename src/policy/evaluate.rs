@@ -2,9 +2,9 @@
 //! Order of decision: AWS IAM User Guide, "Policy evaluation logic": an explicit Deny in any policy wins; then every
 //! level of service control policies, the permissions boundary and the identity policies must each allow.
 
-use super::condition::{Compiled, Context};
-use super::document::{Document, Effect};
-use super::pattern::{ARN_PARTS, ActionPattern, ResourcePattern, split_arn};
+use super::condition::{Compiled, Context, Truth};
+use super::document::{Document, Effect, Guard};
+use super::pattern::{ARN_PARTS, ActionPattern, Match, ResourcePattern, split_arn};
 
 /// A request.
 #[derive(Debug, Clone)]
@@ -65,9 +65,9 @@ pub fn trusts(document: &Document, caller: &Caller, action: &str, context: &Cont
         document.statements.iter().zip(&compiled.statements).any(|(statement, compiled)| {
             statement.effect == effect
                 && statement.principal.as_ref().is_some_and(|principal| {
-                    principal.entries.iter().any(|(kind, value)| caller.is_meant(kind, value)) != principal.negated
+                    principal.entries.iter().any(|(kind, value)| value.is_known() && caller.is_meant(kind, value)) != principal.negated
                 })
-                && compiled.speaks_of(&action)
+                && compiled.speaks_of(&action) == Match::Yes
                 && compiled.conditions.iter().all(|condition| condition.holds(context))
         })
     };
@@ -117,6 +117,10 @@ pub(super) struct CompiledStatement {
     /// `None` where the statement has no such element: it holds for whatever the policy is attached to.
     pub(super) resources: Option<Vec<ResourcePattern>>,
     pub(super) conditions: Vec<Compiled>,
+    /// What is decided when the template is deployed: whether the statement is there.
+    pub(super) guards: Vec<Guard>,
+    /// Whether it stands for a statement of which nothing is known.
+    pub(super) is_stand_in: bool,
 }
 
 /// A policy, ready to evaluate.
@@ -137,16 +141,18 @@ impl CompiledPolicy {
                 index: statement.index,
                 effect: statement.effect,
                 not_action: statement.action.negated,
-                actions: statement.action.folded.iter().map(|pattern| ActionPattern::new(pattern)).collect(),
+                actions: statement.action.folded.iter().map(ActionPattern::of).collect(),
                 not_resource: statement.resource.as_ref().is_some_and(|resource| resource.negated),
                 resources: statement.resource.as_ref().map(|resource| {
-                    resource.patterns.iter().map(|pattern| ResourcePattern::new(pattern, with_variables)).collect()
+                    resource.patterns.iter().map(|pattern| ResourcePattern::of(pattern, with_variables)).collect()
                 }),
                 conditions: statement
                     .conditions
                     .iter()
                     .filter_map(|condition| Compiled::new(condition, with_variables))
                     .collect(),
+                guards: statement.guards.clone(),
+                is_stand_in: statement.is_stand_in,
             })
             .collect();
         Self { statements }
@@ -155,16 +161,31 @@ impl CompiledPolicy {
 
 impl CompiledStatement {
     /// Whether it speaks of an action, which has to be lower-case.
-    pub(super) fn speaks_of(&self, action: &str) -> bool {
-        self.actions.iter().any(|pattern| pattern.matches(action)) != self.not_action
+    pub(super) fn speaks_of(&self, action: &str) -> Match {
+        let listed = Match::any(self.actions.iter().map(|pattern| pattern.meets(action)));
+        if self.not_action { listed.not() } else { listed }
     }
 
+    /// Whether it matches a request. What is unknown until deployment allows nothing, and denies.
     fn matches(&self, action: &str, resource: Option<&[&str; ARN_PARTS]>, context: &Context) -> bool {
-        self.speaks_of(action)
-            && self.resources.as_ref().is_none_or(|patterns| {
-                patterns.iter().any(|pattern| pattern.matches(resource, context)) != self.not_resource
-            })
-            && self.conditions.iter().all(|condition| condition.holds(context))
+        let of_actions = self.speaks_of(action);
+        if of_actions == Match::No {
+            return false;
+        }
+        let of_resources = self.resources.as_ref().map_or(Match::Yes, |patterns| {
+            let listed = Match::any(patterns.iter().map(|pattern| pattern.meets(resource, context)));
+            if self.not_resource { listed.not() } else { listed }
+        });
+        let holding = self.conditions.iter().map(|condition| condition.settled(context));
+        let mut is_open = of_actions == Match::Open || of_resources == Match::Open || !self.guards.is_empty();
+        for truth in holding {
+            match truth {
+                Truth::False => return false,
+                Truth::Unknown => is_open = true,
+                Truth::True => {}
+            }
+        }
+        of_resources != Match::No && (!is_open || self.effect == Effect::Deny)
     }
 }
 

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::assess::{Environment, Layer, NamedDocument, PreparedPolicies, Question, StatementRef, Verdict};
 use super::catalogue::{AccessLevel, Action, Catalogue};
-use super::document::{Document, Effect};
+use super::document::{Document, Effect, Statement};
 use super::escalation::{self, EscalationPath};
 use super::glob;
 use super::pattern::{ActionPattern, is_everything};
+use super::text::Text;
 
 /// How many examples of a wildcard are named.
 const EXAMPLES: usize = 5;
@@ -127,19 +128,21 @@ pub fn excess(
         })
     };
     for named in &layer.identity {
-        for statement in named.document.statements.iter().filter(|statement| statement.effect == Effect::Allow) {
+        let grants = |statement: &&Statement| statement.effect == Effect::Allow && !statement.is_stand_in;
+        for statement in named.document.statements.iter().filter(grants) {
             let reference = StatementRef { policy: named.name.clone(), statement: Some(statement.index) };
             let patterns: Vec<(String, Vec<&Action>)> = if statement.action.negated {
                 let except: Vec<ActionPattern> =
-                    statement.action.folded.iter().map(|pattern| ActionPattern::new(pattern)).collect();
+                    statement.action.folded.iter().map(ActionPattern::of).collect();
                 let all = catalogue.matching(&ActionPattern::Everything).into_iter();
                 let rest = all.filter(|action| !except.iter().any(|pattern| pattern.matches(&action.folded)));
-                vec![(format!("not {}", statement.action.patterns.join(" | ")), rest.collect())]
+                let names: Vec<&str> = statement.action.patterns.iter().map(|pattern| &**pattern).collect();
+                vec![(format!("not {}", names.join(" | ")), rest.collect())]
             } else {
                 let patterns = statement.action.patterns.iter().zip(&statement.action.folded);
                 patterns
-                    .filter(|(_, folded)| !needed.covers(folded))
-                    .map(|(pattern, folded)| (pattern.clone(), catalogue.matching(&ActionPattern::new(folded))))
+                    .filter(|(_, folded)| !folded.is_known() || !needed.covers(folded))
+                    .map(|(pattern, folded)| (pattern.to_string(), catalogue.matching(&ActionPattern::of(folded))))
                     .collect()
             };
             for (pattern, covered) in patterns {
@@ -272,10 +275,10 @@ pub fn tightened(baselines: &[&Document], extra: &[String]) -> String {
             continue;
         }
         let (negated, resources) = match &statement.resource {
-            Some(resource) => (resource.negated, resource.patterns.iter().map(String::as_str).collect()),
+            Some(resource) => (resource.negated, resource.patterns.iter().map(|pattern| &**pattern).collect()),
             None => (false, vec!["*"]),
         };
-        let mut conditions: BTreeMap<&str, BTreeMap<&str, &[String]>> = BTreeMap::new();
+        let mut conditions: BTreeMap<&str, BTreeMap<&str, &[Text]>> = BTreeMap::new();
         for condition in &statement.conditions {
             conditions.entry(&condition.operator).or_default().insert(&condition.key, &condition.values);
         }
@@ -283,7 +286,7 @@ pub fn tightened(baselines: &[&Document], extra: &[String]) -> String {
         statements
             .entry((negated, resources, conditions))
             .or_default()
-            .extend(statement.action.patterns.iter().map(String::as_str));
+            .extend(statement.action.patterns.iter().map(|pattern| &**pattern));
     }
     let plain = statements.entry((false, vec!["*"], String::new())).or_default();
     plain.extend(extra.iter().map(String::as_str));

@@ -5,6 +5,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use super::text::Text;
+
 /// Deepest nesting that is read. A policy needs seven levels, a Terraform plan with its modules a few dozen.
 pub const MAX_DEPTH: usize = 100;
 
@@ -44,11 +46,24 @@ pub enum Value {
     /// A number, as it is spelt.
     Number(String),
     /// A string, unescaped.
-    String(String),
+    String(Text),
     /// A list.
     Array(Vec<Node>),
     /// Members in their order; a key may come twice.
     Object(Vec<Member>),
+    /// In a template: one of two values, or nothing, as a condition of the stack decides.
+    Either(Box<Either>),
+}
+
+/// Two values of which a condition of the stack decides for one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Either {
+    /// Name of the condition.
+    pub condition: String,
+    /// When it holds; `None` for no value.
+    pub then: Option<Node>,
+    /// When it does not.
+    pub otherwise: Option<Node>,
 }
 
 /// A member of an object.
@@ -169,6 +184,7 @@ impl Node {
             Value::String(_) => "a string",
             Value::Array(_) => "a list",
             Value::Object(_) => "an object",
+            Value::Either(_) => "a choice",
         }
     }
 }
@@ -197,6 +213,12 @@ impl fmt::Display for Node {
                     write!(f, "{comma}{}:{}", quoted(&member.key), member.value)?;
                 }
                 f.write_str("}")
+            }
+            // What is longer counts against a quota.
+            Value::Either(either) => {
+                let texts = [&either.then, &either.otherwise].map(|one| one.as_ref().map(ToString::to_string));
+                let longest = texts.into_iter().flatten().max_by_key(String::len);
+                f.write_str(longest.as_deref().unwrap_or("null"))
             }
         }
     }
@@ -261,7 +283,7 @@ impl Reader<'_> {
                 self.at += 1;
                 Value::Array(items)
             }
-            Some(b'"') => Value::String(self.string()?.0),
+            Some(b'"') => Value::String(self.string()?.0.into()),
             _ => {
                 while self.peek().is_some_and(|byte| !b" \t\n\r,]}".contains(&byte)) {
                     self.at += 1;

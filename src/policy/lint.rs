@@ -254,7 +254,7 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
         None => {}
     }
     let mut sids: Vec<&str> = Vec::new();
-    for statement in &document.statements {
+    for statement in document.statements.iter().filter(|statement| !statement.is_stand_in) {
         if let Some((sid, span)) = &statement.sid {
             if !sid.chars().all(|c| c.is_ascii_alphanumeric()) && !is_trust {
                 remarks.say("sid", Some(statement), *span, format!("`{sid}` holds more than letters and digits"));

@@ -2,6 +2,7 @@
 
 use super::condition::Context;
 use super::glob;
+use super::text::Text;
 use super::variables::{self, Piece};
 
 /// A pattern of `Action` or `NotAction`, lower-case. Source: AWS IAM User Guide, "IAM JSON policy elements: Action": the
@@ -15,9 +16,54 @@ pub(super) enum ActionPattern {
     Glob(String),
     /// A wildcard in the service prefix, or no prefix at all: AWS does not document that it matches anything.
     Nothing,
+    /// Parts of it are unknown until deployment: it matches nothing beyond this glob, and of that nobody knows what.
+    Open(String),
+}
+
+/// Whether something matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Match {
+    Yes,
+    No,
+    /// Depends on what is unknown until deployment.
+    Open,
+}
+
+impl Match {
+    pub(super) fn not(self) -> Self {
+        match self {
+            Self::Yes => Self::No,
+            Self::No => Self::Yes,
+            Self::Open => Self::Open,
+        }
+    }
+
+    /// Of several patterns.
+    pub(super) fn any(matches: impl Iterator<Item = Self>) -> Self {
+        let mut found = Self::No;
+        for one in matches {
+            match one {
+                Self::Yes => return Self::Yes,
+                Self::Open => found = Self::Open,
+                Self::No => {}
+            }
+        }
+        found
+    }
+}
+
+impl From<bool> for Match {
+    fn from(matches: bool) -> Self {
+        if matches { Self::Yes } else { Self::No }
+    }
 }
 
 impl ActionPattern {
+    /// Reads a pattern, which has to be in lower case.
+    pub(super) fn of(folded: &Text) -> Self {
+        if folded.is_known() { Self::new(folded) } else { Self::Open(folded.widest()) }
+    }
+
     pub(super) fn new(folded: &str) -> Self {
         let Some((service, name)) = folded.split_once(':') else {
             return if is_everything(folded) { Self::Everything } else { Self::Nothing };
@@ -37,24 +83,32 @@ impl ActionPattern {
         }
     }
 
-    /// Whether it matches an action, which has to be lower-case.
+    /// Whether it matches an action (lower-case) for certain.
     pub(super) fn matches(&self, action: &str) -> bool {
         match self {
             Self::Everything => true,
             Self::Exact(text) => text == action,
             Self::Prefix(prefix) => action.starts_with(prefix.as_str()),
             Self::Glob(pattern) => glob::matches(pattern, action),
-            Self::Nothing => false,
+            Self::Nothing | Self::Open(_) => false,
         }
     }
 
-    /// The pattern as a glob.
+    /// Whether it matches an action (lower-case), as far as that is known.
+    pub(super) fn meets(&self, action: &str) -> Match {
+        match self {
+            Self::Open(widest) if glob::matches(widest, action) => Match::Open,
+            other => other.matches(action).into(),
+        }
+    }
+
+    /// The pattern as a glob; `None` where it matches nothing for certain.
     pub(super) fn as_glob(&self) -> Option<std::borrow::Cow<'_, str>> {
         match self {
             Self::Everything => Some("*".into()),
             Self::Exact(text) | Self::Glob(text) => Some(text.into()),
             Self::Prefix(prefix) => Some(format!("{prefix}*").into()),
-            Self::Nothing => None,
+            Self::Nothing | Self::Open(_) => None,
         }
     }
 }
@@ -77,6 +131,8 @@ pub(super) enum ResourcePattern {
     Arn(Box<[Part; ARN_PARTS]>),
     /// No ARN: matches nothing.
     Nothing,
+    /// Parts of it are unknown until deployment.
+    Open(Text),
 }
 
 /// A pattern of one part.
@@ -133,6 +189,11 @@ pub(super) fn tokens(pieces: &[Piece], context: &Context) -> Option<Vec<glob::To
 }
 
 impl ResourcePattern {
+    /// Reads a pattern of a document.
+    pub(super) fn of(text: &Text, with_variables: bool) -> Self {
+        if text.is_known() { Self::new(text, with_variables) } else { Self::Open(text.clone()) }
+    }
+
     /// Reads a pattern; variables have a meaning only behind the fifth colon and under the new version.
     pub(super) fn new(text: &str, with_variables: bool) -> Self {
         if is_everything(text) {
@@ -150,8 +211,8 @@ impl ResourcePattern {
         })))
     }
 
-    /// Whether it matches a resource, given by its parts; `None` for a request that names no resource, which only
-    /// asterisks match.
+    /// Whether it matches a resource for certain, given by its parts; `None` for a request that names no resource, which
+    /// only asterisks match.
     pub(super) fn matches(&self, resource: Option<&[&str; ARN_PARTS]>, context: &Context) -> bool {
         match (self, resource) {
             (Self::Everything, _) => true,
@@ -160,6 +221,14 @@ impl ResourcePattern {
                 parts.iter().zip(resource).rev().all(|(part, text)| part.matches(text, context))
             }
             _ => false,
+        }
+    }
+
+    /// Whether it matches a resource, as far as that is known.
+    pub(super) fn meets(&self, resource: Option<&[&str; ARN_PARTS]>, context: &Context) -> Match {
+        match self {
+            Self::Open(_) => Match::Open,
+            other => other.matches(resource, context).into(),
         }
     }
 }

@@ -1,7 +1,14 @@
 //! Boolean functions over conditions that are not known, as truth tables: what holds always, never, or only if.
+//!
+//! Facts are of two kinds. Those of a request (a condition) differ from request to request: what depends on one holds
+//! sometimes. Those of a deployment (a value that a template leaves open) are the same for every request, but nobody knows
+//! them yet: what depends on one holds between a worst and a best.
 
 use super::condition::{Comparison, Compiled, Quantifier};
+use super::document::Guard;
 use super::glob;
+
+mod values;
 
 /// Most unknown facts that are told apart: 4,096 combinations.
 pub(super) const MAX_ATOMS: usize = 12;
@@ -12,16 +19,26 @@ pub(super) enum Atom {
     /// The request carries a key (lower-case).
     Present(String),
     /// A positive comparison holds; the values in order. For `ForAllValues` and `ForAnyValue` the negation belongs to it.
-    Holds { comparison: Comparison, quantifier: Option<Quantifier>, negated: bool, key: String, values: Vec<String> },
+    Holds {
+        comparison: Comparison,
+        quantifier: Option<Quantifier>,
+        negated: bool,
+        key: String,
+        values: Vec<String>,
+        /// Whether a value holds a policy variable.
+        has_variables: bool,
+    },
     /// A resource pattern whose reading is open matches as widely as it may.
     Wide(String),
+    /// Something that is decided when a template is deployed turns out as said.
+    Deployed(String),
 }
 
 impl Atom {
     fn key(&self) -> Option<&str> {
         match self {
             Self::Present(key) | Self::Holds { key, .. } => Some(key),
-            Self::Wide(_) => None,
+            Self::Wide(_) | Self::Deployed(_) => None,
         }
     }
 }
@@ -38,19 +55,23 @@ pub(super) enum Expression {
 }
 
 impl Expression {
+    /// What is decided when the template is deployed.
+    pub(super) fn of_guard(guard: &Guard) -> Self {
+        let decided = Self::Atom(Atom::Deployed(guard.decision.clone()));
+        if guard.holds { decided } else { Self::Not(Box::new(decided)) }
+    }
+
     /// What a condition that is not settled says.
     pub(super) fn of_condition(condition: &Compiled) -> Self {
         let key = condition.key.clone();
         let operator = condition.operator;
         let present = || Self::Atom(Atom::Present(key.clone()));
         let not = |expression: Self| Self::Not(Box::new(expression));
-        let mut values = condition.values.clone();
-        if condition.has_variables() {
-            // The same text is another fact where it is plain text.
-            for value in &mut values {
-                value.insert_str(0, "variables in ");
-            }
+        if condition.is_open() {
+            return Self::Atom(Atom::Deployed(condition.description.clone()));
         }
+        let has_variables = condition.has_variables();
+        let mut values: Vec<String> = condition.values.iter().map(ToString::to_string).collect();
         values.sort();
         values.dedup();
         let says = |text: &str| values.iter().any(|value| value.eq_ignore_ascii_case(text));
@@ -69,6 +90,7 @@ impl Expression {
                 negated: operator.negated,
                 key: key.clone(),
                 values,
+                has_variables,
             });
             return match quantifier {
                 Quantifier::All => Self::Any(vec![not(present()), holds]),
@@ -88,6 +110,7 @@ impl Expression {
             negated: own_negation,
             key: key.clone(),
             values,
+            has_variables,
         });
         if own_negation {
             Self::Any(vec![not(present()), holds])
@@ -114,13 +137,6 @@ impl Expression {
     }
 }
 
-/// The facts of a question, and which combinations of them can be.
-#[derive(Debug)]
-pub(super) struct Facts {
-    atoms: Vec<Atom>,
-    possible: Table,
-}
-
 /// For each combination of facts, whether something holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Table {
@@ -141,12 +157,42 @@ impl Table {
     }
 }
 
-/// How often something holds, over all combinations that can be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How often something holds, over all requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Holds {
-    Always,
-    Sometimes,
     Never,
+    Sometimes,
+    Always,
+}
+
+/// How often something holds at least and at most, over everything that may come of a deployment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bounds {
+    pub(super) least: Holds,
+    pub(super) most: Holds,
+}
+
+impl Bounds {
+    pub(super) fn exactly(holds: Holds) -> Self {
+        Self { least: holds, most: holds }
+    }
+
+    /// The one answer, or the middle of several.
+    pub(super) fn holds(self) -> Holds {
+        if self.least == self.most { self.least } else { Holds::Sometimes }
+    }
+}
+
+/// The facts of a question, and which combinations of them can be.
+#[derive(Debug)]
+pub(super) struct Facts {
+    atoms: Vec<Atom>,
+    /// Combinations that nothing rules out.
+    possible: Vec<bool>,
+    /// Combinations that some request is known to make.
+    witnessed: Vec<bool>,
+    /// The facts that are decided by deployment.
+    deployed: usize,
 }
 
 impl Facts {
@@ -161,22 +207,37 @@ impl Facts {
         }
         let atoms: Vec<Atom> = found.into_iter().cloned().collect();
         let size = 1_usize << atoms.len();
-        let possible = (0..size).map(|combination| is_possible(&atoms, combination)).collect();
-        Some(Self { atoms, possible: Table { bits: possible } })
+        let keys = values::by_key(&atoms);
+        let is_witnessed = |combination: usize| {
+            values::is_plain(&atoms, combination)
+                && keys.iter().all(|key| key.witnessed.contains(&(combination & key.mask)))
+        };
+        let is_ruled_out = |combination: usize| {
+            keys.iter()
+                .any(|key| key.possible.as_ref().is_some_and(|possible| !possible.contains(&(combination & key.mask))))
+        };
+        let possible = (0..size).map(|combination| is_possible(&atoms, combination) && !is_ruled_out(combination));
+        let deployed = atoms.iter().enumerate().filter(|(_, atom)| matches!(atom, Atom::Deployed(_)));
+        Some(Self {
+            possible: possible.collect(),
+            witnessed: (0..size).map(is_witnessed).collect(),
+            deployed: deployed.fold(0, |mask, (at, _)| mask | 1 << at),
+            atoms,
+        })
     }
 
     /// No facts: everything is known.
     pub(super) fn none() -> Self {
-        Self { atoms: Vec::new(), possible: Table { bits: vec![true] } }
+        Self { atoms: Vec::new(), possible: vec![true], witnessed: vec![true], deployed: 0 }
     }
 
     /// How many combinations of facts are told apart.
     pub(super) fn combinations(&self) -> usize {
-        self.possible.bits.len()
+        self.possible.len()
     }
 
     pub(super) fn constant(&self, value: bool) -> Table {
-        Table { bits: vec![value; self.possible.bits.len()] }
+        Table { bits: vec![value; self.possible.len()] }
     }
 
     pub(super) fn table(&self, expression: &Expression) -> Table {
@@ -185,7 +246,7 @@ impl Facts {
             Expression::False => self.constant(false),
             Expression::Atom(atom) => {
                 let at = self.atoms.iter().position(|known| known == atom).unwrap_or(0);
-                Table { bits: (0..self.possible.bits.len()).map(|combination| combination >> at & 1 == 1).collect() }
+                Table { bits: (0..self.possible.len()).map(|combination| combination >> at & 1 == 1).collect() }
             }
             Expression::Not(inner) => self.table(inner).not(),
             Expression::All(list) => {
@@ -197,20 +258,59 @@ impl Facts {
         }
     }
 
-    /// How often a table holds where an assumption does.
-    pub(super) fn holds(&self, table: &Table, assumption: &Table) -> Holds {
-        let (mut some, mut all) = (false, true);
-        for ((holds, assumed), possible) in table.bits.iter().zip(&assumption.bits).zip(&self.possible.bits) {
-            if *assumed && *possible {
-                some |= holds;
-                all &= holds;
+    /// How often a table holds. That it always or never does is proven by the combinations that cannot be ruled out, that
+    /// it sometimes does by those that are known to be.
+    pub(super) fn bounds(&self, table: &Table) -> Bounds {
+        let mut whole: Option<Bounds> = None;
+        let mut deployment = 0;
+        loop {
+            let here = self.bounds_of(table, deployment);
+            whole = Some(match whole {
+                None => here,
+                Some(known) => Bounds { least: known.least.min(here.least), most: known.most.max(here.most) },
+            });
+            // The next combination of the bits of the mask.
+            deployment = (deployment | !self.deployed).wrapping_add(1) & self.deployed;
+            if deployment == 0 {
+                return whole.unwrap_or(Bounds { least: Holds::Never, most: Holds::Always });
             }
         }
-        match (all, some) {
-            (true, true) => Holds::Always,
-            (_, false) => Holds::Never,
-            (false, true) => Holds::Sometimes,
+    }
+
+    fn bounds_of(&self, table: &Table, deployment: usize) -> Bounds {
+        let (mut may_hold, mut may_fail, mut does_hold, mut does_fail) = (false, false, false, false);
+        let combinations = table.bits.iter().zip(self.possible.iter().zip(&self.witnessed)).enumerate();
+        for (_, (holds, (possible, witnessed))) in combinations.filter(|(at, _)| at & self.deployed == deployment) {
+            may_hold |= *possible && *holds;
+            may_fail |= *possible && !*holds;
+            does_hold |= *witnessed && *holds;
+            does_fail |= *witnessed && !*holds;
         }
+        let least = match (may_fail, does_hold) {
+            (false, _) => Holds::Always,
+            (true, true) => Holds::Sometimes,
+            (true, false) => Holds::Never,
+        };
+        let most = match (may_hold, does_fail) {
+            (false, _) => Holds::Never,
+            (true, true) => Holds::Sometimes,
+            (true, false) => Holds::Always,
+        };
+        // Where nothing at all is possible, least and most would cross.
+        Bounds { least: least.min(most), most }
+    }
+
+    /// What is decided by deployment, of the facts of some expressions.
+    pub(super) fn open<'e>(expressions: impl IntoIterator<Item = &'e Expression>) -> Vec<String> {
+        let mut found = Vec::new();
+        for expression in expressions {
+            expression.atoms(&mut found);
+        }
+        let texts = found.into_iter().filter_map(|atom| match atom {
+            Atom::Deployed(text) => Some(text.clone()),
+            _ => None,
+        });
+        texts.collect()
     }
 }
 
@@ -278,10 +378,10 @@ mod tests {
         Expression::of_condition(&Compiled::new(&document.statements[0].conditions[0], true).unwrap())
     }
 
-    fn union(conditions: &[Expression]) -> Holds {
+    fn union(conditions: &[Expression]) -> Bounds {
         let facts = Facts::new(conditions).unwrap();
         let table = conditions.iter().fold(facts.constant(false), |table, one| table.or(&facts.table(one)));
-        facts.holds(&table, &facts.constant(true))
+        facts.bounds(&table)
     }
 
     #[test]
@@ -293,8 +393,8 @@ mod tests {
             (condition("StringNotEquals", "k", &["a"]), condition("StringNotEquals", "k", &["b"])),
             (condition("StringNotEquals", "k", &["a"]), condition("StringEqualsIfExists", "k", &["b", "a"])),
         ] {
-            assert_eq!(union(&[one.clone(), other.clone()]), Holds::Always, "{one:?} {other:?}");
-            assert_eq!(union(&[one]), Holds::Sometimes);
+            assert_eq!(union(&[one.clone(), other.clone()]), Bounds::exactly(Holds::Always), "{one:?} {other:?}");
+            assert_eq!(union(&[one]), Bounds::exactly(Holds::Sometimes));
         }
         // A value that cannot be compared satisfies neither.
         for (one, other) in [
@@ -302,13 +402,13 @@ mod tests {
             (condition("IpAddress", "k", &["10.0.0.0/8"]), condition("NotIpAddress", "k", &["10.0.0.0/8"])),
             (condition("NumericEquals", "k", &["5"]), condition("NumericNotEquals", "k", &["5"])),
         ] {
-            assert_eq!(union(&[one, other]), Holds::Sometimes);
+            assert_eq!(union(&[one, other]), Bounds::exactly(Holds::Sometimes));
         }
         // Without the key neither holds.
         let both = [condition("Bool", "k", &["true"]), condition("Bool", "k", &["false"])];
-        assert_eq!(union(&both), Holds::Sometimes);
+        assert_eq!(union(&both), Bounds::exactly(Holds::Sometimes));
         let apart = [condition("StringEquals", "k", &["a"]), condition("StringNotEquals", "k", &["b"])];
-        assert_eq!(union(&apart), Holds::Sometimes);
+        assert_eq!(union(&apart), Bounds::exactly(Holds::Sometimes));
     }
 
     #[test]

@@ -198,7 +198,7 @@ fn trusts_ec2(document: &Document, partition: &str) -> bool {
         let assumes = statement.action.folded.iter().any(|pattern| crate::policy::matches(pattern, "sts:assumerole"));
         let named = statement.principal.as_ref().is_some_and(|principal| {
             let listed = principal.entries.iter().any(|(kind, value)| {
-                (kind == "Service" && services.contains(&value.as_str()))
+                (kind == "Service" && services.contains(&&**value))
                     || (kind == "*" || (kind == "AWS" && value == "*" && statement.effect == Effect::Deny))
             });
             listed != principal.negated

@@ -56,17 +56,32 @@ impl Answer {
     pub(super) fn finish(&self, action: &str, layers: &[(String, &'static str)]) -> Assessment {
         // Nothing looked at is nothing proven.
         if self.undecided || self.outcomes.is_empty() {
-            return Assessment::bare(Verdict::Undecided);
+            return undecided(vec!["the patterns are too many or too intricate to decide within bounds".to_owned()]);
         }
-        let all = |holds: Holds| self.outcomes.iter().all(|outcome| outcome.allowed == holds);
-        if all(Holds::Always) {
+        if self.outcomes.iter().all(|outcome| outcome.allowed.least == Holds::Always) {
             let because = self.deciding(&self.statements(Effect::Allow, Some(0)));
             return Assessment { because, ..Assessment::bare(Verdict::Granted) };
         }
-        if all(Holds::Never) {
+        if self.outcomes.iter().all(|outcome| outcome.allowed.most == Holds::Never) {
             return self.nothing(action, layers);
         }
-        self.part(action, layers)
+        let lacks = self.outcomes.iter().any(|outcome| outcome.allowed.most != Holds::Always);
+        let gives = self.outcomes.iter().any(|outcome| outcome.allowed.least != Holds::Never);
+        if lacks && gives {
+            return self.part(action, layers);
+        }
+        // Between nothing and a part, or a part and all: what decides it is named.
+        let in_doubt = self.outcomes.iter().filter(|outcome| outcome.allowed.least != outcome.allowed.most);
+        let mut why: Vec<String> = in_doubt.flat_map(|outcome| &outcome.open).cloned().collect();
+        why.sort();
+        why.dedup();
+        if why.is_empty() {
+            why.push("the conditions are too many or too intricate to decide within bounds".to_owned());
+        }
+        let because = references(self.statements(Effect::Allow, None).iter())
+            .into_iter()
+            .chain(references(self.statements(Effect::Deny, None).iter()));
+        Assessment { because: because.collect(), ..undecided(why) }
     }
 
     /// Nothing is granted: because nothing grants it, or because it is taken away.
@@ -194,11 +209,11 @@ impl Answer {
         for (index, target) in self.targets.iter().enumerate() {
             let here: Vec<&Outcome> = self.outcomes.iter().filter(|outcome| outcome.target == index).collect();
             let Some(first) = here.first() else { continue };
-            if here.iter().all(|outcome| outcome.allowed == Holds::Never) {
+            if here.iter().all(|outcome| outcome.allowed.most == Holds::Never) {
                 whole.push(entry(target, Vec::new(), Vec::new(), &first.witness));
                 continue;
             }
-            for outcome in here.iter().filter(|outcome| outcome.allowed != Holds::Always) {
+            for outcome in here.iter().filter(|outcome| outcome.allowed.least != Holds::Always) {
                 let conditions = || {
                     let open = outcome.applying.iter().filter(|applying| !applying.conditions.is_empty());
                     let mut texts: Vec<String> = open
@@ -211,7 +226,7 @@ impl Answer {
                     texts.dedup();
                     texts
                 };
-                let only_if = if outcome.allowed == Holds::Sometimes { conditions() } else { Vec::new() };
+                let only_if = if outcome.allowed.most != Holds::Never { conditions() } else { Vec::new() };
                 let biting = outcome.applying.iter().find(|applying| {
                     applying.effect == Effect::Deny && applying.holds == Holds::Always && !applying.negated
                 });
@@ -220,7 +235,7 @@ impl Answer {
                         entry(text, Vec::new(), only_if, &outcome.witness)
                     }
                     _ => {
-                        let granted = here.iter().filter(|other| other.allowed == Holds::Always);
+                        let granted = here.iter().filter(|other| other.allowed.least == Holds::Always);
                         let mut except: Vec<String> = granted
                             .flat_map(|other| &other.applying)
                             .filter(|applying| applying.effect == Effect::Allow && !applying.negated)
@@ -270,6 +285,10 @@ impl Answer {
     }
 }
 
+fn undecided(why: Vec<String>) -> Assessment {
+    Assessment { undecided_by: why, ..Assessment::bare(Verdict::Undecided) }
+}
+
 /// A statement and where it applies.
 struct Seen<'a> {
     first: &'a Applying,
@@ -303,10 +322,13 @@ pub(super) fn together(each: Vec<Assessment>, covered: &[&Action]) -> Assessment
         answer.only_on.extend(one.only_on);
         answer.only_if.extend(one.only_if);
         answer.left_over.extend(one.left_over);
+        if verdict == Verdict::Undecided {
+            answer.undecided_by.extend(one.undecided_by);
+        }
     }
     answer.because.sort();
     answer.because.dedup();
-    for list in [&mut answer.only_on, &mut answer.only_if] {
+    for list in [&mut answer.only_on, &mut answer.only_if, &mut answer.undecided_by] {
         list.sort();
         list.dedup();
     }

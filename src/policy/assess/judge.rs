@@ -2,7 +2,7 @@
 
 use super::{Prepared, StatementRef};
 use crate::policy::document::Effect;
-use crate::policy::truth::{Expression, Facts, Holds, Table};
+use crate::policy::truth::{Bounds, Expression, Facts, Holds, Table};
 
 /// A statement whose conditions are not known to be false.
 pub(super) struct Active<'p> {
@@ -46,10 +46,12 @@ pub(super) fn facts(active: &[Active<'_>]) -> Option<Facts> {
 pub(super) struct Outcome {
     pub(super) target: usize,
     pub(super) witness: String,
-    pub(super) allowed: Holds,
+    pub(super) allowed: Bounds,
     /// What the identity policies alone grant.
     pub(super) identity: Holds,
     pub(super) denied: Holds,
+    /// What is decided by deployment only, if something of it bears on this region.
+    pub(super) open: Vec<String>,
     /// Layers beside the identity policies that do not always allow.
     pub(super) lacking: Vec<usize>,
     /// For each active statement that applies sometimes or always: what it is, and which of its patterns match.
@@ -78,9 +80,8 @@ pub(super) fn judge(
     let expressions: Vec<Expression> =
         active.iter().zip(matches).map(|(each, matched)| each.applies(matched)).collect();
     let tables: Option<Vec<Table>> = facts.map(|facts| expressions.iter().map(|one| facts.table(one)).collect());
-    let (must, may) = if let (Some(facts), Some(tables)) = (facts, &tables) {
-        let combined = combine(facts, active, tables, layers);
-        (combined.clone(), combined)
+    let combined = if let (Some(facts), Some(tables)) = (facts, &tables) {
+        combine(facts, active, tables, layers)
     } else {
         // With too many facts to tell apart, what is not known counts against a grant, and then for it.
         let certain = Facts::none();
@@ -90,7 +91,14 @@ pub(super) fn judge(
             let tables: Vec<Table> = decided.map(|expression| certain.table(&expression)).collect();
             combine(&certain, active, &tables, layers)
         };
-        (reading(Effect::Deny), reading(Effect::Allow))
+        let (must, may) = (reading(Effect::Deny), reading(Effect::Allow));
+        let between = |must: Bounds, may: Bounds| Bounds { least: must.least.min(may.least), most: must.most.max(may.most) };
+        Combined {
+            allowed: between(must.allowed, may.allowed),
+            identity: between(must.identity, may.identity),
+            denied: between(must.denied, may.denied),
+            lacking: must.lacking,
+        }
     };
     let applying = active
         .iter()
@@ -99,7 +107,7 @@ pub(super) fn judge(
         .filter_map(|(at, (each, matched))| {
             let table = tables.as_ref().and_then(|tables| tables.get(at));
             let holds = match facts.zip(table) {
-                Some((facts, table)) => facts.holds(table, &facts.constant(true)),
+                Some((facts, table)) => facts.bounds(table).holds(),
                 None if each.conditions.is_empty() => Holds::Always,
                 None => Holds::Sometimes,
             };
@@ -116,23 +124,22 @@ pub(super) fn judge(
             })
         })
         .collect();
-    let between = |must: Holds, may: Holds| if must == may { must } else { Holds::Sometimes };
     Outcome {
         target,
         witness,
-        allowed: between(must.allowed, may.allowed),
-        identity: between(must.identity, may.identity),
-        denied: between(must.denied, may.denied),
-        lacking: must.lacking,
+        allowed: combined.allowed,
+        identity: combined.identity.holds(),
+        denied: combined.denied.holds(),
+        open: Facts::open(&expressions),
+        lacking: combined.lacking,
         applying,
     }
 }
 
-#[derive(Clone)]
 struct Combined {
-    allowed: Holds,
-    identity: Holds,
-    denied: Holds,
+    allowed: Bounds,
+    identity: Bounds,
+    denied: Bounds,
     lacking: Vec<usize>,
 }
 
@@ -144,15 +151,15 @@ fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], layers: usize
         });
         statements.fold(facts.constant(false), |table, (_, one)| table.or(one))
     };
-    let always = facts.constant(true);
     let denied = any(Effect::Deny, None);
     let allows: Vec<Table> = (0..layers).map(|layer| any(Effect::Allow, Some(layer))).collect();
     let allowed = allows.iter().fold(denied.not(), |table, layer| table.and(layer));
-    let lacking = allows.iter().enumerate().skip(1).filter(|(_, table)| facts.holds(table, &always) != Holds::Always);
+    let lacks = |table: &Table| facts.bounds(table).least != Holds::Always;
+    let lacking = allows.iter().enumerate().skip(1).filter(|(_, table)| lacks(table));
     Combined {
-        allowed: facts.holds(&allowed, &always),
-        identity: allows.first().map_or(Holds::Never, |table| facts.holds(table, &always)),
-        denied: facts.holds(&denied, &always),
+        allowed: facts.bounds(&allowed),
+        identity: allows.first().map_or(Bounds::exactly(Holds::Never), |table| facts.bounds(table)),
+        denied: facts.bounds(&denied),
         lacking: lacking.map(|(layer, _)| layer).collect(),
     }
 }

@@ -124,14 +124,28 @@ fn what_is_granted_and_taken_away_again_is_denied() {
 }
 
 #[test]
-fn tag_conditions_do_not_hold_where_no_tags_can_be() {
+fn tag_conditions_do_not_hold_where_no_resource_can_be() {
     let tagged =
         r#"{"Effect":"Allow","Action":"*","Resource":"*","Condition":{"StringEquals":{"aws:ResourceTag/x":"y"}}}"#;
     assert_eq!(verdict(&[tagged], "ec2:DescribeInstances").0, Verdict::Missing);
     assert_eq!(verdict(&[tagged], "ec2:DeleteVolume").0, Verdict::Partial);
-    let requested = tagged.replace("ResourceTag", "RequestTag");
-    assert_eq!(verdict(&[&requested], "ec2:DeleteVolume").0, Verdict::Missing);
-    assert_eq!(verdict(&[&requested], "ec2:CreateSecurityGroup").0, Verdict::Partial);
+}
+
+/// The Service Authorization Reference does not say that its lists of condition keys are complete.
+#[test]
+fn no_verdict_rests_on_a_key_that_a_list_lacks() {
+    for key in ["aws:RequestTag/x", "ec2:InstanceType", "ec2:NoSuchKey", "kms:ViaService", "aws:SourceVpce", "nosuch:Key"] {
+        for action in ["ec2:DeleteVolume", "ec2:DescribeInstances", "ec2:NoSuchAction"] {
+            let on = |effect: &str, operator: &str| {
+                format!(r#"{{"Effect":"{effect}","Action":"*","Resource":"*","Condition":{{"{operator}":{{"{key}":"a"}}}}}}"#)
+            };
+            for operator in ["StringEquals", "StringNotEquals", "StringEqualsIfExists", "StringNotLike"] {
+                assert_eq!(verdict(&[&on("Allow", operator)], action).0, Verdict::Partial, "{key} {operator} {action}");
+                let but = [ALL, &on("Deny", operator)];
+                assert_eq!(verdict(&but, action).0, Verdict::Partial, "deny {key} {operator} {action}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn values(
         remarks.say("empty", Some(statement), condition.key_span, message);
     }
     for (value, span) in condition.values.iter().zip(&condition.spans) {
-        if value.contains("${") {
+        if !value.is_known() || value.contains("${") {
             super::elements::variables_of(document, statement, value, *span, remarks);
             continue;
         }
@@ -183,8 +183,9 @@ fn key(
 /// The known actions that the statement speaks of; none when it speaks of everything.
 fn covered<'c>(statement: &Statement, catalogue: &'c Catalogue) -> Vec<&'c Action> {
     let patterns: Vec<ActionPattern> =
-        statement.action.folded.iter().map(|folded| ActionPattern::new(folded)).collect();
-    if statement.action.negated || patterns.contains(&ActionPattern::Everything) {
+        statement.action.folded.iter().map(ActionPattern::of).collect();
+    let is_open = |pattern: &ActionPattern| matches!(pattern, ActionPattern::Everything | ActionPattern::Open(_));
+    if statement.action.negated || patterns.iter().any(is_open) {
         return Vec::new();
     }
     patterns.iter().flat_map(|pattern| catalogue.matching(pattern)).collect()

@@ -7,6 +7,7 @@ use crate::policy::automaton::{Language, Relation, relation};
 use crate::policy::catalogue::{AccessLevel, Action, Catalogue, Service};
 use crate::policy::document::{Document, Effect, Statement};
 use crate::policy::pattern::{ActionPattern, ResourcePattern, is_everything, split_arn};
+use crate::policy::text::{Text, TextPart};
 use crate::policy::variables::{self, VariableError};
 use crate::text;
 
@@ -47,7 +48,7 @@ fn actions(statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'
         remarks.say("allow-not-action", Some(statement), action.key_span, message.to_owned());
     }
     for ((pattern, folded), span) in action.patterns.iter().zip(&action.folded).zip(&action.spans) {
-        let compiled = ActionPattern::new(folded);
+        let compiled = ActionPattern::of(folded);
         // Almost every pattern is right, and then nothing has to be shown.
         let shown = || text::printable(pattern);
         match &compiled {
@@ -74,6 +75,13 @@ fn actions(statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'
                 if grants && !action.negated {
                     let message = format!("`{}` grants every action of every service", shown());
                     remarks.say("action-wildcard-wide", Some(statement), *span, message);
+                }
+            }
+            ActionPattern::Open(_) => {
+                // What it may turn out to be can be judged where the service is known.
+                if folded.known_start().contains(':') && catalogue.matching(&compiled).is_empty() {
+                    let message = format!("whatever is filled in, `{}` is no known action", shown());
+                    remarks.say("action-wildcard-empty", Some(statement), *span, message);
                 }
             }
             ActionPattern::Prefix(_) | ActionPattern::Glob(_) => {
@@ -115,7 +123,7 @@ fn actions(statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'
 fn resource_form(
     document: &Document,
     statement: &Statement,
-    pattern: &str,
+    pattern: &Text,
     span: crate::policy::json::Span,
     remarks: &mut Remarks<'_>,
 ) {
@@ -123,6 +131,16 @@ fn resource_form(
         return;
     }
     let shown = text::printable(pattern);
+    if !pattern.is_known() {
+        // Only what no value can mend is said.
+        let start = pattern.known_start();
+        if !start.starts_with("arn:") && !"arn:".starts_with(start) && !is_everything(start) {
+            let message = format!("whatever is filled in, `{shown}` is neither `*` nor an ARN");
+            remarks.say("resource-form", Some(statement), span, message);
+        }
+        variables_of(document, statement, pattern, span, remarks);
+        return;
+    }
     let colons = pattern.matches(':').count();
     let ends_open = pattern.ends_with('*');
     if !pattern.starts_with("arn:") || (colons < 5 && !ends_open) {
@@ -162,11 +180,23 @@ fn resource_form(
 pub(super) fn variables_of(
     document: &Document,
     statement: &Statement,
-    text: &str,
+    text: &Text,
     span: crate::policy::json::Span,
     remarks: &mut Remarks<'_>,
 ) {
-    for error in variables::errors(text) {
+    // What is filled in when the template is deployed is no variable of the policy.
+    let known: Vec<&str> = text
+        .parts()
+        .filter_map(|part| match part {
+            TextPart::Known(known) => Some(known),
+            TextPart::Unknown(_) => None,
+        })
+        .filter(|known| known.contains("${"))
+        .collect();
+    if known.is_empty() {
+        return;
+    }
+    for error in known.iter().flat_map(|known| variables::errors(known)) {
         let what = match error {
             VariableError::Unclosed => "has no closing brace",
             VariableError::Empty => "has no name",
@@ -185,7 +215,7 @@ pub(super) fn variables_of(
             Some("add \"Version\": \"2012-10-17\"".to_owned()),
         );
     }
-    if text.to_ascii_lowercase().contains("${aws:username") {
+    if known.iter().any(|known| known.to_ascii_lowercase().contains("${aws:username")) {
         let message = "requests of roles, and so of instances, carry no `aws:username`: for them this matches nothing";
         remarks.say("variable-user", Some(statement), span, message.to_owned());
     }
@@ -223,7 +253,7 @@ fn scope(document: &Document, statement: &Statement, catalogue: &Catalogue, rema
         return;
     }
     if everywhere {
-        let passes = |folded: &String| ActionPattern::new(folded).matches("iam:passrole");
+        let passes = |folded: &Text| ActionPattern::of(folded).matches("iam:passrole");
         let passed_to = statement.conditions.iter().any(|one| one.key.eq_ignore_ascii_case("iam:PassedToService"));
         if statement.effect == Effect::Allow
             && !passed_to
@@ -245,7 +275,7 @@ fn scope(document: &Document, statement: &Statement, catalogue: &Catalogue, rema
     let patterns: Vec<Language> = resource
         .patterns
         .iter()
-        .filter_map(|pattern| Language::of_resource(&ResourcePattern::new(pattern, document.has_variables())))
+        .flat_map(|pattern| Language::at_most(&ResourcePattern::of(pattern, document.has_variables())))
         .collect();
     if patterns.is_empty() {
         return;
@@ -254,8 +284,8 @@ fn scope(document: &Document, statement: &Statement, catalogue: &Catalogue, rema
     for ((pattern, folded), span) in
         statement.action.patterns.iter().zip(&statement.action.folded).zip(&statement.action.spans)
     {
-        let compiled = ActionPattern::new(folded);
-        if matches!(compiled, ActionPattern::Everything | ActionPattern::Nothing) {
+        let compiled = ActionPattern::of(folded);
+        if matches!(compiled, ActionPattern::Everything | ActionPattern::Nothing | ActionPattern::Open(_)) {
             continue;
         }
         let covered = catalogue.matching(&compiled);

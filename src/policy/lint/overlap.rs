@@ -7,6 +7,7 @@ use crate::policy::automaton::{Language, Relation, relation};
 use crate::policy::document::{Document, Effect, Statement};
 use crate::policy::glob;
 use crate::policy::pattern::{ActionPattern, ResourcePattern};
+use crate::policy::text::Text;
 use crate::text;
 
 /// Statements beyond which they are not compared with each other.
@@ -26,12 +27,12 @@ pub(super) fn check(document: &Document, remarks: &mut Remarks<'_>) {
 
 fn duplicate_actions(statement: &Statement, remarks: &mut Remarks<'_>) {
     let action = &statement.action;
-    let wide: Vec<(usize, &String, ActionPattern)> = action
+    let wide: Vec<(usize, &Text, ActionPattern)> = action
         .folded
         .iter()
         .enumerate()
-        .filter(|(_, folded)| folded.contains(['*', '?']))
-        .map(|(at, folded)| (at, folded, ActionPattern::new(folded)))
+        .filter(|(_, folded)| folded.is_known() && folded.contains(['*', '?']))
+        .map(|(at, folded)| (at, folded, ActionPattern::of(folded)))
         .collect();
     let mut seen: HashSet<&str> = HashSet::new();
     for (at, ((pattern, folded), span)) in action.patterns.iter().zip(&action.folded).zip(&action.spans).enumerate() {
@@ -40,10 +41,13 @@ fn duplicate_actions(statement: &Statement, remarks: &mut Remarks<'_>) {
             remarks.say("duplicate", Some(statement), *span, message);
             continue;
         }
+        if !folded.is_known() {
+            continue;
+        }
         let is_wide = folded.contains(['*', '?']);
         let by = wide.iter().find(|(other, glob, pattern)| {
             let covers = if is_wide { glob::contains(glob, folded) } else { pattern.matches(folded) };
-            *other != at && *glob != folded && covers
+            *other != at && **glob != **folded && covers
         });
         if let Some((_, by, _)) = by {
             let message = format!("`{}` covers `{}` already", text::printable(by), text::printable(pattern));
@@ -57,8 +61,8 @@ fn languages(document: &Document, statement: &Statement) -> Vec<Option<Language>
     // A pattern with variables is a different one for every request: it covers and is covered by itself only.
     resource
         .map(|pattern| {
-            let open = pattern.contains("${") && document.has_variables();
-            if open { None } else { Language::of_resource(&ResourcePattern::new(pattern, false)) }
+            let open = !pattern.is_known() || (pattern.contains("${") && document.has_variables());
+            if open { None } else { Language::of_resource(&ResourcePattern::of(pattern, false)) }
         })
         .collect()
 }
@@ -84,14 +88,14 @@ fn duplicate_resources(statement: &Statement, languages: &[Option<Language>], re
 /// Statements that another covers: an Allow by a Deny, which makes it void, or one by another of the same effect.
 fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks: &mut Remarks<'_>) {
     let plain =
-        |statement: &Statement| !statement.action.negated && statement.resource.as_ref().is_some_and(|r| !r.negated);
+        |statement: &Statement| !statement.is_stand_in && !statement.action.negated && statement.resource.as_ref().is_some_and(|r| !r.negated);
     let prepared: Vec<(&Statement, Vec<ActionPattern>, &Vec<Option<Language>>)> = document
         .statements
         .iter()
         .zip(languages)
         .filter(|(statement, _)| plain(statement) && !statement.action.patterns.is_empty())
         .map(|(statement, languages)| {
-            let actions = statement.action.folded.iter().map(|folded| ActionPattern::new(folded)).collect();
+            let actions = statement.action.folded.iter().map(ActionPattern::of).collect();
             (statement, actions, languages)
         })
         .collect();
@@ -101,11 +105,13 @@ fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks:
                 == outer.conditions.iter().map(|c| (&c.operator, &c.key, &c.values)).collect::<Vec<_>>();
             let same = inner.effect == outer.effect && (outer.conditions.is_empty() || same_conditions);
             let denies = inner.effect == Effect::Allow && outer.effect == Effect::Deny && outer.conditions.is_empty();
-            if inner.index == outer.index || !(same || denies) {
+            // A statement that may turn out not to be there makes no other one void.
+            let is_there = outer.guards.is_empty() || outer.guards == inner.guards;
+            if inner.index == outer.index || !(same || denies) || !is_there {
                 continue;
             }
             let acts = inner_actions.iter().all(|action| covered(action, outer_actions));
-            let on = |language: &Option<Language>, text: &String| {
+            let on = |language: &Option<Language>, text: &Text| {
                 outer_on.iter().zip(outer.resource.iter().flat_map(|r| &r.patterns)).any(|(wide, wide_text)| {
                     wide_text == text
                         || match (language, wide) {

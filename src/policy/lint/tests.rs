@@ -53,7 +53,7 @@ fn every_check_can_be_met_and_is_known() {
         ("allow-not-resource", allow(r#""Action":"s3:GetObject","NotResource":"arn:aws:s3:::b/*""#)),
         ("condition-key-unknown", if_(r#""StringEquals":{"aws:RequestRegion":"x"}"#)),
         ("condition-key-unknown", if_(r#""StringEquals":{"ec2:Colour":"x"}"#)),
-        ("condition-key-absent", if_(r#""StringEquals":{"aws:RequestTag/a":"x"}"#)),
+        ("condition-key-absent", if_(r#""StringEquals":{"ec2:InstanceType":"x"}"#)),
         ("condition-value", if_(r#""Bool":{"aws:SecureTransport":"yes"}"#)),
         ("condition-value", if_(r#""IpAddress":{"aws:SourceIp":"203.0.113.0/33"}"#)),
         ("condition-value", if_(r#""DateLessThan":{"aws:CurrentTime":"20260101"}"#).replace("20260101", "soon")),
