@@ -50,14 +50,24 @@ fn main() -> Result<()> {
             continue;
         }
         out.push_str(&format!("service {service}\n"));
+        let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
         let mut key_numbers: BTreeMap<String, usize> = BTreeMap::new();
         for key in keys.values() {
             let name = text(key, "key");
             key_numbers.insert(name.to_lowercase(), key_numbers.len());
             out.push_str(&format!("k {} {}\n", kind(&text(key, "type"))?, placeholder(&name)));
         }
-        let list = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
-        // The positions of some keys, in order; a name that the service's own table lacks is a mistake of the source.
+        // Keys of another service, such as `iam:ResourceTag` in STS, are in the tables of actions and types only.
+        let with_types = actions.values().flat_map(|action| list(action, "resourceTypes"));
+        let users: Vec<Value> = actions.values().chain(types.values()).cloned().chain(with_types).collect();
+        for name in users.iter().flat_map(|user| list(user, "conditionKeys")) {
+            let name = name.as_str().unwrap_or_default().to_owned();
+            if !name.is_empty() && !key_numbers.contains_key(&name.to_lowercase()) {
+                key_numbers.insert(name.to_lowercase(), key_numbers.len());
+                out.push_str(&format!("k S {}\n", placeholder(&name)));
+            }
+        }
+        // The positions of some keys, in order.
         let numbered = |names: &[Value]| -> String {
             let known = names.iter().filter_map(|name| key_numbers.get(&name.as_str()?.to_lowercase()).copied());
             let known: BTreeSet<usize> = known.collect();

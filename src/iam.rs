@@ -298,10 +298,7 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
                         region: None,
                         resource: Some(role.arn.clone()),
                         reason: "Undecided".to_owned(),
-                        message: format!(
-                            "{}: the resource patterns are too many or too intricate to decide",
-                            action.action
-                        ),
+                        message: format!("{}: {}", action.action, action.assessment.undecided_by.join("; ")),
                     }));
                     compared.push((likeness, result.audits.len()));
                     result.audits.push(audit);

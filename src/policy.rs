@@ -25,6 +25,7 @@ pub mod templates;
 mod text;
 mod truth;
 mod variables;
+mod yaml;
 
 pub use assess::{
     Assessment, Environment, Layer, LeftOver, NamedDocument, PreparedPolicies, Question, StatementRef, Verdict,

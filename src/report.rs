@@ -158,7 +158,7 @@ pub struct ActionReport {
     pub left_over: Vec<LeftOver>,
     /// Why there is no verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<&'static str>,
+    pub reason: Option<String>,
 }
 
 impl ActionReport {
@@ -173,7 +173,7 @@ impl ActionReport {
             only_on: assessment.only_on.clone(),
             only_if: assessment.only_if.clone(),
             left_over: assessment.left_over.clone(),
-            reason: undecided.then_some("the resource patterns are too many or too intricate to decide within bounds"),
+            reason: undecided.then(|| assessment.undecided_by.join("; ")),
         }
     }
 }

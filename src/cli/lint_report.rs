@@ -9,11 +9,12 @@ use crate::policy::lint::{CHECKS, LintLevel};
 use crate::report::TableOptions;
 use crate::text;
 
-use super::policy_commands::Linted;
+use super::policy_commands::LintOutcome;
 
-pub(super) fn write(linted: &[Linted], options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(outcome: &LintOutcome, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
     let renderer = if options.color { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.decor_style(DecorStyle::Ascii).term_width(options.width);
+    let linted = &outcome.policies;
     for one in linted {
         let name = text::printable(&one.name);
         let source = text::same_length_printable(&one.text);
@@ -39,5 +40,18 @@ pub(super) fn write(linted: &[Linted], options: &TableOptions, out: &mut dyn Wri
         |level: LintLevel| linted.iter().flat_map(|one| &one.findings).filter(|finding| finding.level == level).count();
     let told = [LintLevel::Error, LintLevel::Warning, LintLevel::Suggestion]
         .map(|level| text::count(count(level), level.name()));
-    writeln!(out, "{} in {}: {} checks", told.join(", "), text::count(linted.len(), "policy document"), CHECKS.len())
+    if !linted.is_empty() {
+        let documents = text::count(linted.len(), "policy document");
+        writeln!(out, "{} in {documents}: {} checks", told.join(", "), CHECKS.len())?;
+    }
+    for file in &outcome.empty {
+        writeln!(out, "no policies found in {}", text::printable(file))?;
+    }
+    if !outcome.left_out.is_empty() {
+        writeln!(out, "\nNot looked at, or only in part: {}", outcome.left_out.len())?;
+        for what in &outcome.left_out {
+            writeln!(out, "  {}", text::printable(what))?;
+        }
+    }
+    Ok(())
 }

@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::policy::lint::{LintFinding, LintLevel, PolicyKind, lint};
-use crate::policy::templates::{self, FoundPolicy, FoundRole, Pseudo};
+use crate::policy::lint::{LintFinding, LintLevel, PolicyKind, lint, lint_within, no_policy};
+use crate::policy::templates::{self, FoundPolicy, FoundRole, Pseudo, TemplateError, Use};
 use crate::policy::{
     self, Catalogue, CompiledPolicy, Context, ContextValue, Decision, Document, Environment, Layer, Matched,
     NamedDocument, Policies, PreparedPolicies, Question, Request, Verdict,
@@ -54,7 +55,10 @@ fn found(path: &Path, pseudo: &Pseudo) -> Result<templates::Found, Failure> {
             .help("a policy document, the output of `terraform show -json PLAN`, or a CloudFormation template is read")
     })?;
     let name = |policy: &mut FoundPolicy| {
-        policy.address = if policy.address.is_empty() { shown.clone() } else { format!("{shown}: {}", policy.address) };
+        if policy.used_as != Use::NotHere {
+            policy.address =
+                if policy.address.is_empty() { shown.clone() } else { format!("{shown}: {}", policy.address) };
+        }
     };
     for role in &mut found.roles {
         role.address = format!("{shown}: {}", role.address);
@@ -64,13 +68,16 @@ fn found(path: &Path, pseudo: &Pseudo) -> Result<templates::Found, Failure> {
     for unknown in &mut found.unknown {
         *unknown = format!("{shown}: {unknown}");
     }
+    if found.is_template && found.all().is_empty() && found.roles.is_empty() {
+        note(&format!("no policies found in {shown}"));
+    }
     Ok(found)
 }
 
 fn parse(policy: &FoundPolicy) -> Result<NamedDocument, Failure> {
-    let document = Document::parse(&policy.text).map_err(|error| {
+    let document = policy.evaluable().map_err(|error| {
         Failure::usage(format!("the policy `{}` cannot be evaluated", policy.address))
-            .cause(error.to_string())
+            .cause(error)
             .help("`tagaudit policy lint` shows the place")
     })?;
     Ok(NamedDocument { name: policy.address.clone(), document })
@@ -80,9 +87,13 @@ pub(super) fn diff(args: &DiffArgs) -> Result<(PolicyDiff, Vec<String>), Failure
     let catalogue = input::catalogue(&args.catalogue)?;
     let baseline = input::named_baseline(&args.baseline, args.controller_version)?;
     let pseudo = Pseudo {
-        partition: args.partition.clone(),
-        region: args.region.first().cloned().unwrap_or_else(|| "*".to_owned()),
-        account_id: args.account.clone().unwrap_or_else(|| "*".to_owned()),
+        partition: Some(args.partition.clone()).filter(|partition| !partition.is_empty()),
+        region: match args.region.as_slice() {
+            [region] => Some(region.clone()),
+            _ => None,
+        },
+        account_id: args.account.clone(),
+        is_home: true,
     };
     let boundary =
         args.boundary.as_deref().map(|path| input::policy_document(path, "permissions boundary")).transpose()?;
@@ -104,7 +115,7 @@ pub(super) fn diff(args: &DiffArgs) -> Result<(PolicyDiff, Vec<String>), Failure
     for path in &args.policies {
         let found = found(path, &pseudo)?;
         unknown.extend(found.unknown);
-        let is_template = !found.roles.is_empty() || found.policies.iter().any(|one| one.address.contains(": "));
+        let is_template = found.is_template;
         roles.extend(found.roles);
         for policy in found.policies {
             if is_template {
@@ -419,74 +430,106 @@ fn unknown(
 /// The remarks on one policy.
 pub(super) struct Linted {
     pub(super) name: String,
-    pub(super) text: String,
+    /// What the places refer to.
+    pub(super) text: Rc<str>,
     pub(super) findings: Vec<LintFinding>,
 }
 
-pub(super) fn lint_files(args: &LintArgs) -> Result<Vec<Linted>, Failure> {
+/// The remarks on all policies, and what they do not cover.
+#[derive(Default)]
+pub(super) struct LintOutcome {
+    pub(super) policies: Vec<Linted>,
+    /// Templates and plans without any policy.
+    pub(super) empty: Vec<String>,
+    /// What was not looked at, or only under an assumption.
+    pub(super) left_out: Vec<String>,
+}
+
+pub(super) fn lint_files(args: &LintArgs) -> Result<LintOutcome, Failure> {
     let catalogue = input::catalogue(&args.catalogue)?;
-    let kind = PolicyKind::from(args.kind);
-    let pseudo = Pseudo { partition: "*".to_owned(), region: "*".to_owned(), account_id: "*".to_owned() };
-    let mut linted = Vec::new();
+    let asked = PolicyKind::from(args.kind);
+    let mut outcome = LintOutcome::default();
     for path in &args.policies {
         let text = input::text(path, templates::MAX_TEMPLATE_BYTES, "policy")?;
         let shown = path.display().to_string();
-        // What is no template is a policy, and if it is none, that is what there is to say about it.
-        let may_be_template = ["Resources", "planned_values", "resource_changes"].iter().any(|key| text.contains(key));
-        let found = if may_be_template { templates::find(&text, &pseudo).ok() } else { None };
-        let policies = match found {
-            Some(found) if !found.roles.is_empty() || found.policies.iter().any(|one| !one.address.is_empty()) => {
-                let of_roles = found.roles.into_iter().flat_map(|role| role.policies.into_iter().chain(role.boundary));
-                let mut all: Vec<FoundPolicy> = of_roles.chain(found.policies).collect();
-                all.sort_by(|a, b| a.address.cmp(&b.address));
-                all.dedup();
-                for policy in &mut all {
-                    policy.address = format!("{shown}: {}", policy.address);
-                    // A template's document has no lines of its own: it is shown as one would write it.
-                    if let Ok(value) = serde_json::from_str::<Value>(&policy.text) {
-                        policy.text = format!("{value:#}");
+        let is_json = text.trim_start().starts_with(['{', '[', '%', '"', '\u{feff}']);
+        let found = match templates::find(&text, &Pseudo::default()) {
+            Ok(found) if found.is_template || !is_json => found,
+            // What is no template is a policy, and if it is none, that is what there is to say about it.
+            result => {
+                let (text, findings) = match result {
+                    Err(TemplateError::Yaml(error)) => {
+                        (text.clone(), no_policy(&text, "syntax", error.offset, &error.reason))
                     }
-                }
-                all
+                    Err(error @ TemplateError::Unknown(_)) => {
+                        let start = text.len() - text.trim_start().len();
+                        (text.clone(), no_policy(&text, "malformed", start, &error.to_string()))
+                    }
+                    _ => lint(&text, asked, catalogue),
+                };
+                outcome.policies.push(Linted { name: shown, text: text.into(), findings });
+                continue;
             }
-            _ => vec![FoundPolicy { address: shown, text }],
         };
+        let text: Rc<str> = text.into();
+        let left_out = found.unknown.iter().chain(&found.left_out);
+        outcome.left_out.extend(left_out.map(|what| format!("{shown}: {what}")));
+        let policies = found.all();
+        if policies.is_empty() {
+            outcome.empty.push(shown.clone());
+        }
         for policy in policies {
-            let (text, findings) = lint(&policy.text, kind, catalogue);
-            linted.push(Linted { name: policy.address, text, findings });
+            let name = if policy.address.is_empty() { shown.clone() } else { format!("{shown}: {}", policy.address) };
+            let kind = if asked == PolicyKind::Unknown { policy.used_as.kind() } else { asked };
+            let findings = match &policy.document {
+                Ok(document) => {
+                    let (findings, notes) = lint_within(&text, document, kind, catalogue);
+                    outcome.left_out.extend(notes.into_iter().map(|note| format!("{name}: {note}")));
+                    findings
+                }
+                Err(error) => no_policy(&text, "syntax", error.offset, &format!("not JSON: {}", error.reason)),
+            };
+            outcome.policies.push(Linted { name, text: Rc::clone(&text), findings });
         }
     }
-    Ok(linted)
+    outcome.left_out.sort();
+    outcome.left_out.dedup();
+    Ok(outcome)
 }
 
-pub(super) fn lint_exit(linted: &[Linted], fail_on: LintFailOn) -> Exit {
+pub(super) fn lint_exit(outcome: &LintOutcome, fail_on: LintFailOn) -> Exit {
     let threshold = match fail_on {
         LintFailOn::Error => LintLevel::Error,
         LintFailOn::Warning => LintLevel::Warning,
         LintFailOn::Suggestion => LintLevel::Suggestion,
         LintFailOn::Never => return Exit::Clean,
     };
-    let bad = linted.iter().flat_map(|one| &one.findings).any(|finding| finding.level >= threshold);
+    let bad = outcome.policies.iter().flat_map(|one| &one.findings).any(|finding| finding.level >= threshold);
     if bad { Exit::Findings } else { Exit::Clean }
 }
 
 pub(super) fn write_lint(
-    linted: &[Linted],
+    outcome: &LintOutcome,
     format: Format,
     options: &crate::report::TableOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     match format {
-        Format::Table => lint_report::write(linted, options, out),
+        Format::Table => lint_report::write(outcome, options, out),
         Format::Json => {
             let policies: Vec<Value> =
-                linted.iter().map(|one| json!({"policy": one.name, "findings": one.findings})).collect();
+                outcome.policies.iter().map(|one| json!({"policy": one.name, "findings": one.findings})).collect();
             writeln!(
                 out,
                 "{}",
                 text::json_printable(&format!(
                     "{:#}",
-                    json!({"schema": "tagaudit.policy-lint/1", "policies": policies})
+                    json!({
+                        "schema": "tagaudit.policy-lint/1",
+                        "policies": policies,
+                        "without_policies": outcome.empty,
+                        "left_out": outcome.left_out,
+                    })
                 ))
             )
         }
@@ -549,6 +592,10 @@ pub(super) fn shrink(args: &ShrinkArgs, out: &mut dyn Write) -> Result<io::Resul
         return Ok(writeln!(out, "{}", text::json_printable(&format!("{:#}", json!(patterns)))));
     }
     Ok(patterns.iter().try_for_each(|pattern| writeln!(out, "{}", text::printable(pattern))))
+}
+
+pub(super) fn note(message: &str) {
+    let _ = writeln!(io::stderr().lock(), "note: {}", text::printable(message));
 }
 
 pub(super) fn warn(message: &str) {

@@ -336,7 +336,8 @@ impl PreparedPolicies {
                 let mut all: Vec<Expression> = open.iter().map(|one| Expression::of_condition(one)).collect();
                 all.extend(prepared.compiled.guards.iter().map(Expression::of_guard));
                 if *spoken == Match::Open {
-                    let decision = format!("statement {} of {} speaks of it", prepared.compiled.index, prepared.reference.policy);
+                    let decision =
+                        format!("statement {} of {} speaks of it", prepared.compiled.index, prepared.reference.policy);
                     all.push(Expression::Atom(Atom::Deployed(decision)));
                 }
                 let expression = Expression::All(all);

@@ -21,6 +21,8 @@ use super::variables::Piece;
 pub(super) enum Symbol {
     /// This character.
     Character(char),
+    /// This ASCII letter, in lower case here, in either case.
+    Folded(char),
     /// Any one character; of an ARN's first five parts, any but a colon.
     One { colon: bool },
     /// Any run of such characters.
@@ -31,6 +33,7 @@ impl Symbol {
     fn takes(self, letter: char) -> bool {
         match self {
             Self::Character(character) => character == letter,
+            Self::Folded(character) => letter.eq_ignore_ascii_case(&character),
             Self::One { colon } | Self::Run { colon } => colon || letter != ':',
         }
     }
@@ -62,6 +65,18 @@ impl Language {
     /// One text, whose asterisks and question marks stand for themselves.
     pub(super) fn literal(text: &str) -> Self {
         Self { symbols: text.chars().map(Symbol::Character).collect() }
+    }
+
+    /// One text, with its ASCII letters in either case.
+    pub(super) fn folded(text: &str) -> Self {
+        let symbol = |letter: char| {
+            if letter.is_ascii_alphabetic() {
+                Symbol::Folded(letter.to_ascii_lowercase())
+            } else {
+                Symbol::Character(letter)
+            }
+        };
+        Self { symbols: text.chars().map(symbol).collect() }
     }
 
     /// The language of a resource pattern. A variable whose value is not known stands for any text: what the pattern may
@@ -128,7 +143,8 @@ impl Language {
             TextPart::Known(known) => Some(known.matches(':').count()),
             TextPart::Unknown(_) => None,
         });
-        if is_surely_whole.sum::<usize>() + 1 >= ARN_PARTS || language.symbols.last().is_some_and(|last| last.is_run()) {
+        if is_surely_whole.sum::<usize>() + 1 >= ARN_PARTS || language.symbols.last().is_some_and(|last| last.is_run())
+        {
             return vec![language];
         }
         let mut followed = language.clone();
@@ -232,6 +248,43 @@ impl Language {
         matches!(self.symbols.last(), Some(Symbol::Run { colon: true }))
             && positions.iter().any(|position| *position as usize == last)
     }
+}
+
+/// Whether some text is in both languages.
+pub(super) fn meet(one: &Language, other: &Language) -> bool {
+    let (rows, columns) = (one.symbols.len() + 1, other.symbols.len() + 1);
+    let mut seen = vec![false; rows * columns];
+    let mut open = vec![(0, 0)];
+    while let Some((i, j)) = open.pop() {
+        match seen.get_mut(i * columns + j) {
+            Some(known) if !*known => *known = true,
+            _ => continue,
+        }
+        let (a, b) = (one.symbols.get(i).copied(), other.symbols.get(j).copied());
+        // A run may be empty.
+        if a.is_some_and(Symbol::is_run) {
+            open.push((i + 1, j));
+        }
+        if b.is_some_and(Symbol::is_run) {
+            open.push((i, j + 1));
+        }
+        let (Some(a), Some(b)) = (a, b) else {
+            if a.is_none() && b.is_none() {
+                return true;
+            }
+            continue;
+        };
+        let is_shared = match (a, b) {
+            (Symbol::Character(letter) | Symbol::Folded(letter), other)
+            | (other, Symbol::Character(letter) | Symbol::Folded(letter)) => other.takes(letter),
+            // Both take any letter but a colon.
+            _ => true,
+        };
+        if is_shared {
+            open.push((i + usize::from(!a.is_run()), j + usize::from(!b.is_run())));
+        }
+    }
+    false
 }
 
 /// How a pattern lies to a universe.
@@ -394,6 +447,7 @@ fn letters(all: &[&Language], state: &State) -> Vec<char> {
             Symbol::Character(character) => {
                 letters.insert(character);
             }
+            Symbol::Folded(character) => letters.extend([character, character.to_ascii_uppercase()]),
             _ => open = true,
         }
     }
@@ -403,6 +457,7 @@ fn letters(all: &[&Language], state: &State) -> Vec<char> {
                 Symbol::Character(character) => {
                     letters.insert(character);
                 }
+                Symbol::Folded(character) => letters.extend([character, character.to_ascii_uppercase()]),
                 Symbol::One { colon } | Symbol::Run { colon } => {
                     if !colon {
                         letters.insert(':');
@@ -506,6 +561,12 @@ mod tests {
                 let matches: Vec<bool> = patterns.iter().map(|pattern| glob::matches(pattern, &region.witness)).collect();
                 prop_assert_eq!(matches, region.matches);
             }
+        }
+
+        #[test]
+        fn two_patterns_meet_where_a_short_word_is_in_both(one in "[ab*?]{0,4}", other in "[ab*?]{0,4}") {
+            let both = words(&['a', 'b', 'c'], 8).iter().any(|word| glob::matches(&one, word) && glob::matches(&other, word));
+            prop_assert_eq!(meet(&Language::of_glob(&one), &Language::of_glob(&other)), both);
         }
 
         #[test]

@@ -200,13 +200,16 @@ impl Catalogue {
     /// For the first line that cannot be understood.
     pub fn from_slice(bytes: &[u8]) -> Result<Self, CatalogueError> {
         let error = |reason: &str| CatalogueError { line: 1, reason: reason.to_owned() };
-        let text = if bytes.starts_with(HEADER.as_bytes()) {
+        let text = if bytes.starts_with(b"tagaudit.catalogue/") {
             bytes.to_vec()
         } else {
             miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(bytes, MAX_BYTES)
                 .map_err(|_| error("neither a catalogue nor one compressed with zlib"))?
         };
         let text = String::from_utf8(text).map_err(|_| error("not UTF-8"))?;
+        if text.starts_with("tagaudit.catalogue/1\n") {
+            return Err(error("made for an older version, which did not keep the condition keys of resource types"));
+        }
         Self::index(text)
     }
 
@@ -363,12 +366,10 @@ impl Service {
     /// there when the requested resource has tags, and only for resources that support authorization based on tags.
     #[must_use]
     pub fn cannot_carry(&self, action: &Action, key: &str) -> bool {
-        let of_resource = key
-            .split_once(':')
-            .and_then(|(prefix, rest)| Some((prefix, rest.split_once('/')?.0)))
-            .is_some_and(|(prefix, name)| {
-                (prefix == "aws" || prefix == self.prefix) && name.eq_ignore_ascii_case("resourcetag")
-            });
+        let of_resource =
+            key.split_once(':').and_then(|(prefix, rest)| Some((prefix, rest.split_once('/')?.0))).is_some_and(
+                |(prefix, name)| (prefix == "aws" || prefix == self.prefix) && name.eq_ignore_ascii_case("resourcetag"),
+            );
         of_resource && action.types.is_empty() && !self.carries(action, key)
     }
 }

@@ -405,7 +405,12 @@ impl Compiled {
                 })
                 .collect(),
             values: condition.values.clone(),
-            description: format!("{} {} {}", condition.key, condition.operator, condition.values.iter().map(|value| &**value).collect::<Vec<_>>().join(" | ")),
+            description: format!(
+                "{} {} {}",
+                condition.key,
+                condition.operator,
+                condition.values.iter().map(|value| &**value).collect::<Vec<_>>().join(" | ")
+            ),
         })
     }
 

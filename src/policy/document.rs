@@ -76,7 +76,7 @@ pub struct Condition {
     /// Where the operator stands.
     pub operator_span: Span,
     /// Context key.
-    pub key: String,
+    pub key: Text,
     /// Where the key stands.
     pub key_span: Span,
     /// Values; any of them satisfies a positive operator.
@@ -179,10 +179,13 @@ impl Document {
         let mut version = None;
         let mut statements = Vec::new();
         reader.repeated_keys(&root, "");
-        if let Some(members) = root.members() {
+        if is_unknown(&root.value) {
+            let text = text_of(&root).unwrap_or_default();
+            statements = stand_ins(0, root.span, &format!("the document {text}"), &[]);
+        } else if let Some(members) = root.members() {
             for member in members {
                 let pointer = format!("/{}", member.key);
-                match (member.key.as_str(), &member.value.value) {
+                match (&*member.key, &member.value.value) {
                     ("Version", Value::String(text)) if matches!(&**text, "2008-10-17" | "2012-10-17") => {
                         version = Some(text.to_string());
                     }
@@ -390,7 +393,7 @@ impl Reader {
         for member in members {
             self.member(&format!("{at}/{}", member.key), member, &mut parts);
         }
-        let named = |key: &str| members.iter().any(|member| member.key == key);
+        let named = |key: &str| members.iter().any(|member| *member.key == *key);
         if !named("Effect") {
             self.refuse(node, at, "the statement has no `Effect`");
         }
@@ -416,7 +419,7 @@ impl Reader {
 
     fn member(&mut self, here: &str, member: &Member, parts: &mut Parts) {
         let value = &member.value;
-        match (member.key.as_str(), &value.value) {
+        match (&*member.key, &value.value) {
             ("Sid", Value::String(text)) => parts.sid = Some((text.to_string(), value.span)),
             ("Effect", Value::String(text)) if *text == "Allow" => parts.effects = vec![(Effect::Allow, None)],
             ("Effect", Value::String(text)) if *text == "Deny" => parts.effects = vec![(Effect::Deny, None)],
@@ -481,7 +484,7 @@ impl Reader {
         for key in keys {
             let (values, spans) = self.scalars(&format!("{at}/{}", key.key), &key.value);
             parts.conditions.push(Condition {
-                operator: operator.key.clone(),
+                operator: operator.key.to_string(),
                 operator_span: operator.key_span,
                 key: key.key.clone(),
                 key_span: key.key_span,
@@ -550,7 +553,7 @@ impl Reader {
                 let mut entries = Vec::new();
                 for member in members {
                     let (values, _) = self.strings(&format!("{at}/{}", member.key), &member.value);
-                    entries.extend(values.into_iter().map(|value| (member.key.clone(), value)));
+                    entries.extend(values.into_iter().map(|value| (member.key.to_string(), value)));
                 }
                 entries
             }

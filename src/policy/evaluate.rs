@@ -65,7 +65,8 @@ pub fn trusts(document: &Document, caller: &Caller, action: &str, context: &Cont
         document.statements.iter().zip(&compiled.statements).any(|(statement, compiled)| {
             statement.effect == effect
                 && statement.principal.as_ref().is_some_and(|principal| {
-                    principal.entries.iter().any(|(kind, value)| value.is_known() && caller.is_meant(kind, value)) != principal.negated
+                    principal.entries.iter().any(|(kind, value)| value.is_known() && caller.is_meant(kind, value))
+                        != principal.negated
                 })
                 && compiled.speaks_of(&action) == Match::Yes
                 && compiled.conditions.iter().all(|condition| condition.holds(context))

@@ -132,8 +132,7 @@ pub fn excess(
         for statement in named.document.statements.iter().filter(grants) {
             let reference = StatementRef { policy: named.name.clone(), statement: Some(statement.index) };
             let patterns: Vec<(String, Vec<&Action>)> = if statement.action.negated {
-                let except: Vec<ActionPattern> =
-                    statement.action.folded.iter().map(ActionPattern::of).collect();
+                let except: Vec<ActionPattern> = statement.action.folded.iter().map(ActionPattern::of).collect();
                 let all = catalogue.matching(&ActionPattern::Everything).into_iter();
                 let rest = all.filter(|action| !except.iter().any(|pattern| pattern.matches(&action.folded)));
                 let names: Vec<&str> = statement.action.patterns.iter().map(|pattern| &**pattern).collect();

@@ -70,7 +70,7 @@ pub struct Either {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Member {
     /// Unescaped.
-    pub key: String,
+    pub key: Text,
     /// Where the key stands, with its quotes.
     pub key_span: Span,
     /// Its value.
@@ -171,7 +171,34 @@ impl Node {
     /// The first member of a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node> {
-        self.members()?.iter().find(|member| member.key == key).map(|member| &member.value)
+        self.members()?.iter().find(|member| *member.key == *key).map(|member| &member.value)
+    }
+
+    /// The value behind some keys and positions.
+    #[must_use]
+    pub fn at(&self, path: &[&str]) -> Option<&Node> {
+        path.iter().try_fold(self, |node, key| node.get(key))
+    }
+
+    /// The items of a list, or the one value that is none.
+    #[must_use]
+    pub fn listed(&self) -> &[Node] {
+        self.items().unwrap_or(std::slice::from_ref(self))
+    }
+
+    /// Gives every part of it another place.
+    pub(super) fn move_places(&mut self, moved: &impl Fn(Span) -> Span) {
+        self.span = moved(self.span);
+        match &mut self.value {
+            Value::Array(items) => items.iter_mut().for_each(|item| item.move_places(moved)),
+            Value::Object(members) => {
+                for member in members {
+                    member.key_span = moved(member.key_span);
+                    member.value.move_places(moved);
+                }
+            }
+            _ => {}
+        }
     }
 
     /// What kind of value it is, for a message.
@@ -267,7 +294,7 @@ impl Reader<'_> {
                     let value = self.value(depth + 1)?;
                     self.white_space();
                     self.take(b',');
-                    members.push(Member { key, key_span, value });
+                    members.push(Member { key: key.into(), key_span, value });
                 }
                 self.at += 1;
                 Value::Object(members)

@@ -6,7 +6,8 @@
 use super::catalogue::Catalogue;
 use super::condition::Operator;
 use super::document::{self, Document, DocumentError, Effect, Statement};
-use super::json::Span;
+use super::json::{Node, Span, Value};
+use super::text::{Text, TextPart};
 
 mod conditions;
 mod elements;
@@ -165,6 +166,52 @@ impl Remarks<'_> {
     }
 }
 
+/// The remarks on a document that stands somewhere in a larger text, in the order of the text, and what of it was not looked
+/// at, or only as if a condition of the stack held.
+#[must_use]
+pub fn lint_within(
+    text: &str,
+    node: &Node,
+    kind: PolicyKind,
+    catalogue: &Catalogue,
+) -> (Vec<LintFinding>, Vec<String>) {
+    let (document, malformed) = Document::from_node(String::new(), node.clone());
+    let mut remarks = Remarks { text, found: Vec::new() };
+    for problem in malformed {
+        remarks.say("malformed", None, problem.span, format!("{} ({})", problem.reason, problem.pointer));
+    }
+    check(&document, kind, catalogue, &mut remarks);
+    let mut notes = Vec::new();
+    for statement in &document.statements {
+        for guard in &statement.guards {
+            let decision = &guard.decision;
+            notes.push(match decision.strip_prefix("condition ") {
+                Some(condition) => format!(
+                    "statement {} depends on the condition `{condition}` of the stack, and is looked at as if it were there",
+                    statement.index
+                ),
+                None if statement.is_stand_in => {
+                    format!("statement {} is known only when the template is deployed, and left out", statement.index)
+                }
+                None => format!("statement {} depends on what is known only when the template is deployed", statement.index),
+            });
+        }
+    }
+    notes.sort();
+    notes.dedup();
+    (finish(remarks), notes)
+}
+
+/// A remark that text which should be a policy is none.
+#[must_use]
+pub fn no_policy(text: &str, check: &'static str, offset: usize, reason: &str) -> Vec<LintFinding> {
+    let start = offset.min(text.len());
+    let end = text.get(start..).and_then(|rest| rest.chars().next()).map_or(start, |c| start + c.len_utf8());
+    let mut remarks = Remarks { text, found: Vec::new() };
+    remarks.say(check, None, Span { start, end }, reason.to_owned());
+    finish(remarks)
+}
+
 /// The text that the places of the remarks refer to, and the remarks, in the order of the text.
 #[must_use]
 pub fn lint(text: &str, kind: PolicyKind, catalogue: &Catalogue) -> (String, Vec<LintFinding>) {
@@ -218,22 +265,36 @@ fn finish(remarks: Remarks<'_>) -> Vec<LintFinding> {
 }
 
 fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
-    let whole = Span { start: 0, end: document.text.len().min(1) };
+    let start = document.root.span.start;
+    let whole = Span { start, end: document.root.span.end.min(start + 1) };
     let is_trust = kind == PolicyKind::Trust
         || (kind == PolicyKind::Unknown && document.statements.iter().any(|statement| statement.principal.is_some()));
     if let Some(quota) = kind.quota() {
-        let characters =
-            if kind == PolicyKind::Control { document.text.chars().count() } else { document.characters() };
+        let plain = kind == PolicyKind::Control && !document.text.is_empty();
+        let characters = if plain { document.text.chars().count() } else { document.characters() };
         if characters > quota {
             remarks.say("size", None, whole, format!("{characters} characters, and such a policy may have {quota}"));
         }
     }
-    for (at, character) in document.text.char_indices() {
-        if !matches!(character, '\t' | '\n' | '\r' | ' '..='\u{ff}') {
-            let span = Span { start: at, end: at + character.len_utf8() };
-            let code = u32::from(character);
-            remarks.say("character", None, span, format!("IAM does not take the character U+{code:04X}"));
-        }
+    let is_taken = |character: char| matches!(character, '\t' | '\n' | '\r' | ' '..='\u{ff}');
+    let mut refuse = |character: char, span: Span| {
+        let code = u32::from(character);
+        remarks.say("character", None, span, format!("IAM does not take the character U+{code:04X}"));
+    };
+    if document.text.is_empty() {
+        // In a template, what stands between the values is not IAM's to take.
+        each_text(&document.root, &mut |text, span| {
+            let known = text.parts().filter_map(|part| match part {
+                TextPart::Known(known) => Some(known),
+                TextPart::Unknown(_) => None,
+            });
+            if let Some(character) = known.flat_map(str::chars).find(|character| !is_taken(*character)) {
+                refuse(character, span);
+            }
+        });
+    }
+    for (at, character) in document.text.char_indices().filter(|(_, character)| !is_taken(*character)) {
+        refuse(character, Span { start: at, end: at + character.len_utf8() });
     }
     match document.version.as_deref() {
         Some("2012-10-17") => {}
@@ -269,6 +330,24 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
         conditions::check(document, statement, catalogue, remarks);
     }
     overlap::check(document, remarks);
+}
+
+/// Every key and string of a value.
+fn each_text(node: &Node, look: &mut impl FnMut(&Text, Span)) {
+    match &node.value {
+        Value::String(text) => look(text, node.span),
+        Value::Array(items) => items.iter().for_each(|item| each_text(item, look)),
+        Value::Object(members) => {
+            for member in members {
+                look(&member.key, member.key_span);
+                each_text(&member.value, look);
+            }
+        }
+        Value::Either(either) => {
+            either.then.iter().chain(&either.otherwise).for_each(|node| each_text(node, look));
+        }
+        _ => {}
+    }
 }
 
 fn principals(statement: &Statement, is_trust: bool, remarks: &mut Remarks<'_>) {

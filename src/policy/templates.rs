@@ -1,27 +1,99 @@
 //! Policies inside of infrastructure code: Terraform plans as JSON, and CloudFormation templates as JSON or YAML. Each is
-//! named by its address; the roles say which of them belong together.
+//! named by its address; the roles, users and groups say which of them belong together. All places are those of the file.
 
-use serde_json::Value;
-
-use super::json::{JsonError, Node};
+use super::document::Document;
+use super::json::{JsonError, Node, Span, Value};
+use super::lint::PolicyKind;
+use super::text::Text;
+use super::{document, yaml};
 
 mod cloudformation;
+mod functions;
+mod nested;
 mod terraform;
 
 /// Most characters of a template that are read.
 pub const MAX_TEMPLATE_BYTES: u64 = 256 * 1024 * 1024;
 
+/// What a policy that was found is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// The file itself, or one of which nothing more is known.
+    Document,
+    /// A managed policy.
+    Managed,
+    /// An inline policy of a role, user or group.
+    Inline,
+    /// The trust policy of a role.
+    Trust,
+    /// A service control policy.
+    Control,
+    /// It is not in the file: only its name is known.
+    NotHere,
+}
+
+impl Use {
+    /// What a lint goes by.
+    #[must_use]
+    pub fn kind(self) -> PolicyKind {
+        match self {
+            Self::Document | Self::NotHere => PolicyKind::Unknown,
+            Self::Managed => PolicyKind::Managed,
+            Self::Inline => PolicyKind::Inline,
+            Self::Trust => PolicyKind::Trust,
+            Self::Control => PolicyKind::Control,
+        }
+    }
+}
+
 /// A policy that was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FoundPolicy {
     /// Address in the template, such as `aws_iam_role_policy.worker`; empty for a file that is a policy itself.
     pub address: String,
-    /// The document as text.
-    pub text: String,
+    /// What it is for.
+    pub used_as: Use,
+    /// The document, with its places in the file; an error where the template holds text that is none.
+    pub document: Result<Node, JsonError>,
 }
 
-/// A role that was found, with what belongs to it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+impl FoundPolicy {
+    /// What stands for a policy that a file names and does not hold.
+    fn not_here(name: &Text, span: Span) -> Self {
+        let stand_in = if name.is_known() { Text::unknown(name) } else { name.clone() };
+        let document = Ok(Node { span, value: Value::String(stand_in) });
+        Self { address: name.to_string(), used_as: Use::NotHere, document }
+    }
+
+    /// Whether what stands for it may deny: of AWS's own managed policies only those that are made for it do.
+    /// Source: AWS Managed Policy Reference.
+    fn may_deny(&self) -> bool {
+        let of_aws = self.address.split_once(":iam::aws:policy/").map(|(_, name)| name);
+        of_aws.is_none_or(|name| {
+            let name = name.rsplit('/').next().unwrap_or(name);
+            name == "AWSDenyAll" || name.starts_with("AWSCompromisedKeyQuarantine")
+        })
+    }
+
+    /// The document that it stands for; one that is not in the file may allow anything, and where that can be, deny it.
+    ///
+    /// # Errors
+    /// With what keeps it from being evaluated.
+    pub fn evaluable(&self) -> Result<Document, String> {
+        if self.used_as == Use::NotHere {
+            return Ok(Document::unknown(&format!("the policy {}", self.address), self.may_deny()));
+        }
+        let node = self.document.clone().map_err(|error| format!("not JSON: {error}"))?;
+        let (document, malformed) = Document::from_node(String::new(), node);
+        match malformed.into_iter().next() {
+            Some(problem) => Err(format!("{} at {}", problem.reason, problem.pointer)),
+            None => Ok(document),
+        }
+    }
+}
+
+/// A role, user or group that was found, with what belongs to it.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct FoundRole {
     /// Address in the template.
     pub address: String,
@@ -32,39 +104,61 @@ pub struct FoundRole {
 }
 
 /// What a file holds.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Found {
-    /// Roles with their policies.
+    /// Whether it is a template or plan, rather than a policy.
+    pub is_template: bool,
+    /// Roles, users and groups with their policies.
     pub roles: Vec<FoundRole>,
     /// Policies that belong to no role of the file.
     pub policies: Vec<FoundPolicy>,
+    /// Trust policies of the roles.
+    pub trusts: Vec<FoundPolicy>,
     /// What the file does not tell: documents known only after it is applied, managed policies that are not in it.
     pub unknown: Vec<String>,
+    /// Documents that are policies of something else than an identity, and are not looked at.
+    pub left_out: Vec<String>,
+}
+
+impl Found {
+    /// Every policy of the file, each once, in the order of their addresses.
+    #[must_use]
+    pub fn all(&self) -> Vec<&FoundPolicy> {
+        let of_roles = self.roles.iter().flat_map(|role| role.policies.iter().chain(&role.boundary));
+        let mut all: Vec<&FoundPolicy> = of_roles.chain(&self.policies).chain(&self.trusts).collect();
+        all.retain(|policy| policy.used_as != Use::NotHere);
+        all.sort_by(|a, b| a.address.cmp(&b.address));
+        // A policy that several roles have may hang on other conditions of the stack with each.
+        all.dedup_by(|a, b| a.address == b.address);
+        all
+    }
 }
 
 /// Why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum TemplateError {
-    /// Neither JSON nor YAML.
+    /// Not JSON.
     #[error("not JSON: {0}")]
     Json(JsonError),
     /// Meant to be YAML, and is not.
-    #[error("not YAML: {0}")]
-    Yaml(String),
+    #[error("{0}")]
+    Yaml(JsonError),
     /// Neither a policy nor anything that holds some.
     #[error("no policy document, Terraform plan or CloudFormation template: {0}")]
     Unknown(&'static str),
 }
 
-/// Values of the environment for `AWS::Partition`, `AWS::Region` and `AWS::AccountId`; `*` where it is not known.
-#[derive(Debug, Clone)]
+/// Values of the environment for `AWS::Partition`, `AWS::Region` and `AWS::AccountId`.
+#[derive(Debug, Clone, Default)]
 pub struct Pseudo {
-    /// Partition.
-    pub partition: String,
-    /// Region.
-    pub region: String,
-    /// Account id.
-    pub account_id: String,
+    /// Partition, if it is known.
+    pub partition: Option<String>,
+    /// Region, if it is known.
+    pub region: Option<String>,
+    /// Account id, if it is known.
+    pub account_id: Option<String>,
+    /// Whether what is asked is about the account and region of the stack: an ARN of these is then one of any.
+    pub is_home: bool,
 }
 
 /// Finds the policies of a file.
@@ -73,184 +167,37 @@ pub struct Pseudo {
 /// When it is none of the kinds that are known.
 pub fn find(text: &str, pseudo: &Pseudo) -> Result<Found, TemplateError> {
     let trimmed = text.trim_start();
-    let encoded = trimmed.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("%7b"));
-    if encoded {
-        return Ok(plain(text));
+    if document::source(text) != text {
+        let node = Node::parse(&document::source(text)).map_err(TemplateError::Json)?;
+        return Ok(plain(node));
     }
-    if !trimmed.starts_with(['{', '[', '\u{feff}']) && text.lines().any(|line| line.starts_with("Resources:")) {
-        return cloudformation::find(&cloudformation::yaml(text)?, pseudo);
+    let node = if trimmed.starts_with(['{', '[', '\u{feff}']) {
+        Node::parse(text).map_err(TemplateError::Json)?
+    } else {
+        yaml::parse(text).map_err(TemplateError::Yaml)?
+    };
+    if node.get("Statement").is_some() || (node.get("Version").is_some() && node.get("Resources").is_none()) {
+        return Ok(plain(node));
     }
-    let node = Node::parse(text).map_err(TemplateError::Json)?;
-    if node.get("Statement").is_some() {
-        return Ok(plain(text));
+    let has = |keys: &[&str]| keys.iter().any(|key| node.get(key).is_some());
+    if has(&["planned_values", "resource_changes"]) || (has(&["values"]) && has(&["terraform_version"])) {
+        return Ok(terraform::find(text, &node));
     }
-    if node.get("Resources").is_some() || node.get("planned_values").is_some() || node.get("resource_changes").is_some()
-    {
-        let value: Value = serde_json::from_str(text).map_err(|error| TemplateError::Yaml(error.to_string()))?;
-        return if value.get("Resources").is_some() {
-            cloudformation::find(&value, pseudo)
-        } else {
-            Ok(terraform::find(&value))
-        };
-    }
-    if node.get("format_version").is_some() {
+    if has(&["format_version"]) || (has(&["terraform_version"]) && has(&["resources"])) {
         return Err(TemplateError::Unknown(
             "a Terraform state or configuration; `terraform show -json PLAN` writes a plan",
         ));
     }
+    if has(cloudformation::SECTIONS) {
+        return Ok(cloudformation::find(text, &node, pseudo));
+    }
     Err(TemplateError::Unknown("it has no `Statement`, no `Resources` and no `planned_values`"))
 }
 
-fn plain(text: &str) -> Found {
-    let policy = FoundPolicy { address: String::new(), text: text.to_owned() };
+fn plain(node: Node) -> Found {
+    let policy = FoundPolicy { address: String::new(), used_as: Use::Document, document: Ok(node) };
     Found { policies: vec![policy], ..Found::default() }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn pseudo() -> Pseudo {
-        Pseudo { partition: "aws".into(), region: "*".into(), account_id: "*".into() }
-    }
-
-    #[test]
-    fn a_policy_is_found_as_itself() {
-        let text = r#"{"Statement":[]}"#;
-        assert_eq!(
-            find(text, &pseudo()).unwrap().policies,
-            [FoundPolicy { address: String::new(), text: text.into() }]
-        );
-        for (wrong, message) in
-            [("{}", "no `Statement`"), ("[", "not JSON"), ("{\"format_version\":\"1.0\"}", "show -json")]
-        {
-            let error = find(wrong, &pseudo()).unwrap_err().to_string();
-            assert!(error.contains(message), "{wrong}: {error}");
-        }
-    }
-
-    #[test]
-    fn cloudformation_roles_keep_their_policies_together() {
-        let yaml = "\
-AWSTemplateFormatVersion: 2010-09-09
-Resources:
-  Boundary:
-    Type: AWS::IAM::ManagedPolicy
-    Properties:
-      PolicyDocument: {Version: 2012-10-17, Statement: [{Effect: Allow, Action: 'ec2:*', Resource: '*'}]}
-  Worker:
-    Type: AWS::IAM::Role
-    Properties:
-      PermissionsBoundary: !Ref Boundary
-      ManagedPolicyArns:
-        - !Sub arn:${AWS::Partition}:iam::aws:policy/AmazonSSMManagedInstanceCore
-      Policies:
-        - PolicyName: pull
-          PolicyDocument:
-            Version: 2012-10-17
-            Statement:
-              - Effect: Allow
-                Action: [ecr:BatchGetImage]
-                Resource: !Sub 'arn:${AWS::Partition}:ecr:${AWS::Region}:${AWS::AccountId}:repository/${Team}/*'
-  Extra:
-    Type: AWS::IAM::Policy
-    Properties:
-      Roles: [!Ref Worker]
-      PolicyDocument:
-        Version: 2012-10-17
-        Statement: {Effect: Allow, Action: 's3:GetObject', Resource: !Join ['', [!GetAtt Bucket.Arn, '/${!aws:userid}']]}
-";
-        let found = find(yaml, &pseudo()).unwrap();
-        let [role] = found.roles.as_slice() else { panic!("{found:?}") };
-        let addresses: Vec<&str> = role.policies.iter().map(|policy| policy.address.as_str()).collect();
-        assert_eq!(addresses, ["Resources.Worker.Policies.pull", "Resources.Extra"]);
-        assert!(role.policies[0].text.contains("arn:aws:ecr:*:*:repository/${cloudformation.Team}/*"), "{role:?}");
-        assert!(role.policies[1].text.contains("${cloudformation.Bucket.Arn}/${!aws:userid}"), "{role:?}");
-        assert_eq!(role.boundary.as_ref().unwrap().address, "Resources.Boundary");
-        assert_eq!(found.policies, []);
-        assert_eq!(found.unknown.len(), 1);
-        assert!(found.unknown[0].contains("AmazonSSMManagedInstanceCore"), "{:?}", found.unknown);
-    }
-
-    #[test]
-    fn instances_of_for_each_keep_their_own_policies() {
-        let role = |key: &str| serde_json::json!({"address": format!("aws_iam_role.r[\"{key}\"]"), "type": "aws_iam_role", "values": {"name": format!("role-{key}")}});
-        let policy = |key: &str, known: bool| {
-            let mut values = serde_json::json!({"policy": format!("{{\"Id\":\"{key}\"}}")});
-            if known {
-                values["role"] = format!("role-{key}").into();
-            }
-            serde_json::json!({"address": format!("aws_iam_role_policy.p[\"{key}\"]"), "type": "aws_iam_role_policy", "values": values})
-        };
-        for known in [true, false] {
-            let plan = serde_json::json!({
-                "planned_values": {"root_module": {"resources": [role("a"), role("b"), policy("a", known), policy("b", known)]}},
-                "configuration": {"root_module": {"resources": [
-                    {"address": "aws_iam_role_policy.p", "expressions": {"role": {"references": ["aws_iam_role.r", "each.key"]}}}]}}
-            });
-            let found = find(&plan.to_string(), &pseudo()).unwrap();
-            for role in &found.roles {
-                let addresses: Vec<&str> = role.policies.iter().map(|policy| policy.address.as_str()).collect();
-                assert_eq!(addresses, [role.address.replace("aws_iam_role.r", "aws_iam_role_policy.p")], "{known}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_statement_that_depends_on_a_condition_is_unknown_and_the_others_count() {
-        let template = "Resources:\n  P:\n    Type: AWS::IAM::ManagedPolicy\n    Properties:\n      PolicyDocument:\n        Version: 2012-10-17\n        Statement:\n          - {Effect: Allow, Action: 'ec2:RunInstances', Resource: '*'}\n          - !If [Wide, {Effect: Allow, Action: '*', Resource: '*'}, !Ref AWS::NoValue]\n";
-        let found = find(template, &pseudo()).unwrap();
-        assert_eq!(found.unknown, ["Resources.P: a statement depends on a condition of the stack"]);
-        let document = crate::policy::Document::parse(&found.policies[0].text).unwrap();
-        assert_eq!(document.statements.len(), 1);
-    }
-
-    #[test]
-    fn what_is_known_when_the_stack_is_made_is_no_wildcard() {
-        let text = |resource: &str| {
-            let template = format!(
-                "Resources:\n  P:\n    Type: AWS::IAM::ManagedPolicy\n    Properties:\n      PolicyDocument: {{Statement: [{{Effect: Allow, Action: 's3:GetObject', Resource: !Sub '{resource}'}}]}}\n"
-            );
-            find(&template, &pseudo()).unwrap().policies.remove(0).text
-        };
-        assert!(text("arn:aws:s3:::b-${AWS::AccountId}/*").contains("b-${cloudformation.AWS..AccountId}/*"));
-        assert!(
-            text("arn:${AWS::Partition}:ec2:${AWS::Region}:${AWS::AccountId}:volume/*")
-                .contains("arn:aws:ec2:*:*:volume/*")
-        );
-    }
-
-    #[test]
-    fn terraform_plans_join_policies_and_roles_by_value_or_reference() {
-        let plan = serde_json::json!({
-            "format_version": "1.2", "terraform_version": "1.9.0",
-            "planned_values": {"root_module": {
-                "resources": [
-                    {"address": "aws_iam_role.worker", "type": "aws_iam_role", "values": {"name": "worker", "inline_policy": []}},
-                    {"address": "aws_iam_role_policy.pull", "type": "aws_iam_role_policy", "values": {"policy": "{\"Statement\":[]}"}},
-                    {"address": "aws_iam_role_policy_attachment.a", "type": "aws_iam_role_policy_attachment", "values": {"role": "worker"}},
-                    {"address": "aws_iam_role_policy_attachment.b", "type": "aws_iam_role_policy_attachment",
-                     "values": {"role": "worker", "policy_arn": "arn:aws:iam::aws:policy/ReadOnlyAccess"}},
-                    {"address": "aws_iam_policy.alone", "type": "aws_iam_policy", "values": {"policy": "{\"Id\":\"alone\"}"}},
-                ],
-                "child_modules": [{"resources": [
-                    {"address": "module.m.aws_iam_policy.wide[0]", "type": "aws_iam_policy", "values": {"policy": "{\"Id\":\"wide\"}"}},
-                    {"address": "module.m.aws_iam_policy.later", "type": "aws_iam_policy", "values": {}}
-                ]}]
-            }},
-            "configuration": {"root_module": {"resources": [
-                {"address": "aws_iam_role_policy.pull", "expressions": {"role": {"references": ["aws_iam_role.worker.id", "aws_iam_role.worker"]}}},
-                {"address": "aws_iam_role_policy_attachment.a", "expressions": {"policy_arn": {"references": ["module.m.aws_iam_policy.wide[0].arn", "module.m.aws_iam_policy.wide"]}}}
-            ]}}
-        });
-        let found = find(&plan.to_string(), &pseudo()).unwrap();
-        let [role] = found.roles.as_slice() else { panic!("{found:?}") };
-        let addresses: Vec<&str> = role.policies.iter().map(|policy| policy.address.as_str()).collect();
-        assert_eq!(addresses, ["aws_iam_role_policy.pull", "module.m.aws_iam_policy.wide[0]"]);
-        assert_eq!(
-            found.policies.iter().map(|policy| policy.address.as_str()).collect::<Vec<_>>(),
-            ["aws_iam_policy.alone"]
-        );
-        assert_eq!(found.unknown.len(), 2, "{:?}", found.unknown);
-    }
-}
+mod tests;

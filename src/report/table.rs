@@ -391,7 +391,7 @@ fn shortfall(role: &RoleReport) -> Vec<String> {
                 let when = if left.only_if.is_empty() { "" } else { " always" };
                 let _ = write!(line, "; not{when} on {}", left.witness);
             }
-            if let Some(reason) = action.reason {
+            if let Some(reason) = &action.reason {
                 let _ = write!(line, ": {reason}");
             }
             lines.push(line);

@@ -104,7 +104,11 @@ fn a_cluster_id_with_wildcards_stands_for_itself() {
 fn the_tables_and_the_policies_name_the_same_actions() {
     let actions = |policy: &str| -> std::collections::BTreeSet<String> {
         let document = Document::parse(policy).unwrap();
-        document.statements.iter().flat_map(|statement| statement.action.patterns.clone()).collect()
+        document
+            .statements
+            .iter()
+            .flat_map(|statement| statement.action.patterns.iter().map(ToString::to_string).collect::<Vec<_>>())
+            .collect()
     };
     let named = |list: &[permissions::Permission]| list.iter().map(|one| one.action.to_owned()).collect::<Vec<_>>();
     let scan = named(permissions::SCAN);

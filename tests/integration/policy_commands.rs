@@ -103,7 +103,7 @@ fn templates_are_compared_role_by_role() {
     assert_eq!(page, "fixtures/policy/template.yaml: Resources.Worker against rancher-worker: all 9 actions granted\n");
     let unknown = "Resources:\n  Node:\n    Type: AWS::IAM::Role\n    Properties:\n      ManagedPolicyArns: [arn:aws:iam::aws:policy/ReadOnlyAccess]\n";
     let (code, page) = text(&run(&["diff", "--baseline", "rke-minimum", "-"], unknown));
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(3), "what ReadOnlyAccess grants is not known: nothing is missing for certain");
     assert!(page.contains("warning: not compared: -: Resources.Node: the managed policy"), "{page}");
 }
 
@@ -187,10 +187,10 @@ fn patterns_expand_and_shrink() {
     assert_eq!(text(&run(&["shrink", "-"], &all)).1, "ecr:*\n");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("catalogue.txt");
-    std::fs::write(&file, "tagaudit.catalogue/1\nservice my\na L ListThings - -\na P GrantThings - -\n").unwrap();
+    std::fs::write(&file, "tagaudit.catalogue/2\nservice my\na L ListThings - -\na P GrantThings - -\n").unwrap();
     let own = text(&run(&["expand", "my:*", "--catalogue", file.to_str().unwrap()], ""));
     assert_eq!(own.1, "my:GrantThings\nmy:ListThings\n");
-    std::fs::write(&file, "tagaudit.catalogue/1\nservice my\na X ListThings - -\n").unwrap();
+    std::fs::write(&file, "tagaudit.catalogue/2\nservice my\na X ListThings - -\n").unwrap();
     let (code, page) = text(&run(&["expand", "my:*", "--catalogue", file.to_str().unwrap()], ""));
     assert_eq!(code, Some(2));
     assert!(page.contains("cause: line 3: no access level"), "{page}");

@@ -75,7 +75,10 @@ impl Answer {
         let mut why: Vec<String> = in_doubt.flat_map(|outcome| &outcome.open).cloned().collect();
         why.sort();
         why.dedup();
-        if why.is_empty() {
+        if !why.is_empty() {
+            let few = crate::text::list(&why.iter().map(String::as_str).collect::<Vec<_>>(), 4);
+            why = vec![format!("only a deployment tells whether {few}")];
+        } else {
             why.push("the conditions are too many or too intricate to decide within bounds".to_owned());
         }
         let because = references(self.statements(Effect::Allow, None).iter())

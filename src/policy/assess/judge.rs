@@ -92,7 +92,8 @@ pub(super) fn judge(
             combine(&certain, active, &tables, layers)
         };
         let (must, may) = (reading(Effect::Deny), reading(Effect::Allow));
-        let between = |must: Bounds, may: Bounds| Bounds { least: must.least.min(may.least), most: must.most.max(may.most) };
+        let between =
+            |must: Bounds, may: Bounds| Bounds { least: must.least.min(may.least), most: must.most.max(may.most) };
         Combined {
             allowed: between(must.allowed, may.allowed),
             identity: between(must.identity, may.identity),

@@ -134,10 +134,14 @@ fn tag_conditions_do_not_hold_where_no_resource_can_be() {
 /// The Service Authorization Reference does not say that its lists of condition keys are complete.
 #[test]
 fn no_verdict_rests_on_a_key_that_a_list_lacks() {
-    for key in ["aws:RequestTag/x", "ec2:InstanceType", "ec2:NoSuchKey", "kms:ViaService", "aws:SourceVpce", "nosuch:Key"] {
+    for key in
+        ["aws:RequestTag/x", "ec2:InstanceType", "ec2:NoSuchKey", "kms:ViaService", "aws:SourceVpce", "nosuch:Key"]
+    {
         for action in ["ec2:DeleteVolume", "ec2:DescribeInstances", "ec2:NoSuchAction"] {
             let on = |effect: &str, operator: &str| {
-                format!(r#"{{"Effect":"{effect}","Action":"*","Resource":"*","Condition":{{"{operator}":{{"{key}":"a"}}}}}}"#)
+                format!(
+                    r#"{{"Effect":"{effect}","Action":"*","Resource":"*","Condition":{{"{operator}":{{"{key}":"a"}}}}}}"#
+                )
             };
             for operator in ["StringEquals", "StringNotEquals", "StringEqualsIfExists", "StringNotLike"] {
                 assert_eq!(verdict(&[&on("Allow", operator)], action).0, Verdict::Partial, "{key} {operator} {action}");

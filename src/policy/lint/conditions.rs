@@ -1,7 +1,7 @@
 //! Conditions of a statement.
 
 use super::{Remarks, canonical};
-use crate::policy::catalogue::{Action, Catalogue};
+use crate::policy::catalogue::{Action, Catalogue, Service};
 use crate::policy::condition::{Comparison, Operator, Quantifier, block, instant};
 use crate::policy::document::{Condition, Document, Effect, Statement};
 use crate::policy::pattern::ActionPattern;
@@ -163,7 +163,17 @@ fn key(
         }
         return kind.or(Some("String"));
     }
+    if !condition.key.is_known()
+        && !catalogue.service(prefix).is_some_and(|service| service.keys.iter().any(|known| known.is(&folded)))
+    {
+        // What the name turns out to be is not known.
+        return None;
+    }
     let Some(service) = catalogue.service(prefix) else {
+        // SAML's keys, for one, are in the tables of STS.
+        if let Some(known) = catalogue.services().flat_map(|service| &service.keys).find(|known| known.is(&folded)) {
+            return Some(known.kind);
+        }
         // Keys of identity providers (`accounts.google.com:aud`, `sts.…`) have no service.
         if !prefix.contains('.') && !prefix.contains('/') {
             let message = format!("no known service has the prefix of `{shown}`");
@@ -182,8 +192,7 @@ fn key(
 
 /// The known actions that the statement speaks of; none when it speaks of everything.
 fn covered<'c>(statement: &Statement, catalogue: &'c Catalogue) -> Vec<&'c Action> {
-    let patterns: Vec<ActionPattern> =
-        statement.action.folded.iter().map(ActionPattern::of).collect();
+    let patterns: Vec<ActionPattern> = statement.action.folded.iter().map(ActionPattern::of).collect();
     let is_open = |pattern: &ActionPattern| matches!(pattern, ActionPattern::Everything | ActionPattern::Open(_));
     if statement.action.negated || patterns.iter().any(is_open) {
         return Vec::new();
@@ -203,12 +212,19 @@ fn absent(
     let carries = |action: &&Action| {
         catalogue.action(&action.folded).is_some_and(|(service, action)| service.carries(action, folded))
     };
-    // Keys of one service in requests of another, such as `kms:ViaService`, are not in the catalogue of the other.
-    let own = folded.split_once(':').is_some_and(|(prefix, _)| {
-        prefix == "aws" || covered.iter().all(|action| action.folded.split(':').next() == Some(prefix))
-    });
+    let Some((prefix, name)) = folded.split_once(':') else { return };
+    // Keys of one service in requests of another are not always in the tables of the other. Those of resource tags are: the
+    // services that support `iam:ResourceTag`, for one, list it.
+    let of_tags = name.starts_with("resourcetag/");
+    let own =
+        prefix == "aws" || of_tags || covered.iter().all(|action| action.folded.split(':').next() == Some(prefix));
     let comes_with_credentials = crate::policy::assess::OF_CREDENTIALS.contains(&folded);
     if covered.is_empty() || !own || comes_with_credentials || covered.iter().any(carries) {
+        return;
+    }
+    // A key that the tables give to no action at all, such as `states:HTTPEndpoint`, is missing there, not in requests.
+    let is_given = |service: &Service| service.actions.iter().any(|action| service.carries(action, folded));
+    if prefix != "aws" && !catalogue.service(prefix).is_some_and(is_given) {
         return;
     }
     let Some(operator) = Operator::parse(&condition.operator) else { return };
@@ -221,8 +237,25 @@ fn absent(
         (false, Effect::Allow) => "the statement grants nothing",
         (false, Effect::Deny) => "the statement denies nothing",
     };
-    let message = format!("none of the statement's actions carries `{}`: {effect}", text::printable(&condition.key));
+    let message = format!(
+        "by the Service Authorization Reference none of the statement's actions carries `{}`: {effect}",
+        text::printable(&condition.key)
+    );
     remarks.say("condition-key-absent", Some(statement), condition.key_span, message);
+}
+
+/// Whether a condition does not hold in requests without a key. A tag of the request is one of `aws:TagKeys`.
+fn needs(condition: &Condition, key: &str) -> bool {
+    let Some(operator) = Operator::parse(&condition.operator) else { return false };
+    let is_same = condition.key.eq_ignore_ascii_case(key)
+        || (key.eq_ignore_ascii_case("aws:TagKeys")
+            && condition.key.get(..15).is_some_and(|front| front.eq_ignore_ascii_case("aws:RequestTag/")));
+    let fails_without = match (operator.comparison, operator.quantifier) {
+        (Comparison::Null, _) => condition.values.iter().all(|value| value.eq_ignore_ascii_case("false")),
+        (_, Some(quantifier)) => quantifier == Quantifier::Any,
+        (_, None) => !operator.negated && !operator.if_exists,
+    };
+    is_same && fails_without
 }
 
 fn quantifier(
@@ -235,12 +268,7 @@ fn quantifier(
     let shown = text::printable(&condition.key);
     if operator.quantifier == Some(Quantifier::All) && statement.effect == Effect::Allow {
         // Together with a test that the key is there, nothing slips through.
-        let guarded = statement.conditions.iter().any(|other| {
-            other.operator.eq_ignore_ascii_case("Null")
-                && other.key.eq_ignore_ascii_case(&condition.key)
-                && other.values.iter().all(|value| value.eq_ignore_ascii_case("false"))
-        });
-        if !guarded {
+        if !statement.conditions.iter().any(|other| needs(other, &condition.key)) {
             let message =
                 format!("`ForAllValues` holds when `{shown}` is missing, so the statement allows requests without it");
             remarks.help(
@@ -266,6 +294,10 @@ fn quantifier(
             remarks.say("set-operator-missing", Some(statement), condition.operator_span, message);
         }
         _ => {}
+    }
+    if operator.comparison == Comparison::Null {
+        // It asks whether the key is there, whatever its values are.
+        return;
     }
     let single = kind.trim_start_matches("ArrayOf");
     let fits = match operator.comparison {

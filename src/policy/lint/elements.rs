@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Remarks;
-use crate::policy::automaton::{Language, Relation, relation};
+use crate::policy::automaton::{Language, meet};
 use crate::policy::catalogue::{AccessLevel, Action, Catalogue, Service};
 use crate::policy::document::{Document, Effect, Statement};
 use crate::policy::pattern::{ActionPattern, ResourcePattern, is_everything, split_arn};
@@ -18,13 +18,18 @@ pub(super) fn check(
     catalogue: &Catalogue,
     remarks: &mut Remarks<'_>,
 ) {
-    actions(statement, catalogue, remarks);
+    let mut types = Types::default();
+    let on = Resources::new(document, statement);
+    actions(statement, &on, &mut types, catalogue, remarks);
     let Some(resource) = &statement.resource else { return };
     if resource.patterns.is_empty() {
         let message = "an empty list of resources: the statement has no effect";
         remarks.say("empty", Some(statement), resource.key_span, message.to_owned());
     }
-    if resource.negated && statement.effect == Effect::Allow {
+    if resource.negated && resource.patterns.iter().any(|pattern| pattern.is_known() && is_everything(pattern)) {
+        let message = "`NotResource` with `*` leaves no resource: the statement has no effect";
+        remarks.say("empty", Some(statement), resource.key_span, message.to_owned());
+    } else if resource.negated && statement.effect == Effect::Allow {
         let message = "`NotResource` with Allow grants every other resource, those to come included";
         remarks.say("allow-not-resource", Some(statement), resource.key_span, message.to_owned());
     }
@@ -32,11 +37,11 @@ pub(super) fn check(
         resource_form(document, statement, pattern, *span, remarks);
     }
     if !is_trust {
-        scope(document, statement, catalogue, remarks);
+        scope(statement, &on, &mut types, catalogue, remarks);
     }
 }
 
-fn actions(statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
+fn actions(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
     let action = &statement.action;
     if action.patterns.is_empty() {
         let message = "an empty list of actions: the statement has no effect";
@@ -99,7 +104,13 @@ fn actions(statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'
                         help,
                     );
                 } else if grants && !action.negated {
-                    let managing: Vec<&str> = covered
+                    // What cannot be done on the statement's resources is not granted.
+                    let service = folded.split_once(':').and_then(|(prefix, _)| catalogue.service(prefix));
+                    let granted: Vec<&&Action> = covered
+                        .iter()
+                        .filter(|action| service.is_none_or(|service| on.take(action, service, types)))
+                        .collect();
+                    let managing: Vec<&str> = granted
                         .iter()
                         .filter(|action| action.level == AccessLevel::PermissionsManagement)
                         .map(|action| action.name.as_str())
@@ -108,7 +119,7 @@ fn actions(statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'
                         let message = format!(
                             "`{}` grants {} actions, {} of them over permissions: {}",
                             shown(),
-                            covered.len(),
+                            granted.len(),
                             managing.len(),
                             text::list(&managing, 3)
                         );
@@ -245,42 +256,55 @@ impl Types {
     }
 }
 
+/// What a statement's resources can be.
+enum Resources {
+    /// Anything, or what cannot be told: `*`, `NotResource`, no such element.
+    Any,
+    /// These.
+    These(Vec<Language>),
+}
+
+impl Resources {
+    fn new(document: &Document, statement: &Statement) -> Self {
+        let Some(resource) = statement.resource.as_ref().filter(|resource| !resource.negated) else { return Self::Any };
+        if resource.patterns.iter().any(|pattern| is_everything(pattern)) {
+            return Self::Any;
+        }
+        let patterns = resource.patterns.iter();
+        let languages: Vec<Language> = patterns
+            .flat_map(|pattern| Language::at_most(&ResourcePattern::of(pattern, document.has_variables())))
+            .collect();
+        if languages.is_empty() { Self::Any } else { Self::These(languages) }
+    }
+
+    /// Whether an action can be done on one of them.
+    fn take(&self, action: &Action, service: &Service, types: &mut Types) -> bool {
+        let Self::These(languages) = self else { return true };
+        let also = ALSO_ON.iter().filter(|(name, _)| *name == action.folded);
+        let also = also.filter_map(|(_, arn)| Language::of_resource(&ResourcePattern::new(arn, false)));
+        also.into_iter().any(|kind| languages.iter().any(|language| meet(&kind, language)))
+            || action.types.iter().any(|(at, _)| {
+                types.language(service, *at).is_some_and(|kind| languages.iter().any(|language| meet(kind, language)))
+            })
+    }
+}
+
+/// Resources that an action is done on as well, which the Service Authorization Reference lacks. Source: AWS CodePipeline User
+/// Guide and AWS SAM Developer Guide: a change set of a template with a transform needs the action on the transform.
+const ALSO_ON: &[(&str, &str)] = &[("cloudformation:createchangeset", "arn:*:cloudformation:*:aws:transform/*")];
+
 /// Actions whose resources are none that the statement names.
-fn scope(document: &Document, statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
+fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
     let Some(resource) = statement.resource.as_ref().filter(|resource| !resource.negated) else { return };
-    let everywhere = resource.patterns.iter().any(|pattern| is_everything(pattern));
     if statement.action.negated {
         return;
     }
-    if everywhere {
-        let passes = |folded: &Text| ActionPattern::of(folded).matches("iam:passrole");
-        let passed_to = statement.conditions.iter().any(|one| one.key.eq_ignore_ascii_case("iam:PassedToService"));
-        if statement.effect == Effect::Allow
-            && !passed_to
-            && let Some(at) = statement.action.folded.iter().position(passes)
-            && statement.action.folded.get(at).is_some_and(|folded| !is_everything(folded))
-        {
-            let span = statement.action.spans.get(at).copied().unwrap_or(statement.span);
-            let message = "`iam:PassRole` on `*`: any role can be handed to any service";
-            remarks.help(
-                "pass-role-everywhere",
-                Some(statement),
-                span,
-                message.to_owned(),
-                Some("name the roles, or limit `iam:PassedToService`".to_owned()),
-            );
-        }
+    if resource.patterns.iter().any(|pattern| is_everything(pattern)) {
+        pass_role(statement, remarks);
+    }
+    if matches!(on, Resources::Any) {
         return;
     }
-    let patterns: Vec<Language> = resource
-        .patterns
-        .iter()
-        .flat_map(|pattern| Language::at_most(&ResourcePattern::of(pattern, document.has_variables())))
-        .collect();
-    if patterns.is_empty() {
-        return;
-    }
-    let mut types = Types::default();
     for ((pattern, folded), span) in
         statement.action.patterns.iter().zip(&statement.action.folded).zip(&statement.action.spans)
     {
@@ -306,14 +330,7 @@ fn scope(document: &Document, statement: &Statement, catalogue: &Catalogue, rema
             );
             continue;
         }
-        let mut touches = |action: &Action| {
-            action.types.iter().any(|(at, _)| {
-                types.language(service, *at).is_some_and(|language| {
-                    patterns.iter().any(|pattern| relation(language, pattern) != Relation::Disjoint)
-                })
-            })
-        };
-        if !covered.is_empty() && !covered.iter().any(|action| touches(action)) {
+        if !covered.is_empty() && !covered.iter().any(|action| on.take(action, service, types)) {
             let kinds: Vec<&str> = covered
                 .iter()
                 .flat_map(|action| &action.types)
@@ -327,5 +344,25 @@ fn scope(document: &Document, statement: &Statement, catalogue: &Catalogue, rema
             );
             remarks.say("resource-mismatch", Some(statement), *span, message);
         }
+    }
+}
+
+fn pass_role(statement: &Statement, remarks: &mut Remarks<'_>) {
+    let passes = |folded: &Text| ActionPattern::of(folded).matches("iam:passrole");
+    let passed_to = statement.conditions.iter().any(|one| one.key.eq_ignore_ascii_case("iam:PassedToService"));
+    if statement.effect == Effect::Allow
+        && !passed_to
+        && let Some(at) = statement.action.folded.iter().position(passes)
+        && statement.action.folded.get(at).is_some_and(|folded| !is_everything(folded))
+    {
+        let span = statement.action.spans.get(at).copied().unwrap_or(statement.span);
+        let message = "`iam:PassRole` on `*`: any role can be handed to any service";
+        remarks.help(
+            "pass-role-everywhere",
+            Some(statement),
+            span,
+            message.to_owned(),
+            Some("name the roles, or limit `iam:PassedToService`".to_owned()),
+        );
     }
 }

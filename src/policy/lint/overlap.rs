@@ -87,8 +87,9 @@ fn duplicate_resources(statement: &Statement, languages: &[Option<Language>], re
 
 /// Statements that another covers: an Allow by a Deny, which makes it void, or one by another of the same effect.
 fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks: &mut Remarks<'_>) {
-    let plain =
-        |statement: &Statement| !statement.is_stand_in && !statement.action.negated && statement.resource.as_ref().is_some_and(|r| !r.negated);
+    let plain = |statement: &Statement| {
+        !statement.is_stand_in && !statement.action.negated && statement.resource.as_ref().is_some_and(|r| !r.negated)
+    };
     let prepared: Vec<(&Statement, Vec<ActionPattern>, &Vec<Option<Language>>)> = document
         .statements
         .iter()

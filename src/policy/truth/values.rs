@@ -73,9 +73,12 @@ fn of_key(atoms: &[Atom], key: &str) -> KeyFacts {
     let vector = |value: ContextValue| {
         let mut context = Context::default();
         context.insert(key, value);
-        compared.iter().fold(present, |vector, (at, condition)| {
-            if condition.holds(&context) { vector | bit(*at) } else { vector }
-        })
+        compared.iter().fold(
+            present,
+            |vector, (at, condition)| {
+                if condition.holds(&context) { vector | bit(*at) } else { vector }
+            },
+        )
     };
     // A request without the key has none of the facts.
     let mut witnessed = BTreeSet::from([0]);
@@ -128,7 +131,6 @@ fn closure(single: &BTreeSet<usize>, every: usize, some: usize) -> (BTreeSet<usi
 #[derive(PartialEq, Eq, Clone, Copy)]
 enum Family {
     Text,
-    Folded,
     Number,
     Instant,
     Bool,
@@ -138,8 +140,11 @@ enum Family {
 
 fn family(comparison: Comparison) -> Family {
     match comparison {
-        Comparison::StringEquals | Comparison::StringLike | Comparison::Binary | Comparison::Null => Family::Text,
-        Comparison::StringEqualsIgnoreCase => Family::Folded,
+        Comparison::StringEquals
+        | Comparison::StringEqualsIgnoreCase
+        | Comparison::StringLike
+        | Comparison::Binary
+        | Comparison::Null => Family::Text,
         Comparison::Numeric(_) => Family::Number,
         Comparison::Date(_) => Family::Instant,
         Comparison::Bool => Family::Bool,
@@ -165,9 +170,6 @@ fn candidates(compared: &[(usize, Compiled)]) -> (Vec<String>, bool) {
         let texts: BTreeSet<&str> = of_family().flat_map(|(_, one)| &one.values).map(|value| &**value).collect();
         match family_here {
             Family::Text => whole &= of_text(of_family().map(|(_, one)| one), &mut found),
-            Family::Folded => {
-                found.extend(texts.iter().flat_map(|text| [(*text).to_owned(), text.to_lowercase(), text.to_uppercase()]));
-            }
             Family::Number => of_numbers(&texts, &mut found),
             Family::Instant => of_instants(&texts, &mut found),
             Family::Bool => found.extend(["true".to_owned(), "false".to_owned()]),
@@ -188,10 +190,16 @@ fn witnesses(universe: &Language, languages: &[Language], found: &mut Vec<String
 
 fn of_text<'c>(conditions: impl Iterator<Item = &'c Compiled>, found: &mut Vec<String>) -> bool {
     let mut languages: Vec<Language> = Vec::new();
+    // Beyond ASCII, some letters have another length in the other case.
+    let mut is_plain = true;
     for condition in conditions {
         for value in &condition.values {
             let language = match condition.operator.comparison {
                 Comparison::StringLike => Language::of_glob(value),
+                Comparison::StringEqualsIgnoreCase => {
+                    is_plain &= value.is_ascii();
+                    Language::folded(value)
+                }
                 _ => Language::literal(value),
             };
             if !languages.contains(&language) {
@@ -199,7 +207,7 @@ fn of_text<'c>(conditions: impl Iterator<Item = &'c Compiled>, found: &mut Vec<S
             }
         }
     }
-    witnesses(&Language::everything(), &languages, found)
+    witnesses(&Language::everything(), &languages, found) && is_plain
 }
 
 fn of_arns(texts: &BTreeSet<&str>, found: &mut Vec<String>) -> bool {
@@ -210,11 +218,13 @@ fn of_arns(texts: &BTreeSet<&str>, found: &mut Vec<String>) -> bool {
 }
 
 fn of_numbers(texts: &BTreeSet<&str>, found: &mut Vec<String>) {
-    let mut numbers: Vec<f64> = texts.iter().filter_map(|text| text.parse().ok()).filter(|one: &f64| one.is_finite()).collect();
+    let mut numbers: Vec<f64> =
+        texts.iter().filter_map(|text| text.parse().ok()).filter(|one: &f64| one.is_finite()).collect();
     numbers.sort_by(f64::total_cmp);
     let between = numbers.windows(2).filter_map(|pair| Some(f64::midpoint(*pair.first()?, *pair.get(1)?)));
     let outside = [numbers.first().map(|one| one - 1.0), numbers.last().map(|one| one + 1.0)];
-    found.extend(between.chain(outside.into_iter().flatten()).chain(numbers.iter().copied()).map(|one| one.to_string()));
+    found
+        .extend(between.chain(outside.into_iter().flatten()).chain(numbers.iter().copied()).map(|one| one.to_string()));
 }
 
 fn of_instants(texts: &BTreeSet<&str>, found: &mut Vec<String>) {

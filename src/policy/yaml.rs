@@ -1,0 +1,335 @@
+//! YAML as it was written: the same [`Node`]s as JSON gives, every value with its place in the text.
+
+use std::collections::HashMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
+
+use super::json::{JsonError, MAX_DEPTH, Member, Node, Span, Value, line_and_column};
+
+/// Most values that are read, those that aliases repeat included: aliases of aliases grow without bound otherwise.
+const MAX_NODES: usize = 500_000;
+
+/// Reads the first document of a text. A local tag such as `!Ref` becomes an object of one member, as CloudFormation's short
+/// form is meant: `{"Ref": …}`, `{"Fn::Sub": …}`.
+///
+/// # Errors
+/// When it is not YAML, nested deeper than [`MAX_DEPTH`], or larger than any template may be.
+pub(super) fn parse(text: &str) -> Result<Node, JsonError> {
+    let mut repaired = text.to_owned();
+    let mut repairs: Vec<(usize, usize)> = Vec::new();
+    loop {
+        let error = match read(&repaired) {
+            Ok(mut node) => {
+                if !repairs.is_empty() {
+                    node.move_places(&|span| Span {
+                        start: written(&repairs, span.start),
+                        end: written(&repairs, span.end),
+                    });
+                }
+                return Ok(node);
+            }
+            Err(error) => error,
+        };
+        let offset = written(&repairs, error.offset);
+        let (line, column) = line_and_column(text, offset);
+        let error = JsonError { reason: error.reason, line, column, offset };
+        // A line of a list in brackets or of a text in quotes that is less indented than its key: AWS's readers of templates
+        // take it.
+        let is_known = |start: usize| repairs.iter().any(|(at, _)| *at == start);
+        let next = |from: usize| text.get(from..).and_then(|rest| rest.find('\n')).map(|at| from + at + 1);
+        let start = if error.reason.contains("invalid indentation in quoted") {
+            // The place is where the text in quotes starts: the line is one of those behind it.
+            let mut line = next(offset);
+            while let Some(at) = line.filter(|at| is_known(*at)) {
+                line = next(at);
+            }
+            line
+        } else if error.reason.contains("invalid indentation") {
+            let line = text.get(..offset).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+            Some(line).filter(|line| !is_known(*line))
+        } else {
+            None
+        };
+        let Some(start) = start.filter(|_| repairs.len() < MAX_REPAIRS) else { return Err(error) };
+        repairs.push((start, REPAIR.len()));
+        repairs.sort_unstable();
+        repaired = String::with_capacity(text.len() + repairs.len() * REPAIR.len());
+        let mut at = 0;
+        for (start, _) in &repairs {
+            repaired.push_str(text.get(at..*start).unwrap_or_default());
+            repaired.push_str(REPAIR);
+            at = *start;
+        }
+        repaired.push_str(text.get(at..).unwrap_or_default());
+    }
+}
+
+/// Lines whose indentation is put right, at most: each is one more reading of the text.
+const MAX_REPAIRS: usize = 64;
+/// Indentation that is deeper than any key's of a template.
+const REPAIR: &str = "                                        ";
+
+/// Where something stands in the text as it was written, before lines were indented further.
+fn written(repairs: &[(usize, usize)], offset: usize) -> usize {
+    let mut added = 0;
+    for (start, length) in repairs {
+        if start + added + length > offset {
+            // Within what was added is at the start of the line.
+            return if start + added <= offset { *start } else { offset - added };
+        }
+        added += length;
+    }
+    offset - added
+}
+
+fn read(text: &str) -> Result<Node, JsonError> {
+    let mut reader = Reader {
+        text,
+        parser: Parser::new_from_str(text),
+        place: Place { characters: 0, bytes: 0 },
+        anchors: HashMap::new(),
+        nodes: 0,
+    };
+    loop {
+        let (event, span) = reader.next()?;
+        match event {
+            Event::StreamStart | Event::DocumentStart(_) | Event::Nothing => {}
+            Event::StreamEnd | Event::DocumentEnd => return Ok(Node { span, value: Value::Null }),
+            event => return reader.node(event, span, 0),
+        }
+    }
+}
+
+/// How far the text has been counted: the parser counts characters, and places are bytes.
+struct Place {
+    characters: usize,
+    bytes: usize,
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    parser: Parser<'t, saphyr_parser::StrInput<'t>>,
+    place: Place,
+    anchors: HashMap<usize, (Node, usize)>,
+    nodes: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn next(&mut self) -> Result<(Event<'t>, Span), JsonError> {
+        match self.parser.next() {
+            Some(Ok((event, span))) => {
+                let (start, end) = (self.byte(span.start.index()), self.byte(span.end.index()));
+                Ok((event, Span { start, end: end.max(start) }))
+            }
+            Some(Err(error)) => {
+                let offset = self.byte(error.marker().index());
+                Err(self.error(offset, format!("not YAML: {}", error.info())))
+            }
+            None => Err(self.error(self.text.len(), "not YAML: the text ends too early".to_owned())),
+        }
+    }
+
+    /// The byte at which a character stands.
+    fn byte(&mut self, character: usize) -> usize {
+        if character < self.place.characters {
+            self.place = Place { characters: 0, bytes: 0 };
+        }
+        let rest = self.text.get(self.place.bytes..).unwrap_or_default();
+        let ahead = character - self.place.characters;
+        let bytes = rest.char_indices().nth(ahead).map_or(rest.len(), |(at, _)| at);
+        self.place = Place { characters: character, bytes: self.place.bytes + bytes };
+        self.place.bytes
+    }
+
+    fn error(&self, offset: usize, reason: String) -> JsonError {
+        let (line, column) = line_and_column(self.text, offset);
+        JsonError { reason, line, column, offset }
+    }
+
+    fn node(&mut self, event: Event<'t>, span: Span, depth: usize) -> Result<Node, JsonError> {
+        self.nodes += 1;
+        if depth > MAX_DEPTH {
+            return Err(self.error(span.start, format!("nested deeper than {MAX_DEPTH} levels")));
+        }
+        let before = self.nodes;
+        let (anchor, tag, node) = match event {
+            Event::Alias(anchor) => {
+                let Some((node, size)) = self.anchors.get(&anchor) else {
+                    return Err(self.error(span.start, "an alias stands for a value that holds it".to_owned()));
+                };
+                self.nodes += size;
+                let node = node.clone();
+                self.check_size(span)?;
+                return Ok(node);
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                let plain = style == ScalarStyle::Plain && tag.as_ref().is_none_or(|tag| is_local(tag));
+                (anchor, tag, Node { span, value: if plain { scalar(&text) } else { Value::String((*text).into()) } })
+            }
+            Event::SequenceStart(anchor, tag) => {
+                let mut items = Vec::new();
+                let end = loop {
+                    match self.next()? {
+                        (Event::SequenceEnd, end) => break end,
+                        (event, span) => items.push(self.node(event, span, depth + 1)?),
+                    }
+                };
+                let span = Span { start: span.start, end: end.end };
+                (anchor, tag, Node { span, value: Value::Array(items) })
+            }
+            Event::MappingStart(anchor, tag) => {
+                let (members, end) = self.members(depth)?;
+                let span = Span { start: span.start, end: end.end };
+                (anchor, tag, Node { span, value: Value::Object(members) })
+            }
+            _ => return Err(self.error(span.start, "not YAML: a value is missing".to_owned())),
+        };
+        self.check_size(span)?;
+        let node = match tag.filter(|tag| is_local(tag)) {
+            Some(tag) => tagged(&tag.suffix, node),
+            None => node,
+        };
+        if anchor > 0 {
+            self.anchors.insert(anchor, (node.clone(), self.nodes - before + 1));
+        }
+        Ok(node)
+    }
+
+    fn check_size(&self, span: Span) -> Result<(), JsonError> {
+        if self.nodes > MAX_NODES {
+            return Err(self.error(span.start, format!("more than {MAX_NODES} values, those of aliases included")));
+        }
+        Ok(())
+    }
+
+    fn members(&mut self, depth: usize) -> Result<(Vec<Member>, Span), JsonError> {
+        let mut members: Vec<Member> = Vec::new();
+        let mut merged: Vec<Member> = Vec::new();
+        loop {
+            let (event, span) = self.next()?;
+            if event == Event::MappingEnd {
+                // What is written wins over what is merged in.
+                merged.retain(|one| !members.iter().any(|member| *member.key == *one.key));
+                members.extend(merged);
+                return Ok((members, span));
+            }
+            let key = self.node(event, span, depth + 1)?;
+            let (event, span) = self.next()?;
+            let value = self.node(event, span, depth + 1)?;
+            let text = match key.value {
+                Value::String(text) => text,
+                Value::Null => "null".into(),
+                Value::Bool(value) => value.to_string().into(),
+                Value::Number(text) => text.into(),
+                _ => return Err(self.error(key.span.start, "a key is a plain text".to_owned())),
+            };
+            if *text == *"<<" {
+                let sources = value.items().map_or_else(|| vec![value.clone()], <[Node]>::to_vec);
+                for source in sources {
+                    let Value::Object(list) = source.value else { continue };
+                    merged.extend(list);
+                }
+                continue;
+            }
+            members.push(Member { key: text, key_span: key.span, value });
+        }
+    }
+}
+
+fn is_local(tag: &Tag) -> bool {
+    tag.handle == "!" && !tag.suffix.is_empty()
+}
+
+/// CloudFormation's short form of a function.
+fn tagged(name: &str, node: Node) -> Node {
+    let function = if matches!(name, "Ref" | "Condition") { name.to_owned() } else { format!("Fn::{name}") };
+    let span = node.span;
+    let argument = match (name, &node.value) {
+        ("GetAtt", Value::String(path)) => {
+            let parts = path.splitn(2, '.').map(|part| Node { span, value: Value::String(part.into()) });
+            Node { span, value: Value::Array(parts.collect()) }
+        }
+        _ => node,
+    };
+    let member = Member { key: function.into(), key_span: span, value: argument };
+    Node { span, value: Value::Object(vec![member]) }
+}
+
+/// What a plain scalar is, by the core schema; whatever else is text, such as the date of `Version: 2012-10-17`.
+fn scalar(text: &str) -> Value {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
+        "true" | "True" | "TRUE" => Value::Bool(true),
+        "false" | "False" | "FALSE" => Value::Bool(false),
+        number if is_number(number) => Value::Number(number.to_owned()),
+        text => Value::String(text.into()),
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && digits.contains(|c: char| c.is_ascii_digit())
+        && text.parse::<f64>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_knows_its_place_in_bytes() {
+        let text = "é: [1, \"x\"]\nb:\n  - !Ref Québec\n  - |\n    line\n    two\nd: *no\n";
+        let text = text.trim_end_matches("d: *no\n");
+        let node = parse(text).unwrap();
+        let members = node.members().unwrap();
+        assert_eq!(text.get(members[0].key_span.range()), Some("é"));
+        assert_eq!(text.get(members[0].value.items().unwrap()[1].span.range()), Some("\"x\""));
+        let items = members[1].value.items().unwrap();
+        assert_eq!(items[0].get("Ref").and_then(Node::as_str), Some("Québec"));
+        assert_eq!(text.get(items[0].span.range()), Some("!Ref Québec"));
+        assert_eq!(items[1].as_str(), Some("line\ntwo\n"));
+    }
+
+    #[test]
+    fn short_forms_aliases_and_merges_are_what_they_stand_for() {
+        let node = parse(
+            "a: &a {x: 1, y: 2}\nb: *a\nc:\n  <<: *a\n  y: 3\nd: !GetAtt B.Arn\ne: !Sub ['${x}', {x: !Ref Y}]\nf: 2012-10-17\ng: ~\n",
+        );
+        assert_eq!(
+            node.unwrap().to_string(),
+            r#"{"a":{"x":1,"y":2},"b":{"x":1,"y":2},"c":{"y":3,"x":1},"d":{"Fn::GetAtt":["B","Arn"]},"e":{"Fn::Sub":["${x}",{"x":{"Ref":"Y"}}]},"f":"2012-10-17","g":null}"#
+        );
+    }
+
+    #[test]
+    fn lines_that_are_less_indented_than_their_key_are_taken_within_brackets_and_quotes() {
+        for (text, value) in [
+            ("a:\n  b: {\n    \"c\": [\n  1\n ]\n}\n  e: f\n", r#"{"a":{"b":{"c":[1]},"e":"f"}}"#),
+            ("a:\n  b: {\n    \"c\": 1\n  }\n  e: f\n", r#"{"a":{"b":{"c":1},"e":"f"}}"#),
+            ("a:\n    b: 'x\n    y'\n    e: f\n", r#"{"a":{"b":"x y","e":"f"}}"#),
+            ("a:\n    b: \"x\n  y\"\n    e: f\n", r#"{"a":{"b":"x y","e":"f"}}"#),
+        ] {
+            let node = parse(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+            assert_eq!(node.to_string(), value);
+            let e = node.get("a").unwrap().get("e").unwrap();
+            assert_eq!(text.get(e.span.range()), Some("f"), "{text}");
+        }
+        assert!(parse("a:\n   b: c\n  d: e\n").is_err(), "elsewhere indentation has a meaning");
+    }
+
+    #[test]
+    fn hostile_texts_end_in_an_error_with_its_place() {
+        let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+        for level in 1..9 {
+            let before = format!("*a{}", level - 1);
+            bomb.push_str(&format!("a{level}: &a{level} [{}]\n", [before.as_str(); 10].join(", ")));
+        }
+        assert!(parse(&bomb).unwrap_err().reason.contains("aliases"), "a bomb");
+        assert!(parse(&format!("a: {}", "[".repeat(5_000))).is_err(), "deep");
+        let error = parse("a: b\nc: [d\ne: f\n").unwrap_err();
+        assert!(error.line >= 2, "{error}");
+        assert!(parse("a: &a [*a]\n").is_err(), "a value that holds itself");
+        assert!(parse("? [a, b]\n: c\n").is_err(), "a key that is a list");
+    }
+}
