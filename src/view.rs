@@ -11,8 +11,10 @@ use crate::inventory::{
 use crate::nodes::{self, KubernetesNode, ProviderId};
 use crate::tags;
 
+mod neighbours;
 mod roles;
 
+pub use neighbours::Neighbour;
 pub use roles::{NodeRole, NodeRoleSelector, RoleAssignment, RoleSet, RoleSource};
 
 /// Tag that EC2 Auto Scaling puts on its instances.
@@ -31,6 +33,9 @@ pub enum Evidence {
     AutoScalingGroup,
     /// It shares instance profile, VPC and a security group with a member.
     ProfileAndSecurityGroup,
+    /// It shares an Auto Scaling group, or profile, VPC and group, with members and with a few instances that are tagged for
+    /// other clusters.
+    MostlyShared,
     /// It has an instance profile, and a security group with the cluster tag is attached.
     TaggedSecurityGroup,
 }
@@ -48,12 +53,13 @@ pub enum Confidence {
 
 impl Evidence {
     /// Every kind of evidence, strongest first.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::ClusterTag,
         Self::Node,
         Self::NearMissTag,
         Self::AutoScalingGroup,
         Self::ProfileAndSecurityGroup,
+        Self::MostlyShared,
         Self::TaggedSecurityGroup,
     ];
 
@@ -62,8 +68,9 @@ impl Evidence {
     pub fn confidence(self) -> Confidence {
         match self {
             Self::ClusterTag | Self::Node => Confidence::Certain,
-            Self::NearMissTag | Self::AutoScalingGroup | Self::ProfileAndSecurityGroup => Confidence::Strong,
-            Self::TaggedSecurityGroup => Confidence::Probable,
+            Self::NearMissTag | Self::AutoScalingGroup => Confidence::Strong,
+            // A management server or build machine has the nodes' profile and a common group as well.
+            Self::ProfileAndSecurityGroup | Self::MostlyShared | Self::TaggedSecurityGroup => Confidence::Probable,
         }
     }
 
@@ -76,6 +83,9 @@ impl Evidence {
             Self::NearMissTag => "it carries a tag that can only have been meant as the cluster tag",
             Self::AutoScalingGroup => "it is in the Auto Scaling group of other nodes",
             Self::ProfileAndSecurityGroup => "it shares instance profile, VPC and a security group with other nodes",
+            Self::MostlyShared => {
+                "it shares its Auto Scaling group, or its instance profile, VPC and a security group, with many nodes, and with a few instances tagged for other clusters"
+            }
             Self::TaggedSecurityGroup => "it has an instance profile and a security group with the cluster tag",
         }
     }
@@ -135,6 +145,7 @@ pub struct RegionView<'a> {
     groups: HashMap<&'a str, &'a SecurityGroup>,
     vpcs: HashMap<&'a str, &'a Vpc>,
     instances: HashMap<&'a str, &'a Instance>,
+    neighbours: neighbours::ByVpc<'a>,
     main_tables: HashMap<&'a str, &'a RouteTable>,
     subnet_tables: HashMap<&'a str, &'a RouteTable>,
 }
@@ -227,9 +238,31 @@ impl<'a> NodeIndex<'a> {
 
 /// What the members that need no inference have in common.
 struct Shared<'a> {
-    auto_scaling_groups: HashSet<&'a str>,
-    profile_and_group: HashSet<(&'a str, &'a str, &'a str)>,
+    auto_scaling_groups: HashMap<&'a str, Users>,
+    profile_and_group: HashMap<(&'a str, &'a str, &'a str), Users>,
     tagged_groups: HashSet<&'a str>,
+}
+
+/// How many instances have something: members, and those tagged for other clusters.
+#[derive(Default)]
+struct Users {
+    members: usize,
+    foreign: usize,
+}
+
+/// Members for one instance of another cluster that still prove something: one tag by mistake must not hide a node.
+const MEMBERS_FOR_ONE_STRANGER: usize = 8;
+
+impl Users {
+    /// What it proves that an instance has it as well; nothing where other clusters' nodes have it too.
+    fn evidence(&self, alone: Evidence) -> Option<Evidence> {
+        match (self.members, self.foreign) {
+            (0, _) => None,
+            (_, 0) => Some(alone),
+            (members, foreign) if members >= MEMBERS_FOR_ONE_STRANGER * foreign => Some(Evidence::MostlyShared),
+            _ => None,
+        }
+    }
 }
 
 impl<'a> Shared<'a> {
@@ -243,13 +276,14 @@ impl<'a> Shared<'a> {
     }
 
     fn evidence(&self, instance: &'a Instance) -> Option<Evidence> {
-        if tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG)
-            .is_some_and(|name| self.auto_scaling_groups.contains(name))
-        {
-            return Some(Evidence::AutoScalingGroup);
-        }
-        if Self::profile_keys(instance).any(|key| self.profile_and_group.contains(&key)) {
-            return Some(Evidence::ProfileAndSecurityGroup);
+        let group = tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG);
+        let by_group = group
+            .and_then(|name| self.auto_scaling_groups.get(name))
+            .and_then(|users| users.evidence(Evidence::AutoScalingGroup));
+        let by_profile = Self::profile_keys(instance)
+            .filter_map(|key| self.profile_and_group.get(&key)?.evidence(Evidence::ProfileAndSecurityGroup));
+        if let Some(strongest) = by_group.into_iter().chain(by_profile).min() {
+            return Some(strongest);
         }
         (instance.instance_profile_arn.is_some()
             && instance.security_groups.iter().any(|group| self.tagged_groups.contains(group.as_str())))
@@ -261,7 +295,7 @@ impl<'a> RegionView<'a> {
     fn new(
         account: &'a Account,
         region: &'a Region,
-        cluster_id: &str,
+        cluster_id: &'a str,
         nodes: Option<&'a [KubernetesNode]>,
         selectors: &[NodeRoleSelector],
     ) -> Self {
@@ -294,6 +328,7 @@ impl<'a> RegionView<'a> {
             groups,
             vpcs: region.vpcs.iter().map(|vpc| (vpc.id.as_str(), vpc)).collect(),
             instances: region.instances.iter().map(|instance| (instance.id.as_str(), instance)).collect(),
+            neighbours: neighbours::by_vpc(region, cluster_id),
             main_tables: region.route_tables.iter().filter(|t| t.main).map(|t| (t.vpc_id.as_str(), t)).collect(),
             subnet_tables: region
                 .route_tables
@@ -301,6 +336,13 @@ impl<'a> RegionView<'a> {
                 .flat_map(|table| table.subnet_ids.iter().map(move |id| (id.as_str(), table)))
                 .collect(),
         }
+    }
+
+    /// A member by the id of its instance.
+    #[must_use]
+    pub fn member(&self, id: &str) -> Option<&Member<'a>> {
+        let at = self.members.binary_search_by(|member| member.instance.id.as_str().cmp(id)).ok()?;
+        self.members.get(at)
     }
 
     /// A subnet of the region by id.
@@ -402,6 +444,22 @@ impl<'a> RegionView<'a> {
         map
     }
 
+    /// Other clusters that show in a VPC, by a tag of anything there or by a network interface of theirs, each with a resource
+    /// that shows it.
+    pub fn neighbours(&self, vpc_id: &str) -> impl Iterator<Item = (&Neighbour, &'a str)> {
+        self.neighbours.get(vpc_id).into_iter().flatten().map(|(neighbour, id)| (neighbour, *id))
+    }
+
+    /// The VPC that a resource is in, or is.
+    #[must_use]
+    pub fn vpc_of(&self, id: &str) -> Option<&'a str> {
+        let of_instance = self.instance(id).and_then(|found| found.vpc_id.as_deref());
+        of_instance
+            .or_else(|| self.subnet(id).map(|found| found.vpc_id.as_str()))
+            .or_else(|| self.security_group(id).and_then(|found| found.vpc_id.as_deref()))
+            .or_else(|| self.vpc(id).map(|found| found.id.as_str()))
+    }
+
     /// Network interfaces of the region.
     #[must_use]
     pub fn network_interfaces(&self) -> &'a [NetworkInterface] {
@@ -413,6 +471,11 @@ impl<'a> RegionView<'a> {
     pub fn volumes(&self) -> &'a [Volume] {
         &self.region.volumes
     }
+}
+
+/// The other clusters of each VPC of a region, each with a resource that shows it.
+pub(crate) fn neighbours_of<'a>(region: &'a Region, own: &'a str) -> BTreeMap<&'a str, BTreeMap<Neighbour, &'a str>> {
+    neighbours::by_vpc(region, own)
 }
 
 /// The cluster ids an instance is tagged for, new-style and legacy.
@@ -443,8 +506,8 @@ fn members<'a>(region: &'a Region, cluster_id: &str, nodes: Option<&'a [Kubernet
         return found;
     }
     let mut shared = Shared {
-        auto_scaling_groups: HashSet::new(),
-        profile_and_group: HashSet::new(),
+        auto_scaling_groups: HashMap::new(),
+        profile_and_group: HashMap::new(),
         tagged_groups: region
             .security_groups
             .iter()
@@ -454,19 +517,27 @@ fn members<'a>(region: &'a Region, cluster_id: &str, nodes: Option<&'a [Kubernet
             .collect(),
     };
     for (instance, ..) in &found {
-        shared.auto_scaling_groups.extend(tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG));
-        shared.profile_and_group.extend(Shared::profile_keys(instance));
+        if let Some(group) = tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG) {
+            shared.auto_scaling_groups.entry(group).or_default().members += 1;
+        }
+        for key in Shared::profile_keys(instance) {
+            shared.profile_and_group.entry(key).or_default().members += 1;
+        }
     }
     // What other clusters' nodes have as well proves nothing.
     let foreign = live().filter(|instance| !tags::has_cluster_tag(&instance.tags, cluster_id));
     for instance in
         foreign.filter(|instance| instance_clusters(&instance.tags).any(|id| !tags::is_slip(id, cluster_id)))
     {
-        if let Some(group) = tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG) {
-            shared.auto_scaling_groups.remove(group);
+        if let Some(users) = tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG)
+            .and_then(|group| shared.auto_scaling_groups.get_mut(group))
+        {
+            users.foreign += 1;
         }
         for key in Shared::profile_keys(instance) {
-            shared.profile_and_group.remove(&key);
+            if let Some(users) = shared.profile_and_group.get_mut(&key) {
+                users.foreign += 1;
+            }
         }
         for group in &instance.security_groups {
             shared.tagged_groups.remove(group.as_str());

@@ -6,7 +6,7 @@ use crate::finding::{Finding, ResourceKind, Severity};
 use crate::inventory::{Gap, Inventory, Region};
 use crate::tags;
 use crate::text;
-use crate::view::{ClusterView, instance_clusters};
+use crate::view::{ClusterView, Neighbour, instance_clusters};
 
 use super::state::Observed;
 use super::{Attribute, PlannedChange, Target};
@@ -209,10 +209,12 @@ pub(super) fn neighbours(inventory: &Inventory, own: &str, changes: &[&PlannedCh
         for id in &touched {
             found.extend(region.tags_of(id).into_iter().flat_map(instance_clusters).map(str::to_owned));
         }
-        let near = region.instances.iter().filter(|instance| {
-            instance.state.is_live() && instance.vpc_id.as_deref().is_some_and(|vpc| vpcs.contains(vpc))
-        });
-        found.extend(near.flat_map(|instance| instance_clusters(&instance.tags)).map(str::to_owned));
+        let all = crate::view::neighbours_of(region, own);
+        let near = all.into_iter().filter(|(vpc, _)| vpcs.contains(vpc)).flat_map(|(_, here)| here.into_keys());
+        found.extend(near.filter_map(|neighbour| match neighbour {
+            Neighbour::Cluster(name) => Some(name),
+            Neighbour::LoadBalancer(_) => None,
+        }));
     }
     found.retain(|id| id != own && !tags::is_slip(id, own));
     found

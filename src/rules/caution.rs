@@ -9,7 +9,7 @@ use crate::tags::{self, LEGACY_TAG, OWNED, ROLE_ELB, ROLE_INTERNAL_ELB, SHARED};
 use crate::text;
 use crate::view::{AUTO_SCALING_GROUP_TAG, ClusterView, RegionView};
 
-use super::Violation;
+use super::{Violation, load_balancer_subnets};
 
 /// Who makes a resource again from a template of its own, as far as tags tell. Terraform leaves no mark.
 #[must_use]
@@ -34,11 +34,53 @@ pub(crate) fn maker(resource_tags: &[Tag]) -> Option<String> {
 pub(super) fn settle(violation: &mut Violation, view: &ClusterView<'_>) {
     mark_shared(violation, view);
     name_makers(violation, view);
-    let account = violation.resource.account_id.as_deref().unwrap_or_default();
-    let safe = || violation.fix.changes.iter().all(|change| is_safe(change, account, view));
-    if violation.fix.applicability == Applicability::Safe && !safe() {
-        violation.fix.applicability = Applicability::Confirm;
+    name_neighbours(violation, view);
+    let account = violation.resource.account_id.clone().unwrap_or_default();
+    let doubts: Vec<Option<Doubt>> =
+        violation.fix.changes.iter().filter_map(|change| is_safe(change, &account, view).err()).collect();
+    if violation.fix.applicability != Applicability::Safe || doubts.is_empty() {
+        return;
     }
+    violation.fix.applicability = Applicability::Confirm;
+    let mut told: Vec<String> = doubts.into_iter().flatten().collect();
+    told.sort();
+    told.dedup();
+    for doubt in told {
+        violation.fix.summary.push_str(&format!("; {doubt}"));
+    }
+}
+
+/// Why a fix is not safe, where the operator has to know it and nothing else says it.
+type Doubt = String;
+
+/// Says which other clusters have something in the VPC of what a fix would write to. A tag on a common subnet takes it from
+/// every cluster that relies on untagged ones.
+/// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#findSubnets`, and
+/// <https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2607>: tag for none of the clusters, or for all.
+fn name_neighbours(violation: &mut Violation, view: &ClusterView<'_>) {
+    let account = violation.resource.account_id.as_deref().unwrap_or_default();
+    let mut told: BTreeMap<String, &str> = BTreeMap::new();
+    let mut is_subnet = false;
+    for change in writes(violation) {
+        let Change::CreateTags { key, .. } = change else { continue };
+        let Some(region) = change.region().and_then(|name| region(view, account, name)) else { continue };
+        if !tags::is_membership(key) && ![ROLE_ELB, ROLE_INTERNAL_ELB].contains(&key.as_str()) {
+            continue;
+        }
+        for id in change.ec2_resources().filter(|id| is_network(region, id)) {
+            is_subnet |= region.subnet(id).is_some();
+            for (neighbour, seen) in region.vpc_of(id).into_iter().flat_map(|vpc| region.neighbours(vpc)) {
+                told.entry(neighbour.to_string()).or_insert(seen);
+            }
+        }
+    }
+    if told.is_empty() {
+        return;
+    }
+    let shown: Vec<String> = told.iter().map(|(name, seen)| format!("{} ({seen})", text::printable(name))).collect();
+    let advice =
+        if is_subnet { ": tag the subnets for all of them at once, or their load balancers lose them" } else { "" };
+    violation.fix.summary.push_str(&format!("; others show in the VPC, {}{advice}", text::list(&shown, 3)));
 }
 
 /// Says whose a shared resource is. Tags on it are kept by each account for itself, so the controller sees those that its
@@ -100,13 +142,14 @@ fn name_makers(violation: &mut Violation, view: &ClusterView<'_>) {
     violation.fix.summary.push_str(&note);
 }
 
-/// Whether a write only adds the one lawful value to a resource that provably belongs to this cluster alone.
-fn is_safe(change: &Change, account: &str, view: &ClusterView<'_>) -> bool {
-    let Change::CreateTags { region: name, resources, key, value } = change else { return false };
-    let Some(region) = region(view, account, name) else { return false };
+/// Whether a write only adds the one lawful value to a resource that provably belongs to this cluster alone, and changes
+/// nothing that a controller has chosen; the error says why not, where that is not told elsewhere.
+fn is_safe(change: &Change, account: &str, view: &ClusterView<'_>) -> Result<(), Option<Doubt>> {
+    let Change::CreateTags { region: name, resources, key, value } = change else { return Err(None) };
+    let region = region(view, account, name).ok_or(None)?;
     let own = view.cluster_id;
-    resources.iter().all(|id| {
-        let Some(held) = region.tags_of(id) else { return false };
+    for id in resources {
+        let held = region.tags_of(id).ok_or(None)?;
         let instance = region.instance(id);
         let lawful = if *key == tags::cluster_key(own) {
             if instance.is_some() { value == OWNED } else { is_network(region, id) && value == SHARED }
@@ -114,15 +157,56 @@ fn is_safe(change: &Change, account: &str, view: &ClusterView<'_>) -> bool {
             region.subnet(id).is_some() && [ROLE_ELB, ROLE_INTERNAL_ELB].contains(&key.as_str()) && value == "1"
         };
         let alone = !tags::has_foreign_cluster_tag(held, own)
-            && tags::value(held, LEGACY_TAG).is_none_or(|legacy| legacy.is_empty() || legacy == own);
-        lawful
+            && tags::value(held, LEGACY_TAG).is_none_or(|legacy| legacy.is_empty() || legacy == own)
+            && region.vpc_of(id).is_some_and(|vpc| region.neighbours(vpc).next().is_none());
+        // Tags of an instance are rights over it: only the cluster's own word makes it a node for certain.
+        let is_node =
+            instance.is_none_or(|instance| region.member(&instance.id).is_some_and(|member| member.node.is_some()));
+        let provable = lawful
             && alone
             && tags::value(held, key).is_none()
+            && held.len() < TAG_QUOTA
             && maker(held).is_none()
             && instance.is_none_or(|instance| instance.managed_by.is_none() && !forbids_slash(instance))
-            && !view.shared.contains_key(&(account, id.as_str()))
-    })
+            && !view.shared.contains_key(&(account, id.as_str()));
+        if !provable {
+            return Err(None);
+        }
+        if !is_node {
+            return Err(Some("no list of Nodes names it, and the tag gives rights over the instance".to_owned()));
+        }
+    }
+    let is_unread = view.inventory.gaps.iter().any(|gap| {
+        gap.resource.is_none()
+            && READ_FOR_SAFETY.contains(&gap.api.as_str())
+            && gap.account_id.as_ref().is_none_or(|id| id == account)
+            && gap.region.as_ref().is_none_or(|gap| gap == name)
+    });
+    if is_unread {
+        return Err(Some("not everything that another cluster could show in was read".to_owned()));
+    }
+    if resources.iter().any(|id| region.subnet(id).is_some())
+        && let Some(moved) = load_balancer_subnets::moved_by(region, own, resources, key, value)
+    {
+        return Err(Some(moved));
+    }
+    Ok(())
 }
+
+/// Lists without which nobody can say that no other cluster is there.
+const READ_FOR_SAFETY: &[&str] = &[
+    "ec2:DescribeInstances",
+    "ec2:DescribeSubnets",
+    "ec2:DescribeVpcs",
+    "ec2:DescribeSecurityGroups",
+    "ec2:DescribeRouteTables",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeVolumes",
+    "ec2:DescribeAvailabilityZones",
+];
+
+/// Tags that EC2 allows on a resource. Source: Amazon EC2 User Guide, "Tag restrictions".
+const TAG_QUOTA: usize = 50;
 
 fn is_network(region: &RegionView<'_>, id: &str) -> bool {
     region.subnet(id).is_some() || region.vpc(id).is_some()

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::inventory::{RouteTable, Subnet};
+use crate::inventory::{RouteTable, Subnet, Tag};
 use crate::tags::{self, ROLE_ELB, ROLE_INTERNAL_ELB};
 use crate::view::RegionView;
 
@@ -190,10 +190,68 @@ impl<'a> RegionView<'a> {
     }
 }
 
+/// What a tag on some subnets would change about the subnets that the cloud controller and the AWS Load Balancer Controller
+/// choose; `None` when nothing. Load balancers that exist move with the choice: Classic ones at the next sync
+/// (kubernetes/cloud-provider-aws `aws_loadbalancer.go#ensureLoadBalancer`), those of the AWS Load Balancer Controller at the
+/// next reconciliation.
+pub(super) fn moved_by(
+    region: &RegionView<'_>,
+    cluster_id: &str,
+    subnets: &[String],
+    key: &str,
+    value: &str,
+) -> Option<String> {
+    let vpcs: std::collections::BTreeSet<&str> =
+        subnets.iter().filter_map(|id| region.subnet(id)).map(|subnet| subnet.vpc_id.as_str()).collect();
+    for vpc in vpcs {
+        let before = region.candidates(vpc);
+        let tagged: Vec<(Subnet, &Candidate<'_>)> = before
+            .iter()
+            .map(|candidate| {
+                let mut subnet = candidate.subnet.clone();
+                if subnets.contains(&subnet.id) {
+                    subnet.tags.retain(|tag| tag.key != key);
+                    subnet.tags.push(Tag { key: key.to_owned(), value: value.to_owned() });
+                }
+                (subnet, candidate)
+            })
+            .collect();
+        let after: Vec<Candidate<'_>> =
+            tagged.iter().map(|(subnet, candidate)| Candidate { subnet, ..**candidate }).collect();
+        let own_subnet = region.controller_subnet(vpc);
+        for scheme in Scheme::ALL {
+            let cloud = |candidates: &[Candidate<'_>]| -> Vec<String> {
+                let chosen = choose_subnets(candidates, cluster_id, scheme, own_subnet);
+                chosen.iter().map(|choice| choice.chosen.id.clone()).collect()
+            };
+            let other = |candidates: &[Candidate<'_>]| -> Vec<String> {
+                let chosen = choose_for_load_balancer_controller(candidates, cluster_id, scheme);
+                chosen.iter().map(|subnet| subnet.id.clone()).collect()
+            };
+            for (who, from, to) in [
+                ("the cloud controller", cloud(&before), cloud(&after)),
+                ("the AWS Load Balancer Controller", other(&before), other(&after)),
+            ] {
+                if from != to {
+                    let list = |ids: &[String]| {
+                        if ids.is_empty() { "none".to_owned() } else { crate::text::list(ids, 4) }
+                    };
+                    return Some(format!(
+                        "it moves {} load balancers: {who} would choose {} instead of {}",
+                        scheme.name(),
+                        list(&to),
+                        list(&from)
+                    ));
+                }
+            }
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inventory::Tag;
 
     const C: &str = "kubernetes.io/cluster/C";
     const D: &str = "kubernetes.io/cluster/D";
