@@ -33,7 +33,7 @@ fn role_against_its_baseline(bencher: Bencher<'_, '_>) {
     bencher.bench(|| {
         let policies = PreparedPolicies::new(&layer);
         for action in &actions {
-            black_box(policies.assess(Question { action, resources: &[] }, &environment, catalogue));
+            black_box(policies.assess(Question::on(action, &[]), &environment, catalogue));
         }
         black_box(excess(&layer, &policies, &needs, &environment, catalogue));
     });

@@ -112,7 +112,7 @@ fn role_diff(catalogue: &Catalogue) {
         for _ in 0..rounds {
             let prepared = PreparedPolicies::new(&layer);
             for action in &actions {
-                black_box(prepared.assess(Question { action, resources: &[] }, &environment, catalogue));
+                black_box(prepared.assess(Question::on(action, &[]), &environment, catalogue));
             }
             black_box(excess(&layer, &prepared, &needs, &environment, catalogue));
         }
@@ -130,7 +130,7 @@ fn hostile(catalogue: &Catalogue) {
     let layer = Layer { identity: vec![NamedDocument { name: "hostile".into(), document }], ..Layer::default() };
     let prepared = PreparedPolicies::new(&layer);
     let started = Instant::now();
-    let question = Question { action: "ec2:DeleteVolume", resources: &[] };
+    let question = Question::on("ec2:DeleteVolume", &[]);
     let answer = prepared.assess(question, &Environment::default(), catalogue);
     println!("100 hostile patterns: {}, after {:.1} ms", answer.verdict.name(), milliseconds(started.elapsed()));
 }

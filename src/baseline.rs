@@ -1,7 +1,7 @@
 //! Baselines: what the policies of a node should grant. Embedded documents with their sources, or a file.
 
 use crate::controller::{self, CallRole, ControllerVersion};
-use crate::policy::{Document, DocumentError, Effect, Need};
+use crate::policy::{Condition, Document, DocumentError, Effect, Need, Statement};
 
 /// An embedded baseline.
 #[derive(Debug)]
@@ -35,6 +35,20 @@ pub static EMBEDDED: &[Embedded] = &[
         versions: "clusterawsadm bootstrap of mid 2026",
     },
     Embedded {
+        name: "cluster-autoscaler",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/cluster-autoscaler.json")),
+        source: "kubernetes/autoscaler 55c37cd5, cluster-autoscaler/cloudprovider/aws/README.md (Apache-2.0)",
+        versions: "cluster autoscaler of mid 2026, full features",
+    },
+    Embedded {
+        name: "ebs-csi",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/ebs-csi.json")),
+        source: "kubernetes-sigs/aws-ebs-csi-driver 429e202e, docs/example-iam-policy.json (Apache-2.0)",
+        versions: "driver of mid 2026",
+    },
+    Embedded {
         name: "effective-controlplane",
         node_role: CallRole::Controlplane,
         text: None,
@@ -49,11 +63,81 @@ pub static EMBEDDED: &[Embedded] = &[
         versions: "controller v1.20.0 to v1.36.1",
     },
     Embedded {
+        name: "efs-csi",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/efs-csi.json")),
+        source: "kubernetes-sigs/aws-efs-csi-driver a4fc6760, docs/iam-policy-example.json (Apache-2.0)",
+        versions: "driver of mid 2026",
+    },
+    Embedded {
+        name: "eks-node",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/eks-node.json")),
+        source: "AWS Managed Policy Reference, action names of AmazonEKSWorkerNodePolicy and AmazonEC2ContainerRegistryPullOnly",
+        versions: "Amazon EKS of 2026; only pulling images is asked for",
+    },
+    Embedded {
+        name: "karpenter-controller",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/karpenter-controller.json")),
+        source: "aws/karpenter-provider-aws 01106905, getting-started cloudformation.yaml, without its tag conditions (Apache-2.0)",
+        versions: "Karpenter v1",
+    },
+    Embedded {
+        name: "karpenter-node",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/karpenter-node.json")),
+        source: "aws/karpenter-provider-aws 01106905, KarpenterNodeRole of the getting-started template (Apache-2.0)",
+        versions: "Karpenter v1; only pulling images is asked for",
+    },
+    Embedded {
         name: "kops-controller",
         node_role: CallRole::Controlplane,
         text: Some(include_str!("../policies/kops-controller.json")),
-        source: "kubernetes/kops 268927e2, AddCCMPermissions, without its tag conditions",
-        versions: "kOps of mid 2026",
+        source: "kubernetes/kops 268927e2, AddCCMPermissions, without its tag conditions (Apache-2.0)",
+        versions: "kOps of mid 2026, by default; what else its control-plane policy holds is optional",
+    },
+    Embedded {
+        name: "kops-ecr",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/kops-ecr.json")),
+        source: "kubernetes/kops 268927e2, addECRPermissions (Apache-2.0)",
+        versions: "with iam.allowContainerRegistry, beside kops-node",
+    },
+    Embedded {
+        name: "kops-kubenet",
+        node_role: CallRole::Controlplane,
+        text: Some(include_str!("../policies/kops-kubenet.json")),
+        source: "kubernetes/kops 268927e2, AddCCMPermissions with cloud routes (Apache-2.0)",
+        versions: "with kubenet, beside kops-controller",
+    },
+    Embedded {
+        name: "kops-nlb-groups",
+        node_role: CallRole::Controlplane,
+        text: Some(include_str!("../policies/kops-nlb-groups.json")),
+        source: "kubernetes/kops 268927e2, AddCCMPermissions with NLBSecurityGroupMode=Managed (Apache-2.0)",
+        versions: "with managed security groups of Network Load Balancers, beside kops-controller",
+    },
+    Embedded {
+        name: "kops-node",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/kops-node.json")),
+        source: "kubernetes/kops 268927e2, node policies of tests/integration/update_cluster (Apache-2.0)",
+        versions: "kOps of mid 2026: nodes need nothing by default; registry and networking are optional",
+    },
+    Embedded {
+        name: "lbc",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/lbc.json")),
+        source: "kubernetes-sigs/aws-load-balancer-controller 225f4456, docs/install/iam_policy.json (Apache-2.0)",
+        versions: "v2.13 to v3.5, partitions aws, aws-cn, aws-us-gov and aws-eusc",
+    },
+    Embedded {
+        name: "lbc-iso",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/lbc-iso.json")),
+        source: "kubernetes-sigs/aws-load-balancer-controller 225f4456, docs/install/iam_policy_isob.json (Apache-2.0)",
+        versions: "v2.13 to v3.5, isolated partitions",
     },
     Embedded {
         name: "rancher-controlplane",
@@ -77,6 +161,13 @@ pub static EMBEDDED: &[Embedded] = &[
         versions: "RKE1 with the in-tree provider",
     },
     Embedded {
+        name: "ssm-core",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/ssm-core.json")),
+        source: "AWS Managed Policy Reference, action names of AmazonSSMManagedInstanceCore",
+        versions: "of 2026",
+    },
+    Embedded {
         name: "upstream-controlplane",
         node_role: CallRole::Controlplane,
         text: Some(include_str!("../policies/upstream-controlplane.json")),
@@ -90,6 +181,20 @@ pub static EMBEDDED: &[Embedded] = &[
         source: "kubernetes/cloud-provider-aws 63ec440c, docs/prerequisites.md",
         versions: "controller v1.36",
     },
+    Embedded {
+        name: "vpc-cni-ipv4",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/vpc-cni-ipv4.json")),
+        source: "aws/amazon-vpc-cni-k8s b5218838, docs/iam-policy.md (Apache-2.0)",
+        versions: "from v1.23.0 on",
+    },
+    Embedded {
+        name: "vpc-cni-ipv6",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/vpc-cni-ipv6.json")),
+        source: "aws/amazon-vpc-cni-k8s b5218838, docs/iam-policy.md (Apache-2.0)",
+        versions: "from v1.23.0 on",
+    },
 ];
 
 /// A baseline ready to compare with.
@@ -99,8 +204,10 @@ pub struct Baseline {
     pub name: String,
     /// The actions asked for, as the document spells them, in its order and each once.
     pub actions: Vec<String>,
-    /// The document.
+    /// The document, without the statements that are optional.
     pub document: Document,
+    /// What statements whose `Sid` starts with `Optional` name: nobody asks for it, and it is no excess either.
+    pub optional: Vec<Need>,
 }
 
 /// Why a baseline cannot be used.
@@ -159,46 +266,101 @@ impl Baseline {
     /// # Errors
     /// When it is not a policy document or allows nothing.
     pub fn parse(name: &str, text: &str) -> Result<Self, BaselineError> {
-        let document =
+        let mut document =
             Document::parse(text).map_err(|source| BaselineError::Document { name: name.to_owned(), source })?;
+        let is_optional = |statement: &mut Statement| {
+            statement.effect == Effect::Allow
+                && !statement.action.negated
+                && statement.sid.as_ref().is_some_and(|(sid, _)| sid.starts_with("Optional"))
+        };
+        let optional: Vec<Statement> = document.statements.extract_if(.., is_optional).collect();
+        let optional: Vec<Need> = optional
+            .iter()
+            .flat_map(|statement| &statement.action.patterns)
+            .map(|action| Need::everywhere(action.to_string()))
+            .collect();
         let mut actions: Vec<String> = Vec::new();
         for action in document.allowed_actions() {
             if !actions.iter().any(|known| known.eq_ignore_ascii_case(action)) {
                 actions.push(action.to_owned());
             }
         }
-        if actions.is_empty() {
+        if actions.is_empty() && optional.is_empty() {
             return Err(BaselineError::Empty { name: name.to_owned() });
         }
-        Ok(Self { name: name.to_owned(), actions, document })
+        Ok(Self { name: name.to_owned(), actions, document, optional })
+    }
+
+    /// Several baselines as one that asks for what each of them does.
+    #[must_use]
+    pub fn together(name: &str, parts: Vec<Self>) -> Self {
+        let mut parts = parts.into_iter();
+        let Some(mut all) = parts.next() else {
+            let document = Document::unknown("", false);
+            return Self { name: name.to_owned(), actions: Vec::new(), document, optional: Vec::new() };
+        };
+        name.clone_into(&mut all.name);
+        for part in parts {
+            for action in part.actions {
+                if !all.actions.iter().any(|known| known.eq_ignore_ascii_case(&action)) {
+                    all.actions.push(action);
+                }
+            }
+            all.optional.extend(part.optional);
+            let first = all.document.statements.len();
+            let statements = part.document.statements.into_iter().enumerate();
+            all.document.statements.extend(statements.map(|(at, statement)| Statement { index: first + at, ..statement }));
+        }
+        all
     }
 
     /// Everything that it asks for, with the resources.
     #[must_use]
     pub fn needs(&self) -> Vec<Need> {
         let each = self.actions.iter();
-        each.map(|action| Need { action: action.clone(), resources: self.resources(action) }).collect()
+        let asked = each.map(|action| Need { action: action.clone(), resources: self.resources(action) });
+        asked.chain(self.optional.iter().cloned()).collect()
     }
 
     /// The resources on which it asks for an action; all when empty.
     #[must_use]
     pub fn resources(&self, action: &str) -> Vec<String> {
         let mut resources = Vec::new();
-        for statement in &self.document.statements {
-            let asks = statement.effect == Effect::Allow
-                && !statement.action.negated
-                && statement.action.patterns.iter().any(|pattern| pattern.eq_ignore_ascii_case(action));
-            if !asks {
-                continue;
-            }
+        for statement in self.asking(action) {
             match &statement.resource {
-                Some(element) if !element.negated && !element.patterns.iter().any(|pattern| pattern == "*") => {
+                Some(element) if !element.negated && !element.patterns.iter().any(|pattern| *pattern == "*") => {
                     resources.extend(element.patterns.iter().map(ToString::to_string));
                 }
                 _ => return Vec::new(),
             }
         }
         resources
+    }
+
+    /// Where it asks for an action: resource patterns, each with the conditions under which. Nothing is everything.
+    #[must_use]
+    pub fn asked(&self, action: &str) -> Vec<(String, Vec<Condition>)> {
+        let mut asked: Vec<(String, Vec<Condition>)> = Vec::new();
+        for statement in self.asking(action) {
+            let patterns: Vec<String> = match &statement.resource {
+                Some(element) if !element.negated => element.patterns.iter().map(ToString::to_string).collect(),
+                _ => vec!["*".to_owned()],
+            };
+            if statement.conditions.is_empty() && patterns.iter().any(|pattern| pattern == "*") {
+                return Vec::new();
+            }
+            asked.extend(patterns.into_iter().map(|pattern| (pattern, statement.conditions.clone())));
+        }
+        asked
+    }
+
+    /// The statements that ask for an action.
+    fn asking<'s>(&'s self, action: &'s str) -> impl Iterator<Item = &'s Statement> {
+        self.document.statements.iter().filter(move |statement| {
+            statement.effect == Effect::Allow
+                && !statement.action.negated
+                && statement.action.patterns.iter().any(|pattern| pattern.eq_ignore_ascii_case(action))
+        })
     }
 }
 
@@ -211,7 +373,8 @@ mod tests {
         let names: Vec<_> = EMBEDDED.iter().map(|embedded| embedded.name).collect();
         assert!(names.is_sorted());
         for embedded in EMBEDDED {
-            assert!(!embedded.baseline(None).unwrap().actions.is_empty(), "{}", embedded.name);
+            let baseline = embedded.baseline(None).unwrap();
+            assert!(!baseline.needs().is_empty(), "{}", embedded.name);
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::controller::ControllerVersion;
+use crate::controller::{Controller, ControllerVersion};
 use crate::finding::Severity;
 use crate::provider::IamReads;
 use crate::view::NodeRoleSelector;
@@ -213,7 +213,7 @@ struct AuditArgs {
     /// Output of `kubectl get nodes -o json` (`-` for standard input)
     #[arg(long, value_name = "FILE", help_heading = "Scope")]
     nodes: Option<PathBuf>,
-    /// Compare roles with this baseline: `controlplane=NAME|FILE` or `worker=NAME|FILE`
+    /// Compare roles with this baseline: `controlplane=NAME|FILE` or `worker=NAME|FILE`; several add up as `worker=A+B`
     #[arg(long, value_name = "ROLE=NAME|FILE", help_heading = "Audit")]
     baseline: Vec<String>,
     /// A service control policy that holds for the account, where nobody can read Organizations; repeatable, all of them must
@@ -231,6 +231,34 @@ struct AuditArgs {
     /// The controller runs with --configure-cloud-routes
     #[arg(long, help_heading = "Audit")]
     cloud_routes: bool,
+    /// A controller that is switched off (`--controllers`), so that nobody needs its permissions; repeatable
+    #[arg(long, value_name = "CONTROLLER", help_heading = "Audit")]
+    without: Vec<WithoutController>,
+    /// The role that the cloud controller really uses, where it is not that of its nodes (IRSA, Pod Identity, static keys);
+    /// found by its trust policy where that names the controller's service account; repeatable
+    #[arg(long, value_name = "ARN", help_heading = "Audit")]
+    controller_role: Vec<String>,
+}
+
+/// `--without`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum WithoutController {
+    /// The service controller: the AWS Load Balancer Controller has all Services
+    Service,
+    /// The route controller (`--configure-cloud-routes=false`)
+    Route,
+    /// The tagging controller
+    Tagging,
+}
+
+impl From<WithoutController> for Controller {
+    fn from(without: WithoutController) -> Self {
+        match without {
+            WithoutController::Service => Self::Service,
+            WithoutController::Route => Self::Route,
+            WithoutController::Tagging => Self::Tagging,
+        }
+    }
 }
 
 impl AuditArgs {
@@ -243,6 +271,8 @@ impl AuditArgs {
             catalogue: policy_args::CatalogueArgs { catalogue: None },
             node_role: Vec::new(),
             controller_version: None,
+            without: Vec::new(),
+            controller_role: Vec::new(),
             cloud_routes: false,
         }
     }

@@ -72,13 +72,30 @@ pub struct Call {
     /// The feature, for those that depend on one.
     #[serde(default)]
     pub feature: Option<String>,
-    since: String,
+    /// Controllers of the controller manager that make the call; empty where it is none of them.
     #[serde(default)]
-    backports: Vec<String>,
+    pub controllers: Vec<Controller>,
+    /// Versions with a call site: from the first, up to the second without it.
+    called_by: Vec<(String, Option<String>)>,
     /// What breaks without it.
     pub breaks: String,
     /// Where that is decided.
     pub source: String,
+}
+
+/// A controller of the controller manager that can be switched off by `--controllers`.
+/// Source: kubernetes/cloud-provider `app/controllermanager.go`, kubernetes/cloud-provider-aws `cmd/aws-cloud-controller-manager`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Controller {
+    /// `cloud-node-controller` and `cloud-node-lifecycle-controller`: without them nothing works.
+    Node,
+    /// `service-lb-controller`: off where the AWS Load Balancer Controller has all Services.
+    Service,
+    /// `node-route-controller`: off with `--configure-cloud-routes=false`.
+    Route,
+    /// `tagging-controller`.
+    Tagging,
 }
 
 /// Node roles with a policy of their own.
@@ -104,18 +121,15 @@ impl Call {
     /// Whether the given version makes this call; the newest one when the version is not known.
     #[must_use]
     pub fn is_made_by(&self, version: Option<ControllerVersion>) -> bool {
-        let Some(version) = version else { return true };
-        let reached = |text: &str| text.parse::<ControllerVersion>().is_ok_and(|since| version >= since);
-        reached(&self.since)
-            || self.backports.iter().filter_map(|text| text.parse::<ControllerVersion>().ok()).any(|backport| {
-                backport.major == version.major && backport.minor == version.minor && version >= backport
-            })
+        let Some(version) = version.or_else(|| newest().parse().ok()) else { return true };
+        let reached = |text: &str| text.parse::<ControllerVersion>().is_ok_and(|bound| version >= bound);
+        self.called_by.iter().any(|(from, until)| reached(from) && !until.as_deref().is_some_and(reached))
     }
 
-    /// First version that makes the call.
+    /// Whether only controllers that are switched off make it.
     #[must_use]
-    pub fn since(&self) -> &str {
-        &self.since
+    pub fn is_switched_off(&self, without: &[Controller]) -> bool {
+        !self.controllers.is_empty() && self.controllers.iter().all(|controller| without.contains(controller))
     }
 }
 
@@ -154,9 +168,12 @@ pub fn find(role: CallRole, action: &str) -> Option<&'static Call> {
 
 /// Actions that code of this version calls for a node role, features included; what is never called is left out.
 pub fn effective(role: CallRole, version: Option<ControllerVersion>) -> impl Iterator<Item = &'static Call> {
-    calls().iter().filter(move |call| {
-        call.node_role == role && !matches!(call.need, Need::Never | Need::Storage) && call.is_made_by(version)
-    })
+    ever(role).filter(move |call| call.is_made_by(version))
+}
+
+/// Actions that code of some version calls for a node role, of ones to come included.
+pub fn ever(role: CallRole) -> impl Iterator<Item = &'static Call> {
+    calls().iter().filter(move |call| call.node_role == role && !matches!(call.need, Need::Never | Need::Storage))
 }
 
 #[cfg(test)]
@@ -175,13 +192,46 @@ mod tests {
         assert!(actions("v1.25.3").contains(&"elasticloadbalancing:DeregisterTargets"));
     }
 
+    /// Call sites by release tag, kubernetes/cloud-provider-aws v1.20.0 to v1.36.1.
     #[test]
-    fn backports_count_on_their_own_line_only() {
-        let action = "elasticloadbalancing:DescribeTargetGroupAttributes";
-        assert!(actions("1.31.9").contains(&action));
-        assert!(!actions("1.31.8").contains(&action));
-        assert!(!actions("1.33.0").contains(&action));
-        assert!(actions("1.34.0").contains(&action));
+    fn calls_are_those_of_the_release() {
+        for (action, with, without) in [
+            (
+                "elasticloadbalancing:DescribeTargetGroupAttributes",
+                &["1.32.6", "1.33.3", "1.34.0", "1.34.2", "1.35.0", "1.36.1"][..],
+                &["1.29.9", "1.31.9", "1.32.5", "1.33.2", "1.34.1"][..],
+            ),
+            (
+                "ec2:DescribeInstanceTopology",
+                &["1.30.4", "1.31.2", "1.32.0"],
+                &["1.30.0", "1.30.3", "1.31.0", "1.31.1", "1.29.9"],
+            ),
+            ("ec2:DeleteTags", &["1.20.0", "1.21.9", "1.22.1", "1.23.2"], &["1.22.0", "1.23.0", "1.23.1"]),
+            ("ec2:DescribeNetworkInterfaces", &["1.20.2"], &["1.20.0", "1.20.1"]),
+            ("elasticloadbalancing:SetSecurityGroups", &[], &["1.35.0", "1.36.1"]),
+        ] {
+            for version in with {
+                assert!(actions(version).contains(&action), "{action} {version}");
+            }
+            for version in without {
+                assert!(!actions(version).contains(&action), "{action} {version}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_controller_that_is_switched_off_needs_nothing() {
+        let left: Vec<&str> = effective(CallRole::Controlplane, None)
+            .filter(|call| !call.is_switched_off(&[Controller::Service, Controller::Route, Controller::Tagging]))
+            .map(|call| call.action.as_str())
+            .collect();
+        let expected = [
+            "ec2:DescribeInstances",
+            "ec2:DescribeAvailabilityZones",
+            "ec2:DescribeInstanceTopology",
+            "ec2:DescribeNetworkInterfaces",
+        ];
+        assert_eq!(left, expected);
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::baseline::{self, Baseline, BaselineError};
-use crate::controller::{self, Call, CallRole, ControllerVersion, Need};
+use crate::controller::{self, Call, CallRole, Controller, ControllerVersion, Need};
 use crate::finding::{ResourceKind, ResourceRef};
 use crate::inventory::{Account, Gap, REASON_NOT_PROVIDED, Role};
 use crate::policy::{
-    self, Assessment, Beyond, Caller, Catalogue, Context, ContextValue, Decision, Document, Environment, Layer,
+    self, Assessment, Beyond, Caller, Catalogue, Condition, Context, ContextValue, Decision, Document, Environment, Layer,
     NamedDocument, PreparedPolicies, Question, Verdict,
 };
 use crate::tags;
@@ -24,6 +24,10 @@ pub struct Baselines {
     pub worker: Option<Baseline>,
     /// `--controller-version`; the newest when absent.
     pub controller_version: Option<ControllerVersion>,
+    /// `--controller-role`: ARNs of the roles that the controller really uses.
+    pub controller_roles: Vec<String>,
+    /// `--without`: controllers that are switched off.
+    pub without: Vec<Controller>,
     /// `--scp`: service control policies, one level each.
     pub scps: Vec<NamedDocument>,
     /// `--catalogue`; the embedded one when absent.
@@ -51,9 +55,10 @@ impl Baselines {
         let name = match (role, distribution) {
             (CallRole::Controlplane, Distribution::Kops) => "kops-controller",
             (CallRole::Controlplane, Distribution::ClusterApi) => "capa-controlplane",
-            (CallRole::Worker, Distribution::Kops) => "effective-worker",
+            (CallRole::Worker, Distribution::Kops) => "kops-node",
             (CallRole::Worker, Distribution::ClusterApi) => "capa-node",
-            (CallRole::Controlplane, Distribution::Other) => "rancher-controlplane",
+            (CallRole::Worker, Distribution::Eks) => "eks-node",
+            (CallRole::Controlplane, Distribution::Other | Distribution::Eks) => "rancher-controlplane",
             (CallRole::Worker, Distribution::Other) => "rancher-worker",
         };
         match baseline::find(name) {
@@ -94,8 +99,12 @@ pub struct RoleAudit<'a> {
     pub role: &'a Role,
     /// Nodes that hold it, by instance id.
     pub members: Vec<&'a Member<'a>>,
-    /// Roles of those nodes, together.
+    /// Roles of those nodes, together; of a controller's own role the control plane.
     pub node_roles: RoleSet,
+    /// Whether it is the role that the controller itself assumes, and not one of its nodes.
+    pub is_controllers: bool,
+    /// Managed policies of AWS that are attached, whose actions do not count as excess, by name.
+    pub explained: Vec<&'a str>,
     /// Whether every node's role comes from a source to be relied on.
     pub is_reliable: bool,
     /// What it was compared with.
@@ -120,6 +129,8 @@ impl<'a> RoleAudit<'a> {
             role,
             members: users.members.clone(),
             node_roles: self.node_roles,
+            is_controllers: self.is_controllers,
+            explained: self.explained.clone(),
             is_reliable: self.is_reliable,
             baseline: self.baseline.clone(),
             actions: self.actions.clone(),
@@ -167,10 +178,17 @@ struct Users<'a> {
     members: Vec<&'a Member<'a>>,
     regions: BTreeSet<&'a str>,
     distribution: Option<Distribution>,
+    /// Whether the controller has a role of its own: what it needs is not asked of the nodes' roles.
+    is_relieved: bool,
+    /// Whether this is the controller's own role.
+    is_controllers: bool,
 }
 
 impl Users<'_> {
     fn node_roles(&self) -> RoleSet {
+        if self.is_controllers {
+            return RoleSet::of(NodeRole::Controlplane);
+        }
         self.members.iter().fold(RoleSet::UNKNOWN, |set, member| set.union(member.roles.roles))
     }
 
@@ -192,6 +210,7 @@ struct Likeness<'a> {
     distribution: Option<Distribution>,
     node_roles: RoleSet,
     reliable: bool,
+    roles_apart: (bool, bool),
 }
 
 impl<'a> Likeness<'a> {
@@ -208,6 +227,7 @@ impl<'a> Likeness<'a> {
             distribution: users.distribution,
             node_roles: users.node_roles(),
             reliable: users.are_reliable(),
+            roles_apart: (users.is_relieved, users.is_controllers),
         }
     }
 
@@ -221,6 +241,7 @@ impl<'a> Likeness<'a> {
             && self.distribution == other.distribution
             && self.node_roles == other.node_roles
             && self.reliable == other.reliable
+            && self.roles_apart == other.roles_apart
             && !self.documents.iter().any(|(_, text)| is_personal(text))
     }
 }
@@ -250,6 +271,22 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
                     entry.regions.insert(&region.region.name);
                     entry.distribution.get_or_insert(region.distribution);
                 }
+            }
+        }
+        let controllers = controller_roles(view.cluster_id, account, baselines, &mut result.gaps);
+        let all_regions: BTreeSet<&str> = account.regions.iter().map(|region| region.name.as_str()).collect();
+        if !controllers.is_empty() {
+            users.values_mut().for_each(|users| users.is_relieved = true);
+            for role in &controllers {
+                let entry = users.entry(role.name.as_str()).or_default();
+                entry.is_controllers |= entry.members.is_empty();
+                // Nodes that hold the controller's role hold what it needs.
+                entry.is_relieved = false;
+                if entry.regions.is_empty() {
+                    entry.regions.clone_from(&all_regions);
+                }
+                let distribution = view.regions.iter().find(|region| !region.members.is_empty());
+                entry.distribution = entry.distribution.or_else(|| distribution.map(|region| region.distribution));
             }
         }
         // A profile or role that nobody looked up is unknown, unless a gap already says that none could be.
@@ -309,6 +346,72 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
     }
     result.audits.sort_by(|a, b| a.role.arn.cmp(&b.role.arn));
     Ok(result)
+}
+
+/// The roles that the controller itself assumes: those that the operator names, else those whose trust policy names the
+/// service account of the cloud controller, if it is clear which of them is this cluster's.
+/// Sources: kubernetes/kops `pkg/model/iam/iam_builder.go#BuildAWSPolicy`; Amazon EKS User Guide, "IAM roles for service
+/// accounts".
+fn controller_roles<'a>(
+    cluster_id: &str,
+    account: &'a Account,
+    baselines: &Baselines,
+    gaps: &mut Vec<Gap>,
+) -> Vec<&'a Role> {
+    let here = |arn: &&String| arn.split(':').nth(4) == Some(account.account_id.as_str());
+    let given: Vec<&String> = baselines.controller_roles.iter().filter(here).collect();
+    if !baselines.controller_roles.is_empty() {
+        let mut found = Vec::new();
+        for arn in given {
+            match account.roles.iter().find(|role| role.arn == *arn) {
+                Some(role) => found.push(role),
+                None => gaps.push(Gap {
+                    api: "iam:GetRole".to_owned(),
+                    account_id: Some(account.account_id.clone()),
+                    region: None,
+                    resource: Some(arn.clone()),
+                    reason: REASON_NOT_PROVIDED.to_owned(),
+                    message: "the role of the controller was not read, so its permissions were not compared".to_owned(),
+                }),
+            }
+        }
+        return found;
+    }
+    let trusting: Vec<&Role> = account.roles.iter().filter(|role| trusts_the_controller(role)).collect();
+    let tags_of = |role: &Role| role.tags.clone().unwrap_or_default();
+    let is_ours = |role: &Role| tags::has_cluster_tag(&tags_of(role), cluster_id) || role.name.contains(cluster_id);
+    let ours: Vec<&Role> = trusting.iter().copied().filter(|role| is_ours(role)).collect();
+    match (ours.is_empty(), trusting.as_slice()) {
+        (false, _) => ours,
+        (true, [only]) if !tags::has_foreign_cluster_tag(&tags_of(only), cluster_id) => vec![only],
+        _ => Vec::new(),
+    }
+}
+
+/// Names that the service account of the cloud controller has.
+const CONTROLLER_ACCOUNTS: [&str; 2] = [
+    "system:serviceaccount:kube-system:aws-cloud-controller-manager",
+    "system:serviceaccount:kube-system:cloud-controller-manager",
+];
+
+fn trusts_the_controller(role: &Role) -> bool {
+    let Some(document) = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok()) else { return false };
+    document.statements.iter().filter(|statement| statement.effect == policy::Effect::Allow).any(|statement| {
+        let by_web = statement
+            .action
+            .folded
+            .iter()
+            .any(|pattern| policy::matches(pattern, "sts:assumerolewithwebidentity"));
+        by_web
+            && statement.conditions.iter().any(|condition| {
+                condition.key.ends_with(":sub")
+                    && condition.values.iter().any(|value| {
+                        // A pattern for every service account is nobody's in particular.
+                        CONTROLLER_ACCOUNTS.iter().any(|account| policy::matches(value, account))
+                            && value.contains("cloud-controller-manager")
+                    })
+            })
+    })
 }
 
 /// The parsed policies of a role, or why they cannot be evaluated. One unread policy makes the whole role unknown: it
@@ -386,10 +489,17 @@ fn compare<'a>(
         let removes = ["deletetags", "removetags"].iter().any(|name| action.to_ascii_lowercase().ends_with(name));
         if removes { &removing } else { &writing }
     };
-    let node_roles = users.node_roles();
+    let held_roles = users.node_roles();
+    // What the controller needs is asked of its own role, where it has one.
+    let node_roles = if users.is_relieved && held_roles.contains(NodeRole::Controlplane) {
+        RoleSet::of(NodeRole::Worker)
+    } else {
+        held_roles
+    };
     let (policies, catalogue) = (PreparedPolicies::new(layer), baselines.catalogue());
-    let assess = |action: &str, resources: &[String], call_role| {
-        let question = Question { action, resources };
+    let assess = |action: &str, asked: Vec<(String, Vec<Condition>)>, call_role| {
+        let (resources, conditions): (Vec<String>, Vec<Vec<Condition>>) = asked.into_iter().unzip();
+        let question = Question { action, resources: &resources, conditions: &conditions };
         let assessment = policies.assess(question, &environment, catalogue);
         let covers_cluster = assessment.verdict == Verdict::Granted
             || (assessment.verdict == Verdict::Partial
@@ -398,8 +508,11 @@ fn compare<'a>(
     };
     let against = |call_role| -> Result<(Baseline, Vec<ActionAudit>), BaselineError> {
         let baseline = baselines.choose(call_role, distribution)?;
-        let each = baseline.actions.iter();
-        let actions = each.map(|action| assess(action, &baseline.resources(action), call_role)).collect();
+        let is_off = |action: &String| {
+            controller::find(call_role, action).is_some_and(|call| call.is_switched_off(&baselines.without))
+        };
+        let each = baseline.actions.iter().filter(|action| !is_off(action));
+        let actions = each.map(|action| assess(action, baseline.asked(action), call_role)).collect();
         Ok((baseline, actions))
     };
     let mut compared = Vec::new();
@@ -441,29 +554,33 @@ fn compare<'a>(
     }
     let mut controller = Vec::new();
     if node_roles.contains(NodeRole::Controlplane) {
-        for call in controller::effective(CallRole::Controlplane, baselines.controller_version) {
+        let calls = controller::effective(CallRole::Controlplane, baselines.controller_version);
+        for call in calls.filter(|call| !call.is_switched_off(&baselines.without)) {
             let action = call.action.to_lowercase();
             if call.need != Need::OptIn && !needed.iter().any(|need| policy::contains(need, &action)) {
                 controller.push(ControllerAudit {
                     call,
-                    assessment: assess(&call.action, &[], CallRole::Controlplane).assessment,
+                    assessment: assess(&call.action, Vec::new(), CallRole::Controlplane).assessment,
                 });
             }
         }
         // What some version of the controller calls is no excess, opt-in features included.
-        let calls = controller::effective(CallRole::Controlplane, None);
+        let calls = controller::ever(CallRole::Controlplane);
         needs.extend(calls.map(|call| policy::Need::everywhere(call.action.clone())));
     }
-    let calls = controller::effective(CallRole::Worker, None);
+    let calls = controller::ever(CallRole::Worker);
     needs.extend(calls.map(|call| policy::Need::everywhere(call.action.clone())));
     // RKE asks for "at least the ec2:Describe* action" on every node.
     needs.push(policy::Need::everywhere("ec2:Describe*"));
+    let explained = explained(account, role, layer, &mut needs);
     Ok(RoleAudit {
         account,
         role,
         members: users.members.clone(),
-        node_roles,
-        is_reliable: !node_roles.is_unknown() && users.are_reliable(),
+        node_roles: held_roles,
+        is_controllers: users.is_controllers,
+        explained,
+        is_reliable: users.is_controllers || !held_roles.is_unknown() && users.are_reliable(),
         baseline,
         actions,
         beyond: policy::excess(layer, &policies, &needs, &environment, catalogue),
@@ -471,6 +588,44 @@ fn compare<'a>(
         tightened,
         controller,
     })
+}
+
+/// Managed policies of AWS that nodes have on purpose: each is told by its name, once, and not action by action.
+/// Source: AWS Managed Policy Reference; what they grant is read from the account.
+const WELL_KNOWN: &[&str] = &[
+    "AmazonEBSCSIDriverPolicy",
+    "AmazonEC2ContainerRegistryPullOnly",
+    "AmazonEC2ContainerRegistryReadOnly",
+    "AmazonEFSCSIDriverPolicy",
+    "AmazonEKSVPCResourceController",
+    "AmazonEKSWorkerNodeMinimalPolicy",
+    "AmazonEKSWorkerNodePolicy",
+    "AmazonEKS_CNI_Policy",
+    "AmazonSSMManagedInstanceCore",
+    "CloudWatchAgentServerPolicy",
+];
+
+/// Adds what well-known managed policies grant to what is needed; says which of them there are.
+fn explained<'a>(account: &Account, role: &'a Role, layer: &Layer, needs: &mut Vec<policy::Need>) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    for arn in role.attached_policies.iter().flatten() {
+        let own = format!("arn:{}:iam::aws:policy/", account.partition);
+        let of_aws = arn.strip_prefix(&own).map(|path| path.rsplit('/').next().unwrap_or(path));
+        let of_aws = of_aws.filter(|name| WELL_KNOWN.contains(name));
+        // Cluster API lets its controllers run on control-plane nodes, unless told otherwise.
+        // Source: kubernetes-sigs/cluster-api-provider-aws cmd/clusterawsadm/api/bootstrap/v1alpha1/types.go,
+        // disableClusterAPIControllerPolicyAttachment.
+        let of_capa = arn.rsplit('/').next().filter(|name| {
+            name.starts_with("controllers") && name.ends_with("cluster-api-provider-aws.sigs.k8s.io")
+        });
+        let Some(name) = of_aws.or(of_capa) else { continue };
+        for named in layer.identity.iter().filter(|named| named.name == *arn) {
+            needs.extend(named.document.allowed_actions().map(policy::Need::everywhere));
+        }
+        found.push(name);
+    }
+    found.sort_unstable();
+    found
 }
 
 /// What the controller calls whatever the baseline says, opt-in features apart.
@@ -503,7 +658,7 @@ fn stronger<'a>(
     let mut found: Vec<&str> = Vec::new();
     for other in account.roles.iter().filter(|other| other.arn != role.arn) {
         let resources = [other.arn.clone()];
-        let question = Question { action: "sts:assumerole", resources: &resources };
+        let question = Question::on("sts:assumerole", &resources);
         if !other.trust_policy.as_deref().is_some_and(trusts)
             || !matches!(policies.assess(question, environment, catalogue).verdict, Verdict::Granted | Verdict::Partial)
         {

@@ -17,6 +17,31 @@ pub struct KubernetesNode {
     pub annotations: BTreeMap<String, String>,
     /// `status.nodeInfo.kubeletVersion`.
     pub kubelet_version: String,
+    /// Addresses of type `InternalIP` in `status.addresses`.
+    pub internal_addresses: Vec<String>,
+    /// `spec.podCIDR` and `spec.podCIDRs`.
+    pub pod_cidrs: Vec<String>,
+}
+
+/// Label of Nodes that service controllers leave out of load balancers.
+/// Source: kubernetes/cloud-provider `controllers/service/controller.go#nodeIncludedPredicate`.
+pub const EXCLUDED_FROM_LOAD_BALANCERS: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
+
+impl KubernetesNode {
+    /// Whether service controllers leave it out of load balancers. The value of the label does not matter.
+    #[must_use]
+    pub fn is_excluded_from_load_balancers(&self) -> bool {
+        self.labels.contains_key(EXCLUDED_FROM_LOAD_BALANCERS)
+    }
+
+    /// Whether it is an etcd member of RKE2 or K3s: deleting such a Node removes the member from etcd.
+    /// Source: k3s-io/k3s `pkg/etcd/member_controller.go#onRemove`.
+    #[must_use]
+    pub fn is_embedded_etcd_member(&self) -> bool {
+        let version = &self.kubelet_version;
+        let embedded = version.contains("+rke2") || version.contains("+k3s");
+        embedded && self.labels.contains_key("node-role.kubernetes.io/etcd")
+    }
 }
 
 /// Why the node list could not be read.
@@ -78,12 +103,25 @@ struct RawMetadata {
 struct RawSpec {
     #[serde(default, rename = "providerID")]
     provider_id: String,
+    #[serde(default, rename = "podCIDR")]
+    pod_cidr: String,
+    #[serde(default, rename = "podCIDRs")]
+    pod_cidrs: Vec<String>,
 }
 
 #[derive(Default, Deserialize)]
 struct RawStatus {
     #[serde(default, rename = "nodeInfo")]
     node_info: RawNodeInfo,
+    #[serde(default)]
+    addresses: Vec<RawAddress>,
+}
+
+#[derive(Deserialize)]
+struct RawAddress {
+    #[serde(rename = "type")]
+    kind: String,
+    address: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -119,12 +157,21 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Vec<KubernetesNode>, NodesError
     let mut nodes: Vec<KubernetesNode> = list
         .items
         .into_iter()
-        .map(|raw| KubernetesNode {
-            name: raw.metadata.name,
-            provider_id: raw.spec.provider_id,
-            labels: raw.metadata.labels,
-            annotations: raw.metadata.annotations,
-            kubelet_version: raw.status.node_info.kubelet_version,
+        .map(|raw| {
+            let mut pod_cidrs = raw.spec.pod_cidrs;
+            pod_cidrs.extend(Some(raw.spec.pod_cidr).filter(|cidr| !cidr.is_empty()));
+            pod_cidrs.sort();
+            pod_cidrs.dedup();
+            let internal = raw.status.addresses.into_iter().filter(|address| address.kind == "InternalIP");
+            KubernetesNode {
+                name: raw.metadata.name,
+                provider_id: raw.spec.provider_id,
+                labels: raw.metadata.labels,
+                annotations: raw.metadata.annotations,
+                kubelet_version: raw.status.node_info.kubelet_version,
+                internal_addresses: internal.map(|address| address.address).collect(),
+                pod_cidrs,
+            }
         })
         .collect();
     nodes.sort_by(|a, b| a.name.cmp(&b.name));
@@ -138,25 +185,56 @@ pub enum ProviderId<'a> {
     Instance(&'a str),
     /// A Fargate node, which has no instance.
     Fargate(&'a str),
+    /// A machine of EKS Hybrid Nodes, which the cloud controller of the cluster does not manage.
+    /// Source: aws-load-balancer-controller `pkg/k8s/node_utils.go`.
+    Hybrid(&'a str),
+    /// The cloud controller that RKE2 or K3s bring along has initialised the Node.
+    Embedded(&'a str),
 }
 
-/// Parses a providerID as the controller does: `aws:///<az>/<i-…>`, `aws:////<i-…>` or a bare id; the last path token
-/// decides. Source: cloud-provider-aws `pkg/providers/v1/instances.go#MapToAWSInstanceID`. `None` where the controller
-/// fails to parse it.
+/// Parses a providerID as the controller does: the last part of the path decides, and a host is ignored. What does not start
+/// with `aws://` is taken for a path as it is. Source: cloud-provider-aws `pkg/providers/v1/instances.go#MapToAWSInstanceID`.
+/// `None` where the controller fails to parse it.
 #[must_use]
 pub fn parse_provider_id(provider_id: &str) -> Option<ProviderId<'_>> {
-    let path = match provider_id.split_once("://") {
-        // A host part would be an account or something else the controller does not expect.
-        Some(("aws", rest)) => rest.strip_prefix('/')?,
-        Some(_) => return None,
-        None if provider_id.contains('/') => return None,
+    if let Some(rest) = provider_id.strip_prefix("eks-hybrid://") {
+        return Some(ProviderId::Hybrid(rest.rsplit('/').next().unwrap_or(rest)));
+    }
+    if let Some(name) = provider_id.strip_prefix("rke2://").or_else(|| provider_id.strip_prefix("k3s://")) {
+        return Some(ProviderId::Embedded(name));
+    }
+    let rest = match provider_id.strip_prefix("aws://") {
+        Some(rest) => {
+            let (host, _) = rest.split_once('/').unwrap_or((rest, ""));
+            // Go's `net/url` refuses a port that is no number.
+            if host.rsplit_once(':').is_some_and(|(_, port)| !port.bytes().all(|byte| byte.is_ascii_digit())) {
+                return None;
+            }
+            rest.get(host.len()..).unwrap_or_default()
+        }
         None => provider_id,
     };
+    let escapes = rest.split('%').skip(1);
+    let is_escaped = |part: &str| part.len() > 1 && part.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
+    if rest.bytes().any(|byte| byte.is_ascii_control()) || !escapes.into_iter().all(is_escaped) {
+        return None;
+    }
+    let path = rest.split(['?', '#']).next().unwrap_or_default();
     let last = path.trim_matches('/').rsplit('/').next()?;
     if last.starts_with("fargate-") {
         return Some(ProviderId::Fargate(last));
     }
-    (last.len() > 2 && last.starts_with("i-")).then_some(ProviderId::Instance(last))
+    last.starts_with("i-").then_some(ProviderId::Instance(last))
+}
+
+/// Whether the cluster autoscaler and Karpenter take a providerID: `aws:///<zone>/<id>`.
+/// Sources: kubernetes/autoscaler `cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go#validAwsRefIdRegex`,
+/// aws/karpenter-provider-aws `pkg/utils/utils.go#ParseInstanceID`.
+#[must_use]
+pub fn names_its_zone(provider_id: &str) -> bool {
+    provider_id.strip_prefix("aws:///").and_then(|rest| rest.split_once('/')).is_some_and(|(zone, id)| {
+        !zone.is_empty() && id.starts_with("i-") && !id.contains('/')
+    })
 }
 
 /// The part of a node name that the controller takes for an instance id: everything before the first dot, when the name
@@ -185,12 +263,35 @@ mod tests {
             ("vol-123456789", None),
             ("aws:///us-east-1a/vol-123456789", None),
             ("aws://account/us-east-1a/vol-123456789", None),
+            // The host is ignored.
+            ("aws://111122223333/i-0wk0", Some(ProviderId::Instance("i-0wk0"))),
+            ("aws://account/us-east-1a/i-0wk0", Some(ProviderId::Instance("i-0wk0"))),
+            ("aws://account:x/us-east-1a/i-0wk0", None),
+            ("aws:///us-east-1a/i-0wk0%", None),
+            ("aws:///us-east-1a/i-0wk0?x=y", Some(ProviderId::Instance("i-0wk0"))),
+            ("us-east-1a/i-0wk0", Some(ProviderId::Instance("i-0wk0"))),
+            ("AWS:///us-east-1a/vol-1", None),
+            ("eks-hybrid:///us-east-1/bravo/mi-0a", Some(ProviderId::Hybrid("mi-0a"))),
+            ("rke2://worker-1", Some(ProviderId::Embedded("worker-1"))),
+            ("k3s://worker-1", Some(ProviderId::Embedded("worker-1"))),
             ("aws:///us-east-1a/vol-123456789/suffix", None),
             ("", None),
             ("foo://com-2351", None),
         ];
         for (provider_id, expected) in cases {
             assert_eq!(&parse_provider_id(provider_id), expected, "{provider_id}");
+        }
+    }
+
+    #[test]
+    fn the_autoscaler_wants_the_zone() {
+        for (provider_id, expected) in [
+            ("aws:///us-east-1a/i-0a", true),
+            ("aws:////i-0a", false),
+            ("i-0a", false),
+            ("aws://account/us-east-1a/i-0a", false),
+        ] {
+            assert_eq!(names_its_zone(provider_id), expected, "{provider_id}");
         }
     }
 

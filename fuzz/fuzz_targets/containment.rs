@@ -36,7 +36,7 @@ fuzz_target!(|input: Input| {
         regions: vec!["us-east-1".into()],
         ..Environment::default()
     };
-    let question = Question { action: "ec2:DeleteVolume", resources: &[] };
+    let question = Question::on("ec2:DeleteVolume", &[]);
     let answer = PreparedPolicies::new(&layer).assess(question, &environment, Catalogue::embedded());
     let allowed = |resource: &str| {
         let policies = Policies { identity: &compiled, boundary: None, scps: &[] };

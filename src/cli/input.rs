@@ -94,7 +94,12 @@ pub(super) fn nodes(path: &Path) -> Result<Vec<KubernetesNode>, Failure> {
 
 /// `--baseline`, each `ROLE=NAME|FILE`.
 pub(super) fn baselines(args: &AuditArgs) -> Result<Baselines, Failure> {
-    let mut baselines = Baselines { controller_version: args.controller_version, ..Baselines::default() };
+    let mut baselines = Baselines {
+        controller_version: args.controller_version,
+        without: args.without.iter().copied().map(Into::into).collect(),
+        controller_roles: args.controller_role.clone(),
+        ..Baselines::default()
+    };
     for argument in &args.baseline {
         let Some((role, name)) = argument.split_once('=') else {
             return Err(Failure::usage(format!("`--baseline {argument}` is not ROLE=NAME|FILE"))
@@ -141,8 +146,16 @@ pub(super) fn policy_document(path: &Path, what: &str) -> Result<NamedDocument, 
     Ok(NamedDocument { name: path.display().to_string(), document })
 }
 
-/// An embedded baseline, or one of a file.
+/// An embedded baseline, one of a file, or several of them put together with `+`.
 pub(super) fn named_baseline(name: &str, version: Option<ControllerVersion>) -> Result<Baseline, Failure> {
+    if name.contains('+') && baseline::find(name).is_none() && !Path::new(name).exists() {
+        let parts = name.split('+').map(|part| single_baseline(part, version)).collect::<Result<Vec<_>, _>>()?;
+        return Ok(Baseline::together(name, parts));
+    }
+    single_baseline(name, version)
+}
+
+fn single_baseline(name: &str, version: Option<ControllerVersion>) -> Result<Baseline, Failure> {
     let path = Path::new(name);
     let parsed = if let Some(embedded) = baseline::find(name) {
         embedded.baseline(version)

@@ -140,8 +140,8 @@ pub(super) fn diff(args: &DiffArgs) -> Result<(PolicyDiff, Vec<String>), Failure
             .actions
             .iter()
             .map(|action| {
-                let resources = baseline.resources(action);
-                let question = Question { action, resources: &resources };
+                let (resources, conditions): (Vec<String>, Vec<_>) = baseline.asked(action).into_iter().unzip();
+                let question = Question { action, resources: &resources, conditions: &conditions };
                 ActionReport::new(action, &prepared.assess(question, &environment, catalogue))
             })
             .collect();
@@ -390,7 +390,7 @@ fn unknown(
 ) -> (io::Result<()>, Exit) {
     let environment = Environment { context, ..Environment::default() };
     let resources: &[String] = if args.resource == "*" { &[] } else { std::slice::from_ref(&args.resource) };
-    let question = Question { action, resources };
+    let question = Question::on(action, resources);
     let answer = PreparedPolicies::new(layer).assess(question, &environment, catalogue);
     let word = match answer.verdict {
         Verdict::Granted => "always",

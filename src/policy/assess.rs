@@ -11,8 +11,8 @@ use std::collections::HashMap;
 
 use super::automaton::{self, Language, Region, Relation};
 use super::catalogue::{Action, Catalogue, Service};
-use super::condition::{Context, ContextValue, Truth};
-use super::document::{Document, Effect};
+use super::condition::{Compiled, Context, ContextValue, Truth};
+use super::document::{Condition, Document, Effect};
 use super::evaluate::{CompiledPolicy, CompiledStatement};
 use super::glob;
 use super::pattern::{ActionPattern, Match, Part, ResourcePattern};
@@ -24,7 +24,7 @@ mod judge;
 mod witness;
 
 use answer::{Answer, together};
-use judge::{Active, facts, judge};
+use judge::{Active, Asking, facts, judge};
 use witness::{readable, sample};
 
 /// A document with the name it is reported under.
@@ -194,6 +194,16 @@ pub struct Question<'q> {
     pub action: &'q str,
     /// The resources that are meant; all that the action can be done on when empty.
     pub resources: &'q [String],
+    /// For each of the resources the conditions that the requests which are meant fulfil; none when empty.
+    pub conditions: &'q [Vec<Condition>],
+}
+
+impl<'q> Question<'q> {
+    /// Every request for an action on some resources; on all that it can be done on when there are none.
+    #[must_use]
+    pub fn on(action: &'q str, resources: &'q [String]) -> Self {
+        Self { action, resources, conditions: &[] }
+    }
 }
 
 impl PreparedPolicies {
@@ -272,16 +282,16 @@ impl PreparedPolicies {
         let folded = question.action.to_lowercase();
         if !folded.contains(['*', '?']) {
             let spelt = catalogue.action(&folded).map_or(question.action, |(_, action)| action.name.as_str());
-            return self.assess_one(spelt, &folded, question.resources, environment, catalogue);
+            return self.assess_one(spelt, &folded, question, environment, catalogue);
         }
         let covered = catalogue.expand(&folded);
         if covered.is_empty() || covered.len() > 2_000 {
             // Nothing is known of what it covers, or it is as good as everything: the pattern itself is asked for.
-            return self.assess_one(question.action, &folded, question.resources, environment, catalogue);
+            return self.assess_one(question.action, &folded, question, environment, catalogue);
         }
         let each = covered
             .iter()
-            .map(|action| self.assess_one(&action.name, &action.folded, question.resources, environment, catalogue));
+            .map(|action| self.assess_one(&action.name, &action.folded, question, environment, catalogue));
         together(each.collect(), &covered)
     }
 
@@ -289,16 +299,23 @@ impl PreparedPolicies {
         &self,
         spelt: &str,
         folded: &str,
-        resources: &[String],
+        question: Question<'_>,
         environment: &Environment,
         catalogue: &Catalogue,
     ) -> Assessment {
+        let resources = question.resources;
         let spoken = self.statements.iter().map(|statement| (statement, speaks_of(&statement.compiled, folded)));
         let relevant: Vec<(&Prepared, Match)> = spoken.filter(|(_, spoken)| *spoken != Match::No).collect();
         let known = catalogue.action(folded);
         let scope = Scope { folded, known, environment };
-        let asked: Vec<Language> =
-            resources.iter().filter_map(|text| Language::of_resource(&ResourcePattern::new(text, false))).collect();
+        let asked: Vec<Asked> = resources
+            .iter()
+            .enumerate()
+            .filter_map(|(at, text)| {
+                let language = Language::of_resource(&ResourcePattern::new(text, false))?;
+                Some(Asked { language, conditions: question.conditions.get(at).map_or(&[], Vec::as_slice) })
+            })
+            .collect();
         let regions: Vec<Option<&str>> = if environment.regions.is_empty() {
             vec![None]
         } else {
@@ -312,7 +329,7 @@ impl PreparedPolicies {
             // The resources that are meant are none that the action can be done on: they are taken at their word.
             let everything = Self::active(&relevant, &scope, None);
             for text in resources {
-                self.assess_target(&Target::new(text.clone()), &[], &everything, &mut answer);
+                self.assess_target(&Target::new(text.clone()), &[], &everything, &scope, None, &mut answer);
             }
         }
         answer.finish(spelt, &self.layers)
@@ -352,17 +369,25 @@ impl PreparedPolicies {
         &self,
         scope: &Scope<'_>,
         region: Option<&str>,
-        asked: &[Language],
+        asked: &[Asked<'_>],
         relevant: &[(&Prepared, Match)],
         answer: &mut Answer,
     ) {
         let active = Self::active(relevant, scope, region);
         for target in scope.targets(region) {
-            self.assess_target(&target, asked, &active, answer);
+            self.assess_target(&target, asked, &active, scope, region, answer);
         }
     }
 
-    fn assess_target(&self, target: &Target, asked: &[Language], active: &[Active<'_>], answer: &mut Answer) {
+    fn assess_target(
+        &self,
+        target: &Target,
+        asked: &[Asked<'_>],
+        active: &[Active<'_>],
+        scope: &Scope<'_>,
+        region: Option<&str>,
+        answer: &mut Answer,
+    ) {
         let terms = active.iter().map(|each| each.prepared.terms.len()).sum::<usize>() + active.len();
         if answer.undecided || terms > self.work_left.get() {
             answer.undecided = true;
@@ -373,8 +398,9 @@ impl PreparedPolicies {
         let mut tracked = Tracked::default();
         let mut asked_bits = Vec::with_capacity(asked.len());
         let mut bits: Vec<Vec<Bit>> = Vec::with_capacity(active.len());
-        for language in asked {
-            asked_bits.push(bit(target, language, &mut tracked));
+        let context = scope.context(region);
+        for one in asked {
+            asked_bits.push((bit(target, &one.language, &mut tracked), one.expression(&context, scope)));
         }
         for each in active {
             let terms = each.prepared.terms.iter();
@@ -393,7 +419,7 @@ impl PreparedPolicies {
             }
             _ => vec![Region { matches: Vec::new(), witness: sample(&target.text) }],
         };
-        let facts = facts(active);
+        let facts = facts(active, &asked_bits.iter().map(|(_, expression)| expression).collect::<Vec<_>>());
         // A look at one combination of facts costs a fraction of a step of an automaton.
         let cost = regions.len() * (terms + active.len() * facts.as_ref().map_or(1, Facts::combinations)) / 8;
         if cost > self.work_left.get() {
@@ -408,16 +434,38 @@ impl PreparedPolicies {
                 Bit::Fixed(value) => *value,
                 Bit::Tracked(at) => region.matches.get(*at).copied().unwrap_or(false),
             };
-            if !asked.is_empty() && !asked_bits.iter().any(is) {
+            let meant: Vec<Expression> =
+                asked_bits.iter().filter(|(bit, _)| is(bit)).map(|(_, expression)| expression.clone()).collect();
+            if !asked.is_empty() && meant.is_empty() {
                 continue;
             }
+            let meant = if asked.is_empty() { Expression::True } else { Expression::Any(meant) };
             let witness = match &target.universe {
                 Some(universe) => readable(&region, universe, &tracked.languages),
                 None => region.witness.clone(),
             };
             let matches: Vec<Vec<bool>> = bits.iter().map(|terms| terms.iter().map(is).collect()).collect();
-            answer.outcomes.push(judge(index, witness, &matches, active, facts.as_ref(), self.layers.len()));
+            let asked = Asking { target: index, witness, meant };
+            answer.outcomes.extend(judge(asked, &matches, active, facts.as_ref(), self.layers.len()));
         }
+    }
+}
+
+/// Resources that are asked for, with what the requests that are meant fulfil.
+struct Asked<'q> {
+    language: Language,
+    conditions: &'q [Condition],
+}
+
+impl Asked<'_> {
+    fn expression(&self, context: &Context, scope: &Scope<'_>) -> Expression {
+        let compiled = self.conditions.iter().filter_map(|condition| Compiled::new(condition, true));
+        let each = compiled.map(|condition| match condition.truth(context, |key| scope.is_absent(key)) {
+            Truth::True => Expression::True,
+            Truth::False => Expression::False,
+            Truth::Unknown => Expression::of_condition(&condition),
+        });
+        Expression::All(each.collect())
     }
 }
 

@@ -317,7 +317,7 @@ pub(super) fn paths(
         let mut steps = Vec::new();
         let mut certain = true;
         for action in method.actions {
-            let answer = prepared.assess(Question { action, resources: &[] }, environment, catalogue);
+            let answer = prepared.assess(Question::on(action, &[]), environment, catalogue);
             match answer.verdict {
                 Verdict::Granted => {}
                 Verdict::Partial | Verdict::Undecided => certain = false,

@@ -123,7 +123,7 @@ pub fn excess(
             return true;
         }
         *verdicts.entry(folded.to_owned()).or_insert_with(|| {
-            let verdict = prepared.assess(Question { action: folded, resources: &[] }, environment, catalogue).verdict;
+            let verdict = prepared.assess(Question::on(folded, &[]), environment, catalogue).verdict;
             !matches!(verdict, Verdict::Missing | Verdict::Denied)
         })
     };
@@ -236,7 +236,7 @@ fn on_other_resources(
         let Ok(document) = Document::parse(&text.to_string()) else { continue };
         let mut rest = layer.clone();
         rest.identity.push(NamedDocument { name: String::new(), document });
-        let question = Question { action: &folded, resources: &[] };
+        let question = Question::on(&folded, &[]);
         let answer = PreparedPolicies::new(&rest).assess(question, environment, catalogue);
         if matches!(answer.verdict, Verdict::Missing | Verdict::Denied) {
             continue;

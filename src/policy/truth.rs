@@ -261,10 +261,15 @@ impl Facts {
     /// How often a table holds. That it always or never does is proven by the combinations that cannot be ruled out, that
     /// it sometimes does by those that are known to be.
     pub(super) fn bounds(&self, table: &Table) -> Bounds {
+        self.bounds_within(table, &self.constant(true))
+    }
+
+    /// The same over the requests for which something holds.
+    pub(super) fn bounds_within(&self, table: &Table, meant: &Table) -> Bounds {
         let mut whole: Option<Bounds> = None;
         let mut deployment = 0;
         loop {
-            let here = self.bounds_of(table, deployment);
+            let here = self.bounds_of(table, meant, deployment);
             whole = Some(match whole {
                 None => here,
                 Some(known) => Bounds { least: known.least.min(here.least), most: known.most.max(here.most) },
@@ -277,10 +282,11 @@ impl Facts {
         }
     }
 
-    fn bounds_of(&self, table: &Table, deployment: usize) -> Bounds {
+    fn bounds_of(&self, table: &Table, meant: &Table, deployment: usize) -> Bounds {
         let (mut may_hold, mut may_fail, mut does_hold, mut does_fail) = (false, false, false, false);
-        let combinations = table.bits.iter().zip(self.possible.iter().zip(&self.witnessed)).enumerate();
-        for (_, (holds, (possible, witnessed))) in combinations.filter(|(at, _)| at & self.deployed == deployment) {
+        let rows = table.bits.iter().zip(&meant.bits).zip(self.possible.iter().zip(&self.witnessed)).enumerate();
+        let rows = rows.filter(|(at, ((_, meant), _))| at & self.deployed == deployment && **meant);
+        for (_, ((holds, _), (possible, witnessed))) in rows {
             may_hold |= *possible && *holds;
             may_fail |= *possible && !*holds;
             does_hold |= *witnessed && *holds;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::controller::{self, Need};
+use crate::controller::{self, CallRole, Need};
 use crate::finding::{Applicability, Fix, ResourceKind, ResourceRef, Severity};
 use crate::iam::{ActionAudit, RoleAudit, grant};
 use crate::policy::{Excess, Gain, StatementRef, Verdict};
@@ -70,7 +70,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "a node's role may do more than its node needs",
         severity: "warning for changes on roles of workers, else info",
         resources: ROLE,
-        condition: "A role that nodes hold grants actions that are neither in its baseline nor called by any version of the controller. `ec2:Describe*` counts as needed: RKE asks for it.",
+        condition: "A role that nodes hold grants actions that are neither in its baseline nor called by any version of the controller. `ec2:Describe*` counts as needed: RKE asks for it. What well-known managed policies of AWS grant (SSM core, VPC CNI, ECR and the like) is told by their names, once.",
         breaks: "every pod on the node that reaches the metadata service can do it too",
         fix: "Remove what nothing on the node uses.",
         applicability: Applicability::None,
@@ -105,18 +105,35 @@ pub(super) const RULES: &[Rule] = &[
         title: "the controller calls actions that no policy of the documents has",
         severity: "warning while the controller version is not known; with --controller-version error for actions it always calls, warning with a feature, info if a denial is tolerated",
         resources: ROLE,
-        condition: "The role of control-plane nodes does not grant actions that the code of the controller calls and that its baseline does not name. The Rancher policy lacks four: `ec2:DescribeAvailabilityZones`, `ec2:DescribeInstanceTopology`, `elasticloadbalancing:DeregisterTargets`, `elasticloadbalancing:SetSecurityGroups`; with exactly that policy no controller from v1.30.0 on initialises a node.",
+        condition: "The role of control-plane nodes does not grant actions that the code of the controller calls and that its baseline does not name. The Rancher policy lacks three: `ec2:DescribeAvailabilityZones`, `ec2:DescribeInstanceTopology`, `elasticloadbalancing:DeregisterTargets`; with exactly that policy no controller from v1.30.0 on initialises a node.",
         breaks: "nodes keep their `uninitialized` taint, load balancers get no subnets, or removed nodes stay targets",
         fix: "Add the actions to the role.",
         applicability: Applicability::Confirm,
         sources: &[
-            "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#getZoneIDByZoneName",
+            "kubernetes/cloud-provider-aws pkg/providers/v1/zones.go#getZoneIDByZoneName",
             "https://github.com/kubernetes/kops/issues/5816",
             "https://github.com/openshift/managed-cluster-config/pull/1828",
         ],
-        example: "role `controlplane` lacks 4 actions that the controller calls: ec2:DescribeAvailabilityZones, …",
+        example: "role `controlplane` lacks 3 actions that the controller calls: ec2:DescribeAvailabilityZones, …",
         reads: &[INSTANCES],
         check: Check::Scan(controller_missing),
+    },
+    Rule {
+        id: "iam-controller-credentials-elsewhere",
+        title: "the controller seems to use other credentials than its nodes' role",
+        severity: "info",
+        resources: ROLE,
+        condition: "The role of control-plane nodes grants none of the load balancer, security group and route actions that only the controller calls, and no role of the inventory trusts the controller's service account. `--controller-role` names the role that it uses; a role whose trust policy names `system:serviceaccount:kube-system:cloud-controller-manager` (or `aws-cloud-controller-manager`) is found by itself.",
+        breaks: "nothing, if the controller has a role of its own or static keys: those were not audited; everything, if it has none",
+        fix: "Name the controller's role with --controller-role, so that it is audited. Nothing is added to the nodes' role because of a guess: every pod on the control plane could use it.",
+        applicability: Applicability::None,
+        sources: &[
+            "kubernetes/kops pkg/model/iam/iam_builder.go#BuildAWSPolicy",
+            "Rancher documentation, Amazon cloud provider, credentials",
+        ],
+        example: "role `masters` of the control plane grants nothing of what only the controller does: it seems to use other credentials",
+        reads: &[INSTANCES],
+        check: Check::Scan(credentials_elsewhere),
     },
     Rule {
         id: "iam-condition-tag-missing",
@@ -190,11 +207,48 @@ fn describe_roles(audit: &RoleAudit<'_>) -> String {
     if audit.node_roles.is_unknown() { " (nodes of unknown role)".to_owned() } else { String::new() }
 }
 
+/// Whether a role of control-plane nodes grants nothing at all that only the controller does: as a rule the controller then
+/// has other credentials.
+fn uses_other_credentials(audit: &RoleAudit<'_>) -> bool {
+    if audit.is_controllers || !audit.node_roles.contains(NodeRole::Controlplane) {
+        return false;
+    }
+    let is_own = |action: &&ActionAudit| {
+        let name = action.action.to_ascii_lowercase();
+        action.call_role == CallRole::Controlplane
+            && (name.starts_with("elasticloadbalancing:")
+                || ["ec2:authorizesecuritygroupingress", "ec2:createsecuritygroup", "ec2:createroute"].contains(&name.as_str()))
+    };
+    let own: Vec<&ActionAudit> = audit.actions.iter().filter(is_own).collect();
+    !own.is_empty() && own.iter().all(|action| action.assessment.verdict == Verdict::Missing)
+}
+
+fn credentials_elsewhere(context: &Context<'_>) -> Vec<Violation> {
+    let audits = context.roles.audits.iter().filter(|audit| uses_other_credentials(audit));
+    audits
+        .map(|audit| {
+            let message = format!(
+                "role `{}` of the control plane grants nothing of what only the controller does: it seems to use other credentials",
+                audit.role.name
+            );
+            let fix = Fix::none(
+                "name its role with --controller-role to have that audited; if it has no other credentials, nothing works: attach the controller's policy to this role",
+            );
+            Violation::new(Severity::Info, audit.resource(), message, fix).related(instances(audit))
+        })
+        .collect()
+}
+
 fn missing(context: &Context<'_>) -> Vec<Violation> {
     let mut violations = Vec::new();
-    for audit in &context.roles.audits {
-        let lacking: Vec<&ActionAudit> =
-            audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Missing).collect();
+    for audit in context.roles.audits.iter().filter(|audit| !uses_other_credentials(audit)) {
+        let lacking: Vec<&ActionAudit> = audit
+            .actions
+            .iter()
+            .filter(|action| action.assessment.verdict == Verdict::Missing)
+            // What no node ever calls is missed by nobody.
+            .filter(|action| action.call_role == CallRole::Controlplane || need(action) != Some(Need::Never))
+            .collect();
         let Some(severity) = lacking.iter().map(|action| severity_of(need(action))).max() else { continue };
         let names: Vec<&str> = lacking.iter().map(|action| action.action.as_str()).collect();
         let message = format!(
@@ -307,14 +361,38 @@ fn excess(context: &Context<'_>) -> Vec<Violation> {
     for audit in &context.roles.audits {
         // What opens a way to further rights is told as that.
         let excess: Vec<&Excess> = audit.beyond.excess.iter().filter(|excess| !excess.escalation).collect();
+        if excess.is_empty() && audit.explained.is_empty() {
+            continue;
+        }
+        let by_name = text::list(&audit.explained, 6);
         if excess.is_empty() {
+            let message = format!(
+                "role `{}` may do beyond {} what {} {}: {by_name}",
+                audit.role.name,
+                audit.baseline,
+                text::count(audit.explained.len(), "well-known managed policy"),
+                if audit.explained.len() == 1 { "grants" } else { "grant" },
+            );
+            let of_capa = audit.explained.iter().any(|name| name.starts_with("controllers"));
+            let fix = Fix::none(if of_capa {
+                "nothing to do while Cluster API's controllers run on these nodes; else set `disableClusterAPIControllerPolicyAttachment` in the bootstrap configuration"
+            } else {
+                "nothing to do where the nodes use these policies"
+            });
+            violations.push(
+                Violation::new(Severity::Info, audit.resource(), message, fix)
+                    .related(instances(audit))
+                    .cause(format!("{} {}", audit.role.arn, audit.explained.join(" "))),
+            );
             continue;
         }
         let changes = excess.iter().any(|excess| excess.access_level.changes_something());
         let severity = if changes && is_workers_only(audit) { Severity::Warning } else { Severity::Info };
         let told: Vec<String> = excess.iter().map(|excess| describe_excess(excess)).collect();
+        let beside =
+            if audit.explained.is_empty() { String::new() } else { format!(", beside what {by_name} grant") };
         let message = format!(
-            "role `{}` may do {} beyond {}: {}",
+            "role `{}` may do {} beyond {}{beside}: {}",
             audit.role.name,
             text::count(told.len(), "thing"),
             audit.baseline,
@@ -389,7 +467,7 @@ fn escalation(context: &Context<'_>) -> Vec<Violation> {
 
 fn controller_missing(context: &Context<'_>) -> Vec<Violation> {
     let mut violations = Vec::new();
-    for audit in &context.roles.audits {
+    for audit in context.roles.audits.iter().filter(|audit| !uses_other_credentials(audit)) {
         let lacking: Vec<_> = audit
             .controller
             .iter()

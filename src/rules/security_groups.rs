@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Applicability, Change, Choice, Fix, ResourceKind, Severity};
 use crate::inventory::SecurityGroup;
+use crate::nodes;
 use crate::tags::{self, OWNED, SHARED};
 use crate::text;
-use crate::view::{Member, RegionView};
+use crate::view::{Member, NodeRole, RegionView};
 
 use super::instance_tags::is_load_balancer_group;
 use super::{Check, Context, Rule, Tagged, Violation, instances_phrase};
@@ -24,11 +25,11 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "sg-multiple-tagged-on-instance",
         title: "several security groups of a node carry the cluster tag",
-        severity: "error; warning when stopped",
+        severity: "error; warning when stopped, or on machines of the control plane alone while no list of Nodes says whether load balancers leave them out",
         resources: INSTANCE,
-        condition: "More than one security group attached to a member carries the cluster tag; its value does not matter, and a group listed twice counts twice.",
+        condition: "More than one security group attached to a member carries the cluster tag; its value does not matter, and a group listed twice counts twice. Nodes with the label `node.kubernetes.io/exclude-from-external-load-balancers` and, with `--nodes`, machines that are no Nodes are left out. The annotation `service.beta.kubernetes.io/aws-load-balancer-target-node-labels` of a Service may leave out more, which cannot be seen here.",
         breaks: "the first such node stops the sync of every LoadBalancer Service with `Multiple tagged security groups found for instance`",
-        fix: "Remove the tag from all but one of the groups; do not detach them. Tagged groups on load balancers are normal.",
+        fix: "Remove the tag from all but one of the groups; do not detach them. Tagged groups on load balancers are normal. EKS puts the tag of its cluster group back: keep that one.",
         applicability: Applicability::Choice,
         sources: &[
             FIND_GROUP,
@@ -42,9 +43,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "sg-none-tagged-multiple-attached",
         title: "a node has several security groups and none is tagged",
-        severity: "error; warning when stopped",
+        severity: "error; warning when stopped, or on machines of the control plane alone while no list of Nodes says whether load balancers leave them out",
         resources: INSTANCE,
-        condition: "Two or more security groups are attached to a member and none carries the cluster tag.",
+        condition: "Two or more security groups are attached to a member and none carries the cluster tag. Nodes with the label `node.kubernetes.io/exclude-from-external-load-balancers` and, with `--nodes`, machines that are no Nodes are left out.",
         breaks: "the first such node stops the sync of every LoadBalancer Service with `Multiple untagged security groups found for instance`",
         fix: "Tag exactly one of the groups.",
         applicability: Applicability::Choice,
@@ -63,7 +64,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: "warning",
         resources: GROUP,
         condition: "A member has exactly one security group, and it carries no cluster tag.",
-        breaks: "load balancing works, but clean-up only looks at tagged groups: rules of deleted load balancers stay in the group",
+        breaks: "load balancing works, but clean-up only looks at tagged groups: rules of deleted Network Load Balancers stay in the group, and with controllers before v1.32.0 those of Classic ones too",
         fix: "Add `kubernetes.io/cluster/<ID>=owned`, or `shared` where other clusters' nodes use the group. Rancher's `rancher-nodes` is one per VPC and common to all its clusters.",
         applicability: Applicability::Confirm,
         sources: &[
@@ -107,7 +108,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "a tagged security group is attached to nothing",
         severity: "info",
         resources: GROUP,
-        condition: "A group with the cluster tag is on no network interface and was not made for a load balancer, while the cluster has nodes.",
+        condition: "A group with the cluster tag is on no network interface and was not made for a load balancer, while the cluster has nodes. Groups of node groups that are scaled to zero, and those that Karpenter selects, look the same.",
         breaks: "nothing; for Network Load Balancers every tagged group of the region is searched for stale rules",
         fix: "Remove the tag or the group.",
         applicability: Applicability::Confirm,
@@ -183,7 +184,7 @@ fn undecided<'r>(
 ) -> BTreeMap<Vec<&'r str>, Vec<&'r Member<'r>>> {
     let is_tagged = is_tagged(region, context.cluster_id());
     let mut sets: BTreeMap<Vec<&str>, Vec<&Member<'_>>> = BTreeMap::new();
-    for member in &region.members {
+    for member in region.members.iter().filter(|member| target(context, member) != Target::Never) {
         let mut groups = match node_group(&member.instance.security_groups, &is_tagged) {
             NodeGroup::SeveralTagged(groups) if tagged => groups,
             NodeGroup::SeveralUntagged(groups) if !tagged => groups,
@@ -195,9 +196,40 @@ fn undecided<'r>(
     sets
 }
 
-/// Stopped members break nothing now.
-fn severity_of(members: &[&Member<'_>]) -> Severity {
-    if members.iter().all(|member| member.is_stopped()) { Severity::Warning } else { Severity::Error }
+/// Tag by which kOps gives its nodes the label that keeps them out of load balancers.
+/// Source: kubernetes/kops `pkg/instancegroups/instancegroups.go`.
+const EXCLUDED_BY_KOPS: &str =
+    "k8s.io/cluster-autoscaler/node-template/label/node.kubernetes.io/exclude-from-external-load-balancers";
+
+/// Whether a member becomes a target of load balancers: the controllers look at the groups of these only.
+/// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws_loadbalancer.go#findInstancesForELB`.
+#[derive(PartialEq, Eq, Clone, Copy)]
+enum Target {
+    Yes,
+    /// A machine of the control plane alone, which kubeadm and kOps keep out by a label that only the Node shows.
+    Unlikely,
+    /// No Node, or one with the label that keeps it out.
+    Never,
+}
+
+fn target(context: &Context<'_>, member: &Member<'_>) -> Target {
+    if context.view.nodes.is_some() {
+        return match member.node {
+            Some(node) if !node.is_excluded_from_load_balancers() => Target::Yes,
+            _ => Target::Never,
+        };
+    }
+    if tags::value(&member.instance.tags, EXCLUDED_BY_KOPS).is_some() {
+        return Target::Never;
+    }
+    let roles = member.roles.roles;
+    if roles.contains(NodeRole::Controlplane) && !roles.contains(NodeRole::Worker) { Target::Unlikely } else { Target::Yes }
+}
+
+/// Stopped members break nothing now, and neither do those that are no targets.
+fn severity_of(context: &Context<'_>, members: &[&Member<'_>]) -> Severity {
+    let bites = |member: &&Member<'_>| !member.is_stopped() && target(context, member) == Target::Yes;
+    if members.iter().any(bites) { Severity::Error } else { Severity::Warning }
 }
 
 /// Why a group is likely the one to keep, strongest reason first; `None` without a reason.
@@ -271,7 +303,14 @@ fn multiple_tagged(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
             });
             marks.collect()
         };
-        let choices = choices(region, groups, own, "keep", untag_others);
+        let mut choices = choices(region, groups, own, "keep", untag_others);
+        // EKS puts the tag back on the group of the cluster: that one stays.
+        let of_eks = |id: &str| {
+            region.security_group(id).is_some_and(|group| tags::value(&group.tags, "aws:eks:cluster-name").is_some())
+        };
+        if choices.iter().any(|choice| of_eks(&choice.value)) {
+            choices.retain(|choice| of_eks(&choice.value));
+        }
         let keep = choices.first().map(|choice| choice.value.clone()).unwrap_or_default();
         let question = format!("choose the group that stays tagged; to keep {keep}, remove the tag from the others");
         (message, Fix::choose(question, choices))
@@ -310,10 +349,16 @@ fn report_undecided(
         .into_iter()
         .filter_map(|(groups, members)| {
             let first = members.first()?;
-            let (message, fix) = describe(&groups, &members);
+            let (mut message, fix) = describe(&groups, &members);
+            if members.iter().all(|member| target(context, member) == Target::Unlikely) {
+                message.push_str(&format!(
+                    "; this breaks nothing where the Nodes carry the label `{}`, as kubeadm and kOps set it on control-plane nodes: --nodes tells",
+                    nodes::EXCLUDED_FROM_LOAD_BALANCERS
+                ));
+            }
             let others = members.iter().skip(1).map(|m| region.bare(ResourceKind::Instance, &m.instance.id));
             Some(
-                Violation::new(severity_of(&members), region.resource(Tagged::Instance(first.instance)), message, fix)
+                Violation::new(severity_of(context, &members), region.resource(Tagged::Instance(first.instance)), message, fix)
                     .related(groups.iter().map(|id| region.bare(ResourceKind::SecurityGroup, id)))
                     .related(others)
                     .cause(groups.join(" ")),
@@ -475,7 +520,7 @@ fn tagged_unattached(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Viol
             let message = format!("security group `{}` carries the cluster tag and is attached to nothing", group.id);
             let tag = group.tags.iter().find(|tag| tag.key == context.cluster_key());
             let changes = tag.map(|tag| region.delete_tags(vec![group.id.clone()], tag)).into_iter().collect();
-            let fix = Fix::with(Applicability::Confirm, "remove the tag, or the group if nothing needs it", changes);
+            let fix = Fix::with(Applicability::Confirm, "remove the tag, or the group, if no node group that is scaled to zero and no Karpenter node class uses it", changes);
             Violation::new(Severity::Info, region.resource(Tagged::SecurityGroup(group)), message, fix)
         })
         .collect()

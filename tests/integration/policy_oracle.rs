@@ -245,7 +245,7 @@ proptest! {
             regions: vec!["us-east-1".into()],
             ..Environment::default()
         };
-        let question = Question { action: "ec2:DeleteVolume", resources: &[] };
+        let question = Question::on("ec2:DeleteVolume", &[]);
         let answer = PreparedPolicies::new(&layer).assess(question, &environment, Catalogue::embedded());
         let mut layers = vec![identity.clone()];
         layers.extend(boundary.clone());

@@ -32,13 +32,15 @@ impl Active<'_> {
     }
 }
 
-pub(super) fn facts(active: &[Active<'_>]) -> Option<Facts> {
+pub(super) fn facts(active: &[Active<'_>], asked: &[&Expression]) -> Option<Facts> {
     let doubts: Vec<Expression> = active
         .iter()
         .flat_map(|each| each.prepared.terms.iter().filter_map(|term| term.doubt.clone()))
         .map(Expression::Atom)
         .collect();
-    Facts::new(active.iter().map(|each| &each.expression).chain(&doubts))
+    let all: Vec<&Expression> =
+        active.iter().map(|each| &each.expression).chain(&doubts).chain(asked.iter().copied()).collect();
+    Facts::new(all)
 }
 
 /// What comes of the requests on a region of the resources.
@@ -69,19 +71,32 @@ pub(super) struct Applying {
     pub(super) conditions: Vec<String>,
 }
 
+/// What is asked of a region of the resources.
+pub(super) struct Asking {
+    pub(super) target: usize,
+    pub(super) witness: String,
+    /// Holds in the requests that are meant.
+    pub(super) meant: Expression,
+}
+
+/// `None` where no request that is meant can be.
 pub(super) fn judge(
-    target: usize,
-    witness: String,
+    asking: Asking,
     matches: &[Vec<bool>],
     active: &[Active<'_>],
     facts: Option<&Facts>,
     layers: usize,
-) -> Outcome {
+) -> Option<Outcome> {
+    let Asking { target, witness, meant } = asking;
     let expressions: Vec<Expression> =
         active.iter().zip(matches).map(|(each, matched)| each.applies(matched)).collect();
     let tables: Option<Vec<Table>> = facts.map(|facts| expressions.iter().map(|one| facts.table(one)).collect());
     let combined = if let (Some(facts), Some(tables)) = (facts, &tables) {
-        combine(facts, active, tables, layers)
+        let meant = facts.table(&meant);
+        if facts.bounds(&meant).most == Holds::Never {
+            return None;
+        }
+        combine(facts, active, tables, &meant, layers)
     } else {
         // With too many facts to tell apart, what is not known counts against a grant, and then for it.
         let certain = Facts::none();
@@ -89,7 +104,7 @@ pub(super) fn judge(
             let each = active.iter().zip(&expressions);
             let decided = each.map(|(each, expression)| settle(expression, each.prepared.compiled.effect == holding));
             let tables: Vec<Table> = decided.map(|expression| certain.table(&expression)).collect();
-            combine(&certain, active, &tables, layers)
+            combine(&certain, active, &tables, &certain.constant(true), layers)
         };
         let (must, may) = (reading(Effect::Deny), reading(Effect::Allow));
         let between =
@@ -125,7 +140,7 @@ pub(super) fn judge(
             })
         })
         .collect();
-    Outcome {
+    Some(Outcome {
         target,
         witness,
         allowed: combined.allowed,
@@ -134,7 +149,7 @@ pub(super) fn judge(
         open: Facts::open(&expressions),
         lacking: combined.lacking,
         applying,
-    }
+    })
 }
 
 struct Combined {
@@ -145,7 +160,7 @@ struct Combined {
 }
 
 /// The order of decision: no Deny, and an Allow on every layer.
-fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], layers: usize) -> Combined {
+fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], meant: &Table, layers: usize) -> Combined {
     let any = |effect: Effect, layer: Option<usize>| {
         let statements = active.iter().zip(tables).filter(|(each, _)| {
             each.prepared.compiled.effect == effect && layer.is_none_or(|layer| each.prepared.layer == layer)
@@ -155,12 +170,13 @@ fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], layers: usize
     let denied = any(Effect::Deny, None);
     let allows: Vec<Table> = (0..layers).map(|layer| any(Effect::Allow, Some(layer))).collect();
     let allowed = allows.iter().fold(denied.not(), |table, layer| table.and(layer));
-    let lacks = |table: &Table| facts.bounds(table).least != Holds::Always;
+    let bounds = |table: &Table| facts.bounds_within(table, meant);
+    let lacks = |table: &Table| bounds(table).least != Holds::Always;
     let lacking = allows.iter().enumerate().skip(1).filter(|(_, table)| lacks(table));
     Combined {
-        allowed: facts.bounds(&allowed),
-        identity: allows.first().map_or(Bounds::exactly(Holds::Never), |table| facts.bounds(table)),
-        denied: facts.bounds(&denied),
+        allowed: bounds(&allowed),
+        identity: allows.first().map_or(Bounds::exactly(Holds::Never), bounds),
+        denied: bounds(&denied),
         lacking: lacking.map(|(layer, _)| layer).collect(),
     }
 }

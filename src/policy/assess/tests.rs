@@ -1,7 +1,7 @@
 use super::*;
 
 fn assess(layer: &Layer, action: &str, environment: &Environment) -> Assessment {
-    let question = Question { action, resources: &[] };
+    let question = Question::on(action, &[]);
     PreparedPolicies::new(layer).assess(question, environment, Catalogue::embedded())
 }
 
@@ -170,10 +170,10 @@ fn hundreds_of_names_are_decided_and_the_work_of_a_role_is_bounded() {
     let deny = r#"{"Effect":"Deny","Action":"s3:GetObject","Resource":"arn:aws:s3:::bucket-007/*"}"#;
     let identity = vec![named("p", &format!("{{\"Statement\":[{allow},{deny}]}}"))];
     let policies = PreparedPolicies::new(&Layer { identity, ..Layer::default() });
-    let question = Question { action: "s3:GetObject", resources: &["arn:aws:s3:::bucket-008/x*".to_owned()] };
+    let question = Question::on("s3:GetObject", &["arn:aws:s3:::bucket-008/x*".to_owned()]);
     let ask = |question| policies.assess(question, &environment(), Catalogue::embedded()).verdict;
     assert_eq!(ask(question), Verdict::Granted);
-    let question = Question { action: "s3:GetObject", resources: &["arn:aws:s3:::bucket-007/x".to_owned()] };
+    let question = Question::on("s3:GetObject", &["arn:aws:s3:::bucket-007/x".to_owned()]);
     assert_eq!(ask(question), Verdict::Denied);
     policies.work_left.set(10);
     assert_eq!(ask(question), Verdict::Undecided);

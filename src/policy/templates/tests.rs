@@ -170,7 +170,7 @@ fn verdict(text: &str, action: &str) -> Verdict {
         boundary: role.boundary.as_ref().map(named),
         scps: Vec::new(),
     };
-    let question = Question { action, resources: &[] };
+    let question = Question::on(action, &[]);
     let answer = PreparedPolicies::new(&layer).assess(question, &Environment::default(), Catalogue::embedded());
     assert_eq!(answer.verdict == Verdict::Undecided, !answer.undecided_by.is_empty(), "{answer:?}");
     answer.verdict
