@@ -309,7 +309,9 @@ impl Baseline {
             all.optional.extend(part.optional);
             let first = all.document.statements.len();
             let statements = part.document.statements.into_iter().enumerate();
-            all.document.statements.extend(statements.map(|(at, statement)| Statement { index: first + at, ..statement }));
+            all.document
+                .statements
+                .extend(statements.map(|(at, statement)| Statement { index: first + at, ..statement }));
         }
         all
     }

@@ -261,23 +261,6 @@ impl From<WithoutController> for Controller {
     }
 }
 
-impl AuditArgs {
-    /// Nothing but the defaults.
-    fn none() -> Self {
-        Self {
-            nodes: None,
-            baseline: Vec::new(),
-            scp: Vec::new(),
-            catalogue: policy_args::CatalogueArgs { catalogue: None },
-            node_role: Vec::new(),
-            controller_version: None,
-            without: Vec::new(),
-            controller_role: Vec::new(),
-            cloud_routes: false,
-        }
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FailOn {
     Error,

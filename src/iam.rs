@@ -7,8 +7,8 @@ use crate::controller::{self, Call, CallRole, Controller, ControllerVersion, Nee
 use crate::finding::{ResourceKind, ResourceRef};
 use crate::inventory::{Account, Gap, REASON_NOT_PROVIDED, Role};
 use crate::policy::{
-    self, Assessment, Beyond, Caller, Catalogue, Condition, Context, ContextValue, Decision, Document, Environment, Layer,
-    NamedDocument, PreparedPolicies, Question, Verdict,
+    self, Assessment, Beyond, Caller, Catalogue, Condition, Context, ContextValue, Decision, Document, Environment,
+    Layer, NamedDocument, PreparedPolicies, Question, Verdict,
 };
 use crate::tags;
 use crate::view::{ClusterView, Distribution, Member, NodeRole, RoleSet};
@@ -292,6 +292,8 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
         // A profile or role that nobody looked up is unknown, unless a gap already says that none could be.
         let told = view.inventory.gaps.iter().any(|gap| {
             gap.api.starts_with("iam:")
+                // That the controller's own role was not looked for says nothing about those of the nodes.
+                && gap.api != "iam:ListRoles"
                 && gap.resource.is_none()
                 && gap.account_id.as_ref().is_none_or(|id| *id == account.account_id)
         });
@@ -377,7 +379,8 @@ fn controller_roles<'a>(
         }
         return found;
     }
-    let trusting: Vec<&Role> = account.roles.iter().filter(|role| trusts_the_controller(role)).collect();
+    let trusts = |role: &&Role| trusts_the_controller(role.trust_policy.as_deref());
+    let trusting: Vec<&Role> = account.roles.iter().filter(trusts).collect();
     let tags_of = |role: &Role| role.tags.clone().unwrap_or_default();
     let is_ours = |role: &Role| tags::has_cluster_tag(&tags_of(role), cluster_id) || role.name.contains(cluster_id);
     let ours: Vec<&Role> = trusting.iter().copied().filter(|role| is_ours(role)).collect();
@@ -394,14 +397,13 @@ const CONTROLLER_ACCOUNTS: [&str; 2] = [
     "system:serviceaccount:kube-system:cloud-controller-manager",
 ];
 
-fn trusts_the_controller(role: &Role) -> bool {
-    let Some(document) = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok()) else { return false };
+/// Whether a role's trust policy lets the service account of the cloud controller in.
+#[must_use]
+pub fn trusts_the_controller(trust_policy: Option<&str>) -> bool {
+    let Some(document) = trust_policy.and_then(|text| Document::parse(text).ok()) else { return false };
     document.statements.iter().filter(|statement| statement.effect == policy::Effect::Allow).any(|statement| {
-        let by_web = statement
-            .action
-            .folded
-            .iter()
-            .any(|pattern| policy::matches(pattern, "sts:assumerolewithwebidentity"));
+        let by_web =
+            statement.action.folded.iter().any(|pattern| policy::matches(pattern, "sts:assumerolewithwebidentity"));
         by_web
             && statement.conditions.iter().any(|condition| {
                 condition.key.ends_with(":sub")
@@ -508,9 +510,19 @@ fn compare<'a>(
     };
     let against = |call_role| -> Result<(Baseline, Vec<ActionAudit>), BaselineError> {
         let baseline = baselines.choose(call_role, distribution)?;
-        let is_off = |action: &String| {
-            controller::find(call_role, action).is_some_and(|call| call.is_switched_off(&baselines.without))
+        // A baseline of ours asks for all controllers at once. Who switches some of them off is asked for the calls of
+        // the others, and not for what the documents add for older versions.
+        let is_ours = call_role == CallRole::Controlplane && baselines.controlplane.is_none();
+        let is_off = |action: &String| match controller::find(call_role, action) {
+            Some(call) => call.is_switched_off(&baselines.without),
+            None => false,
         };
+        let is_called = |action: &str| {
+            controller::effective(call_role, baselines.controller_version)
+                .filter(|call| !call.is_switched_off(&baselines.without))
+                .any(|call| policy::contains(&action.to_lowercase(), &call.action.to_lowercase()))
+        };
+        let is_off = |action: &String| is_off(action) || is_ours && !baselines.without.is_empty() && !is_called(action);
         let each = baseline.actions.iter().filter(|action| !is_off(action));
         let actions = each.map(|action| assess(action, baseline.asked(action), call_role)).collect();
         Ok((baseline, actions))
@@ -541,6 +553,10 @@ fn compare<'a>(
     let needed: Vec<String> =
         compared.iter().flat_map(|(baseline, _)| baseline.actions.iter().map(|action| action.to_lowercase())).collect();
     let mut needs: Vec<policy::Need> = compared.iter().flat_map(|(baseline, _)| baseline.needs()).collect();
+    if node_roles != held_roles {
+        // Only the controller moved: etcd, the backups and the keys of kOps are still the nodes' business.
+        needs.extend(baselines.choose(CallRole::Controlplane, distribution)?.optional);
+    }
     let mut kept = needed_calls(node_roles, baselines.controller_version);
     kept.retain(|call| !needed.iter().any(|need| policy::contains(need, &call.to_lowercase())));
     let documents: Vec<&Document> = compared.iter().map(|(baseline, _)| &baseline.document).collect();
@@ -555,7 +571,9 @@ fn compare<'a>(
     let mut controller = Vec::new();
     if node_roles.contains(NodeRole::Controlplane) {
         let calls = controller::effective(CallRole::Controlplane, baselines.controller_version);
-        for call in calls.filter(|call| !call.is_switched_off(&baselines.without)) {
+        // kOps grants routes with kubenet only, and turns them off without.
+        let is_off = |call: &&Call| distribution == Distribution::Kops && call.controllers == [Controller::Route];
+        for call in calls.filter(|call| !call.is_switched_off(&baselines.without) && !is_off(call)) {
             let action = call.action.to_lowercase();
             if call.need != Need::OptIn && !needed.iter().any(|need| policy::contains(need, &action)) {
                 controller.push(ControllerAudit {
@@ -615,9 +633,10 @@ fn explained<'a>(account: &Account, role: &'a Role, layer: &Layer, needs: &mut V
         // Cluster API lets its controllers run on control-plane nodes, unless told otherwise.
         // Source: kubernetes-sigs/cluster-api-provider-aws cmd/clusterawsadm/api/bootstrap/v1alpha1/types.go,
         // disableClusterAPIControllerPolicyAttachment.
-        let of_capa = arn.rsplit('/').next().filter(|name| {
-            name.starts_with("controllers") && name.ends_with("cluster-api-provider-aws.sigs.k8s.io")
-        });
+        let of_capa = arn
+            .rsplit('/')
+            .next()
+            .filter(|name| name.starts_with("controllers") && name.ends_with("cluster-api-provider-aws.sigs.k8s.io"));
         let Some(name) = of_aws.or(of_capa) else { continue };
         for named in layer.identity.iter().filter(|named| named.name == *arn) {
             needs.extend(named.document.allowed_actions().map(policy::Need::everywhere));

@@ -232,9 +232,10 @@ pub fn parse_provider_id(provider_id: &str) -> Option<ProviderId<'_>> {
 /// aws/karpenter-provider-aws `pkg/utils/utils.go#ParseInstanceID`.
 #[must_use]
 pub fn names_its_zone(provider_id: &str) -> bool {
-    provider_id.strip_prefix("aws:///").and_then(|rest| rest.split_once('/')).is_some_and(|(zone, id)| {
-        !zone.is_empty() && id.starts_with("i-") && !id.contains('/')
-    })
+    provider_id
+        .strip_prefix("aws:///")
+        .and_then(|rest| rest.split_once('/'))
+        .is_some_and(|(zone, id)| !zone.is_empty() && id.starts_with("i-") && !id.contains('/'))
 }
 
 /// The part of a node name that the controller takes for an instance id: everything before the first dot, when the name

@@ -107,6 +107,11 @@ pub static SCAN: &[Permission] = &[
         purpose: "the inline policies of a role",
         without: Some("the policies of the nodes"),
     },
+    Permission {
+        action: "iam:ListRoles",
+        purpose: "the role of the controller's service account, by its trust policy",
+        without: Some("whether the controller has a role of its own: name it with --controller-role"),
+    },
 ];
 
 /// Every call that carrying out a plan and taking it back makes beyond those of a scan, in the order of their names.

@@ -1,9 +1,13 @@
 //! The main job as one pure function: an inventory in, a report out.
 
+mod promise;
+
+pub use promise::again;
+
 use std::collections::BTreeMap;
 
 use crate::baseline::BaselineError;
-use crate::finding::Severity;
+use crate::finding::{Finding, Severity};
 use crate::iam::{self, Baselines, RoleAudit, RoleAudits};
 use crate::inventory::{Gap, Inventory, REASON_NOT_PROVIDED};
 use crate::nodes::KubernetesNode;
@@ -30,7 +34,24 @@ pub struct Options<'a> {
     pub source: &'static str,
 }
 
-/// Audits an inventory.
+/// What the rules find, as they see it: whether a fix of theirs would break something else is not looked at.
+///
+/// # Errors
+/// When a baseline is broken.
+pub fn findings(inventory: &Inventory, options: &Options<'_>) -> Result<Vec<Finding>, BaselineError> {
+    let view = ClusterView::new(inventory, options.cluster_id, options.nodes, options.selectors);
+    let wants_policies = options.rules.iter().any(|rule| rule.id.starts_with("iam-"));
+    let roles = if wants_policies { iam::audit(&view, options.baselines)? } else { RoleAudits::default() };
+    let context = Context {
+        view: &view,
+        roles: &roles,
+        controller_version: options.baselines.controller_version,
+        cloud_routes: options.cloud_routes,
+    };
+    Ok(rules::run(&context, options.rules).findings)
+}
+
+/// Audits an inventory. What the report calls safe is what `--fix` makes of it without another word.
 ///
 /// # Errors
 /// When a baseline is broken.
@@ -44,7 +65,8 @@ pub fn audit(inventory: &Inventory, options: &Options<'_>) -> Result<Report, Bas
         controller_version: options.baselines.controller_version,
         cloud_routes: options.cloud_routes,
     };
-    let outcome = rules::run(&context, options.rules);
+    let mut outcome = rules::run(&context, options.rules);
+    promise::keep(inventory, options, &mut outcome.findings);
     let mut not_audited: Vec<NotAudited> = Vec::new();
     let from_inventory = inventory.gaps.len();
     for (index, (gap, rules)) in outcome.skipped.into_iter().enumerate() {

@@ -561,8 +561,13 @@ fn members<'a>(region: &'a Region, cluster_id: &str, nodes: Option<&'a [Kubernet
 
 /// Tags of EKS on its nodes. Sources: Amazon EKS User Guide, "Tag your resources for billing"; eksctl
 /// `pkg/apis/eksctl.io/v1alpha5`.
-const EKS_TAGS: &[&str] =
-    &["eks:cluster-name", "aws:eks:cluster-name", "eks:nodegroup-name", "alpha.eksctl.io/cluster-name"];
+const EKS_TAGS: &[&str] = &[
+    "eks:cluster-name",
+    "aws:eks:cluster-name",
+    "eks:nodegroup-name",
+    "eks:eks-cluster-name",
+    "alpha.eksctl.io/cluster-name",
+];
 
 fn distribution(members: &[Found<'_>], groups: &HashMap<&str, &SecurityGroup>) -> Distribution {
     let of_eks = |(instance, ..): &Found<'_>| {

@@ -8,7 +8,8 @@ use crate::finding::{Choice, Finding};
 use crate::inventory::{Inventory, write_private};
 use crate::plan::{self, Choose, DryRunAnswer, Left, LeftReason, Plan, Planned, Wishes};
 use crate::report::Report;
-use crate::rules::{RULES, Rule};
+use crate::rules::Rule;
+use crate::scan;
 use crate::text;
 
 use super::failure::{Exit, Failure};
@@ -176,21 +177,8 @@ fn make(
         nodes: scope.nodes.as_deref(),
         rules: rules.iter().map(|rule| rule.id).collect(),
     };
-    // Whatever rules the operator asked for: a plan must not break what another one looks at.
-    let all: Vec<&'static Rule> = RULES.to_vec();
-    let without_policies: Vec<&'static Rule> =
-        all.iter().copied().filter(|rule| !rule.id.starts_with("iam-")).collect();
-    let audit = |inventory: &Inventory, cluster_id: &str| -> Result<Vec<Finding>, String> {
-        let report = if cluster_id == scope.cluster_id {
-            scope.report(inventory, &all, "live")
-        } else {
-            // The roles and Nodes of other clusters were not read.
-            let audit = super::AuditArgs::none();
-            let other = Scope { cluster_id, nodes: None, baselines: crate::iam::Baselines::default(), audit: &audit };
-            other.report(inventory, &without_policies, "live")
-        };
-        report.map(|report| report.findings).map_err(|failure| failure.error)
-    };
+    let options = scope.options(rules, for_plan.evidence);
+    let audit = |inventory: &Inventory, cluster_id: &str| scan::again(inventory, cluster_id, &options);
     plan::build(inventory, findings, &for_plan, wishes, &audit).map_err(Failure::usage)
 }
 

@@ -100,6 +100,16 @@ pub(super) fn baselines(args: &AuditArgs) -> Result<Baselines, Failure> {
         controller_roles: args.controller_role.clone(),
         ..Baselines::default()
     };
+    for arn in &args.controller_role {
+        let parts: Vec<&str> = arn.splitn(6, ':').collect();
+        let is_role = matches!(parts.as_slice(), ["arn", _, "iam", "", account, resource]
+            if account.len() == 12 && account.bytes().all(|byte| byte.is_ascii_digit())
+                && resource.strip_prefix("role/").is_some_and(|name| !name.is_empty()));
+        if !is_role {
+            return Err(Failure::usage(format!("`--controller-role {arn}` is not the ARN of a role"))
+                .help("for example --controller-role arn:aws:iam::111122223333:role/cloud-controller"));
+        }
+    }
     for argument in &args.baseline {
         let Some((role, name)) = argument.split_once('=') else {
             return Err(Failure::usage(format!("`--baseline {argument}` is not ROLE=NAME|FILE"))
@@ -188,7 +198,7 @@ pub(super) fn catalogue(args: &CatalogueArgs) -> Result<&'static Catalogue, Fail
 pub(super) fn selected_rules(args: &ScanArgs) -> Result<Vec<&'static Rule>, Failure> {
     for pattern in args.rule.iter().chain(&args.skip_rule) {
         if !RULES.iter().any(|rule| policy::matches(pattern, rule.id)) {
-            return Err(Failure::usage(format!("no rule is called `{pattern}`")).help("`tagaudit rules` lists them"));
+            return Err(super::text_commands::unknown_rule(pattern));
         }
     }
     let matches = |patterns: &[String], rule: &Rule| patterns.iter().any(|pattern| policy::matches(pattern, rule.id));

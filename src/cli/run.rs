@@ -129,13 +129,8 @@ impl<'a> Scope<'a> {
         Ok(Self { cluster_id, nodes, baselines, audit })
     }
 
-    pub(super) fn report(
-        &self,
-        inventory: &Inventory,
-        rules: &[&'static Rule],
-        source: &'static str,
-    ) -> Result<Report, Failure> {
-        let options = scan::Options {
+    pub(super) fn options<'o>(&'o self, rules: &'o [&'static Rule], source: &'static str) -> scan::Options<'o> {
+        scan::Options {
             cluster_id: self.cluster_id,
             nodes: self.nodes.as_deref(),
             selectors: &self.audit.node_role,
@@ -143,7 +138,16 @@ impl<'a> Scope<'a> {
             rules,
             cloud_routes: self.audit.cloud_routes,
             source,
-        };
+        }
+    }
+
+    pub(super) fn report(
+        &self,
+        inventory: &Inventory,
+        rules: &[&'static Rule],
+        source: &'static str,
+    ) -> Result<Report, Failure> {
+        let options = self.options(rules, source);
         scan::audit(inventory, &options).map_err(|error| Failure::from_error(Exit::Usage, &error))
     }
 }
@@ -273,8 +277,11 @@ pub(super) fn request<'a>(
         iam_reads: crate::provider::IamReads::Auto,
         requests_per_second: connection.requests_per_second,
         timeout: std::time::Duration::from_secs(connection.timeout),
-        cluster: scope
-            .map(|scope| aws::ClusterScope { cluster_id: scope.cluster_id.to_owned(), nodes: scope.nodes.as_deref() }),
+        cluster: scope.map(|scope| aws::ClusterScope {
+            cluster_id: scope.cluster_id.to_owned(),
+            nodes: scope.nodes.as_deref(),
+            controller_roles: &scope.baselines.controller_roles,
+        }),
         progress: !terminal.quiet && !terminal.verbose && io::stderr().is_terminal(),
         verbose: terminal.verbose,
     }

@@ -112,18 +112,18 @@ fn capitalised(text: &str) -> String {
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
+/// That no rule is called so, and which one may be meant.
+pub(super) fn unknown_rule(name: &str) -> Failure {
+    let help = match rules::nearest(name) {
+        Some(id) => format!("did you mean `{id}`? `tagaudit rules` lists them all"),
+        None => "`tagaudit rules` lists them".to_owned(),
+    };
+    Failure::usage(format!("no rule is called `{name}`")).help(help)
+}
+
 pub(super) fn explain(args: &ExplainArgs, width: usize, out: &mut dyn Write) -> Result<io::Result<()>, Failure> {
     let Some(rule) = rules::find(&args.rule) else {
-        let near = RULES
-            .iter()
-            .map(|rule| (common(&args.rule, rule.id), rule.id))
-            .max_by(|(a, x), (b, y)| a.cmp(b).then_with(|| y.cmp(x)))
-            .filter(|(shared, _)| *shared > 3);
-        let help = match near {
-            Some((_, id)) => format!("did you mean `{id}`? `tagaudit rules` lists them all"),
-            None => "`tagaudit rules` lists them".to_owned(),
-        };
-        return Err(Failure::usage(format!("no rule is called `{}`", args.rule)).help(help));
+        return Err(unknown_rule(&args.rule));
     };
     Ok(match args.format {
         ExplainFormat::Json => serde_json::to_writer_pretty(&mut *out, &rule_json(rule))
@@ -132,13 +132,6 @@ pub(super) fn explain(args: &ExplainArgs, width: usize, out: &mut dyn Write) -> 
         ExplainFormat::Markdown => out.write_all(rule_markdown(rule).as_bytes()),
         ExplainFormat::Text => explain_text(rule, width, out),
     })
-}
-
-/// Letters both have in common from the front and from the back.
-fn common(left: &str, right: &str) -> usize {
-    let front = left.bytes().zip(right.bytes()).take_while(|(a, b)| a == b).count();
-    let back = left.bytes().rev().zip(right.bytes().rev()).take_while(|(a, b)| a == b).count();
-    front + back
 }
 
 fn explain_text(rule: &Rule, width: usize, out: &mut dyn Write) -> io::Result<()> {

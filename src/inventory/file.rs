@@ -105,8 +105,38 @@ fn diagnose(file: &str, bytes: &[u8]) -> InventoryError {
     }
 }
 
+/// Whether there is something at a path that a file cannot be renamed over and that bytes can be sent to: a pipe, a
+/// character device, or a link of the system to an open file, as `/dev/stdout` is.
+fn is_stream(path: &Path) -> std::io::Result<bool> {
+    let Ok(there) = std::fs::symlink_metadata(path) else { return Ok(false) };
+    if there.is_file() {
+        return Ok(false);
+    }
+    // A link that leads nowhere is replaced as one to a file is.
+    let Ok(behind) = std::fs::metadata(path) else { return Ok(false) };
+    if there.is_symlink() && behind.is_file() {
+        return Ok(path.starts_with("/dev") || path.starts_with("/proc"));
+    }
+    if behind.is_dir() || !takes_bytes(behind.file_type()) {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is neither a file nor a pipe"));
+    }
+    Ok(true)
+}
+
+#[cfg(unix)]
+fn takes_bytes(kind: std::fs::FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    kind.is_fifo() || kind.is_char_device()
+}
+
+#[cfg(not(unix))]
+fn takes_bytes(_: std::fs::FileType) -> bool {
+    false
+}
+
 /// Writes a file that only its owner may read (0600): to a temporary file beside it, synced, then renamed over the
-/// target, so that nobody ever sees half a file. A symbolic link at the target is replaced, never followed.
+/// target, so that nobody ever sees half a file. A symbolic link to a file is replaced, never followed. Pipes and
+/// character devices, `/dev/stdout` among them, are written to.
 ///
 /// # Errors
 /// When the folder cannot be written to or the disk is full; the old file is then still there.
@@ -115,12 +145,10 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    // A device or a pipe is not a place to rename a file over.
-    if let Ok(metadata) = std::fs::symlink_metadata(path)
-        && !metadata.is_file()
-        && !metadata.is_symlink()
-    {
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it exists and is not a regular file"));
+    if is_stream(path)? {
+        let mut stream = std::fs::OpenOptions::new().append(true).open(path)?;
+        stream.write_all(bytes)?;
+        return stream.flush();
     }
     let mut file = tempfile::Builder::new().prefix(".tagaudit-").tempfile_in(folder)?;
     file.write_all(bytes)?;

@@ -35,9 +35,17 @@ impl std::str::FromStr for Choose {
             return Err(wrong());
         }
         if rules::find(rule).is_none() {
-            return Err(format!("no rule is called `{rule}`: `tagaudit rules` lists them"));
+            return Err(format!("no rule is called `{rule}`{}", meant(rule)));
         }
         Ok(Self { rule: rule.to_owned(), resource: resource.to_owned(), value: value.to_owned() })
+    }
+}
+
+/// Where to look for a rule that does not exist.
+fn meant(rule: &str) -> String {
+    match rules::nearest(rule) {
+        Some(id) => format!("; did you mean `{id}`? `tagaudit rules` lists them all"),
+        None => "; `tagaudit rules` lists them".to_owned(),
     }
 }
 
@@ -81,7 +89,7 @@ pub(super) fn check(findings: &[Finding], wishes: &Wishes) -> Result<Vec<String>
     let mut notes = Vec::new();
     for rule in &wishes.allow {
         match rules::find(rule).map(|rule| rule.applicability) {
-            None => return Err(format!("`--allow {rule}`: no rule is called so; `tagaudit rules` lists them")),
+            None => return Err(format!("`--allow {rule}`: no rule is called so{}", meant(rule))),
             Some(Applicability::Choice) => {
                 return Err(format!("`--allow {rule}`: it takes an answer, --choose {rule}:RESOURCE=VALUE"));
             }
@@ -102,10 +110,14 @@ pub(super) fn check(findings: &[Finding], wishes: &Wishes) -> Result<Vec<String>
             notes.push(format!("{shown} fits no finding of that rule{there}"));
             continue;
         }
-        let other = wishes
-            .choose
-            .iter()
-            .find(|other| other.value != choose.value && about.iter().any(|finding| is_about(finding, other)));
+        // One resource may be asked about twice, as a subnet for each scheme: each answer fits one question.
+        let answers = |finding: &Finding, choose: &Choose| {
+            is_about(finding, choose) && finding.fix.choices.iter().any(|choice| choice.value == choose.value)
+        };
+        let other = wishes.choose.iter().find(|other| {
+            other.value != choose.value
+                && about.iter().any(|finding| answers(finding, choose) && answers(finding, other))
+        });
         if let Some(other) = other {
             return Err(format!("{shown} and `…={}` answer the same question", other.value));
         }

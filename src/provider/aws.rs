@@ -65,6 +65,8 @@ pub struct ClusterScope<'a> {
     pub cluster_id: String,
     /// Its Nodes, when they were given.
     pub nodes: Option<&'a [KubernetesNode]>,
+    /// ARNs of the roles that its controller uses, when they were given.
+    pub controller_roles: &'a [String],
 }
 
 /// Why nothing could be read.
@@ -272,8 +274,14 @@ async fn read_account(request: &Request<'_>, session: &Session, caller: &Caller)
         let vpcs = &needs.vpcs;
         async move { ec2::read_vpc_attributes(&client, region, vpcs, caller).await }
     });
+    let named = request.cluster.as_ref().map(|scope| scope.controller_roles).filter(|roles| !roles.is_empty());
+    let is_here = |arn: &&str| arn.split(':').nth(4) == Some(account_id.as_str());
+    let wanted = iam::Wanted {
+        profiles: &needs.profiles,
+        controller_roles: named.map(|roles| roles.iter().map(String::as_str).filter(is_here).collect()),
+    };
     let (attribute_gaps, roles) =
-        tokio::join!(join_all(attributes), iam::read(&session, caller, &needs.profiles, request.iam_reads));
+        tokio::join!(join_all(attributes), iam::read(&session, caller, &wanted, request.iam_reads));
     gaps.extend(attribute_gaps.into_iter().flatten());
     account.instance_profiles = roles.profiles;
     account.roles = roles.roles;

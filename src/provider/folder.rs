@@ -68,7 +68,10 @@ pub enum FolderError {
         pointer: String,
     },
     /// Nothing says whose account it is.
-    #[error("`{folder}` holds no `get-caller-identity.json`, and no file in it names an account")]
+    #[error(
+        "`{folder}` holds no `get-caller-identity.json`, and nothing else in it names one account (the `OwnerId` of \
+         reservations, interfaces, groups or VPCs)"
+    )]
     NoAccount {
         /// The folder.
         folder: String,
@@ -93,7 +96,7 @@ macro_rules! shapes {
 shapes! {
     CallerIdentity { account: String, arn: String }
     Instances { reservations: Vec<Reservation>, next_token: Option<String> }
-    Reservation { instances: Vec<RawInstance> }
+    Reservation { owner_id: Option<String>, instances: Vec<RawInstance> }
     RawInstance {
         instance_id: String,
         state: Named,
@@ -214,6 +217,7 @@ shapes! {
     NetworkInterfaces { network_interfaces: Vec<RawInterface>, next_token: Option<String> }
     RawInterface {
         network_interface_id: String,
+        owner_id: Option<String>,
         status: String,
         #[serde(default)]
         description: String,
@@ -240,7 +244,7 @@ shapes! {
     ProfileAssociations { iam_instance_profile_associations: Vec<RawProfileAssociation>, next_token: Option<String> }
     RawProfileAssociation { association_id: String, instance_id: String, iam_instance_profile: ProfileArn, state: String }
     Zones { availability_zones: Vec<RawZone> }
-    RawZone { zone_name: String, zone_type: String, region_name: Option<String> }
+    RawZone { zone_name: String, zone_type: Option<String>, region_name: Option<String> }
     AuthorizationDetails { role_detail_list: Vec<RoleDetail>, policies: Vec<PolicyDetail>, #[serde(default)] is_truncated: bool, next_token: Option<String> }
     RoleDetail {
         path: String,
@@ -288,14 +292,6 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
 
     let shown = folder.display().to_string();
     let role_arn = details.as_ref().and_then(|details| details.role_detail_list.first()).map(|role| role.arn.clone());
-    let arn = identity.as_ref().map(|identity| identity.arn.clone()).or_else(|| role_arn.clone());
-    let account_id = identity
-        .as_ref()
-        .map(|identity| identity.account.clone())
-        .or_else(|| role_arn.as_deref().and_then(|arn| arn.split(':').nth(4)).map(str::to_owned));
-    let (Some(arn), Some(account_id)) = (arn, account_id) else { return Err(FolderError::NoAccount { folder: shown }) };
-    let partition = arn.split(':').nth(1).unwrap_or("aws").to_owned();
-
     let region_name = region
         .map(str::to_owned)
         .or_else(|| {
@@ -307,7 +303,25 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
                 .and_then(|subnets| subnets.subnets.first())
                 .and_then(|subnet| region_of_zone(&subnet.availability_zone))
         })
-        .ok_or(FolderError::NoRegion { folder: shown })?;
+        .ok_or_else(|| FolderError::NoRegion { folder: shown.clone() })?;
+
+    // Instances and interfaces of others are never listed; groups, subnets and VPCs may be shared by their owners.
+    let own = instances.iter().flat_map(|file| &file.reservations).map(|reservation| &reservation.owner_id);
+    let own = own.chain(interfaces.iter().flat_map(|file| &file.network_interfaces).map(|raw| &raw.owner_id));
+    let shareable = groups.iter().flat_map(|file| &file.security_groups).map(|raw| &raw.owner_id);
+    let shareable = shareable.chain(vpcs.iter().flat_map(|file| &file.vpcs).map(|raw| &raw.owner_id));
+    let account_id = identity
+        .as_ref()
+        .map(|identity| identity.account.clone())
+        .or_else(|| role_arn.as_deref().and_then(|arn| arn.split(':').nth(4)).map(str::to_owned))
+        .or_else(|| only(own))
+        .or_else(|| only(shareable));
+    let Some(account_id) = account_id else { return Err(FolderError::NoAccount { folder: shown }) };
+    let arn = identity.as_ref().map(|identity| identity.arn.clone()).or(role_arn).unwrap_or_default();
+    let partition = match arn.split(':').nth(1) {
+        Some(partition) => partition.to_owned(),
+        None => partition_of(&region_name).to_owned(),
+    };
 
     let mut target = Region::new(&region_name);
     if let Some(Instances { reservations, next_token }) = instances {
@@ -441,7 +455,11 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
     if let Some(Zones { availability_zones }) = zones {
         target.availability_zones = availability_zones
             .into_iter()
-            .map(|raw| AvailabilityZone { name: raw.zone_name, zone_type: raw.zone_type })
+            // Older outputs, the example of the AWS CLI among them, do not tell: there were no other zones then.
+            .map(|raw| AvailabilityZone {
+                name: raw.zone_name,
+                zone_type: raw.zone_type.unwrap_or_else(|| "availability-zone".to_owned()),
+            })
             .collect();
     }
     let mut account = Account {
@@ -474,6 +492,30 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
 }
 
 /// `us-east-1` of `us-east-1a`; local zones carry their region in front as well.
+/// The one value that all that have one agree on.
+fn only<'a>(owners: impl Iterator<Item = &'a Option<String>>) -> Option<String> {
+    let owners: BTreeSet<&String> = owners.flatten().collect();
+    match owners.first() {
+        Some(owner) if owners.len() == 1 => Some((*owner).clone()),
+        _ => None,
+    }
+}
+
+/// The partition of a region.
+/// Source: AWS General Reference, "Amazon Resource Names": each partition has regions of a prefix of its own.
+fn partition_of(region: &str) -> &'static str {
+    const PREFIXES: [(&str, &str); 7] = [
+        ("cn-", "aws-cn"),
+        ("eusc-", "aws-eusc"),
+        ("us-gov-", "aws-us-gov"),
+        ("us-iso-", "aws-iso"),
+        ("us-isob-", "aws-iso-b"),
+        ("us-isof-", "aws-iso-f"),
+        ("eu-isoe-", "aws-iso-e"),
+    ];
+    PREFIXES.iter().find(|(prefix, _)| region.starts_with(prefix)).map_or("aws", |(_, partition)| partition)
+}
+
 fn region_of_zone(zone: &str) -> Option<String> {
     let mut parts = zone.split('-');
     let (area, direction, number) = (parts.next()?, parts.next()?, parts.next()?);

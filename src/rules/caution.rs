@@ -60,15 +60,13 @@ type Doubt = String;
 fn name_neighbours(violation: &mut Violation, view: &ClusterView<'_>) {
     let account = violation.resource.account_id.as_deref().unwrap_or_default();
     let mut told: BTreeMap<String, &str> = BTreeMap::new();
-    let mut is_subnet = false;
     for change in writes(violation) {
         let Change::CreateTags { key, .. } = change else { continue };
         let Some(region) = change.region().and_then(|name| region(view, account, name)) else { continue };
         if !tags::is_membership(key) && ![ROLE_ELB, ROLE_INTERNAL_ELB].contains(&key.as_str()) {
             continue;
         }
-        for id in change.ec2_resources().filter(|id| is_network(region, id)) {
-            is_subnet |= region.subnet(id).is_some();
+        for id in change.ec2_resources().filter(|id| region.subnet(id).is_some()) {
             for (neighbour, seen) in region.vpc_of(id).into_iter().flat_map(|vpc| region.neighbours(vpc)) {
                 told.entry(neighbour.to_string()).or_insert(seen);
             }
@@ -78,9 +76,10 @@ fn name_neighbours(violation: &mut Violation, view: &ClusterView<'_>) {
         return;
     }
     let shown: Vec<String> = told.iter().map(|(name, seen)| format!("{} ({seen})", text::printable(name))).collect();
-    let advice =
-        if is_subnet { ": tag the subnets for all of them at once, or their load balancers lose them" } else { "" };
-    violation.fix.summary.push_str(&format!("; others show in the VPC, {}{advice}", text::list(&shown, 3)));
+    violation.fix.summary.push_str(&format!(
+        "; others show in the VPC, {}: tag the subnets for all of them at once, or their load balancers lose them",
+        text::list(&shown, 3)
+    ));
 }
 
 /// Says whose a shared resource is. Tags on it are kept by each account for itself, so the controller sees those that its

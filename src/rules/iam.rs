@@ -217,7 +217,8 @@ fn uses_other_credentials(audit: &RoleAudit<'_>) -> bool {
         let name = action.action.to_ascii_lowercase();
         action.call_role == CallRole::Controlplane
             && (name.starts_with("elasticloadbalancing:")
-                || ["ec2:authorizesecuritygroupingress", "ec2:createsecuritygroup", "ec2:createroute"].contains(&name.as_str()))
+                || ["ec2:authorizesecuritygroupingress", "ec2:createsecuritygroup", "ec2:createroute"]
+                    .contains(&name.as_str()))
     };
     let own: Vec<&ActionAudit> = audit.actions.iter().filter(is_own).collect();
     !own.is_empty() && own.iter().all(|action| action.assessment.verdict == Verdict::Missing)
@@ -389,8 +390,7 @@ fn excess(context: &Context<'_>) -> Vec<Violation> {
         let changes = excess.iter().any(|excess| excess.access_level.changes_something());
         let severity = if changes && is_workers_only(audit) { Severity::Warning } else { Severity::Info };
         let told: Vec<String> = excess.iter().map(|excess| describe_excess(excess)).collect();
-        let beside =
-            if audit.explained.is_empty() { String::new() } else { format!(", beside what {by_name} grant") };
+        let beside = if audit.explained.is_empty() { String::new() } else { format!(", beside what {by_name} grant") };
         let message = format!(
             "role `{}` may do {} beyond {}{beside}: {}",
             audit.role.name,

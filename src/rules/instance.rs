@@ -48,7 +48,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "EC2 may not assume the node's role",
         severity: "error",
         resources: &[ResourceKind::Role],
-        condition: "No Allow statement of the role's trust policy lets the service `ec2.amazonaws.com` (in China `ec2.amazonaws.com.cn`) do `sts:AssumeRole`.",
+        condition: "No Allow statement of the role's trust policy lets the service `ec2.amazonaws.com` (elsewhere also with the domain of the partition, as `ec2.amazonaws.com.cn`) do `sts:AssumeRole`.",
         breaks: "the instance gets no credentials, as without a profile",
         fix: "Add the EC2 service to the trust policy.",
         applicability: Applicability::Choice,
@@ -84,7 +84,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: "Make sure that the primary interface is the one for load balancer traffic.",
         applicability: Applicability::None,
         sources: &[
-            "kubernetes/cloud-provider-aws pkg/providers/v1/instances_v2.go#extractIPv4NodeAddresses",
+            "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#extractIPv4NodeAddresses",
             "https://github.com/kubernetes/cloud-provider-aws/issues/890",
         ],
         example: "instance `i-0a` has 2 network interfaces with different security groups",
@@ -192,8 +192,17 @@ fn profile_without_role(context: &Context<'_>) -> Vec<Violation> {
 
 /// Whether EC2 may assume a role with this trust policy.
 fn trusts_ec2(document: &Document, partition: &str) -> bool {
-    let services: &[&str] =
-        if partition == "aws-cn" { &["ec2.amazonaws.com.cn", "ec2.amazonaws.com"] } else { &["ec2.amazonaws.com"] };
+    // kOps writes the name of the endpoint (pkg/model/iam/iam_builder.go#IAMServiceEC2), others the one of every partition.
+    let own = match partition {
+        "aws-cn" => "ec2.amazonaws.com.cn",
+        "aws-iso" => "ec2.c2s.ic.gov",
+        "aws-iso-b" => "ec2.sc2s.sgov.gov",
+        "aws-iso-e" => "ec2.cloud.adc-e.uk",
+        "aws-iso-f" => "ec2.csp.hci.ic.gov",
+        "aws-eusc" => "ec2.amazonaws.eu",
+        _ => "ec2.amazonaws.com",
+    };
+    let services = [own, "ec2.amazonaws.com"];
     let speaks_of_ec2 = |statement: &crate::policy::Statement| {
         let assumes = statement.action.folded.iter().any(|pattern| crate::policy::matches(pattern, "sts:assumerole"));
         let named = statement.principal.as_ref().is_some_and(|principal| {
@@ -377,6 +386,9 @@ mod tests {
         assert!(trusts_ec2(&policy("ec2.amazonaws.com"), "aws"));
         assert!(!trusts_ec2(&policy("ec2.amazonaws.com.cn"), "aws"));
         assert!(trusts_ec2(&policy("ec2.amazonaws.com.cn"), "aws-cn"));
+        assert!(
+            trusts_ec2(&policy("ec2.c2s.ic.gov"), "aws-iso") && trusts_ec2(&policy("ec2.amazonaws.com"), "aws-iso")
+        );
         assert!(!trusts_ec2(&policy("lambda.amazonaws.com"), "aws"));
     }
 }

@@ -111,7 +111,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "cluster-tag-value-invalid",
         title: "the value of the cluster tag is neither owned nor shared",
-        severity: "error on a security group of a load balancer, else warning",
+        severity: "error on a security group of a load balancer, but info where the value is empty there, which the controller repairs; else warning",
         resources: ANY,
         condition: "`kubernetes.io/cluster/<ID>` is there with a value other than exactly `owned` or `shared`. Seen in the wild: `member` (kubespray), `1` (Gardener), `true` (Kubernetes 1.7), empty.",
         breaks: "the cloud controller ignores the value, but deletion, garbage collection and the AWS Load Balancer Controller do not; on a security group that the controller made, it stops the load balancer from being synced",
@@ -120,7 +120,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &[
             "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasClusterTagOwned",
             "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#readRepairClusterTags",
-            "kubernetes-sigs/aws-load-balancer-controller pkg/targetgroupbinding/networking_manager.go#fetchEndpointSGsFromAWS",
+            "kubernetes-sigs/aws-load-balancer-controller pkg/networking/networking_manager.go#fetchEndpointSGsFromAWS",
         ],
         example: "subnet `subnet-0a` has `kubernetes.io/cluster/bravo=Owned`",
         reads: &[],
@@ -180,7 +180,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "a controller beside this one runs under another cluster name",
         severity: "warning",
         resources: &[ResourceKind::SecurityGroup, ResourceKind::Volume],
-        condition: "In a VPC (or zone, for volumes) where only this cluster's nodes live, a security group carries `elbv2.k8s.aws/cluster=N` or a volume `ebs.csi.aws.com/cluster-name=N`, N is not the audited id, and no instance is tagged for N.",
+        condition: "In a VPC (or zone, for volumes) where only this cluster's nodes live, a security group on a network interface of a member or load balancer carries `elbv2.k8s.aws/cluster=N`, or a volume that is attached to a member `ebs.csi.aws.com/cluster-name=N`, N is not the audited id, and no instance is tagged for N.",
         breaks: "the AWS Load Balancer Controller discovers subnets by the wrong name and leaves its load balancers behind; the EBS CSI driver tags volumes for another cluster",
         fix: "Set `--cluster-name` (Load Balancer Controller) or `--k8s-tag-cluster-id` (EBS CSI driver) to the cluster id.",
         applicability: Applicability::None,
@@ -190,7 +190,12 @@ pub(super) const RULES: &[Rule] = &[
             "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2733",
         ],
         example: "2 resources carry `elbv2.k8s.aws/cluster=brvo`, and no node is tagged for that name",
-        reads: &["ec2:DescribeInstances", "ec2:DescribeSecurityGroups", "ec2:DescribeVolumes"],
+        reads: &[
+            "ec2:DescribeInstances",
+            "ec2:DescribeSecurityGroups",
+            "ec2:DescribeVolumes",
+            "ec2:DescribeNetworkInterfaces",
+        ],
         check: Check::Region(lbc_mismatch),
     },
 ];
@@ -501,7 +506,12 @@ fn value_invalid(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violatio
             };
             let lawful = if of_load_balancer { format!("`{OWNED}`") } else { format!("`{OWNED}` or `{SHARED}`") };
             let message = format!("{what} {shown} in `{key}` instead of {lawful}");
-            let severity = if of_load_balancer { Severity::Error } else { Severity::Warning };
+            // An empty value is one that the controller sets itself.
+            let severity = match (of_load_balancer, value.is_empty()) {
+                (true, true) => Severity::Info,
+                (true, false) => Severity::Error,
+                (false, _) => Severity::Warning,
+            };
             let others = resources.iter().skip(1).map(|resource| region.bare(kind, resource.id()));
             let cause = format!("{} {value} {of_load_balancer}", kind.name());
             Some(Violation::new(severity, region.resource(*first), message, fix).related(others).cause(cause))
@@ -713,11 +723,25 @@ fn lbc_mismatch(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
     if region.members.is_empty() || !other_nodes.is_empty() {
         return Vec::new();
     }
+    let in_use: BTreeSet<&str> = region
+        .network_interfaces()
+        .iter()
+        .filter(|interface| {
+            interface.description.starts_with("ELB ")
+                || interface.instance_id.as_deref().is_some_and(|id| region.member(id).is_some())
+        })
+        .flat_map(|interface| interface.security_groups.iter().map(String::as_str))
+        .collect();
     let mut names: BTreeMap<(&str, String), Vec<Tagged<'_>>> = BTreeMap::new();
     for resource in region.tagged() {
         let key = match resource {
-            Tagged::SecurityGroup(_) if reach(resource) => "elbv2.k8s.aws/cluster",
-            Tagged::Volume(_) => "ebs.csi.aws.com/cluster-name",
+            Tagged::SecurityGroup(group) if reach(resource) && in_use.contains(group.id.as_str()) => {
+                "elbv2.k8s.aws/cluster"
+            }
+            // A detached volume may be what a former cluster left behind.
+            Tagged::Volume(volume) if volume.attached_to.iter().any(|id| region.member(id).is_some()) => {
+                "ebs.csi.aws.com/cluster-name"
+            }
             _ => continue,
         };
         if let Some(name) = tags::value(resource.tags(), key).filter(|name| *name != own) {

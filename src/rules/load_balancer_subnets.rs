@@ -53,7 +53,7 @@ pub struct Candidate<'a> {
     pub subnet: &'a Subnet,
     /// Whether its route table leads to an internet gateway.
     pub is_public: bool,
-    /// Whether its zone is an ordinary availability zone; local and wavelength zones are not.
+    /// Whether its zone is an ordinary availability zone; local and wavelength zones are not, those of Outposts are.
     pub in_availability_zone: bool,
 }
 
@@ -133,7 +133,11 @@ pub(super) fn choose_for_load_balancer_controller<'a>(
     for Candidate { subnet, .. } in kept {
         let ours = tags::has_cluster_tag(&subnet.tags, cluster_id);
         let foreign = !ours && !tags::has_no_cluster_prefix_tag(&subnet.tags);
-        if foreign || subnet.available_ip_address_count.is_some_and(|free| free < MINIMUM_FREE_ADDRESSES) {
+        // Other than the cloud controller, it leaves Outposts out (`#buildSDKSubnetLocaleType`).
+        if foreign
+            || subnet.outpost_arn.is_some()
+            || subnet.available_ip_address_count.is_some_and(|free| free < MINIMUM_FREE_ADDRESSES)
+        {
             continue;
         }
         let rank = |subnet: &Subnet| (!tags::has_cluster_tag(&subnet.tags, cluster_id), subnet.id.clone());
@@ -169,14 +173,14 @@ impl<'a> RegionView<'a> {
             .collect()
     }
 
-    /// Whether a subnet lies in an ordinary availability zone and not on an Outpost.
+    /// Whether a subnet lies in an ordinary availability zone, as one on an Outpost does: the cloud controller reads no more
+    /// than the type of the zone.
     pub(super) fn is_ordinary_zone(&self, subnet: &Subnet) -> bool {
         let zones = &self.region.availability_zones;
         zones
             .iter()
             .find(|zone| zone.name == subnet.availability_zone)
             .is_none_or(|zone| zone.zone_type == "availability-zone")
-            && subnet.outpost_arn.is_none()
     }
 
     /// The subnet of an instance that the controller may run on.

@@ -29,11 +29,11 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "imds-hop-limit-low",
         title: "pods cannot reach the metadata service",
-        severity: "warning with IMDSv2 required, else info; info where kOps or Cluster API set it so",
+        severity: "warning with IMDSv2 required, else info; info where kOps, Cluster API or EKS set it so",
         resources: INSTANCE,
         condition: "A member has `HttpPutResponseHopLimit` below 2. Controllers on the host network are not affected; with some CNIs even 2 is too low.",
         breaks: "pods outside the host network get no IMDSv2 token: the AWS Load Balancer Controller and the EBS CSI driver fail without credentials of their own",
-        fix: "Set the hop limit to 2. It lets every pod reach the credentials of the node.",
+        fix: "Give pods that need AWS roles of their own (IRSA, Pod Identity), and the AWS Load Balancer Controller `--aws-region` and `--aws-vpc-id`; or set the hop limit to 2, which lets every pod reach the credentials of the node.",
         applicability: Applicability::Confirm,
         sources: &[
             "kubernetes-sigs/aws-load-balancer-controller docs/deploy/installation.md",
@@ -48,7 +48,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "IMDSv2 is required and the node's software speaks only IMDSv1",
         severity: "warning",
         resources: INSTANCE,
-        condition: "With `--nodes`: `HttpTokens=required` on an RKE2 node older than v1.29.11, v1.30.7 or v1.31.3, on an RKE1 node whose name is not its private DNS name, or with a kubelet up to 1.16.",
+        condition: "With `--nodes`: `HttpTokens=required` on an RKE2 node older than v1.29.11, v1.30.7 or v1.31.3 or an RKE1 node, whose name is not its private DNS name, or with a kubelet up to 1.16.",
         breaks: "the node asks the metadata service without a token and gets no name, or one without its domain",
         fix: "Upgrade the distribution, or set `HttpTokens=optional` until then.",
         applicability: Applicability::None,
@@ -116,6 +116,7 @@ fn hop_limit_low(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
         })
     });
     let severity = |member: &Member<'_>| {
+        // kOps, Cluster API, Karpenter and the node groups of EKS set it so on purpose.
         if required(member) && region.distribution == Distribution::Other { Severity::Warning } else { Severity::Info }
     };
     region.grouped(low, severity, |members| {
@@ -126,7 +127,7 @@ fn hop_limit_low(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
             message,
             Fix::with(
                 Applicability::Confirm,
-                "set the hop limit to 2; every pod can then reach the node's credentials",
+                "give pods that need AWS roles of their own (IRSA, Pod Identity), and the AWS Load Balancer Controller `--aws-region` and `--aws-vpc-id`; or set the hop limit to 2, with which every pod can reach the node's credentials",
                 changes,
             ),
         )
@@ -141,7 +142,13 @@ fn speaks_only_v1(member: &Member<'_>, node: &KubernetesNode) -> bool {
     let text = node.kubelet_version.as_str();
     let Ok(version) = text.parse::<ControllerVersion>() else { return false };
     let at_least = |wanted: &str| wanted.parse::<ControllerVersion>().is_ok_and(|wanted| version >= wanted);
+    let is_renamed =
+        member.instance.private_dns_name.as_deref().is_some_and(|name| !name.is_empty() && name != node.name);
     if text.contains("+rke2") {
+        // It asks for the name only, and falls back to the host name.
+        if !is_renamed {
+            return false;
+        }
         let line = text.trim_start_matches('v').split('.').take(2).collect::<Vec<_>>().join(".");
         return match RKE2_WITH_TOKENS.iter().find(|fixed| fixed.starts_with(&format!("{line}."))) {
             Some(fixed) => !at_least(fixed),
@@ -153,7 +160,7 @@ fn speaks_only_v1(member: &Member<'_>, node: &KubernetesNode) -> bool {
     }
     // RKE1 annotates its nodes so and names them by the metadata service.
     let is_rke1 = node.annotations.contains_key("rke.cattle.io/internal-ip") && !text.contains('+');
-    is_rke1 && member.instance.private_dns_name.as_deref().is_some_and(|name| !name.is_empty() && name != node.name)
+    is_rke1 && is_renamed
 }
 
 fn v2_unsupported(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use crate::finding::{Applicability, Change, Choice, Fix, ResourceKind, Severity};
-use crate::inventory::{RouteTable, Vpc};
+use crate::inventory::{Route, RouteTable, Vpc};
 use crate::nodes;
 use crate::tags::{self, CLUSTER_TAG_PREFIX, OWNED, SHARED};
 use crate::text;
-use crate::view::RegionView;
+use crate::view::{Distribution, RegionView};
 
 use super::{Check, Context, Rule, Tagged, Violation, node};
 
@@ -45,7 +45,7 @@ pub(super) const RULES: &[Rule] = &[
         fix: "Set the owner's tag to `shared` and add `shared` tags for the others.",
         applicability: Applicability::Choice,
         sources: &[
-            "kubernetes/kops upup/pkg/fi/cloudup/awsup/aws_cloud.go#HasOwnedTag",
+            "kubernetes/kops pkg/resources/aws/tags.go#HasOwnedTag",
             "https://github.com/kubernetes/kops/issues/3965",
         ],
         example: "VPC `vpc-0a` is owned by alpha and hosts nodes or subnets of bravo",
@@ -57,7 +57,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "DNS support or host names are off in the VPC",
         severity: "warning; error if a Node cannot be matched to its instance",
         resources: VPC,
-        condition: "`enableDnsSupport` or `enableDnsHostnames` is off in a VPC in which members live.",
+        condition: "`enableDnsSupport` or `enableDnsHostnames` is off in a VPC in which members live. Clusters whose Nodes are not found by their private DNS name are left out: with `--nodes`, where all have a providerID or a name that starts with `i-`; without, kOps, EKS, and instances with resource names.",
         breaks: "host names lose their domain, so that IP-named nodes are not found by their private DNS name",
         fix: "Turn the attribute on; it changes name resolution for everything in the VPC.",
         applicability: Applicability::Confirm,
@@ -74,7 +74,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "the VPC hands out another domain name than EC2's",
         severity: "warning",
         resources: VPC,
-        condition: "The DHCP options of a VPC in which members live have no `domain-name`, or another one than `ec2.internal` (us-east-1) or `<region>.compute.internal`. Clusters whose Nodes all have a providerID or a name that starts with `i-` are left out, if the Nodes were given.",
+        condition: "The DHCP options of a VPC in which members live have no `domain-name`, or another one than `ec2.internal` (us-east-1) or `<region>.compute.internal`. Clusters whose Nodes are not found by their private DNS name are left out: with `--nodes`, where all have a providerID or a name that starts with `i-`; without, kOps, EKS, and instances with resource names.",
         breaks: "the host name of an IP-named node differs from its private DNS name, and the controller does not find the instance",
         fix: "Override the host name of kubelet and kube-proxy with the private DNS name (RKE1: `use_instance_metadata_hostname`; RKE2: `node-name-from-cloud-provider-metadata`), or use resource-based names.",
         applicability: Applicability::None,
@@ -89,9 +89,9 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "route-table-tag-count",
         title: "not exactly one route table is tagged",
-        severity: "error",
+        severity: "error; info where only a route to a member hints at cloud routes",
         resources: &[ResourceKind::RouteTable],
-        condition: "Cloud routes are in use (`--cloud-routes`, or a route of a member's VPC leads to a member), and the number of route tables with the cluster tag in the region is not one. Cluster API tags every table it makes, so that cloud routes cannot work there.",
+        condition: "Cloud routes are in use (`--cloud-routes`, or with `--nodes` a route to the pod network of a Node), or a route of a member's VPC leads to a member, and the number of route tables with the cluster tag in the region is not one. Routes to a NAT instance or VPN, and those of flannel's `aws-vpc` backend, look like cloud routes. Cluster API tags every table it makes, so that cloud routes cannot work there.",
         breaks: "the route controller fails with `unable to find route table for AWS cluster` or `found multiple matching AWS route tables`",
         fix: "Tag exactly the table of the nodes' subnets, or set `RouteTableID` in the cloud config, or turn cloud routes off.",
         applicability: Applicability::Choice,
@@ -203,7 +203,26 @@ fn owned_hosts_others(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vio
     violations
 }
 
+/// Whether Nodes are found by something else than their private DNS name: by providerID or by an instance id as name. EKS
+/// sets both, and kOps names nodes by instance id since 1.23.
+fn names_do_not_matter(context: &Context<'_>, region: &RegionView<'_>) -> bool {
+    match context.view.nodes {
+        Some(nodes) => {
+            nodes.iter().all(|node| !node.provider_id.is_empty() || nodes::instance_id_in_name(&node.name).is_some())
+        }
+        None => {
+            matches!(region.distribution, Distribution::Kops | Distribution::Eks)
+                || region.members.iter().all(|member| {
+                    member.instance.private_dns_name.as_deref().is_some_and(|name| name.starts_with("i-"))
+                })
+        }
+    }
+}
+
 fn dns_attributes(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+    if names_do_not_matter(context, region) {
+        return Vec::new();
+    }
     let mismatch = !node::unmatched(context).is_empty();
     member_vpcs(region)
         .into_iter()
@@ -235,9 +254,7 @@ fn dns_attributes(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violati
 }
 
 fn dhcp_domain(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
-    if let Some(nodes) = context.view.nodes
-        && nodes.iter().all(|node| !node.provider_id.is_empty() || nodes::instance_id_in_name(&node.name).is_some())
-    {
+    if names_do_not_matter(context, region) {
         return Vec::new();
     }
     let name = &region.region.name;
@@ -273,24 +290,29 @@ fn dhcp_domain(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation>
 }
 
 /// Routes that lead to members, by table: the mark of cloud routes.
-fn routes_to_members<'a>(region: &RegionView<'a>) -> Vec<(&'a RouteTable, &'a str)> {
+fn routes_to_members<'a>(region: &RegionView<'a>) -> Vec<(&'a RouteTable, &'a Route, &'a str)> {
     let members: BTreeSet<&str> = region.members.iter().map(|member| member.instance.id.as_str()).collect();
     let tables = region.region.route_tables.iter();
     tables
         .flat_map(|table| table.routes.iter().map(move |route| (table, route)))
         // A default route to an instance is a NAT instance, not a pod network.
         .filter(|(_, route)| !matches!(route.destination.as_str(), "0.0.0.0/0" | "::/0"))
-        .filter_map(|(table, route)| route.instance_id.as_deref().map(|id| (table, id)))
-        .filter(|(_, id)| members.contains(id))
+        .filter_map(|(table, route)| route.instance_id.as_deref().map(|id| (table, route, id)))
+        .filter(|(.., id)| members.contains(id))
         .collect()
 }
 
 fn route_table_tag_count(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     let own = context.cluster_id();
-    let in_use = context.cloud_routes || !routes_to_members(region).is_empty();
-    if region.members.is_empty() || !in_use {
+    let routes = routes_to_members(region);
+    let of_pods = |cidr: &str| {
+        context.view.nodes.unwrap_or_default().iter().any(|node| node.pod_cidrs.iter().any(|known| known == cidr))
+    };
+    let in_use = context.cloud_routes || routes.iter().any(|(_, route, _)| of_pods(&route.destination));
+    if region.members.is_empty() || !(in_use || !routes.is_empty()) {
         return Vec::new();
     }
+    let severity = if in_use { Severity::Error } else { Severity::Info };
     let tagged: Vec<&RouteTable> =
         region.region.route_tables.iter().filter(|table| tags::has_cluster_tag(&table.tags, own)).collect();
     if tagged.len() == 1 {
@@ -335,14 +357,14 @@ fn route_table_tag_count(context: &Context<'_>, region: &RegionView<'_>) -> Vec<
     let fix = Fix::choose("choose the table that gets the pod routes", choices.collect());
     let others = candidates.iter().skip(1).map(|table| region.bare(ResourceKind::RouteTable, &table.id));
     vec![
-        Violation::new(Severity::Error, region.resource(Tagged::RouteTable(first)), message, fix)
+        Violation::new(severity, region.resource(Tagged::RouteTable(first)), message, fix)
             .related(others)
             .cause(format!("count {}", tagged.len().min(2))),
     ]
 }
 
 fn source_dest_check(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
-    let targets: BTreeSet<&str> = routes_to_members(region).into_iter().map(|(_, id)| id).collect();
+    let targets: BTreeSet<&str> = routes_to_members(region).into_iter().map(|(.., id)| id).collect();
     let checked = region
         .members
         .iter()

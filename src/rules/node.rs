@@ -278,7 +278,9 @@ fn provider_id_without_zone(context: &Context<'_>) -> Vec<Violation> {
                 text::printable(&node.name),
                 text::printable(&node.provider_id)
             );
-            let fix = Fix::none("set `aws:///<zone>/<instance id>` as the providerID of the next nodes, and replace this one");
+            let fix = Fix::none(
+                "set `aws:///<zone>/<instance id>` as the providerID of the next nodes, and replace this one",
+            );
             let related = [ResourceRef::bare(ResourceKind::Instance, id)];
             Some(Violation::new(Severity::Warning, resource(node), message, fix).related(related))
         })

@@ -34,16 +34,18 @@ pub(super) const RULES: &[Rule] = &[
         title: "a load balancer's security group was left behind",
         severity: "warning",
         resources: &[ResourceKind::SecurityGroup],
-        condition: "A group that the controller made for a load balancer is owned by the cluster and is on no network interface.",
-        breaks: "it counts against the quota of groups, and rules that refer to it stay in the nodes' group",
+        condition: "A group that the cloud controller or the AWS Load Balancer Controller (`elbv2.k8s.aws/cluster=<ID>`) made for a load balancer is owned by the cluster and is on no network interface; or any group that is owned by the cluster is on none, and no live instance of the region is tagged for the cluster.",
+        breaks: "it counts against the quota of groups, keeps the VPC from being deleted, and rules that refer to it stay in the nodes' group",
         fix: "Revoke the rules that refer to it, then delete the group.",
         applicability: Applicability::None,
         sources: &[
             "https://github.com/kubernetes/kubernetes/issues/79994",
             "https://github.com/kubernetes/kubernetes/issues/84366",
+            "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4526",
+            "kubernetes-sigs/aws-load-balancer-controller pkg/deploy/tracking/provider.go",
         ],
         example: "security group `sg-0a` (k8s-elb-a1b2) was made for a load balancer and is on no network interface",
-        reads: &["ec2:DescribeSecurityGroups", "ec2:DescribeNetworkInterfaces"],
+        reads: &[INSTANCES, "ec2:DescribeSecurityGroups", "ec2:DescribeNetworkInterfaces"],
         check: Check::Region(security_groups),
     },
     Rule {
@@ -130,6 +132,8 @@ fn volumes(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
 }
 
 fn security_groups(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+    let own = context.cluster_id();
+    let dead = is_dead(context, region);
     let used: BTreeSet<&str> = region
         .network_interfaces()
         .iter()
@@ -139,9 +143,12 @@ fn security_groups(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
         .region
         .security_groups
         .iter()
-        .filter(|group| is_load_balancer_group(&group.name, &group.description))
+        .filter(|group| !used.contains(group.id.as_str()))
         .filter(|group| {
-            tags::has_cluster_tag_owned(&group.tags, context.cluster_id()) && !used.contains(group.id.as_str())
+            let owned = tags::has_cluster_tag_owned(&group.tags, own);
+            let of_controller = is_load_balancer_group(&group.name, &group.description);
+            let of_other = tags::value(&group.tags, "elbv2.k8s.aws/cluster") == Some(own);
+            of_other || (owned && (of_controller || dead))
         })
         .map(|group| {
             let referring: Vec<&str> = region
@@ -152,8 +159,15 @@ fn security_groups(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
                 .filter(|other| other.ingress.iter().any(|p| p.groups.iter().any(|source| source.source == group.id)))
                 .map(|other| other.id.as_str())
                 .collect();
+            let of_load_balancer = is_load_balancer_group(&group.name, &group.description)
+                || tags::value(&group.tags, "elbv2.k8s.aws/cluster").is_some();
+            let what = if of_load_balancer {
+                "was made for a load balancer".to_owned()
+            } else {
+                format!("is owned by `{}`, which has no live instance here,", text::printable(own))
+            };
             let mut message = format!(
-                "security group `{}` ({}) was made for a load balancer and is on no network interface",
+                "security group `{}` ({}) {what} and is on no network interface",
                 group.id,
                 text::printable(&group.name)
             );

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Choice, Fix, ResourceKind, Severity};
 use crate::tags::{self, LEGACY_TAG, OWNED, SHARED};
 use crate::text;
@@ -14,7 +15,7 @@ use super::{Check, Context, Rule, Tagged, Violation, has, ids, instances_phrase}
 const NETWORK: &[ResourceKind] =
     &[ResourceKind::Vpc, ResourceKind::Subnet, ResourceKind::SecurityGroup, ResourceKind::RouteTable];
 const INSTANCES: &str = "ec2:DescribeInstances";
-const KOPS_OWNED: &str = "kubernetes/kops upup/pkg/fi/cloudup/awsup/aws_cloud.go#HasOwnedTag";
+const KOPS_OWNED: &str = "kubernetes/kops pkg/resources/aws/tags.go#HasOwnedTag";
 const CAPA_GC: &str = "kubernetes-sigs/cluster-api-provider-aws pkg/cloud/services/gc/ec2.go";
 
 pub(super) const RULES: &[Rule] = &[
@@ -80,7 +81,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: "info",
         resources: &[ResourceKind::Instance],
         condition: "A member carries the cluster tag with the value `shared`.",
-        breaks: "nothing in the cloud controller; tools that delete clusters leave the instance behind",
+        breaks: "nothing in the cloud controller; tools that delete clusters leave the instance behind, and the scoped policy of the VPC CNI takes `owned` for the right to change the instance's interfaces",
         fix: "Set it to `owned`: nodes are not shareable.",
         applicability: Applicability::Choice,
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasClusterTagOwned"],
@@ -91,10 +92,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "legacy-implies-owned",
         title: "the legacy tag makes a shared resource owned",
-        severity: "warning",
+        severity: "info; warning for security groups with controllers from v1.35.0 on",
         resources: NETWORK,
         condition: "A network resource has `KubernetesCluster=<ID>` beside `kubernetes.io/cluster/<ID>=shared`.",
-        breaks: "the cloud controller takes it for owned and may delete it: it looks at the legacy tag first",
+        breaks: "the cloud controller looks at the legacy tag first and takes it for owned; from v1.35.0 on it deletes security groups of load balancers by that, and nothing else",
         fix: "Remove `KubernetesCluster`, unless a policy has a condition on it, as those of kOps do.",
         applicability: Applicability::Choice,
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasClusterTagOwned"],
@@ -299,7 +300,15 @@ fn legacy_implies_owned(context: &Context<'_>, region: &RegionView<'_>) -> Vec<V
                 format!("remove `{LEGACY_TAG}` if no policy has a condition on it"),
                 vec![Choice::with("remove", format!("remove `{LEGACY_TAG}`"), changes)],
             );
-            Violation::new(Severity::Warning, region.resource(resource), message, fix)
+            let deletes = context
+                .controller_version
+                .is_none_or(|version| "1.35.0".parse::<ControllerVersion>().is_ok_and(|first| version >= first));
+            let severity = if resource.kind() == ResourceKind::SecurityGroup && deletes {
+                Severity::Warning
+            } else {
+                Severity::Info
+            };
+            Violation::new(severity, region.resource(resource), message, fix)
         })
         .collect()
 }

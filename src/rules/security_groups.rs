@@ -134,7 +134,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "sg-rules-near-limit",
         title: "the nodes' security group is nearly full",
-        severity: "warning",
+        severity: "warning; info beyond the default quota, which must have been raised then",
         resources: GROUP,
         condition: "A group attached to members has at least 80 percent of the default quota of 60 ingress rules, counted per source.",
         breaks: "the controller cannot add the rules of the next load balancer: `RulesPerSecurityGroupLimitExceeded`",
@@ -223,7 +223,11 @@ fn target(context: &Context<'_>, member: &Member<'_>) -> Target {
         return Target::Never;
     }
     let roles = member.roles.roles;
-    if roles.contains(NodeRole::Controlplane) && !roles.contains(NodeRole::Worker) { Target::Unlikely } else { Target::Yes }
+    if roles.contains(NodeRole::Controlplane) && !roles.contains(NodeRole::Worker) {
+        Target::Unlikely
+    } else {
+        Target::Yes
+    }
 }
 
 /// Stopped members break nothing now, and neither do those that are no targets.
@@ -572,14 +576,29 @@ fn rules_near_limit(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> 
             if rules * 5 < DEFAULT_RULE_QUOTA * 4 {
                 return None;
             }
-            let message = format!(
+            // A prefix list counts with the most entries that it may have, which is not read.
+            let lists = group
+                .ingress
+                .iter()
+                .flat_map(|permission| &permission.ranges)
+                .filter(|range| range.source.starts_with("pl-"))
+                .count();
+            let mut message = format!(
                 "security group `{id}` has {}; the default quota is {DEFAULT_RULE_QUOTA}",
                 text::count(rules, "ingress rule")
             );
+            if lists > 0 {
+                message.push_str(&format!(
+                    "; {} of them count with all entries that they may have",
+                    text::count(lists, "prefix list")
+                ));
+            }
+            // More than the default shows that the quota was raised, and not to what.
+            let severity = if rules > DEFAULT_RULE_QUOTA { Severity::Info } else { Severity::Warning };
             let fix = Fix::none(
                 "clear stale rules, raise the quota, or set `DisableSecurityGroupIngress` in the cloud config",
             );
-            Some(Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix))
+            Some(Violation::new(severity, region.resource(Tagged::SecurityGroup(group)), message, fix))
         })
         .collect()
 }

@@ -26,7 +26,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "subnet-cluster-tag-missing",
         title: "a subnet of the nodes or load balancers has no cluster tag",
-        severity: "warning; error for controllers up to v1.20 with nodes in several zones; info on kOps, which can leave them untagged",
+        severity: "info where no subnet of the VPC has a cluster tag, or on kOps and EKS; warning where some have it and some not; error for controllers up to v1.20 with nodes in several zones",
         resources: SUBNET,
         condition: "A subnet hosts a live member, or would be chosen for a load balancer, and carries no cluster tag at all.",
         breaks: "controllers from v1.21 on still use it but prefer any tagged subnet of its zone; older ones build the load balancer in the controller's own zone only",
@@ -43,7 +43,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "subnet-foreign-cluster-tag",
         title: "a subnet is tagged for other clusters only",
-        severity: "error if members live in it or it leaves a zone of theirs without a subnet for load balancers, else info",
+        severity: "error if it leaves a zone of the members without a subnet for load balancers, else info",
         resources: SUBNET,
         condition: "A subnet in a VPC of the members has cluster tags, none of them this cluster's. A foreign `KubernetesCluster` tag does not count.",
         breaks: "neither the cloud controller nor the AWS Load Balancer Controller uses the subnet",
@@ -93,7 +93,7 @@ pub(super) const RULES: &[Rule] = &[
         resources: &[ResourceKind::Vpc],
         condition: "Members live in an availability zone in which the controller finds no subnet for load balancers of a scheme, while it finds some in other zones. Zones whose subnets are tagged for other clusters are `subnet-foreign-cluster-tag`.",
         breaks: "the load balancer has no node in that zone, and without cross-zone balancing (off by default) no traffic reaches the nodes there",
-        fix: "Make or tag a subnet in that zone, or annotate Services with the subnets to use.",
+        fix: "Make or tag a subnet in that zone, or annotate Services with the subnets to use. Network Load Balancers that exist do not get it: the cloud controller never changes their subnets, so they have to be made anew.",
         applicability: Applicability::Choice,
         sources: &[CCM_SUBNETS],
         example: "4 nodes run in us-east-1c, where internet-facing load balancers get no subnet",
@@ -107,9 +107,9 @@ pub(super) const RULES: &[Rule] = &[
         resources: SUBNET,
         condition: "Two or more subnets of a zone are equally good for a scheme: same presence of role tag and cluster tag. The controller takes the smallest id and logs a warning.",
         breaks: "which subnet a load balancer lands in is decided by the subnet ids",
-        fix: "Tag the intended subnet with the role tag of the scheme.",
+        fix: "Tag the intended subnet with the role tag of the scheme; where no subnet of the VPC has it yet, those of every zone together.",
         applicability: Applicability::Choice,
-        sources: &[CCM_SUBNETS],
+        sources: &[CCM_SUBNETS, "kubernetes-sigs/aws-load-balancer-controller docs/deploy/subnet_discovery.md"],
         example: "subnet-0a wins over subnet-0b for internet-facing load balancers in us-east-1a by its id alone",
         reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
         check: Check::Region(az_ambiguous),
@@ -147,7 +147,7 @@ pub(super) const RULES: &[Rule] = &[
         title: "the load balancer role tag does not fit the subnet's routes",
         severity: "warning for role/elb on a private subnet; info for role/internal-elb on a public one where private ones exist",
         resources: SUBNET,
-        condition: "`kubernetes.io/role/elb` on a subnet without a route to an internet gateway, or `kubernetes.io/role/internal-elb` on one with such a route in a VPC where the cluster has private subnets too. kOps puts the latter on public subnets on purpose when there is nothing else.",
+        condition: "`kubernetes.io/role/elb` on a subnet without a route to an internet gateway, or `kubernetes.io/role/internal-elb` on one with such a route in a VPC where the cluster has private subnets too. kOps puts the latter on public subnets on purpose when there is nothing else. A route through a firewall (`vpce-…`) counts as private: the cloud controller looks for an internet gateway only, while the AWS Load Balancer Controller uses a subnet with the explicit tag.",
         breaks: "the cloud controller drops the private subnet for internet-facing load balancers; the AWS Load Balancer Controller takes it, and the load balancer cannot be reached",
         fix: "Move the tag to a subnet with the right routes, or mend the routes.",
         applicability: Applicability::Choice,
@@ -175,15 +175,15 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "subnet-zone-type-unsupported",
         title: "a subnet in a local or wavelength zone or on an Outpost carries load balancer tags",
-        severity: "info",
+        severity: "info; on an Outpost warning, and error if the cloud controller would choose it",
         resources: SUBNET,
-        condition: "A subnet of the cluster whose zone is no ordinary availability zone has a load balancer role tag.",
-        breaks: "the cloud controller skips it, and the AWS Load Balancer Controller refuses to mix it with ordinary zones",
+        condition: "A subnet of the cluster whose zone is no ordinary availability zone has a load balancer role tag, or a subnet on an Outpost has one or would be chosen: its zone is an ordinary one, and the cloud controller does not look at the Outpost.",
+        breaks: "the cloud controller skips local and wavelength zones; on an Outpost, Classic and Network Load Balancers cannot be created; the AWS Load Balancer Controller refuses to mix either with ordinary zones",
         fix: "Remove the role tag there.",
         applicability: Applicability::None,
         sources: &[CCM_SUBNETS, LBC_SUBNETS],
         example: "subnet `subnet-0a` in us-east-1-bos-1a, a local-zone, has `kubernetes.io/role/elb`",
-        reads: &[INSTANCES, SUBNETS, ZONES],
+        reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
         check: Check::Region(zone_type),
     },
     Rule {
@@ -282,10 +282,19 @@ fn cluster_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
         let Some(first) = bare.first() else { continue };
         let zones: BTreeSet<_> =
             region.members.iter().filter_map(|m| m.instance.availability_zone.as_deref()).collect();
+        let mixed = region
+            .region
+            .subnets
+            .iter()
+            .any(|subnet| subnet.vpc_id == vpc_id && tags::has_cluster_tag(&subnet.tags, own));
         let severity = match region.distribution {
             _ if old && zones.len() > 1 => Severity::Error,
-            Distribution::Kops => Severity::Info,
-            _ => Severity::Warning,
+            _ if old => Severity::Warning,
+            // EKS has tagged none since 1.19, and kOps may leave them untagged.
+            Distribution::Kops | Distribution::Eks => Severity::Info,
+            _ if mixed => Severity::Warning,
+            // Untagged subnets are anybody's: nothing breaks while all are.
+            _ => Severity::Info,
         };
         let described: Vec<String> = bare
             .iter()
@@ -338,8 +347,8 @@ fn foreign_cluster_tag(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
         }
         let zone = subnet.availability_zone.as_str();
         let uncovers = zones_of_members.contains(zone) && !covered.contains(&(subnet.vpc_id.as_str(), zone));
-        let severity =
-            if hosts.contains_key(subnet.id.as_str()) || uncovers { Severity::Error } else { Severity::Info };
+        // Nodes live in any subnet: the tags of subnets only decide where load balancers go.
+        let severity = if uncovers { Severity::Error } else { Severity::Info };
         let ids: Vec<&str> = subnet.tags.iter().filter_map(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX)).collect();
         groups.entry((std::cmp::Reverse(severity), &subnet.vpc_id, text::list(&ids, 4))).or_default().push(subnet);
     }
@@ -511,8 +520,29 @@ fn az_ambiguous(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
                 let all = std::iter::once(choice.chosen).chain(choice.equals.iter().copied());
                 let all: Vec<&Subnet> = all.collect();
                 let key = scheme.role_tag();
+                // The first role tag of a scheme makes the AWS Load Balancer Controller look at tagged subnets only, and an
+                // Application Load Balancer needs two zones: then the winners of all zones are tagged together.
+                let is_first = offer.candidates.iter().all(|c| tags::value(&c.subnet.tags, key).is_none());
+                let winners: Vec<String> = offer
+                    .choose(own, scheme)
+                    .iter()
+                    .filter(|other| other.zone != choice.zone)
+                    .map(|other| other.chosen.id.clone())
+                    .collect();
                 let choices = all.iter().map(|subnet| {
                     let mut changes = Vec::new();
+                    if is_first && !winners.is_empty() {
+                        let mut together = winners.clone();
+                        together.push(subnet.id.clone());
+                        together.sort();
+                        changes.push(region.create_tags(together, key, "1"));
+                        let summary = format!(
+                            "{} and the subnets that win the other zones ({}) carry `{key}=1`: with the tag on one zone alone the AWS Load Balancer Controller would see no other",
+                            subnet.id,
+                            text::list(&winners, 4)
+                        );
+                        return Choice::with(&format!("{}:{}", scheme.name(), subnet.id), summary, changes);
+                    }
                     if tags::value(&subnet.tags, key).is_none() {
                         changes.push(region.create_tags(vec![subnet.id.clone()], key, "1"));
                     }
@@ -521,7 +551,8 @@ fn az_ambiguous(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
                         let tag = other.tags.iter().find(|tag| tag.key == key);
                         changes.extend(tag.map(|tag| region.delete_tags(vec![other.id.clone()], tag)));
                     }
-                    Choice::with(&subnet.id, format!("{} alone carries `{key}=1`", subnet.id), changes)
+                    let summary = format!("{} alone carries `{key}=1`", subnet.id);
+                    Choice::with(&format!("{}:{}", scheme.name(), subnet.id), summary, changes)
                 });
                 let fix =
                     Fix::choose(format!("tag the intended subnet with `{}=1`", scheme.role_tag()), choices.collect());
@@ -552,6 +583,7 @@ fn role_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Viola
                 .candidates
                 .iter()
                 .filter(|c| c.is_public == (scheme == Scheme::InternetFacing) && c.in_availability_zone)
+                .filter(|c| c.subnet.outpost_arn.is_none())
                 .filter(|c| tags::has_cluster_tag(&c.subnet.tags, own))
                 .map(|c| c.subnet)
                 .collect();
@@ -711,16 +743,37 @@ fn low_free_ips(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
 fn zone_type(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     let own = context.cluster_id();
     let mut violations = Vec::new();
+    let offers = Offer::all(region);
+    let chosen: BTreeSet<&str> = offers
+        .iter()
+        .flat_map(|offer| Scheme::ALL.into_iter().flat_map(|scheme| offer.choose(own, scheme)))
+        .map(|choice| choice.chosen.id.as_str())
+        .collect();
     for subnet in subnets_in_reach(region) {
         let role = subnet.tags.iter().find(|tag| tag.key == ROLE_ELB || tag.key == ROLE_INTERNAL_ELB);
         let ours = tags::has_cluster_tag(&subnet.tags, own) || tags::has_no_cluster_prefix_tag(&subnet.tags);
+        if subnet.outpost_arn.is_some() {
+            let is_chosen = chosen.contains(subnet.id.as_str());
+            if !ours || !(is_chosen || role.is_some()) {
+                continue;
+            }
+            let severity = if is_chosen { Severity::Error } else { Severity::Warning };
+            let message = format!(
+                "subnet `{}` of {} is on an Outpost {}",
+                subnet.id,
+                subnet.availability_zone,
+                match (is_chosen, role) {
+                    (true, _) => "and would be chosen for load balancers, which cannot be created there".to_owned(),
+                    (false, role) => format!("and has `{}`", role.map_or("", |tag| &tag.key)),
+                }
+            );
+            let fix = Fix::none("remove the role tag there, and tag another subnet of the zone for load balancers");
+            violations.push(Violation::new(severity, region.resource(Tagged::Subnet(subnet)), message, fix));
+            continue;
+        }
         if let Some(role) = role.filter(|_| ours && !region.is_ordinary_zone(subnet)) {
             let zone = region.region.availability_zones.iter().find(|zone| zone.name == subnet.availability_zone);
-            let kind = if subnet.outpost_arn.is_some() {
-                "Outpost"
-            } else {
-                zone.map_or("special zone", |zone| &zone.zone_type)
-            };
+            let kind = zone.map_or("special zone", |zone| &zone.zone_type);
             let message = format!("subnet `{}` in {} ({kind}) has `{}`", subnet.id, subnet.availability_zone, role.key);
             let fix = Fix::none("remove the role tag there, or name the subnet in the Services that want it");
             violations.push(Violation::new(Severity::Info, region.resource(Tagged::Subnet(subnet)), message, fix));

@@ -17,6 +17,7 @@ const NAMED_IN_VALUE: &[&str] = &[
     "karpenter.sh/discovery",
     "aws:eks:cluster-name",
     "eks:cluster-name",
+    "eks:eks-cluster-name",
     "alpha.eksctl.io/cluster-name",
     "cluster.k8s.amazonaws.com/name",
 ];

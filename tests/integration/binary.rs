@@ -168,7 +168,7 @@ fn wrong_input_names_its_place_and_exits_with_2() {
 fn a_folder_without_files_is_a_gap_for_each_and_needs_an_account() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
-    let (code, text) = failure(&["scan", "--cluster-id", "x", "--inventory", path]);
+    let (code, text) = failure(&["scan", "--cluster-id", "x", "--inventory", path, "--region", "us-east-1"]);
     assert_eq!(code, Some(2));
     assert!(text.contains("get-caller-identity.json"), "{text}");
     let identity = r#"{"UserId": "AIDA", "Account": "123456789012", "Arn": "arn:aws:iam::123456789012:user/a"}"#;
@@ -182,6 +182,57 @@ fn a_folder_without_files_is_a_gap_for_each_and_needs_an_account() {
         report["not_audited"].as_array().unwrap().iter().map(|e| e["reason"].as_str().unwrap()).collect();
     assert_eq!(reasons.iter().filter(|reason| **reason == "NotProvided").count(), 11);
     assert_eq!(reasons.iter().filter(|reason| **reason == "Pagination").count(), 1);
+}
+
+#[test]
+fn a_folder_without_identity_belongs_to_the_owner_of_what_is_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("describe-instances.json", r#"{"Reservations": [{"OwnerId": "123456789012", "Instances": []}]}"#);
+    // The example of the AWS CLI has no ZoneType; the group is shared by another account.
+    write(
+        "describe-availability-zones.json",
+        r#"{"AvailabilityZones": [{"State": "available", "ZoneName": "cn-north-1a", "RegionName": "cn-north-1", "Messages": []}]}"#,
+    );
+    write(
+        "describe-security-groups.json",
+        r#"{"SecurityGroups": [{"GroupId": "sg-1", "GroupName": "a", "OwnerId": "999999999999", "IpPermissions": []}]}"#,
+    );
+    let path = folder.path().to_str().unwrap();
+    let report = || -> serde_json::Value {
+        let output = run(&["scan", "--cluster-id", "x", "--inventory", path, "--format", "json"]);
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+    };
+    assert_eq!(report()["accounts"][0]["account_id"], "123456789012");
+    std::fs::remove_file(folder.path().join("describe-instances.json")).unwrap();
+    assert_eq!(report()["accounts"][0]["account_id"], "999999999999", "only one owner");
+    write("describe-vpcs.json", r#"{"Vpcs": [{"VpcId": "vpc-1", "OwnerId": "123456789012"}]}"#);
+    let (code, text) = failure(&["scan", "--cluster-id", "x", "--inventory", path]);
+    assert_eq!(code, Some(2));
+    assert!(text.contains("nothing else in it names one account"), "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn output_goes_to_devices_and_pipes() {
+    let arguments = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json", "--format", "json", "-o"];
+    let to = |target: &str| run(&[&arguments[..], &[target]].concat());
+    let expected = stdout(&arguments[..arguments.len() - 1]);
+    assert_eq!(String::from_utf8(to("/dev/stdout").stdout).unwrap(), expected);
+    let nowhere = to("/dev/null");
+    assert_eq!((nowhere.status.code(), nowhere.stdout.len()), (Some(1), 0));
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::read_to_string(pipe).unwrap()
+    });
+    assert_eq!(to(pipe.to_str().unwrap()).status.code(), Some(1));
+    assert_eq!(reader.join().unwrap(), expected);
+    assert!(!std::fs::symlink_metadata(&pipe).unwrap().is_file(), "it is still a pipe");
+    assert_eq!(to("-").status.code(), Some(2));
+    assert_eq!(to(folder.path().to_str().unwrap()).status.code(), Some(2), "a folder takes no bytes");
 }
 
 #[test]
@@ -369,18 +420,4 @@ fn files_of_a_folder_are_read_whole_or_refused() {
         .collect();
     assert!(entries.contains(&"ec2:DescribeInstances Protocol".to_owned()), "{entries:?}");
     assert!(entries.contains(&"ec2:DescribeVpcAttribute NotProvided".to_owned()), "{entries:?}");
-}
-
-#[cfg(unix)]
-#[test]
-fn pipes_and_devices_are_never_replaced() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipe = folder.path().join("pipe");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let arguments = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json", "-o", pipe.to_str().unwrap()];
-    let (code, text) = failure(&arguments);
-    assert_eq!(code, Some(2));
-    assert!(text.contains("not a regular file"), "{text}");
-    assert!(!std::fs::symlink_metadata(&pipe).unwrap().is_file());
-    assert_eq!(failure(&["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json", "-o", "-"]).0, Some(2));
 }

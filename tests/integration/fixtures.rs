@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use tagaudit::finding::Severity;
 use tagaudit::iam::Baselines;
 use tagaudit::inventory::Inventory;
 use tagaudit::nodes::{self, KubernetesNode};
@@ -21,12 +22,27 @@ pub(crate) fn parsed_nodes(world: &World) -> Option<Vec<KubernetesNode>> {
 }
 
 pub(crate) fn report(inventory: &Inventory, cluster_id: &str, nodes: Option<&[KubernetesNode]>) -> Report {
+    report_with(inventory, cluster_id, nodes, &Baselines::default())
+}
+
+/// What a scan of a world says, with the options that go with it.
+fn report_of(world: &World, nodes: Option<&[KubernetesNode]>) -> Report {
+    let baselines = Baselines { without: world.without(), ..Baselines::default() };
+    report_with(&world.inventory, world.cluster_id, nodes, &baselines)
+}
+
+fn report_with(
+    inventory: &Inventory,
+    cluster_id: &str,
+    nodes: Option<&[KubernetesNode]>,
+    baselines: &Baselines,
+) -> Report {
     let rules: Vec<_> = RULES.iter().copied().collect();
     let options = Options {
         cluster_id,
         nodes,
         selectors: &[],
-        baselines: &Baselines::default(),
+        baselines,
         rules: &rules,
         cloud_routes: false,
         source: "inventory",
@@ -59,27 +75,33 @@ fn fixtures_are_the_worlds_of_the_tests() {
     }
 }
 
+/// What a clean cluster may be told is what a later version asks for: nothing that anybody has to mend today.
 #[test]
-fn clean_clusters_give_no_finding() {
+fn clean_clusters_give_no_error_and_no_warning() {
     for world in worlds::all().iter().filter(|world| world.is_clean()) {
         let nodes = parsed_nodes(world);
         for nodes in [None, nodes.as_deref()] {
-            let report = report(&world.inventory, world.cluster_id, nodes);
-            let found: Vec<_> =
-                report.findings.iter().map(|finding| format!("{}: {}", finding.rule, finding.message)).collect();
+            let report = report_of(world, nodes);
+            let found: Vec<_> = report
+                .findings
+                .iter()
+                .filter(|finding| finding.severity != Severity::Info)
+                .map(|finding| format!("{}: {}", finding.rule, finding.message))
+                .collect();
             assert_eq!(found, Vec::<String>::new(), "{} with nodes: {}", world.name, nodes.is_some());
             assert!(report.complete, "{}: {:?}", world.name, report.not_audited);
-            assert_eq!(report.roles.len(), 2, "{}: both roles are compared", world.name);
+            assert!(!report.roles.is_empty(), "{}: roles are compared", world.name);
         }
     }
 }
 
 #[test]
-fn every_rule_fires_on_the_broken_cluster() {
-    let world = worlds::all().into_iter().find(|world| world.name == "broken").unwrap();
-    let nodes = parsed_nodes(&world);
-    let report = report(&world.inventory, world.cluster_id, nodes.as_deref());
-    let fired: BTreeSet<&str> = report.findings.iter().map(|finding| finding.rule).collect();
+fn every_rule_fires_on_a_broken_cluster() {
+    let mut fired: BTreeSet<&str> = BTreeSet::new();
+    for world in worlds::all().iter().filter(|world| world.name.starts_with("broken")) {
+        let report = report_of(world, parsed_nodes(world).as_deref());
+        fired.extend(report.findings.iter().map(|finding| finding.rule));
+    }
     let silent: Vec<&str> = RULES.iter().map(|rule| rule.id).filter(|id| !fired.contains(id)).collect();
     assert_eq!(silent, Vec::<&str>::new(), "rules without a planted defect that they find");
 }
@@ -89,7 +111,7 @@ fn every_rule_fires_on_the_broken_cluster() {
 fn findings_of_every_fixture() {
     for world in worlds::all() {
         let nodes = parsed_nodes(&world);
-        let report = report(&world.inventory, world.cluster_id, nodes.as_deref());
+        let report = report_of(&world, nodes.as_deref());
         let lines: Vec<String> = report
             .findings
             .iter()

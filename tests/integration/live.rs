@@ -176,7 +176,7 @@ fn a_scan_asks_for_nothing_outside_its_printed_policy_and_never_writes() {
 
 #[test]
 fn r34_reading_the_account_and_reading_each_role_agree() {
-    for name in ["broken", "demo", "clean-kops"] {
+    for name in ["broken", "demo", "clean-kops", "clean-kops-irsa"] {
         let world = world(name);
         let each = Mock::serve(&world.inventory);
         let account = Mock::serve(&world.inventory).page(2);
@@ -203,8 +203,9 @@ fn nothing_is_asked_twice_and_only_the_roles_of_the_cluster_are_read() {
             call.parameters
         );
     }
-    // Identity, ten lists, two attributes of one VPC; two profiles with a role each, one inline and two managed policies.
-    assert_eq!(mock.calls().len(), 1 + 10 + 2 + 2 * (1 + 3) + 1 + 2 * 2);
+    // Identity, ten lists, two attributes of one VPC; all roles by name, for that of the controller; two profiles with a role
+    // each, one inline and two managed policies.
+    assert_eq!(mock.calls().len(), 1 + 10 + 2 + 1 + 2 * (1 + 3) + 1 + 2 * 2);
 }
 
 /// Faults that leave one list unknown: the list is not audited, nothing is found by mistake, and the rest is audited.

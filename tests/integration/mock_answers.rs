@@ -524,6 +524,10 @@ fn iam(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
             let tags = members("Tags", &tag_members(role.tags.as_deref().unwrap_or_default()));
             Ok(envelope("iam", action, &format!("<Role>{}{}{tags}</Role>", role_fields(role), boundary(role))))
         }
+        "ListRoles" => {
+            context.only(&["MaxItems", "Marker"])?;
+            list("Roles", account.roles.iter().map(role_fields).collect())
+        }
         "ListRolePolicies" => {
             context.only(&["RoleName", "MaxItems", "Marker"])?;
             list("PolicyNames", role()?.inline_policies.iter().flatten().map(|policy| escape(&policy.name)).collect())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use tagaudit::finding::{Applicability, Finding};
+use tagaudit::finding::Applicability;
 use tagaudit::inventory::{Inventory, Tag};
 use tagaudit::plan::{self, Choose, EmitFormat, LeftReason, Plan, Planned, Scope, Wishes, emit, simulate};
 use tagaudit::rules::RULES;
@@ -34,17 +34,21 @@ fn build(
         nodes: nodes.as_deref(),
         rules: RULES.iter().map(|rule| rule.id).collect(),
     };
-    let audit = |inventory: &Inventory, of: &str| -> Result<Vec<Finding>, String> {
-        let nodes = if of == cluster_id { nodes.as_deref() } else { None };
-        let mut findings = report(inventory, of, nodes).findings;
-        if of != cluster_id {
-            findings.retain(|finding| !finding.rule.starts_with("iam-"));
-        }
-        Ok(findings)
+    let rules: Vec<_> = RULES.to_vec();
+    let options = tagaudit::scan::Options {
+        cluster_id,
+        nodes: nodes.as_deref(),
+        selectors: &[],
+        baselines: &tagaudit::iam::Baselines::default(),
+        rules: &rules,
+        cloud_routes: false,
+        source: "inventory",
     };
+    let audit = |inventory: &Inventory, of: &str| tagaudit::scan::again(inventory, of, &options);
     plan::build(inventory, &findings, &scope, wishes, &audit)
 }
 
+#[cfg(feature = "aws")]
 /// A plan of what is safe, made and expiring at these times.
 pub(crate) fn planned(inventory: &Inventory, cluster_id: &str, created: &str, expires: &str) -> Plan {
     build(inventory, cluster_id, &None, &Wishes::default(), created, expires).unwrap().plan
@@ -143,7 +147,10 @@ fn two_rules_that_want_the_same_change_share_it() {
     let mut inventory = world.inventory.clone();
     let role = inventory.accounts[0].roles.iter_mut().find(|role| role.name == "rke2-server").unwrap();
     role.attached_policies = Some(Vec::new());
-    role.inline_policies = Some(Vec::new());
+    // With none of the controller's rights, it would be taken to use other credentials.
+    let some = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"elasticloadbalancing:AddTags","Resource":"*"}]}"#;
+    role.inline_policies =
+        Some(vec![tagaudit::inventory::InlinePolicy { name: "some".into(), document: Some(some.into()) }]);
     let wishes =
         Wishes { allow: vec!["iam-action-missing".into(), "iam-controller-action-missing".into()], choose: Vec::new() };
     let planned = with(&inventory, world.cluster_id, &nodes, &wishes);
@@ -254,15 +261,55 @@ fn a_tag_that_a_policy_has_a_condition_on_is_not_removed() {
     assert!(refused && planned.has_refusals(), "{:?}", planned.left);
 }
 
+/// `[safe]` and the command beside it are a promise: `--fix` makes the change without another word, and no change that is
+/// not safe is made unasked.
+#[test]
+fn what_a_report_calls_safe_is_in_the_plan() {
+    let mut safe = 0;
+    for world in worlds::all().iter().filter(|world| !world.name.contains("two-clusters-alpha")) {
+        let nodes = parsed_nodes(world);
+        let region = &world.inventory.accounts[0].regions[0];
+        let (subnets, instances) = (region.subnets.len(), region.instances.len());
+        let mut broken: Vec<Inventory> = vec![world.inventory.clone()];
+        let mut without = |change: &dyn Fn(&mut tagaudit::inventory::Region)| {
+            let mut inventory = world.inventory.clone();
+            change(&mut inventory.accounts[0].regions[0]);
+            broken.push(inventory);
+        };
+        without(&|region| region.subnets.iter_mut().for_each(|subnet| subnet.tags.clear()));
+        without(&|region| region.subnets[subnets / 2].tags.clear());
+        without(&|region| region.instances[instances - 1].tags.clear());
+        without(&|region| region.vpcs[0].tags.clear());
+        for inventory in broken {
+            let findings = report(&inventory, world.cluster_id, nodes.as_deref()).findings;
+            let promised: Vec<(&str, &tagaudit::finding::Change)> = findings
+                .iter()
+                .filter(|finding| finding.fix.applicability == Applicability::Safe)
+                .flat_map(|finding| finding.fix.changes.iter().map(|change| (finding.rule, change)))
+                .collect();
+            let planned = with(&inventory, world.cluster_id, &nodes, &Wishes::default());
+            let made: Vec<&str> = planned.plan.changes.iter().map(|change| change.target.id.as_str()).collect();
+            for (rule, change) in &promised {
+                for id in change.ec2_resources() {
+                    assert!(made.contains(&id), "{}: {rule} on {id} is called safe: {:?}", world.name, planned.left);
+                }
+            }
+            assert_eq!(promised.is_empty(), made.is_empty(), "{}: {made:?}", world.name);
+            safe += promised.len();
+        }
+    }
+    assert!(safe > 10, "{safe} safe fixes are too few to prove anything");
+}
+
 #[test]
 fn key_lengths_are_those_of_ec2() {
     let longest = "x".repeat(105);
     let mut inventory = super::fix_worlds::of_cluster(&longest);
-    let planned = planned(&inventory, &longest, "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z");
-    assert_eq!(planned.changes.len(), 1, "127 characters are lawful");
+    let wishes = Wishes { allow: allow_all(), choose: Vec::new() };
+    let lawful = with(&inventory, &longest, &None, &wishes);
+    assert_eq!(lawful.plan.changes.len(), 1, "127 characters are lawful");
     let too_long = "x".repeat(106);
     inventory = super::fix_worlds::of_cluster(&too_long);
-    let wishes = Wishes::default();
     let refused = with(&inventory, &too_long, &None, &wishes);
     assert!(refused.plan.changes.is_empty());
     let reasons: Vec<&LeftReason> = refused.left.iter().map(|left| &left.reason).collect();

@@ -20,15 +20,33 @@ pub(crate) struct World {
     pub(crate) nodes: Option<serde_json::Value>,
 }
 
+impl World {
+    /// Options that say what nobody can see: which controllers are switched off.
+    pub(crate) fn without(&self) -> Vec<tagaudit::controller::Controller> {
+        use tagaudit::controller::Controller;
+        if self.name == "clean-lbc-only" {
+            vec![Controller::Service, Controller::Route, Controller::Tagging]
+        } else {
+            Vec::new()
+        }
+    }
+}
+
 /// Every world. Those that `is_clean` give no finding.
 pub(crate) fn all() -> Vec<World> {
     vec![
         broken(),
+        broken_rke2(),
         capa(),
+        capa_default(),
         china(),
         demo(),
+        eks(),
+        eks_karpenter(),
         kops(),
+        kops_irsa(),
         kubeadm(),
+        lbc_only(),
         rke1(),
         rke2(),
         two_clusters("alpha"),
@@ -38,7 +56,7 @@ pub(crate) fn all() -> Vec<World> {
 
 impl World {
     pub(crate) fn is_clean(&self) -> bool {
-        !["broken", "demo"].contains(&self.name)
+        !["broken", "broken-rke2", "demo"].contains(&self.name)
     }
 }
 
@@ -301,6 +319,20 @@ impl Identities {
     }
 }
 
+impl Identities {
+    /// Attaches managed policies of AWS to a role.
+    fn managed_by_aws(&mut self, role: &str, policies: &[(&str, String)]) {
+        let arns: Vec<String> =
+            policies.iter().map(|(name, _)| format!("arn:{}:iam::aws:policy/{name}", self.partition)).collect();
+        for (arn, (_, document)) in arns.iter().zip(policies) {
+            let policy =
+                ManagedPolicy { arn: arn.clone(), version_id: Some("v1".into()), document: Some(document.clone()) };
+            self.policies.push(policy);
+        }
+        self.roles.iter_mut().find(|known| known.name == role).unwrap().attached_policies = Some(arns);
+    }
+}
+
 fn inventory(identities: Identities, regions: Vec<Region>) -> Inventory {
     let mut inventory = Inventory::new(Provider::Aws, Some(COLLECTED_AT.into()));
     inventory.accounts.push(Account {
@@ -333,14 +365,9 @@ fn allow(actions: &[&str]) -> String {
     json!({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": actions, "Resource": "*"}]}).to_string()
 }
 
-/// The four actions that the Rancher policy lacks.
+/// The actions that the Rancher policy lacks.
 fn controller_extras() -> String {
-    allow(&[
-        "ec2:DescribeAvailabilityZones",
-        "ec2:DescribeInstanceTopology",
-        "elasticloadbalancing:DeregisterTargets",
-        "elasticloadbalancing:SetSecurityGroups",
-    ])
+    allow(&["ec2:DescribeAvailabilityZones", "ec2:DescribeInstanceTopology", "elasticloadbalancing:DeregisterTargets"])
 }
 
 fn rancher_roles(identities: &mut Identities, controlplane: &str, worker: &str) {
@@ -373,7 +400,7 @@ fn node_list(nodes: &[serde_json::Value]) -> serde_json::Value {
 }
 
 /// Nodes for every instance of a region, by private DNS name and providerID; `is_controlplane` says whose labels are whose.
-fn nodes_of(
+pub(crate) fn nodes_of(
     region: &Region,
     controlplane_label: (&str, &str),
     version: &str,
@@ -599,6 +626,294 @@ fn capa() -> World {
         &[("nodes.cluster-api-provider-aws.sigs.k8s.io", baseline("capa-node"))],
     );
     World { name: "clean-capa", cluster_id: id, inventory: inventory(identities, vec![region.region]), nodes: None }
+}
+
+/// Facts: kubernetes/kops `tests/integration/update_cluster/public-jwks-apiserver` and `aws-lb-controller`: with IRSA the
+/// control-plane role has none of the controller's rights, which are on a role of the service account.
+fn kops_irsa() -> World {
+    let mut world = kops();
+    world.name = "clean-kops-irsa";
+    let id = world.cluster_id;
+    let account = &mut world.inventory.accounts[0];
+    let masters = account.roles.iter_mut().find(|role| role.name.starts_with("masters.")).unwrap();
+    let policy = masters.inline_policies.as_mut().unwrap();
+    let controller = policy[0].document.take();
+    policy[0].document = Some(
+        json!({"Version": "2012-10-17", "Statement": [
+            {"Effect": "Allow", "Action": "s3:Get*", "Resource": format!("arn:aws:s3:::state-store/clusters/{id}/*")},
+            {"Effect": "Allow", "Action": ["ec2:DescribeInstances", "ec2:DescribeRegions", "ec2:DescribeVolumes"], "Resource": "*"},
+            {"Effect": "Allow", "Action": "ec2:AttachVolume", "Resource": "*", "Condition": {
+                "StringEquals": {"aws:ResourceTag/KubernetesCluster": id, "aws:ResourceTag/k8s.io/role/master": "1"}}},
+            {"Effect": "Allow", "Action": ["kms:CreateGrant", "kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*"], "Resource": "*"}
+        ]})
+        .to_string(),
+    );
+    let mut own = masters.clone();
+    own.name = format!("aws-cloud-controller-manager.kube-system.sa.{id}");
+    own.arn = format!("arn:aws:iam::111122223333:role/{}", own.name);
+    own.role_id = "AROAAWSCLOUDCONTROLLERMANAGER".into();
+    let policy = own.inline_policies.as_mut().unwrap();
+    policy[0].name.clone_from(&own.name);
+    policy[0].document = controller;
+    own.trust_policy = Some(
+        json!({"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sts:AssumeRoleWithWebIdentity",
+            "Principal": {"Federated": format!("arn:aws:iam::111122223333:oidc-provider/discovery.example.com/{id}")},
+            "Condition": {"StringEquals": {format!("discovery.example.com/{id}:sub"):
+                "system:serviceaccount:kube-system:aws-cloud-controller-manager"}}}]})
+        .to_string(),
+    );
+    account.roles.push(own);
+    // Nodes have no policy of their own by default.
+    let nodes = account.roles.iter_mut().find(|role| role.name.starts_with("nodes.")).unwrap();
+    nodes.inline_policies = Some(Vec::new());
+    world.inventory.canonicalise();
+    world
+}
+
+/// Facts: kubernetes-sigs/cluster-api-provider-aws `cmd/clusterawsadm/cloudformation/bootstrap/fixtures/default.yaml`: the
+/// control plane has the policies of nodes and controllers as well.
+fn capa_default() -> World {
+    let mut world = capa();
+    world.name = "clean-capa-default";
+    const SUFFIX: &str = "cluster-api-provider-aws.sigs.k8s.io";
+    let account = &mut world.inventory.accounts[0];
+    let arn = |name: &str| format!("arn:aws:iam::111122223333:policy/{name}.{SUFFIX}");
+    // The controllers' policy may start instances, pass roles, and change networks.
+    let controllers = account.managed_policies.iter_mut().find(|policy| policy.arn == arn("controllers")).unwrap();
+    controllers.document = Some(
+        json!({"Version": "2012-10-17", "Statement": [
+            {"Effect": "Allow", "Resource": "*", "Action": [
+                "ec2:AllocateAddress", "ec2:CreateSubnet", "ec2:CreateVpc", "ec2:DescribeAvailabilityZones",
+                "ec2:DescribeInstances", "ec2:RunInstances", "ec2:TerminateInstances", "ec2:CreateLaunchTemplateVersion",
+                "elasticloadbalancing:CreateLoadBalancer", "elasticloadbalancing:DeleteLoadBalancer", "tag:GetResources",
+                "eks:CreateAccessEntry", "eks:AssociateAccessPolicy", "ec2:ModifyInstanceMetadataOptions"]},
+            {"Effect": "Allow", "Action": "iam:PassRole", "Resource": format!("arn:*:iam::*:role/*.{SUFFIX}")},
+            {"Effect": "Allow", "Action": ["autoscaling:CreateAutoScalingGroup", "autoscaling:UpdateAutoScalingGroup"],
+             "Resource": "arn:*:autoscaling:*:*:autoScalingGroup:*:autoScalingGroupName/*"},
+            {"Effect": "Allow", "Action": ["secretsmanager:CreateSecret", "secretsmanager:DeleteSecret", "secretsmanager:TagResource"],
+             "Resource": "arn:*:secretsmanager:*:*:secret:aws.cluster.x-k8s.io/*"}
+        ]})
+        .to_string(),
+    );
+    let role = account.roles.iter_mut().find(|role| role.name.starts_with("control-plane.")).unwrap();
+    role.attached_policies = Some(["control-plane", "controllers", "nodes"].map(arn).into());
+    // The policy of the controllers brings the zones; topology labels are all that is missing.
+    let control = account.managed_policies.iter_mut().find(|policy| policy.arn == arn("control-plane")).unwrap();
+    let mut document: serde_json::Value = serde_json::from_str(control.document.as_ref().unwrap()).unwrap();
+    document["Statement"].as_array_mut().unwrap().truncate(1);
+    control.document = Some(document.to_string());
+    world.inventory.canonicalise();
+    world
+}
+
+/// What the managed policies of AWS that EKS nodes have grant, by action.
+fn eks_policies() -> [(&'static str, String); 4] {
+    let names = [
+        "AmazonEKSWorkerNodePolicy",
+        "AmazonEC2ContainerRegistryPullOnly",
+        "AmazonEKS_CNI_Policy",
+        "AmazonSSMManagedInstanceCore",
+    ];
+    let worker = allow(&[
+        "ec2:DescribeInstances",
+        "ec2:DescribeVpcs",
+        "eks:DescribeCluster",
+        "eks-auth:AssumeRoleForPodIdentity",
+    ]);
+    let pull = allow(&[
+        "ecr:GetAuthorizationToken",
+        "ecr:BatchGetImage",
+        "ecr:GetDownloadUrlForLayer",
+        "ecr:BatchImportUpstreamImage",
+    ]);
+    let [a, b, c, d] = names;
+    [(a, worker), (b, pull), (c, baseline("vpc-cni-ipv4")), (d, baseline("ssm-core"))]
+}
+
+/// Facts: Amazon EKS User Guide (tags of clusters and node groups), terraform-aws-modules/terraform-aws-eks: no subnet has a
+/// cluster tag, the group that EKS makes is the only tagged one, and the hop limit is 1 or 2.
+fn eks() -> World {
+    let id = "shop-eks";
+    let mut region = Builder::new("111122223333", "aws", "us-west-2");
+    region.vpc("vpc-0ee1", Vec::new());
+    region.usual_subnets("vpc-0ee1", &["a", "b", "c"], &[]);
+    let own =
+        [vec![cluster(id, "owned")], tags(&[("aws:eks:cluster-name", id), ("Name", "eks-cluster-sg-shop-eks-1")])];
+    region.group("vpc-0ee1", "sg-0ee1", "eks-cluster-sg-shop-eks-1", own.concat());
+    region.group("vpc-0ee1", "sg-0ee2", "eks-remoteAccess", Vec::new());
+    for (index, letter) in ["a", "b", "c"].iter().enumerate() {
+        let node = [
+            vec![cluster(id, "owned")],
+            tags(&[
+                ("aws:autoscaling:groupName", "eks-workers-1"),
+                ("aws:eks:cluster-name", id),
+                ("eks:cluster-name", id),
+                ("eks:nodegroup-name", "workers"),
+                ("k8s.io/cluster-autoscaler/enabled", "true"),
+                ("k8s.io/cluster-autoscaler/shop-eks", "owned"),
+            ]),
+        ];
+        let subnet = format!("subnet-priv{letter}0ee1");
+        let groups = if index == 0 { &["sg-0ee1", "sg-0ee2"][..] } else { &["sg-0ee1"] };
+        let made = region.node(&format!("i-0ek{index}"), &subnet, groups, "eks-0a1b2c3d", node.concat());
+        made.metadata_options.as_mut().unwrap().http_put_response_hop_limit = Some(if index == 0 { 1 } else { 2 });
+        region.region.network_interfaces.push(NetworkInterface {
+            id: format!("eni-0eks{index}"),
+            status: "in-use".into(),
+            description: format!("Amazon EKS {id}"),
+            vpc_id: Some("vpc-0ee1".into()),
+            subnet_id: Some(subnet),
+            instance_id: None,
+            security_groups: vec!["sg-0ee1".into()],
+            managed_by: None,
+            tags: Vec::new(),
+        });
+    }
+    let mut identities = Identities::new("111122223333", "aws");
+    identities.role("eks-0a1b2c3d", &[], &[]);
+    identities.managed_by_aws("eks-0a1b2c3d", &eks_policies());
+    World { name: "clean-eks", cluster_id: id, inventory: inventory(identities, vec![region.region]), nodes: None }
+}
+
+/// Facts: aws/karpenter-provider-aws `pkg/apis/v1/labels.go` and the getting-started template: nodes of Karpenter beside the
+/// node group that Karpenter runs on; hop limit 1.
+fn eks_karpenter() -> World {
+    let mut world = eks();
+    world.name = "clean-eks-karpenter";
+    let account = &mut world.inventory.accounts[0];
+    let region = &mut account.regions[0];
+    for instance in region.instances.iter_mut().filter(|instance| instance.id != "i-0ek0") {
+        instance.tags = [
+            vec![cluster("shop-eks", "owned")],
+            tags(&[
+                ("aws:eks:cluster-name", "shop-eks"),
+                ("eks:eks-cluster-name", "shop-eks"),
+                ("karpenter.k8s.aws/ec2nodeclass", "default"),
+                ("karpenter.sh/nodeclaim", "default-abcde"),
+                ("karpenter.sh/nodepool", "default"),
+            ]),
+        ]
+        .concat();
+        instance.metadata_options.as_mut().unwrap().http_put_response_hop_limit = Some(1);
+    }
+    for group in region.security_groups.iter_mut().filter(|group| group.id == "sg-0ee1") {
+        group.tags.push(Tag { key: "karpenter.sh/discovery".into(), value: "shop-eks".into() });
+    }
+    for subnet in &mut region.subnets {
+        subnet.tags.push(Tag { key: "karpenter.sh/discovery".into(), value: "shop-eks".into() });
+    }
+    world.inventory.canonicalise();
+    world
+}
+
+/// Takes away what no role is left with: nobody would read it.
+fn drop_unused_policies(account: &mut Account) {
+    let roles = &account.roles;
+    let is_used = |arn: &String| {
+        roles.iter().any(|role| {
+            role.attached_policies.iter().flatten().any(|used| used == arn)
+                || role.permissions_boundary.as_ref() == Some(arn)
+        })
+    };
+    account.managed_policies.retain(|policy| is_used(&policy.arn));
+}
+
+/// Facts: aws-load-balancer-controller `docs/deploy/installation.md`: it has all Services, and the cloud controller runs with
+/// `--controllers=*,-service-lb-controller`.
+fn lbc_only() -> World {
+    let mut world = rke2();
+    world.name = "clean-lbc-only";
+    let id = world.cluster_id;
+    let account = &mut world.inventory.accounts[0];
+    let node = allow(&["ec2:DescribeInstances", "ec2:DescribeAvailabilityZones", "ec2:DescribeInstanceTopology"]);
+    let role = account.roles.iter_mut().find(|role| role.name == "rke2-server").unwrap();
+    role.inline_policies = Some(vec![InlinePolicy { name: "node-controller".into(), document: Some(node) }]);
+    role.attached_policies = Some(Vec::new());
+    drop_unused_policies(account);
+    let region = &mut account.regions[0];
+    let of_controller = |name: &str| tags(&[("elbv2.k8s.aws/cluster", id), ("elbv2.k8s.aws/resource", name)]);
+    region.security_groups.push(SecurityGroup {
+        id: "sg-0bb8".into(),
+        name: "k8s-traffic-shop-1a2b".into(),
+        description: "[k8s] Shared Backend SecurityGroup for LoadBalancer".into(),
+        vpc_id: Some("vpc-0bb1".into()),
+        owner_id: Some("111122223333".into()),
+        ingress: Vec::new(),
+        tags: of_controller("backend-sg"),
+    });
+    region.network_interfaces.push(NetworkInterface {
+        id: "eni-0elb".into(),
+        status: "in-use".into(),
+        description: "ELB app/k8s-shop-1a2b/0123456789abcdef".into(),
+        vpc_id: Some("vpc-0bb1".into()),
+        subnet_id: Some("subnet-puba0bb1".into()),
+        instance_id: None,
+        security_groups: vec!["sg-0bb8".into()],
+        managed_by: None,
+        tags: Vec::new(),
+    });
+    world.inventory.canonicalise();
+    world
+}
+
+/// What `broken` cannot have beside its other defects: Nodes of RKE2's own cloud controller, names that differ from EC2's,
+/// credentials that are elsewhere, another name of the AWS Load Balancer Controller.
+fn broken_rke2() -> World {
+    let mut world = rke2();
+    world.name = "broken-rke2";
+    let account = &mut world.inventory.accounts[0];
+    // iam-controller-credentials-elsewhere
+    let role = account.roles.iter_mut().find(|role| role.name == "rke2-server").unwrap();
+    role.inline_policies =
+        Some(vec![InlinePolicy { name: "reads".into(), document: Some(allow(&["ec2:DescribeInstances"])) }]);
+    role.attached_policies = Some(Vec::new());
+    drop_unused_policies(account);
+    let region = &mut account.regions[0];
+    // lbc-cluster-name-mismatch
+    region.security_groups.push(SecurityGroup {
+        id: "sg-0lbc".into(),
+        name: "k8s-traffic-brvo".into(),
+        description: "[k8s] Shared Backend SecurityGroup for LoadBalancer".into(),
+        vpc_id: Some("vpc-0bb1".into()),
+        owner_id: Some("111122223333".into()),
+        ingress: Vec::new(),
+        tags: tags(&[("elbv2.k8s.aws/cluster", "brvo")]),
+    });
+    region.network_interfaces.push(NetworkInterface {
+        id: "eni-0elb".into(),
+        status: "in-use".into(),
+        description: "ELB app/k8s-brvo/0123456789abcdef".into(),
+        vpc_id: Some("vpc-0bb1".into()),
+        subnet_id: Some("subnet-puba0bb1".into()),
+        instance_id: None,
+        security_groups: vec!["sg-0lbc".into()],
+        managed_by: None,
+        tags: Vec::new(),
+    });
+    // node-provider-id-without-zone
+    let scaled = region.instances.iter_mut().find(|instance| instance.id == "i-0wk0").unwrap();
+    scaled.tags.extend(tags(&[("k8s.io/cluster-autoscaler/enabled", "true")]));
+    let mut nodes = Vec::new();
+    for instance in &region.instances {
+        let server = instance.id.contains("cp");
+        let labels: &[(&str, &str)] = if server {
+            &[("node-role.kubernetes.io/control-plane", "true"), ("node-role.kubernetes.io/etcd", "true")]
+        } else {
+            &[("node-role.kubernetes.io/worker", "true")]
+        };
+        let dns = instance.private_dns_name.clone().unwrap();
+        let (name, provider_id, version) = match instance.id.as_str() {
+            // ccm-wrong-cloud-provider
+            "i-0cp0" | "i-0cp1" => (dns.clone(), format!("rke2://{dns}"), "v1.31.4+rke2r1"),
+            "i-0wk0" => (dns, instance.id.clone(), "v1.31.4+rke2r1"),
+            // imds-v2-required-unsupported
+            _ => ("worker-1".into(), format!("aws:///eu-central-1b/{}", instance.id), "v1.28.9+rke2r1"),
+        };
+        nodes.push(kubernetes_node(&name, &provider_id, labels, version));
+    }
+    world.nodes = Some(node_list(&nodes));
+    world.inventory.canonicalise();
+    world
 }
 
 fn kubeadm() -> World {
@@ -982,6 +1297,8 @@ fn broken() -> World {
             version,
         ));
     }
+    // route-table-tag-count: the pod network of a Node
+    nodes[0]["spec"]["podCIDR"] = json!("10.244.1.0/24");
     // node-provider-id-invalid, node-name-mismatch
     nodes.push(kubernetes_node("odd-provider", "aws://111122223333/us-east-1a/odd", &[], "v1.31.4+rke2r1"));
     nodes.push(kubernetes_node("worker-99.corp.example", "", &[], "v1.31.4+rke2r1"));

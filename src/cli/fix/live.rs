@@ -9,13 +9,14 @@ use crate::apply::{self as engine, Applied, ApplyError, Stop, is_whole};
 use crate::finding::Severity;
 use crate::journal::{Journal, JournalError, Outcome, Run};
 use crate::provider::aws::{self, ErrorKind, Request};
+use crate::rules::RULES;
 
 use super::super::fix_args::{ApplyArgs, CarryOutArgs, UndoArgs};
 use super::super::input;
 use super::super::run::{provider_failure, request};
 use super::{
-    BTreeMap, CarriedOut, DryRunAnswer, Exit, Failure, Finding, Inventory, Out, Plan, Planned, RULES, Rule, ScanArgs,
-    Scope, Write, io, is_interactive, line, now, plan, read_line, say, stamp, text,
+    BTreeMap, CarriedOut, DryRunAnswer, Exit, Failure, Finding, Inventory, Out, Plan, Planned, Rule, ScanArgs, Scope,
+    Write, io, is_interactive, line, now, plan, read_line, say, stamp, text,
 };
 
 fn failure(error: ApplyError) -> Failure {
@@ -87,7 +88,7 @@ pub(super) fn carry_out_and_scan(
     planned: &Planned,
 ) -> Result<CarriedOut, Failure> {
     let plan = &planned.plan;
-    agree(plan, &args.fix.carry_out)?;
+    agree(plan, &args.fix.carry_out, args.fix.carry_out.max_changes)?;
     let request = request(&args.source.connection, &args.output.terminal, Some(scope));
     let applied = carry_out(
         plan,
@@ -164,7 +165,7 @@ fn finish(
 }
 
 /// Has the operator agree: by name on a terminal, by arguments elsewhere.
-fn agree(plan: &Plan, args: &CarryOutArgs) -> Result<(), Failure> {
+fn agree(plan: &Plan, args: &CarryOutArgs, max_changes: usize) -> Result<(), Failure> {
     let refuse = |why: String| Failure::new(Exit::Unfixed, why);
     if let Some(expected) = args.expect_account.as_deref().filter(|expected| *expected != plan.account_id) {
         return Err(refuse(format!(
@@ -172,11 +173,11 @@ fn agree(plan: &Plan, args: &CarryOutArgs) -> Result<(), Failure> {
             plan.account_id
         )));
     }
-    if plan.changes.len() > args.max_changes {
+    if plan.changes.len() > max_changes {
         return Err(refuse(format!(
             "the plan has {}, more than --max-changes {}; nothing was written",
             text::count(plan.changes.len(), "change"),
-            args.max_changes
+            max_changes
         ))
         .help("look at the plan with --dry-run, and raise --max-changes if it is right"));
     }
@@ -282,7 +283,7 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
         .help("make a new one with `tagaudit scan --fix --plan-out`"));
     }
     say(&plan::show(&plan, &BTreeMap::new(), out.color, out.width));
-    agree(&plan, &args.carry_out)?;
+    agree(&plan, &args.carry_out, args.carry_out.max_changes)?;
     settle_earlier(&mut journal, Some(&plan), &options)?;
     let applied = finish(&plan, &mut journal, None, &options)?;
     look_again(&plan, &scope, &request)?;
@@ -350,7 +351,9 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     if args.dry_run {
         return Ok(Exit::Clean);
     }
-    agree(&plan, &args.carry_out)?;
+    // What was agreed to once may be taken back as a whole.
+    let made = journal.run(&wanted).map_or(0, |run| run.plan.changes.len());
+    agree(&plan, &args.carry_out, args.carry_out.max_changes.max(made))?;
     let applied = finish(&plan, &mut journal, Some(&wanted), &options)?;
     look_again(&plan, &scope, &request)?;
     Ok(if is_whole(&applied) { Exit::Clean } else { Exit::Unfixed })

@@ -170,10 +170,12 @@ fn hundreds_of_names_are_decided_and_the_work_of_a_role_is_bounded() {
     let deny = r#"{"Effect":"Deny","Action":"s3:GetObject","Resource":"arn:aws:s3:::bucket-007/*"}"#;
     let identity = vec![named("p", &format!("{{\"Statement\":[{allow},{deny}]}}"))];
     let policies = PreparedPolicies::new(&Layer { identity, ..Layer::default() });
-    let question = Question::on("s3:GetObject", &["arn:aws:s3:::bucket-008/x*".to_owned()]);
+    let question =
+        Question { action: "s3:GetObject", resources: &["arn:aws:s3:::bucket-008/x*".to_owned()], conditions: &[] };
     let ask = |question| policies.assess(question, &environment(), Catalogue::embedded()).verdict;
     assert_eq!(ask(question), Verdict::Granted);
-    let question = Question::on("s3:GetObject", &["arn:aws:s3:::bucket-007/x".to_owned()]);
+    let question =
+        Question { action: "s3:GetObject", resources: &["arn:aws:s3:::bucket-007/x".to_owned()], conditions: &[] };
     assert_eq!(ask(question), Verdict::Denied);
     policies.work_left.set(10);
     assert_eq!(ask(question), Verdict::Undecided);
@@ -205,6 +207,7 @@ fn short_patterns_keep_their_plain_reading_beside_the_doubtful_one() {
     let question = Question {
         action: "ec2:StartInstances",
         resources: &["arn:aws:ec2:us-east-1:123456789012:instance/i-1".to_owned()],
+        conditions: &[],
     };
     let layer = Layer { identity: vec![named("p", &format!("{{\"Statement\":[{ALL},{deny}]}}"))], ..Layer::default() };
     let answer = PreparedPolicies::new(&layer).assess(question, &environment(), Catalogue::embedded());

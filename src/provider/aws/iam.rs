@@ -8,6 +8,7 @@ use aws_sdk_iam::types::{self, EntityType};
 use futures::future::join_all;
 use percent_encoding::percent_decode_str;
 
+use crate::iam::trusts_the_controller;
 use crate::inventory::{Gap, InlinePolicy, InstanceProfile, ManagedPolicy, Role, Tag};
 use crate::provider::IamReads;
 
@@ -29,8 +30,20 @@ pub(super) struct Identities {
     pub(super) gaps: Vec<Gap>,
 }
 
-pub(super) async fn read(session: &Session, caller: &Caller, profiles: &BTreeSet<String>, how: IamReads) -> Identities {
-    if profiles.is_empty() {
+/// What to read.
+#[derive(Debug)]
+pub(super) struct Wanted<'a> {
+    /// Instance profiles whose roles are read.
+    pub(super) profiles: &'a BTreeSet<String>,
+    /// Roles of the account that are the controller's own, by ARN, as the operator names them; without any, those whose
+    /// trust policy names the controller's service account are looked for.
+    pub(super) controller_roles: Option<BTreeSet<&'a str>>,
+}
+
+pub(super) async fn read(session: &Session, caller: &Caller, wanted: &Wanted<'_>, how: IamReads) -> Identities {
+    let profiles = wanted.profiles;
+    let is_named = wanted.controller_roles.as_ref().is_some_and(|roles| !roles.is_empty());
+    if profiles.is_empty() && !is_named {
         return Identities::default();
     }
     let reader = Reader { client: session.iam(), caller, found: Mutex::default(), claimed: Mutex::default() };
@@ -41,9 +54,14 @@ pub(super) async fn read(session: &Session, caller: &Caller, profiles: &BTreeSet
     };
     let mut left: BTreeSet<&String> = profiles.iter().collect();
     if whole_account {
-        match reader.account(profiles).await {
+        match reader.account(wanted).await {
             // A profile without a role is in no list of roles: it is asked for by itself.
-            Ok(seen) => left.retain(|arn| !seen.contains(*arn)),
+            Ok(seen) => {
+                left.retain(|arn| !seen.contains(*arn));
+                join_all(left.into_iter().map(|arn| reader.profile(arn))).await;
+                reader.named(wanted).await;
+                return reader.into_found();
+            }
             // Not everybody may read a whole account; the roles can still be read one by one.
             Err(gap) if how == IamReads::Auto => drop(gap),
             Err(gap) => {
@@ -52,7 +70,14 @@ pub(super) async fn read(session: &Session, caller: &Caller, profiles: &BTreeSet
             }
         }
     }
-    join_all(left.into_iter().map(|arn| reader.profile(arn))).await;
+    let of_nodes = join_all(left.into_iter().map(|arn| reader.profile(arn)));
+    let of_controller = async {
+        match wanted.controller_roles {
+            Some(_) => reader.named(wanted).await,
+            None => reader.trusting().await,
+        }
+    };
+    tokio::join!(of_nodes, of_controller);
     reader.into_found()
 }
 
@@ -162,13 +187,64 @@ impl Reader<'_> {
         join_all(roles.iter().filter(|role| self.claim(&role.arn)).map(|role| self.role(role))).await;
     }
 
+    /// The roles that the operator names for the controller, those left out that are read already.
+    async fn named(&self, wanted: &Wanted<'_>) {
+        const API: &str = "iam:GetRole";
+        let arns = wanted.controller_roles.iter().flatten().filter(|arn| self.claim(arn));
+        join_all(arns.map(|arn| async move {
+            let name = arn.rsplit('/').next().unwrap_or(arn);
+            match self.caller.call(API, "", || self.client.get_role().role_name(name).send()).await {
+                Ok(answer) => match answer.role.filter(|role| role.arn == *arn) {
+                    Some(role) => self.role_with(&role, async { Ok(Some(role.clone())) }).await,
+                    None => {
+                        let message = format!("the role `{name}` of this account has another path than `{arn}`");
+                        self.gap(API, arn, &CallError { code: "NoSuchEntity".to_owned(), message });
+                    }
+                },
+                Err(error) => self.gap(API, arn, &error),
+            }
+        }))
+        .await;
+    }
+
+    /// The roles that trust the controller's service account.
+    async fn trusting(&self) {
+        const API: &str = "iam:ListRoles";
+        let (roles, gap) = self
+            .caller
+            .pages(
+                API,
+                "",
+                None,
+                |marker| self.client.list_roles().max_items(PAGE).set_marker(marker).send(),
+                |answer| marked(answer.roles, answer.is_truncated, answer.marker),
+            )
+            .await;
+        if let Some(gap) = gap {
+            self.found(|found| found.gaps.push(gap));
+            return;
+        }
+        let trusts = |role: &types::Role| {
+            trusts_the_controller(role.assume_role_policy_document.as_deref().map(decode).as_deref())
+        };
+        let trusting = roles.iter().filter(|role| trusts(role) && self.claim(&role.arn));
+        join_all(trusting.map(|role| self.role(role))).await;
+    }
+
     async fn role(&self, shown: &types::Role) {
         let name = shown.role_name.as_str();
-        let (role, inline, attached) = tokio::join!(
-            self.caller.call("iam:GetRole", "", || self.client.get_role().role_name(name).send()),
-            self.inline(shown),
-            self.attached(shown),
-        );
+        let ask = || self.client.get_role().role_name(name).send();
+        let answer = async { self.caller.call("iam:GetRole", "", ask).await.map(|answer| answer.role) };
+        self.role_with(shown, answer).await;
+    }
+
+    /// Reads what a role may do, with what `GetRole` says of it.
+    async fn role_with(
+        &self,
+        shown: &types::Role,
+        answer: impl Future<Output = Result<Option<types::Role>, CallError>>,
+    ) {
+        let (role, inline, attached) = tokio::join!(answer, self.inline(shown), self.attached(shown));
         let mut entry = Role {
             name: shown.role_name.clone(),
             arn: shown.arn.clone(),
@@ -180,7 +256,7 @@ impl Reader<'_> {
             attached_policies: attached,
             tags: None,
         };
-        match role.map(|answer| answer.role) {
+        match role {
             Ok(Some(role)) if role.role_id != shown.role_id => {
                 let error = CallError {
                     code: "Changed".to_owned(),
@@ -299,7 +375,7 @@ impl Reader<'_> {
     }
 
     /// Reads the whole account and keeps what belongs to the profiles. Says which profiles it found a role for.
-    async fn account(&self, profiles: &BTreeSet<String>) -> Result<BTreeSet<String>, Gap> {
+    async fn account(&self, wanted_roles: &Wanted<'_>) -> Result<BTreeSet<String>, Gap> {
         const API: &str = "iam:GetAccountAuthorizationDetails";
         enum Item {
             Role(Box<types::RoleDetail>),
@@ -345,9 +421,10 @@ impl Reader<'_> {
                     }
                 }
                 Item::Role(detail) => {
-                    let Some(role) = role_of(*detail, profiles, &mut seen, self) else { continue };
+                    let Some(role) = role_of(*detail, wanted_roles, &mut seen, self) else { continue };
                     wanted.extend(role.attached_policies.iter().flatten().cloned());
                     wanted.extend(role.permissions_boundary.clone());
+                    self.claim(&role.arn);
                     roles.push(role);
                 }
             }
@@ -374,10 +451,10 @@ impl Reader<'_> {
     }
 }
 
-/// A role of the whole-account answer, if one of the profiles holds it.
+/// A role of the whole-account answer, if one of the profiles holds it or it is the controller's own.
 fn role_of(
     detail: types::RoleDetail,
-    profiles: &BTreeSet<String>,
+    wanted: &Wanted<'_>,
     seen: &mut BTreeSet<String>,
     reader: &Reader<'_>,
 ) -> Option<Role> {
@@ -386,9 +463,14 @@ fn role_of(
         .unwrap_or_default()
         .into_iter()
         .map(|profile| profile.arn)
-        .filter(|arn| profiles.contains(arn))
+        .filter(|arn| wanted.profiles.contains(arn))
         .collect();
-    if held.is_empty() {
+    let trust_policy = detail.assume_role_policy_document.as_deref().map(decode);
+    let is_controllers = match &wanted.controller_roles {
+        Some(named) => detail.arn.as_deref().is_some_and(|arn| named.contains(arn)),
+        None => trusts_the_controller(trust_policy.as_deref()),
+    };
+    if held.is_empty() && !is_controllers {
         return None;
     }
     // A part that is not there makes the entry useless: its profile is then asked for by itself.
@@ -403,7 +485,7 @@ fn role_of(
         arn: detail.arn?,
         role_id: detail.role_id.unwrap_or_default(),
         path: detail.path.unwrap_or_default(),
-        trust_policy: detail.assume_role_policy_document.as_deref().map(decode),
+        trust_policy,
         permissions_boundary: detail.permissions_boundary.and_then(|boundary| boundary.permissions_boundary_arn),
         inline_policies: Some(
             detail

@@ -41,6 +41,7 @@ const LISTS: &[(&str, &str)] = &[
     ("ListAttachedRolePolicies", "AttachedPolicies"),
     ("ListPolicyVersions", "Versions"),
     ("ListRolePolicies", "PolicyNames"),
+    ("ListRoles", "Roles"),
 ];
 
 /// Operations whose answer says in `return` whether they did anything.

@@ -1,0 +1,101 @@
+//! `[safe]` is a promise: each rule decides by itself, and only the plan sees what all the changes together come to. What
+//! the plan would refuse is not shown as safe.
+
+use crate::finding::{Applicability, Finding};
+use crate::iam::Baselines;
+use crate::inventory::Inventory;
+use crate::plan::{self, LeftReason, Wishes};
+use crate::rules::{RULES, Rule};
+
+use super::Options;
+
+/// Makes `confirm` of what is called safe and would be refused, and says why.
+pub(super) fn keep(inventory: &Inventory, options: &Options<'_>, findings: &mut [Finding]) {
+    let is_safe = |finding: &Finding| finding.fix.applicability == Applicability::Safe;
+    if !findings.iter().any(is_safe) {
+        return;
+    }
+    for account in &inventory.accounts {
+        let is_here = |finding: &Finding| finding.resource.account_id.as_deref() == Some(account.account_id.as_str());
+        if !findings.iter().any(|finding| is_safe(finding) && is_here(finding)) {
+            continue;
+        }
+        // A plan is for one account.
+        let part = (inventory.accounts.len() > 1).then(|| {
+            let mut part = Inventory { accounts: vec![account.clone()], ..inventory.clone() };
+            part.gaps.retain(|gap| gap.account_id.as_ref().is_none_or(|id| *id == account.account_id));
+            part
+        });
+        let found: Vec<Finding> = findings.iter().filter(|finding| is_here(finding)).cloned().collect();
+        let refusals = refusals(part.as_ref().unwrap_or(inventory), options, &found);
+        for finding in findings.iter_mut().filter(|finding| is_safe(finding) && is_here(finding)) {
+            let refused = match &refusals {
+                Err(why) => Some(why),
+                Ok(left) => left
+                    .iter()
+                    .find(|(rule, id, _)| {
+                        *rule == finding.rule
+                            && (*id == finding.resource.id || finding.related.iter().any(|related| related.id == *id))
+                    })
+                    .map(|(_, _, why)| why),
+            };
+            if let Some(why) = refused {
+                finding.fix.applicability = Applicability::Confirm;
+                finding.fix.summary.push_str(&format!("; `--fix` leaves it: {why}"));
+            }
+        }
+    }
+}
+
+/// What a plan of all that is safe refuses: rule, resource and reason; or why there is no plan at all.
+fn refusals(
+    inventory: &Inventory,
+    options: &Options<'_>,
+    findings: &[Finding],
+) -> Result<Vec<(&'static str, String, String)>, String> {
+    let scope = plan::Scope {
+        cluster_id: options.cluster_id,
+        created_at: String::new(),
+        expires_at: String::new(),
+        evidence: options.source,
+        nodes: options.nodes,
+        rules: options.rules.iter().map(|rule| rule.id).collect(),
+    };
+    let audit = |inventory: &Inventory, cluster_id: &str| again(inventory, cluster_id, options);
+    let planned = plan::build(inventory, findings, &scope, &Wishes::default(), &audit)?;
+    if !planned.rejected.is_empty() {
+        return Err(planned.rejected.join("; "));
+    }
+    let refused = planned.left.into_iter().filter_map(|left| match left.reason {
+        LeftReason::Refused(why) => Some((left.rule, left.resource, why)),
+        LeftReason::Allow | LeftReason::Choose(_) | LeftReason::ByHand(_) => None,
+    });
+    Ok(refused.collect())
+}
+
+/// What all rules find in a changed inventory, for the audited cluster or one near it: whatever rules the operator asked
+/// for, a change must not break what another one looks at.
+///
+/// # Errors
+/// When a baseline is broken.
+pub fn again(inventory: &Inventory, cluster_id: &str, options: &Options<'_>) -> Result<Vec<Finding>, String> {
+    let is_other = cluster_id != options.cluster_id;
+    let rules: Vec<&'static Rule> =
+        RULES.iter().copied().filter(|rule| !(is_other && rule.id.starts_with("iam-"))).collect();
+    // The roles and Nodes of other clusters were not read.
+    let defaults = Baselines::default();
+    let options = if is_other {
+        Options {
+            cluster_id,
+            nodes: None,
+            selectors: &[],
+            baselines: &defaults,
+            rules: &rules,
+            cloud_routes: false,
+            ..*options
+        }
+    } else {
+        Options { rules: &rules, ..*options }
+    };
+    super::findings(inventory, &options).map_err(|error| error.to_string())
+}
