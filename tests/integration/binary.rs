@@ -212,6 +212,21 @@ fn a_folder_without_identity_belongs_to_the_owner_of_what_is_in_it() {
     assert!(text.contains("nothing else in it names one account"), "{text}");
 }
 
+#[test]
+fn a_rule_with_a_typing_error_is_answered_with_the_one_that_may_be_meant() {
+    let scan = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json"];
+    for more in [
+        &["--rule", "subnet-az-ambigous"][..],
+        &["--skip-rule", "subnet-az-ambigous"],
+        &["--fix", "--dry-run", "--allow", "subnet-az-ambigous"],
+        &["--fix", "--dry-run", "--choose", "subnet-az-ambigous:a=b"],
+    ] {
+        let (code, text) = failure(&[&scan[..], more].concat());
+        assert_eq!(code, Some(2), "{more:?}");
+        assert!(text.contains("did you mean `subnet-az-ambiguous`?"), "{more:?}: {text}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn output_goes_to_devices_and_pipes() {

@@ -331,6 +331,17 @@ fn w6_more_changes_than_agreed_are_refused_before_the_first() {
 }
 
 #[test]
+fn an_undo_may_be_as_large_as_the_run_that_it_takes_back() {
+    let site = Site::of(&untagged(60));
+    let before = site.mock.inventory();
+    let ended = site.fix(&["--max-changes", "60", "--journal", "journal.jsonl"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let undone = site.undo(&[]);
+    assert_eq!(undone.code, Some(0), "{}", undone.stderr);
+    assert!(site.mock.inventory() == before);
+}
+
+#[test]
 fn w7_one_bad_id_does_not_lose_the_batch() {
     let mock = Mock::serve(&untagged(25)).meanwhile("ec2:CreateTags", 1, |inventory| {
         region(inventory).instances.retain(|instance| instance.id != "i-10007");

@@ -208,6 +208,67 @@ fn nothing_is_asked_twice_and_only_the_roles_of_the_cluster_are_read() {
     assert_eq!(mock.calls().len(), 1 + 10 + 2 + 1 + 2 * (1 + 3) + 1 + 2 * 2);
 }
 
+fn actions_of<'r>(report: &'r Value, role: &str) -> Option<&'r Value> {
+    report["roles"].as_array().unwrap().iter().find(|entry| entry["role"].as_str().unwrap().ends_with(role))
+}
+
+/// The role of the controller's service account is found by its trust policy, or named; the nodes' own role is then not asked
+/// for what the controller needs.
+#[test]
+fn the_role_that_the_controller_uses_is_read_and_compared() {
+    let world = world("clean-kops-irsa");
+    let own = "aws-cloud-controller-manager.kube-system.sa.kops.example.com";
+    let arn = format!("arn:aws:iam::111122223333:role/{own}");
+    for more in [&[][..], &["--iam-reads", "account"], &["--controller-role", &arn]] {
+        let mock = Mock::serve(&world.inventory);
+        let (code, report) = scan(&mock, &world, more);
+        assert_eq!(code, Some(0), "{more:?}: {report:#}");
+        assert!(actions_of(&report, own).is_some(), "{more:?}");
+        assert_eq!(report["roles"].as_array().unwrap().len(), 3, "{more:?}");
+        let listed = more.is_empty();
+        assert_eq!(
+            mock.count("iam:ListRoles"),
+            usize::from(listed),
+            "{more:?}: a role that is named is not looked for"
+        );
+        let asked =
+            mock.calls().iter().filter(|c| c.parameters.get("RoleName").map(String::as_str) == Some(own)).count();
+        assert_eq!(asked, if more.first() == Some(&"--iam-reads") { 0 } else { 4 }, "{more:?}: each once");
+    }
+
+    // The controller's role lacks what it needs: said of that role, and of no other.
+    let mut broken = worlds::all().into_iter().find(|found| found.name == "clean-kops-irsa").unwrap();
+    let role = broken.inventory.accounts[0].roles.iter_mut().find(|role| role.name == own).unwrap();
+    role.inline_policies = Some(Vec::new());
+    let (_, report) = scan(&Mock::serve(&broken.inventory), &broken, &[]);
+    let missing: Vec<&str> = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|finding| finding["severity"] != "info")
+        .map(|finding| finding["resource"]["id"].as_str().unwrap())
+        .collect();
+    assert!(!missing.is_empty() && missing.iter().all(|id| *id == arn), "{missing:?}");
+
+    // Who may not list the roles is told so, and never that all is well.
+    let refused = Fault::Error(403, "AccessDenied", "not authorized to perform: iam:ListRoles");
+    let (code, report) = scan(&Mock::serve(&world.inventory).fault("iam:ListRoles", refused), &world, &[]);
+    assert!(code == Some(1) || code == Some(3), "{code:?}");
+    assert_eq!(not_audited(&report), ["iam:ListRoles: AccessDenied"]);
+
+    // A name that no role has, and what is no ARN of a role.
+    let nobody = "arn:aws:iam::111122223333:role/nobody";
+    let (_, report) = scan(&Mock::serve(&world.inventory), &world, &["--controller-role", nobody]);
+    assert_eq!(not_audited(&report), ["iam:GetRole: NoSuchEntity"], "{report:#}");
+    for wrong in
+        ["nobody", "arn:aws:iam::1:role/x", "arn:aws:iam::111122223333:user/x", "arn:aws:iam::111122223333:role/"]
+    {
+        let output =
+            run(&Mock::serve(&world.inventory), &[], &["scan", "--cluster-id", "x", "--controller-role", wrong]);
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
+    }
+}
+
 /// Faults that leave one list unknown: the list is not audited, nothing is found by mistake, and the rest is audited.
 #[test]
 fn lists_that_cannot_be_trusted_are_not_audited() {

@@ -352,7 +352,7 @@ where
         }
         _ => {
             let chain: Vec<String> = sources(error).skip(1).map(ToString::to_string).collect();
-            let all = chain.join(": ");
+            let all = one_cause(&chain);
             let lower = all.to_ascii_lowercase();
             let code = if lower.contains("credential") || lower.contains("sso") || lower.contains("token") {
                 "NoCredentials"
@@ -362,6 +362,37 @@ where
             CallError::new(code, clip(if all.is_empty() { "the request could not be sent" } else { &all }))
         }
     }
+}
+
+/// The messages of a chain of errors as one readable line: wrappers that say nothing, repetitions and line breaks go.
+fn one_cause(chain: &[String]) -> String {
+    const EMPTY: [&str; 4] = [
+        "other",
+        "dispatch failure",
+        "an error occurred while loading credentials",
+        "the credential provider was not enabled",
+    ];
+    let says_something = |text: &&String| !EMPTY.contains(&text.as_str());
+    let mut told: Vec<String> = Vec::new();
+    for text in chain.iter().filter(says_something) {
+        // What the SDK's own chain of providers has tried comes as a list of lines, each about itself.
+        let text = match text.split_once("Attempted:") {
+            Some(_) => {
+                "no credentials are in the environment, the profile, a web identity token, the container or the \
+                        instance"
+                    .to_owned()
+            }
+            None => {
+                let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+                lines.collect::<Vec<_>>().join("; ").trim_end_matches(" Stderr:").to_owned()
+            }
+        };
+        if !told.iter().any(|earlier| earlier.contains(&text)) {
+            told.push(text);
+        }
+    }
+    // Nothing else was said than the wrappers.
+    if told.is_empty() { chain.last().cloned().unwrap_or_default() } else { told.join(": ") }
 }
 
 /// EC2 may end a refusal with a message that only `sts:DecodeAuthorizationMessage` can read.
@@ -398,6 +429,19 @@ mod tests {
     fn access_keys_and_long_messages_are_cut() {
         assert_eq!(clip("key AKIAIOSFODNN7EXAMPLE, refused"), "key (access key id), refused");
         assert_eq!(clip(&"x".repeat(1_000)).chars().count(), MAX_MESSAGE + 1);
+    }
+
+    #[test]
+    fn a_chain_of_errors_is_one_readable_cause() {
+        let chain = |texts: &[&str]| one_cause(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+        let loading = "an error occurred while loading credentials";
+        assert_eq!(chain(&["other", loading, loading, "no file\n  at all\n"]), "no file; at all");
+        assert_eq!(chain(&["other", "exited with 1. Stderr: "]), "exited with 1.");
+        let attempted = "no credentials found in chain. Attempted:\n  Environment: not set\n  Profile: x";
+        let told = chain(&["other", "the credential provider was not enabled", attempted]);
+        assert!(told.starts_with("no credentials are in the environment") && !told.contains('\n'), "{told}");
+        assert_eq!(chain(&["other", loading]), loading);
+        assert_eq!(chain(&[]), "");
     }
 
     #[test]
