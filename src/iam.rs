@@ -276,7 +276,9 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
         let controllers = controller_roles(view.cluster_id, account, baselines, &mut result.gaps);
         let all_regions: BTreeSet<&str> = account.regions.iter().map(|region| region.name.as_str()).collect();
         if !controllers.is_empty() {
-            users.values_mut().for_each(|users| users.is_relieved = true);
+            for users in users.values_mut() {
+                users.is_relieved = true;
+            }
             for role in &controllers {
                 let entry = users.entry(role.name.as_str()).or_default();
                 entry.is_controllers |= entry.members.is_empty();
@@ -474,6 +476,7 @@ fn layer(account: &Account, role: &Role, scps: &[NamedDocument]) -> Result<Layer
     if gaps.is_empty() { Ok(layer) } else { Err(gaps) }
 }
 
+#[expect(clippy::too_many_lines, reason = "one comparison in the order of its steps, which share what they know")]
 fn compare<'a>(
     cluster_id: &str,
     account: &'a Account,

@@ -258,7 +258,7 @@ impl PreparedPolicies {
             return true;
         }
         let mut plain = false;
-        for statement in self.statements.iter() {
+        for statement in &self.statements {
             let spoken = speaks_of(&statement.compiled, folded);
             if spoken == Match::No {
                 continue;

@@ -532,13 +532,14 @@ impl Reader {
             let text = match &item.value {
                 Value::Number(text) => text.as_str().into(),
                 Value::Bool(value) => value.to_string().into(),
-                _ => match text_of(item) {
-                    Some(text) => text,
-                    None => {
+                _ => {
+                    if let Some(text) = text_of(item) {
+                        text
+                    } else {
                         self.refuse(item, at, "neither a plain value nor a list of plain values");
                         continue;
                     }
-                },
+                }
             };
             found.0.push(text);
             found.1.push(item.span);

@@ -309,7 +309,7 @@ fn route_table_tag_count(context: &Context<'_>, region: &RegionView<'_>) -> Vec<
         context.view.nodes.unwrap_or_default().iter().any(|node| node.pod_cidrs.iter().any(|known| known == cidr))
     };
     let in_use = context.cloud_routes || routes.iter().any(|(_, route, _)| of_pods(&route.destination));
-    if region.members.is_empty() || !(in_use || !routes.is_empty()) {
+    if region.members.is_empty() || (!in_use && routes.is_empty()) {
         return Vec::new();
     }
     let severity = if in_use { Severity::Error } else { Severity::Info };

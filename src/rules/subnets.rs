@@ -541,7 +541,7 @@ fn az_ambiguous(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
                             subnet.id,
                             text::list(&winners, 4)
                         );
-                        return Choice::with(&format!("{}:{}", scheme.name(), subnet.id), summary, changes);
+                        return Choice::with(format!("{}:{}", scheme.name(), subnet.id), summary, changes);
                     }
                     if tags::value(&subnet.tags, key).is_none() {
                         changes.push(region.create_tags(vec![subnet.id.clone()], key, "1"));
@@ -552,7 +552,7 @@ fn az_ambiguous(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
                         changes.extend(tag.map(|tag| region.delete_tags(vec![other.id.clone()], tag)));
                     }
                     let summary = format!("{} alone carries `{key}=1`", subnet.id);
-                    Choice::with(&format!("{}:{}", scheme.name(), subnet.id), summary, changes)
+                    Choice::with(format!("{}:{}", scheme.name(), subnet.id), summary, changes)
                 });
                 let fix =
                     Fix::choose(format!("tag the intended subnet with `{}=1`", scheme.role_tag()), choices.collect());

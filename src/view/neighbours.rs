@@ -161,7 +161,9 @@ fn volumes<'a>(region: &'a Region, all: &mut Collector<'a>) {
             let zone = volume.availability_zone.as_deref();
             let near = region.subnets.iter().filter(|subnet| zone.is_none_or(|zone| zone == subnet.availability_zone));
             let vpcs: BTreeSet<&str> = near.map(|subnet| subnet.vpc_id.as_str()).collect();
-            vpcs.into_iter().for_each(|vpc| all.add(Some(vpc), &names, &volume.id));
+            for vpc in vpcs {
+                all.add(Some(vpc), &names, &volume.id);
+            }
         } else {
             for instance in &volume.attached_to {
                 all.add(vpc_of.get(instance.as_str()).copied(), &names, &volume.id);

@@ -75,11 +75,11 @@ impl Answer {
         let mut why: Vec<String> = in_doubt.flat_map(|outcome| &outcome.open).cloned().collect();
         why.sort();
         why.dedup();
-        if !why.is_empty() {
+        if why.is_empty() {
+            why.push("the conditions are too many or too intricate to decide within bounds".to_owned());
+        } else {
             let few = crate::text::list(&why.iter().map(String::as_str).collect::<Vec<_>>(), 4);
             why = vec![format!("only a deployment tells whether {few}")];
-        } else {
-            why.push("the conditions are too many or too intricate to decide within bounds".to_owned());
         }
         let because = references(self.statements(Effect::Allow, None).iter())
             .into_iter()
@@ -229,7 +229,7 @@ impl Answer {
                     texts.dedup();
                     texts
                 };
-                let only_if = if outcome.allowed.most != Holds::Never { conditions() } else { Vec::new() };
+                let only_if = if outcome.allowed.most == Holds::Never { Vec::new() } else { conditions() };
                 let biting = outcome.applying.iter().find(|applying| {
                     applying.effect == Effect::Deny && applying.holds == Holds::Always && !applying.negated
                 });

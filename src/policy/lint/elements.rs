@@ -289,7 +289,7 @@ impl Resources {
     }
 }
 
-/// Resources that an action is done on as well, which the Service Authorization Reference lacks. Source: AWS CodePipeline User
+/// Resources that an action is done on as well, which the Service Authorization Reference lacks. Source: AWS `CodePipeline` User
 /// Guide and AWS SAM Developer Guide: a change set of a template with a transform needs the action on the transform.
 const ALSO_ON: &[(&str, &str)] = &[("cloudformation:createchangeset", "arn:*:cloudformation:*:aws:transform/*")];
 

@@ -78,7 +78,9 @@ fn alternatives<'n>(node: &'n Node, decisions: &[Decision], found: &mut Vec<(Vec
             alternatives(branch, &[decisions, &[(condition.to_owned(), holds)]].concat(), found);
         }
     } else if let Some(items) = node.items() {
-        items.iter().for_each(|item| alternatives(item, decisions, found));
+        for item in items {
+            alternatives(item, decisions, found);
+        }
     } else {
         found.push((decisions.to_vec(), node));
     }
@@ -177,7 +179,7 @@ impl<'t> Template<'t> {
     fn holder(&mut self, holder: &Holder<'t>) -> FoundRole {
         let address = format!("Resources.{}", holder.name);
         let mut role = FoundRole { address: address.clone(), ..FoundRole::default() };
-        for (at, (decisions, inline)) in self.listed(holder.node, "Policies").into_iter().enumerate() {
+        for (at, (decisions, inline)) in listed(holder.node, "Policies").into_iter().enumerate() {
             let label = inline.get("PolicyName").map(|name| functions::text(name, self.pseudo).to_string());
             let address = format!("{address}.Policies.{}", label.unwrap_or_else(|| at.to_string()));
             if let Some(document) = inline.get("PolicyDocument") {
@@ -188,7 +190,7 @@ impl<'t> Template<'t> {
                 role.policies.push(FoundPolicy { address, used_as: Use::Inline, document });
             }
         }
-        for (decisions, arn) in self.listed(holder.node, "ManagedPolicyArns") {
+        for (decisions, arn) in listed(holder.node, "ManagedPolicyArns") {
             if let Some(policy) = referred(arn).and_then(|target| self.given(target, holder.node, &decisions)) {
                 role.policies.push(policy);
                 continue;
@@ -212,14 +214,6 @@ impl<'t> Template<'t> {
         role
     }
 
-    fn listed<'n>(&self, resource: &'n Node, name: &str) -> Vec<(Vec<Decision>, &'n Node)> {
-        let mut found = Vec::new();
-        if let Some(node) = property(resource, name) {
-            alternatives(node, &[], &mut found);
-        }
-        found
-    }
-
     /// Policies that name the holder.
     fn attach(&self, holder: &Holder<'t>, role: &mut FoundRole) {
         for (name, resource) in &self.resources {
@@ -227,7 +221,7 @@ impl<'t> Template<'t> {
                 continue;
             }
             for listed_by in holder.listed_by {
-                for (decisions, target) in self.listed(resource, listed_by) {
+                for (decisions, target) in listed(resource, listed_by) {
                     if self.is_meant(holder, target)
                         && let Some(policy) = self.given(name, holder.node, &decisions)
                     {
@@ -252,7 +246,7 @@ impl<'t> Template<'t> {
         for (name, resource) in self.resources.clone() {
             if self.documents.contains_key(name) {
                 let targets = HOLDERS.iter().flat_map(|(_, _, listed_by)| *listed_by).collect::<BTreeSet<_>>();
-                let targets: Vec<_> = targets.into_iter().flat_map(|by| self.listed(resource, by)).collect();
+                let targets: Vec<_> = targets.into_iter().flat_map(|by| listed(resource, by)).collect();
                 let is_here = |target: &Node| holders.iter().any(|holder| self.is_meant(holder, target));
                 let strangers = targets.iter().filter(|(_, target)| !is_here(target)).count();
                 if strangers > 0 {
@@ -331,5 +325,14 @@ pub(super) fn find(file: &str, template: &Node, pseudo: &Pseudo) -> Found {
     let used: BTreeSet<String> = roles.iter().flat_map(addresses).collect();
     found.policies.extend(documents.into_values().filter(|policy| !used.contains(&policy.address)));
     found.roles = roles;
+    found
+}
+
+/// The items of a property that is a list, each with the decisions that lead to it.
+fn listed<'n>(resource: &'n Node, name: &str) -> Vec<(Vec<Decision>, &'n Node)> {
+    let mut found = Vec::new();
+    if let Some(node) = property(resource, name) {
+        alternatives(node, &[], &mut found);
+    }
     found
 }

@@ -125,8 +125,7 @@ fn shown(name: &str, argument: &Node) -> String {
     let text = argument.to_string();
     let text = if text.len() > MAX_SHOWN {
         let start: String = text.chars().take(MAX_SHOWN / 2).collect();
-        let digest: String = Sha256::digest(&text).iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-        format!("{start}... {digest}")
+        format!("{start}... {}", crate::text::hex(&Sha256::digest(&text), 4))
     } else {
         text.trim_matches('"').to_owned()
     };

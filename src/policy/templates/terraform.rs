@@ -119,13 +119,12 @@ impl<'v> Plan<'v> {
     /// The document of an argument, which is JSON as text; one that is known after apply only says so.
     fn policy(&mut self, address: &str, used_as: Use, value: Option<&Node>) -> FoundPolicy {
         let value = value.filter(|node| node.value != Value::Null);
-        let document = match value.map(|node| (node, node.as_str())) {
-            Some((node, Some(text))) => nested::parse(text, node.span, self.file),
-            _ => {
-                self.found.unknown.push(format!("{address}: its document is known after apply only"));
-                let span = value.map(|node| node.span).unwrap_or_default();
-                Ok(Node { span, value: Value::String(Text::unknown(address)) })
-            }
+        let document = if let Some((node, Some(text))) = value.map(|node| (node, node.as_str())) {
+            nested::parse(text, node.span, self.file)
+        } else {
+            self.found.unknown.push(format!("{address}: its document is known after apply only"));
+            let span = value.map(|node| node.span).unwrap_or_default();
+            Ok(Node { span, value: Value::String(Text::unknown(address)) })
         };
         FoundPolicy { address: address.to_owned(), used_as, document }
     }

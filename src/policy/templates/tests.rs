@@ -251,9 +251,12 @@ fn every_function_in_every_place_proves_nothing() {
         let effect = document(json!([{"Effect": function, "Action": "*", "Resource": "*"}]));
         assert_eq!(verdict(&role_with(&[effect]).to_string(), "sqs:SendMessage"), Verdict::Undecided, "{function}");
         // A document, a boundary, and a managed policy of which nothing is known.
-        assert_eq!(verdict(&role_with(&[function.clone()]).to_string(), "sqs:SendMessage"), Verdict::Undecided);
+        assert_eq!(
+            verdict(&role_with(std::slice::from_ref(&function)).to_string(), "sqs:SendMessage"),
+            Verdict::Undecided
+        );
         for property in ["PermissionsBoundary", "ManagedPolicyArns"] {
-            let mut template = role_with(&[all.clone()]);
+            let mut template = role_with(std::slice::from_ref(&all));
             template["Resources"]["R"]["Properties"][property] = function.clone();
             assert_eq!(verdict(&template.to_string(), "sqs:SendMessage"), Verdict::Undecided, "{property}: {template}");
         }
@@ -281,8 +284,8 @@ fn parts_that_are_known_decide_what_they_can() {
         {"Fn::If": ["C", {"Ref": "AWS::NoValue"}, allow(json!("*"))]}]);
     assert_eq!(verdict(&role(twice), "sqs:SendMessage"), Verdict::Granted);
     // The same unknown value allowed and denied leaves nothing.
-    let same = json!([allow(on("${Queue}")), {"Effect": "Deny", "Action": "sqs:*", "Resource": on("${Queue}")}]);
-    assert_eq!(verdict(&role(same), "sqs:SendMessage"), Verdict::Missing);
+    let cancelled = json!([allow(on("${Queue}")), {"Effect": "Deny", "Action": "sqs:*", "Resource": on("${Queue}")}]);
+    assert_eq!(verdict(&role(cancelled), "sqs:SendMessage"), Verdict::Missing);
     let other = json!([allow(on("${Queue}")), {"Effect": "Deny", "Action": "sqs:*", "Resource": on("${Other}")}]);
     assert_eq!(verdict(&role(other), "sqs:SendMessage"), Verdict::Undecided);
 }
@@ -291,7 +294,7 @@ fn parts_that_are_known_decide_what_they_can() {
 fn a_policy_of_aws_that_is_not_in_the_file_may_allow_and_one_of_others_may_deny() {
     let all = json!({"Statement": [{"Effect": "Allow", "Action": "sqs:*", "Resource": "*"}]});
     let with = |arn: &str, action: &str| {
-        let mut template = role_with(&[all.clone()]);
+        let mut template = role_with(std::slice::from_ref(&all));
         template["Resources"]["R"]["Properties"]["ManagedPolicyArns"] = json!([arn]);
         verdict(&template.to_string(), action)
     };

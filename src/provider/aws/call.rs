@@ -376,16 +376,12 @@ fn one_cause(chain: &[String]) -> String {
     let mut told: Vec<String> = Vec::new();
     for text in chain.iter().filter(says_something) {
         // What the SDK's own chain of providers has tried comes as a list of lines, each about itself.
-        let text = match text.split_once("Attempted:") {
-            Some(_) => {
-                "no credentials are in the environment, the profile, a web identity token, the container or the \
-                        instance"
-                    .to_owned()
-            }
-            None => {
-                let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-                lines.collect::<Vec<_>>().join("; ").trim_end_matches(" Stderr:").to_owned()
-            }
+        let text = if text.contains("Attempted:") {
+            "no credentials are in the environment, the profile, a web identity token, the container or the instance"
+                .to_owned()
+        } else {
+            let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            lines.join("; ").trim_end_matches(" Stderr:").to_owned()
         };
         if !told.iter().any(|earlier| earlier.contains(&text)) {
             told.push(text);

@@ -194,13 +194,14 @@ impl Reader<'_> {
         join_all(arns.map(|arn| async move {
             let name = arn.rsplit('/').next().unwrap_or(arn);
             match self.caller.call(API, "", || self.client.get_role().role_name(name).send()).await {
-                Ok(answer) => match answer.role.filter(|role| role.arn == *arn) {
-                    Some(role) => self.role_with(&role, async { Ok(Some(role.clone())) }).await,
-                    None => {
+                Ok(answer) => {
+                    if let Some(role) = answer.role.filter(|role| role.arn == *arn) {
+                        Box::pin(self.role_with(&role, async { Ok(Some(role.clone())) })).await;
+                    } else {
                         let message = format!("the role `{name}` of this account has another path than `{arn}`");
                         self.gap(API, arn, &CallError { code: "NoSuchEntity".to_owned(), message });
                     }
-                },
+                }
                 Err(error) => self.gap(API, arn, &error),
             }
         }))
@@ -235,7 +236,7 @@ impl Reader<'_> {
         let name = shown.role_name.as_str();
         let ask = || self.client.get_role().role_name(name).send();
         let answer = async { self.caller.call("iam:GetRole", "", ask).await.map(|answer| answer.role) };
-        self.role_with(shown, answer).await;
+        Box::pin(self.role_with(shown, answer)).await;
     }
 
     /// Reads what a role may do, with what `GetRole` says of it.
