@@ -12,7 +12,7 @@ use crate::iam::{self, Baselines, RoleAudit, RoleAudits};
 use crate::inventory::{Gap, Inventory, REASON_NOT_PROVIDED};
 use crate::nodes::KubernetesNode;
 use crate::report::{ActionReport, NotAudited, Report, ReportAccount, RoleReport, SCHEMA, Source, Summary, Tool};
-use crate::rules::{self, Context, Rule};
+use crate::rules::{self, Context, Outcome, Rule};
 use crate::view::{ClusterView, NodeRole, NodeRoleSelector};
 
 /// What is asked of a scan.
@@ -40,15 +40,21 @@ pub struct Options<'a> {
 /// When a baseline is broken.
 pub fn findings(inventory: &Inventory, options: &Options<'_>) -> Result<Vec<Finding>, BaselineError> {
     let view = ClusterView::new(inventory, options.cluster_id, options.nodes, options.selectors);
+    Ok(run(&view, options)?.1.findings)
+}
+
+/// Compares the roles and runs the rules.
+fn run<'a>(view: &'a ClusterView<'a>, options: &Options<'_>) -> Result<(RoleAudits<'a>, Outcome), BaselineError> {
     let wants_policies = options.rules.iter().any(|rule| rule.id.starts_with("iam-"));
-    let roles = if wants_policies { iam::audit(&view, options.baselines)? } else { RoleAudits::default() };
+    let roles = if wants_policies { iam::audit(view, options.baselines)? } else { RoleAudits::default() };
     let context = Context {
-        view: &view,
+        view,
         roles: &roles,
         controller_version: options.baselines.controller_version,
         cloud_routes: options.cloud_routes,
     };
-    Ok(rules::run(&context, options.rules).findings)
+    let outcome = rules::run(&context, options.rules);
+    Ok((roles, outcome))
 }
 
 /// Audits an inventory. What the report calls safe is what `--fix` makes of it without another word.
@@ -57,15 +63,7 @@ pub fn findings(inventory: &Inventory, options: &Options<'_>) -> Result<Vec<Find
 /// When a baseline is broken.
 pub fn audit(inventory: &Inventory, options: &Options<'_>) -> Result<Report, BaselineError> {
     let view = ClusterView::new(inventory, options.cluster_id, options.nodes, options.selectors);
-    let wants_policies = options.rules.iter().any(|rule| rule.id.starts_with("iam-"));
-    let roles = if wants_policies { iam::audit(&view, options.baselines)? } else { RoleAudits::default() };
-    let context = Context {
-        view: &view,
-        roles: &roles,
-        controller_version: options.baselines.controller_version,
-        cloud_routes: options.cloud_routes,
-    };
-    let mut outcome = rules::run(&context, options.rules);
+    let (roles, mut outcome) = run(&view, options)?;
     promise::keep(inventory, options, &mut outcome.findings);
     let mut not_audited: Vec<NotAudited> = Vec::new();
     let from_inventory = inventory.gaps.len();

@@ -13,6 +13,7 @@ mod binary;
 #[cfg(feature = "aws")]
 mod cli_outputs;
 mod documents;
+mod false_alarms;
 #[cfg(feature = "aws")]
 mod fix;
 mod fix_worlds;
