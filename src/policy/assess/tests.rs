@@ -321,3 +321,72 @@ mod property {
         }
     }
 }
+
+/// Every condition key of every service on an action that carries it, and on one that no table says it of, with operators
+/// of every kind: what is not known of a request never proves anything.
+#[test]
+fn no_verdict_rests_on_the_value_or_the_absence_of_a_key() {
+    const OPERATORS: [(&str, &str); 12] = [
+        ("StringEquals", "x"),
+        ("StringNotEquals", "x"),
+        ("StringLike", "x*"),
+        ("StringNotLike", "x*"),
+        ("StringEqualsIfExists", "x"),
+        ("StringNotEqualsIfExists", "x"),
+        ("Null", "true"),
+        ("Null", "false"),
+        ("ForAnyValue:StringLike", "x*"),
+        ("ForAllValues:StringLike", "x*"),
+        ("ForAnyValue:StringNotLike", "x*"),
+        ("ForAllValues:StringNotLikeIfExists", "x*"),
+    ];
+    let catalogue = Catalogue::embedded();
+    let (mut asked, mut wrong) = (0_usize, Vec::new());
+    for service in catalogue.services() {
+        let mut seen: std::collections::BTreeMap<String, Vec<&str>> = std::collections::BTreeMap::new();
+        for action in &service.actions {
+            for key in service.keys_of(action) {
+                let of_key = seen.entry(key.name.replace("${TagKey}", "Name")).or_default();
+                if of_key.is_empty() {
+                    of_key.push(&action.name);
+                }
+            }
+        }
+        for (key, with) in &mut seen {
+            // One that carries other keys only.
+            let without = service.actions.iter().find(|action| !service.carries(action, key));
+            with.extend(without.map(|action| action.name.as_str()));
+        }
+        for (key, actions) in seen {
+            // What is known of all requests is settled: the account, the region, the principal, TLS.
+            let is_about_tags =
+                ["aws:ResourceTag/", "aws:RequestTag/", "aws:TagKeys"].iter().any(|it| key.starts_with(it));
+            if key.starts_with("aws:") && !is_about_tags {
+                continue;
+            }
+            for name in actions {
+                let action = name;
+                let entry = service.actions.iter().find(|entry| entry.name == name).unwrap();
+                if service.cannot_carry(entry, &key) {
+                    continue;
+                }
+                let (operator, value) = OPERATORS[asked % OPERATORS.len()];
+                let condition = format!(r#""Condition":{{"{operator}":{{"{key}":"{value}"}}}}"#);
+                let statement =
+                    |effect: &str| format!(r#"{{"Effect":"{effect}","Action":"{action}","Resource":"*",{condition}}}"#);
+                for (given, statements) in
+                    [("Allow", vec![statement("Allow")]), ("Deny", vec![ALL.to_owned(), statement("Deny")])]
+                {
+                    let statements: Vec<&str> = statements.iter().map(String::as_str).collect();
+                    let said = verdict(&statements, action).0;
+                    if !matches!(said, Verdict::Partial | Verdict::Undecided) {
+                        wrong.push(format!("{given} {action} if {operator} {key}: {said:?}"));
+                    }
+                }
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked > 3_000, "{asked}");
+    assert!(wrong.is_empty(), "{} of {asked}: {:#?}", wrong.len(), &wrong[..wrong.len().min(40)]);
+}
