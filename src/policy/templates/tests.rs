@@ -380,3 +380,107 @@ fn what_is_no_policy_of_an_identity_is_named() {
     assert_eq!(addresses, ["aws_iam_role.n.assume_role_policy", "aws_iam_user_policy.u"]);
     assert_eq!((found.left_out.len(), found.unknown.len(), found.roles[0].policies.len()), (1, 0, 0), "{found:?}");
 }
+
+/// A text with unknown parts, and what takes their place: `${U0}` and so on.
+fn filled(text: &str, values: &[&str; 3]) -> String {
+    (0..values.len()).fold(text.to_owned(), |text, at| text.replace(&format!("${{U{at}}}"), values[at]))
+}
+
+/// A text of a template: what is unknown in it is a parameter without a value.
+fn unknown(text: &str) -> Json {
+    if text.contains("${U") { json!({"Fn::Sub": text}) } else { json!(text) }
+}
+
+mod substitution {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ACTIONS: [&str; 5] = ["sqs:SendMessage", "sqs:*", "sqs:Send*", "sqs:${U0}", "${U1}"];
+    const RESOURCES: [&str; 7] = [
+        "*",
+        "arn:aws:sqs:us-east-1:111122223333:a",
+        "arn:aws:sqs:*:*:a*",
+        "arn:aws:sqs:us-east-1:111122223333:${U0}",
+        "arn:aws:sqs:*:*:a${U2}",
+        "${U1}",
+        "${U2}",
+    ];
+    const VALUES: [&str; 3] = ["x", "x*", "${U0}"];
+    /// What a deployment may put there; some of it is nonsense for some places, as with real deployments.
+    const GIVEN: [&str; 7] =
+        ["*", "a", "a*", "SendMessage", "sqs:SendMessage", "arn:aws:sqs:*:*:a", "arn:aws:sqs:*:*:*"];
+
+    #[derive(Debug, Clone)]
+    struct Statement {
+        deny: bool,
+        action: &'static str,
+        not_action: bool,
+        resource: &'static str,
+        not_resource: bool,
+        condition: Option<(&'static str, &'static str)>,
+    }
+
+    fn statement() -> impl Strategy<Value = Statement> {
+        let condition = (
+            prop::sample::select(vec!["StringEquals", "StringNotEquals", "StringLike"]),
+            prop::sample::select(&VALUES[..]),
+        );
+        (
+            prop::bool::weighted(0.4),
+            prop::sample::select(&ACTIONS[..]),
+            prop::bool::weighted(0.15),
+            prop::sample::select(&RESOURCES[..]),
+            prop::bool::weighted(0.2),
+            prop::option::weighted(0.25, condition),
+        )
+            .prop_map(|(deny, action, not_action, resource, not_resource, condition)| Statement {
+                deny,
+                action,
+                not_action,
+                resource,
+                not_resource,
+                condition,
+            })
+    }
+
+    fn template(statements: &[Statement], text: &dyn Fn(&str) -> Json) -> String {
+        let each: Vec<Json> = statements
+            .iter()
+            .map(|one| {
+                let mut made = json!({"Effect": if one.deny { "Deny" } else { "Allow" }});
+                made[if one.not_action { "NotAction" } else { "Action" }] = text(one.action);
+                made[if one.not_resource { "NotResource" } else { "Resource" }] = text(one.resource);
+                if let Some((operator, value)) = one.condition {
+                    made["Condition"] = json!({operator: {"aws:PrincipalTag/team": text(value)}});
+                }
+                made
+            })
+            .collect();
+        role_with(&[json!({"Version": "2012-10-17", "Statement": each})]).to_string()
+    }
+
+    proptest! {
+        /// What is said of a policy with unknown values holds for every value that they may come to have.
+        #[test]
+        fn what_is_said_of_unknown_values_holds_for_every_value(
+            statements in prop::collection::vec(statement(), 1..4),
+            given in prop::collection::vec(prop::sample::select(&GIVEN[..]), 3 * 4),
+        ) {
+            let said = verdict(&template(&statements, &unknown), "sqs:SendMessage");
+            for values in given.chunks_exact(3) {
+                let values = [values[0], values[1], values[2]];
+                let text = template(&statements, &|text| json!(filled(text, &values)));
+                let comes_to = verdict(&text, "sqs:SendMessage");
+                let holds = match said {
+                    Verdict::Undecided => true,
+                    Verdict::Granted => comes_to == Verdict::Granted,
+                    // Both are granted on nothing; whether a Deny is beside it may be unknown.
+                    Verdict::Missing | Verdict::Denied => matches!(comes_to, Verdict::Denied | Verdict::Missing),
+                    Verdict::Partial => comes_to == Verdict::Partial,
+                };
+                prop_assert!(holds || comes_to == Verdict::Undecided, "{said:?}, but {comes_to:?} with {values:?}: {text}");
+            }
+        }
+    }
+}
