@@ -46,7 +46,7 @@ def seed(endpoint):
     iam.create_role(RoleName="workers", AssumeRolePolicyDocument=json.dumps(trust))
     document = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": ["ec2:DescribeInstances", "ec2:DescribeRegions", "ecr:Get*"], "Resource": "*"}]}
     iam.put_role_policy(RoleName="workers", PolicyName="some", PolicyDocument=json.dumps(document))
-    managed = iam.create_policy(PolicyName="images", PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "ecr:Batch*", "Resource": "*"}}))
+    managed = iam.create_policy(PolicyName="images", PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "ecr:BatchCheck*", "Resource": "*"}}))
     iam.attach_role_policy(RoleName="workers", PolicyArn=managed["Policy"]["Arn"])
     iam.create_instance_profile(InstanceProfileName="workers")
     iam.add_role_to_instance_profile(InstanceProfileName="workers", RoleName="workers")
@@ -79,7 +79,7 @@ def state(ec2, iam):
 def mend(run, ec2, iam, groups, instances, conflict):
     """Mends what was seeded, and takes it back."""
     before = state(ec2, iam)
-    wishes = ["--allow", "iam-action-missing", "--choose", f"sg-multiple-tagged-on-instance:{conflict}={groups[0]}"]
+    wishes = ["--allow", "iam-action-missing", "--allow", "instance-cluster-tag-missing", "--choose", f"sg-multiple-tagged-on-instance:{conflict}={groups[0]}"]
     dry = run("scan", "--fix", "--dry-run", *wishes)
     assert "dry run: this caller may" in dry.stderr and "refused" not in dry.stderr, dry.stderr
     assert state(ec2, iam) == before, "a dry run wrote"
@@ -89,7 +89,7 @@ def mend(run, ec2, iam, groups, instances, conflict):
     assert (instances[2], KEY, "owned") in tags, "the untagged node was not tagged"
     assert (groups[0], KEY, "owned") in tags and (groups[1], KEY, "owned") not in tags, "not one group is tagged"
     actions = documents["tagaudit-baseline-worker"]["Statement"][0]["Action"]
-    assert "ecr:ListImages" in actions, actions
+    assert "ecr:BatchGetImage" in actions, actions
     undone = run("undo", "journal.jsonl", *agreed)
     assert undone.returncode == 0, (undone.returncode, undone.stderr)
     assert state(ec2, iam) == before, "undo did not restore what was there"
@@ -124,8 +124,8 @@ def main():
         assert found["instance-cluster-tag-missing"]["resource"]["id"] == instances[2]
         assert {related["id"] for related in found["sg-multiple-tagged-on-instance"]["related"]} >= set(instances) - {found["sg-multiple-tagged-on-instance"]["resource"]["id"]}
         actions = {action["action"]: action["verdict"] for action in report["roles"][0]["actions"]}
-        assert actions["ecr:GetAuthorizationToken"] == "granted" and actions["ecr:BatchGetImage"] == "granted", actions
-        assert actions["ecr:ListImages"] == "missing" and actions["ec2:DescribeRegions"] == "granted", actions
+        assert actions["ecr:GetAuthorizationToken"] == "granted" and actions["ecr:BatchCheckLayerAvailability"] == "granted", actions
+        assert actions["ecr:BatchGetImage"] == "missing" and actions["ec2:DescribeRegions"] == "granted", actions
 
         with tempfile.TemporaryDirectory() as folder:
             recorded = os.path.join(folder, "inventory.json")
