@@ -49,7 +49,11 @@ fn actions(statement: &Statement, on: &Resources, types: &mut Types, catalogue: 
     }
     let grants = statement.effect == Effect::Allow;
     if action.negated && grants {
-        let message = "`NotAction` with Allow grants every other action of every service";
+        let message = if matches!(on, Resources::Any) {
+            "`NotAction` with Allow grants every other action of every service"
+        } else {
+            "`NotAction` with Allow grants every other action on these resources, those to come included"
+        };
         remarks.say("allow-not-action", Some(statement), action.key_span, message.to_owned());
     }
     for ((pattern, folded), span) in action.patterns.iter().zip(&action.folded).zip(&action.spans) {
@@ -77,7 +81,8 @@ fn actions(statement: &Statement, on: &Resources, types: &mut Types, catalogue: 
                 }
             }
             ActionPattern::Everything => {
-                if grants && !action.negated {
+                // A policy of a resource, or of an endpoint, speaks of that one alone.
+                if grants && !action.negated && !statement.principal.is_some() && !excludes_everything(statement) {
                     let message = format!("`{}` grants every action of every service", shown());
                     remarks.say("action-wildcard-wide", Some(statement), *span, message);
                 }
@@ -103,7 +108,7 @@ fn actions(statement: &Statement, on: &Resources, types: &mut Types, catalogue: 
                         format!("`{}` covers no known action", shown()),
                         help,
                     );
-                } else if grants && !action.negated {
+                } else if grants && !action.negated && !excludes_everything(statement) {
                     // What cannot be done on the statement's resources is not granted.
                     let service = folded.split_once(':').and_then(|(prefix, _)| catalogue.service(prefix));
                     let granted: Vec<&&Action> = covered
@@ -139,6 +144,11 @@ fn resource_form(
     remarks: &mut Remarks<'_>,
 ) {
     if is_everything(pattern) {
+        return;
+    }
+    // API Gateway completes the ARN when the policy of an API is saved.
+    // Source: API Gateway Developer Guide, "API Gateway resource policy examples".
+    if statement.principal.is_some() && pattern.known_start().starts_with("execute-api:/") {
         return;
     }
     let shown = text::printable(pattern);
@@ -256,12 +266,31 @@ impl Types {
     }
 }
 
+/// Whether a statement is about nothing at all.
+fn excludes_everything(statement: &Statement) -> bool {
+    statement
+        .resource
+        .as_ref()
+        .is_some_and(|resource| resource.negated && resource.patterns.iter().any(|one| is_everything(one)))
+}
+
+/// Whether everything that a pattern matches has a slash in its last part: no name of a bucket has one.
+fn has_slash(pattern: &Text) -> bool {
+    let mut known = String::new();
+    for part in pattern.parts() {
+        if let TextPart::Known(text) = part {
+            known.push_str(text);
+        }
+    }
+    known.splitn(6, ':').nth(5).is_some_and(|resource| resource.contains('/'))
+}
+
 /// What a statement's resources can be.
 enum Resources {
     /// Anything, or what cannot be told: `*`, `NotResource`, no such element.
     Any,
-    /// These.
-    These(Vec<Language>),
+    /// These, each with whether all that it matches has a slash.
+    These(Vec<(Language, bool)>),
 }
 
 impl Resources {
@@ -271,8 +300,12 @@ impl Resources {
             return Self::Any;
         }
         let patterns = resource.patterns.iter();
-        let languages: Vec<Language> = patterns
-            .flat_map(|pattern| Language::at_most(&ResourcePattern::of(pattern, document.has_variables())))
+        let languages: Vec<(Language, bool)> = patterns
+            .flat_map(|pattern| {
+                let slash = has_slash(pattern);
+                let most = Language::at_most(&ResourcePattern::of(pattern, document.has_variables()));
+                most.into_iter().map(move |language| (language, slash))
+            })
             .collect();
         if languages.is_empty() { Self::Any } else { Self::These(languages) }
     }
@@ -280,18 +313,33 @@ impl Resources {
     /// Whether an action can be done on one of them.
     fn take(&self, action: &Action, service: &Service, types: &mut Types) -> bool {
         let Self::These(languages) = self else { return true };
-        let also = ALSO_ON.iter().filter(|(name, _)| *name == action.folded);
-        let also = also.filter_map(|(_, arn)| Language::of_resource(&ResourcePattern::new(arn, false)));
-        also.into_iter().any(|kind| languages.iter().any(|language| meet(&kind, language)))
+        also_on(action).any(|kind| languages.iter().any(|(language, _)| meet(&kind, language)))
             || action.types.iter().any(|(at, _)| {
-                types.language(service, *at).is_some_and(|kind| languages.iter().any(|language| meet(kind, language)))
+                let is_bucket = service.types.get(*at).is_some_and(|kind| kind.arn.ends_with("${BucketName}"));
+                types.language(service, *at).is_some_and(|kind| {
+                    languages.iter().any(|(language, slash)| !(is_bucket && *slash) && meet(kind, language))
+                })
             })
     }
 }
 
 /// Resources that an action is done on as well, which the Service Authorization Reference lacks. Source: AWS `CodePipeline` User
 /// Guide and AWS SAM Developer Guide: a change set of a template with a transform needs the action on the transform.
-const ALSO_ON: &[(&str, &str)] = &[("cloudformation:createchangeset", "arn:*:cloudformation:*:aws:transform/*")];
+/// Amazon EKS User Guide, "Create a cluster"; AWS Step Functions Developer Guide and aws/aws-cdk#8486 (tokens of tasks);
+/// CloudWatch Logs User Guide, "Identity-based policy examples".
+const ALSO_ON: &[(&str, &str)] = &[
+    ("cloudformation:createchangeset", "arn:*:cloudformation:*:aws:transform/*"),
+    ("eks:createcluster", "arn:*:eks:*:*:cluster/*"),
+    ("logs:describeloggroups", "arn:*:logs:*:*:log-group:*"),
+    ("states:sendtaskfailure", "arn:*:states:*:*:*"),
+    ("states:sendtaskheartbeat", "arn:*:states:*:*:*"),
+    ("states:sendtasksuccess", "arn:*:states:*:*:*"),
+];
+
+fn also_on(action: &Action) -> impl Iterator<Item = Language> {
+    let named = ALSO_ON.iter().filter(|(name, _)| *name == action.folded);
+    named.filter_map(|(_, arn)| Language::of_resource(&ResourcePattern::new(arn, false)))
+}
 
 /// Actions whose resources are none that the statement names.
 fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
@@ -305,6 +353,9 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
     if matches!(on, Resources::Any) {
         return;
     }
+    // A value that only a deployment tells may be `*`.
+    let may_be_everything =
+        resource.patterns.iter().any(|pattern| !pattern.is_known() && pattern.known_start().is_empty());
     for ((pattern, folded), span) in
         statement.action.patterns.iter().zip(&statement.action.folded).zip(&statement.action.spans)
     {
@@ -314,8 +365,12 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
         }
         let covered = catalogue.matching(&compiled);
         let Some(service) = folded.split_once(':').and_then(|(prefix, _)| catalogue.service(prefix)) else { continue };
-        let unscopable: Vec<&&Action> = covered.iter().filter(|action| action.types.is_empty()).collect();
-        if !covered.is_empty() && unscopable.len() == covered.len() {
+        let takes_none = |action: &&&Action| action.types.is_empty() && also_on(action).next().is_none();
+        let unscopable = covered.iter().filter(takes_none).count();
+        if !covered.is_empty() && unscopable == covered.len() {
+            if may_be_everything {
+                continue;
+            }
             let message = format!(
                 "`{}` takes no resource: only a statement on `*` {} it",
                 text::printable(pattern),
@@ -331,12 +386,21 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
             continue;
         }
         if !covered.is_empty() && !covered.iter().any(|action| on.take(action, service, types)) {
-            let kinds: Vec<&str> = covered
-                .iter()
-                .flat_map(|action| &action.types)
-                .filter_map(|(at, _)| service.types.get(*at).map(|kind| kind.name.as_str()))
-                .take(8)
-                .collect();
+            let mut kinds: Vec<&str> = Vec::new();
+            for (at, _) in covered.iter().flat_map(|action| &action.types) {
+                match service.types.get(*at).map(|kind| kind.name.as_str()) {
+                    Some(name) if !kinds.contains(&name) => kinds.push(name),
+                    _ => {}
+                }
+            }
+            if kinds.is_empty() {
+                kinds.extend(
+                    ALSO_ON
+                        .iter()
+                        .filter(|(name, _)| covered.iter().any(|one| one.folded == *name))
+                        .map(|(_, arn)| *arn),
+                );
+            }
             let message = format!(
                 "`{}` is done on {}, and none of the statement's resources can be one",
                 text::printable(pattern),

@@ -145,3 +145,52 @@ fn places_of_encoded_documents_are_those_of_the_decoded_text() {
     assert_eq!(text, "{\"\u{feff}J\n%");
     assert!(text.get(found[0].span.range()).is_some(), "{found:?}");
 }
+
+/// Remarks on real policies that AWS's documentation contradicts, and the neighbours of each that are to be found.
+#[test]
+fn what_the_documentation_contradicts_is_not_said() {
+    let allow = |rest: &str| of_statement(&format!(r#"{{"Effect":"Allow",{rest}}}"#));
+    let has = |rest: &str, check: &str| allow(rest).contains(&check);
+    let everyone = r#""Principal":"*","#;
+    // API Gateway completes the ARN; nobody else does.
+    let invoke = r#""Action":"execute-api:Invoke","Resource":"execute-api:/*""#;
+    assert!(!has(&format!("{everyone}{invoke}"), "resource-form"));
+    assert!(has(invoke, "resource-form"));
+    // The policy of an endpoint speaks of its one service; who excludes everything grants nothing.
+    let all = r#""Action":"*","Resource":"*""#;
+    assert!(!has(&format!("{everyone}{all}"), "action-wildcard-wide"));
+    assert!(has(all, "action-wildcard-wide"));
+    assert!(!has(r#""Action":"*","NotResource":"*""#, "action-wildcard-wide"));
+    assert!(!has(r#""Action":"s3:*","NotResource":"*""#, "action-wildcard-wide"));
+    assert!(has(r#""Action":"s3:*","NotResource":"arn:aws:s3:::b""#, "action-wildcard-wide"));
+    // No name of a bucket has a slash.
+    let messages = |resource: &str| {
+        let text = format!(
+            r#"{{"Version":"2012-10-17","Statement":[{{"Effect":"Allow","Action":"s3:*","Resource":"{resource}"}}]}}"#
+        );
+        let found = lint(&text, PolicyKind::Unknown, Catalogue::embedded()).1;
+        found.into_iter().map(|finding| finding.message).collect::<String>()
+    };
+    assert!(!messages("arn:aws:s3:::b/*").contains("DeleteBucketPolicy"));
+    assert!(messages("arn:aws:s3:::b*").contains("DeleteBucketPolicy"));
+    assert!(has(r#""Action":"s3:ListBucket","Resource":"arn:aws:s3:::b/*""#, "resource-mismatch"));
+    assert!(has(r#""Action":"s3:GetObject","Resource":"arn:aws:s3:::b""#, "resource-mismatch"));
+    // Actions that the services take on resources, though the reference has no types for them.
+    for (action, arn) in [
+        ("eks:CreateCluster", "arn:aws:eks:*:*:cluster/*"),
+        ("states:SendTaskSuccess", "arn:aws:states:*:*:stateMachine:x"),
+        ("logs:DescribeLogGroups", "arn:aws:logs:*:*:log-group:*"),
+    ] {
+        let on = |arn: &str| format!(r#""Action":"{action}","Resource":"{arn}""#);
+        assert_eq!(allow(&on(arn)), Vec::<&str>::new(), "{action}");
+        assert!(has(&on("arn:aws:ec2:*:*:instance/*"), "resource-mismatch"), "{action}");
+    }
+    // What is done on anything of a service is all that an exception lets through.
+    let message = |resource: &str| {
+        let statement = format!(r#"{{"Effect":"Allow","NotAction":"rds:CreateDBInstance","Resource":"{resource}"}}"#);
+        let text = format!(r#"{{"Version":"2012-10-17","Statement":[{statement}]}}"#);
+        lint(&text, PolicyKind::Unknown, Catalogue::embedded()).1.remove(0).message
+    };
+    assert!(message("*").contains("of every service"));
+    assert!(message("arn:aws:rds:*:*:db:test*").contains("on these resources"));
+}
