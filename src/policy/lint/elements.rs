@@ -82,7 +82,7 @@ fn actions(statement: &Statement, on: &Resources, types: &mut Types, catalogue: 
             }
             ActionPattern::Everything => {
                 // A policy of a resource, or of an endpoint, speaks of that one alone.
-                if grants && !action.negated && !statement.principal.is_some() && !excludes_everything(statement) {
+                if grants && !action.negated && statement.principal.is_none() && !excludes_everything(statement) {
                     let message = format!("`{}` grants every action of every service", shown());
                     remarks.say("action-wildcard-wide", Some(statement), *span, message);
                 }
@@ -326,7 +326,7 @@ impl Resources {
 /// Resources that an action is done on as well, which the Service Authorization Reference lacks. Source: AWS `CodePipeline` User
 /// Guide and AWS SAM Developer Guide: a change set of a template with a transform needs the action on the transform.
 /// Amazon EKS User Guide, "Create a cluster"; AWS Step Functions Developer Guide and aws/aws-cdk#8486 (tokens of tasks);
-/// CloudWatch Logs User Guide, "Identity-based policy examples".
+/// Amazon `CloudWatch` Logs User Guide, "Identity-based policy examples".
 const ALSO_ON: &[(&str, &str)] = &[
     ("cloudformation:createchangeset", "arn:*:cloudformation:*:aws:transform/*"),
     ("eks:createcluster", "arn:*:eks:*:*:cluster/*"),
