@@ -297,7 +297,7 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
                 // That the controller's own role was not looked for says nothing about those of the nodes.
                 && gap.api != "iam:ListRoles"
                 && gap.resource.is_none()
-                && gap.account_id.as_ref().is_none_or(|id| *id == account.account_id)
+                && gap.is_of_account(&account.account_id)
         });
         let unread = users.keys().filter(|name| !account.roles.iter().any(|role| role.name.eq_ignore_ascii_case(name)));
         let missing = unknown.into_iter().map(|arn| ("iam:GetInstanceProfile", arn.to_owned()));
@@ -516,17 +516,16 @@ fn compare<'a>(
         // A baseline of ours asks for all controllers at once. Who switches some of them off is asked for the calls of
         // the others, and not for what the documents add for older versions.
         let is_ours = call_role == CallRole::Controlplane && baselines.controlplane.is_none();
-        let is_off = |action: &String| match controller::find(call_role, action) {
-            Some(call) => call.is_switched_off(&baselines.without),
-            None => false,
-        };
+        let is_on = |call: &&Call| !call.is_switched_off(&baselines.without);
         let is_called = |action: &str| {
-            controller::effective(call_role, baselines.controller_version)
-                .filter(|call| !call.is_switched_off(&baselines.without))
-                .any(|call| policy::contains(&action.to_lowercase(), &call.action.to_lowercase()))
+            let mut calls = controller::effective(call_role, baselines.controller_version).filter(is_on);
+            calls.any(|call| policy::contains(&action.to_lowercase(), &call.action.to_lowercase()))
         };
-        let is_off = |action: &String| is_off(action) || is_ours && !baselines.without.is_empty() && !is_called(action);
-        let each = baseline.actions.iter().filter(|action| !is_off(action));
+        let is_asked = |action: &&String| {
+            controller::find(call_role, action).is_none_or(|call| is_on(&call))
+                && (!is_ours || baselines.without.is_empty() || is_called(action))
+        };
+        let each = baseline.actions.iter().filter(is_asked);
         let actions = each.map(|action| assess(action, baseline.asked(action), call_role)).collect();
         Ok((baseline, actions))
     };

@@ -540,6 +540,14 @@ pub struct Gap {
     pub message: String,
 }
 
+impl Gap {
+    /// Whether it leaves something of an account unknown: one that names no account is of all.
+    #[must_use]
+    pub fn is_of_account(&self, account_id: &str) -> bool {
+        self.account_id.as_deref().is_none_or(|id| id == account_id)
+    }
+}
+
 /// Reason of a gap for evidence that was never handed over.
 pub const REASON_NOT_PROVIDED: &str = "NotProvided";
 

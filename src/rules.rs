@@ -200,7 +200,7 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcome {
             let mut blocked = false;
             for (gap, rules) in gaps.iter().zip(&mut skipped) {
                 let here = region.is_none_or(|region| {
-                    gap.account_id.as_ref().is_none_or(|id| *id == region.account.account_id)
+                    gap.is_of_account(&region.account.account_id)
                         && gap.region.as_ref().is_none_or(|name| *name == region.region.name)
                 });
                 // An account that was not read at all leaves every list of the scan unknown.

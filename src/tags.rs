@@ -4,6 +4,10 @@
 
 use crate::inventory::Tag;
 
+/// Tags that EC2 allows on a resource; those that AWS sets itself (`aws:…`) do not count. Source: Amazon EC2 User Guide,
+/// "Tag restrictions".
+pub const QUOTA: usize = 50;
+
 /// Prefix of the cluster tag key; the cluster id follows (`tags.go` `TagNameKubernetesClusterPrefix`).
 pub const CLUSTER_TAG_PREFIX: &str = "kubernetes.io/cluster/";
 /// The legacy key; its value is the cluster id (`tags.go` `TagNameKubernetesClusterLegacy`).

@@ -30,7 +30,7 @@ pub(super) fn limit(target: &Target, attribute: &Attribute, new: Option<&str>, f
         return Some(format!("a tag value has at most {MAX_VALUE} characters"));
     }
     if found.value.is_none() && found.free_tag_slots == Some(0) {
-        return Some(format!("it has {} tags already, as many as EC2 allows", super::state::TAG_QUOTA));
+        return Some(format!("it has {} tags already, as many as EC2 allows", crate::tags::QUOTA));
     }
     if target.kind == ResourceKind::Instance
         && found.instance_metadata_tags.as_deref() == Some("enabled")
@@ -52,7 +52,7 @@ pub(super) fn touching<'g>(
     attribute: &Attribute,
     is_added: bool,
 ) -> Option<&'g Gap> {
-    let of_account = |gap: &Gap| gap.account_id.as_ref().is_none_or(|id| id == account_id);
+    let of_account = |gap: &Gap| gap.is_of_account(account_id);
     let here = |gap: &Gap| gap.region.is_none() || gap.region == target.region;
     gaps.iter().filter(|gap| of_account(gap)).find(|gap| {
         if let Attribute::InlinePolicy { .. } | Attribute::AttachedPolicy { .. } | Attribute::ManagedPolicy {} =

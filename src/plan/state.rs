@@ -9,9 +9,6 @@ use crate::text;
 
 use super::{ATTACHED, Attribute, Beside, PlannedChange, Target};
 
-/// User tags that a resource may have (Amazon EC2 User Guide, "Tag restrictions"); those of AWS do not count.
-pub(super) const TAG_QUOTA: usize = 50;
-
 /// What a resource looks like, as far as a change depends on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Observed {
@@ -159,7 +156,7 @@ fn observe_ec2(region: &Region, target: &Target, attribute: &Attribute) -> Optio
         vpc_id: vpc_of(region, id),
         instance_metadata_tags: instance.and_then(|found| metadata_option(found, super::INSTANCE_METADATA_TAGS)),
         cluster_tags: cluster_tags(held),
-        free_tag_slots: Some(TAG_QUOTA.saturating_sub(user_tags)),
+        free_tag_slots: Some(tags::QUOTA.saturating_sub(user_tags)),
         ..Observed::default()
     })
 }
@@ -212,7 +209,7 @@ pub fn fit(account: &Account, change: &PlannedChange) -> Fit {
     }
     let adds_tag = matches!(change.attribute, Attribute::Tag { .. }) && change.old.is_none();
     if adds_tag && found.free_tag_slots == Some(0) {
-        return stale(format!("it has {TAG_QUOTA} tags already"));
+        return stale(format!("it has {} tags already", tags::QUOTA));
     }
     let grows = change.new.as_deref().map_or(0, grant::counted);
     if found.inline_characters_left.is_some_and(|left| grows > left) {

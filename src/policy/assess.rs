@@ -618,19 +618,12 @@ impl Scope<'_> {
         let home = format!("{}:${{Region}}:${{Account}}:", service.prefix);
         let is_home_only = self.environment.is_home_only && kinds().any(|kind| kind.arn.starts_with(&home));
         for kind in kinds().filter(|kind| !is_home_only || kind.arn.starts_with(&home)) {
-            let mut text = format!("arn:{partition}:");
-            let mut rest = kind.arn.as_str();
-            while let Some((before, behind)) = rest.split_once("${") {
-                let (name, after) = behind.split_once('}').unwrap_or((behind, ""));
-                text.push_str(before);
-                text.push_str(match name {
-                    "Region" => &region,
-                    "Account" => &account,
-                    _ => "*",
-                });
-                rest = after;
-            }
-            text.push_str(rest);
+            let own = kind.arn_with(|name| match name {
+                "Region" => &region,
+                "Account" => &account,
+                _ => "*",
+            });
+            let text = format!("arn:{partition}:{own}");
             if !texts.contains(&text) {
                 texts.push(text);
             }

@@ -374,6 +374,22 @@ impl Service {
     }
 }
 
+impl ResourceType {
+    /// Its ARN from the service on, with something in the place of every placeholder, by its name.
+    pub(super) fn arn_with<'t>(&self, value: impl Fn(&str) -> &'t str) -> String {
+        let mut text = String::with_capacity(self.arn.len());
+        let mut rest = self.arn.as_str();
+        while let Some((before, behind)) = rest.split_once("${") {
+            let (name, after) = behind.split_once('}').unwrap_or((behind, ""));
+            text.push_str(before);
+            text.push_str(value(name));
+            rest = after;
+        }
+        text.push_str(rest);
+        text
+    }
+}
+
 impl ConditionKey {
     /// Whether this is the key of that name, without regard to case.
     #[must_use]

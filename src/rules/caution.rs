@@ -164,7 +164,7 @@ fn is_safe(change: &Change, account: &str, view: &ClusterView<'_>) -> Result<(),
         let provable = lawful
             && alone
             && tags::value(held, key).is_none()
-            && held.len() < TAG_QUOTA
+            && held.len() < tags::QUOTA
             && maker(held).is_none()
             && instance.is_none_or(|instance| instance.managed_by.is_none() && !forbids_slash(instance))
             && !view.shared.contains_key(&(account, id.as_str()));
@@ -178,7 +178,7 @@ fn is_safe(change: &Change, account: &str, view: &ClusterView<'_>) -> Result<(),
     let is_unread = view.inventory.gaps.iter().any(|gap| {
         gap.resource.is_none()
             && READ_FOR_SAFETY.contains(&gap.api.as_str())
-            && gap.account_id.as_ref().is_none_or(|id| id == account)
+            && gap.is_of_account(account)
             && gap.region.as_ref().is_none_or(|gap| gap == name)
     });
     if is_unread {
@@ -203,9 +203,6 @@ const READ_FOR_SAFETY: &[&str] = &[
     "ec2:DescribeVolumes",
     "ec2:DescribeAvailabilityZones",
 ];
-
-/// Tags that EC2 allows on a resource. Source: Amazon EC2 User Guide, "Tag restrictions".
-const TAG_QUOTA: usize = 50;
 
 fn is_network(region: &RegionView<'_>, id: &str) -> bool {
     region.subnet(id).is_some() || region.vpc(id).is_some()

@@ -22,9 +22,15 @@ pub(super) fn keep(inventory: &Inventory, options: &Options<'_>, findings: &mut 
         }
         // A plan is for one account.
         let part = (inventory.accounts.len() > 1).then(|| {
-            let mut part = Inventory { accounts: vec![account.clone()], ..inventory.clone() };
-            part.gaps.retain(|gap| gap.account_id.as_ref().is_none_or(|id| *id == account.account_id));
-            part
+            let gaps = inventory.gaps.iter().filter(|gap| gap.is_of_account(&account.account_id));
+            Inventory {
+                schema: inventory.schema.clone(),
+                tool_version: inventory.tool_version.clone(),
+                provider: inventory.provider,
+                collected_at: inventory.collected_at.clone(),
+                accounts: vec![account.clone()],
+                gaps: gaps.cloned().collect(),
+            }
         });
         let found: Vec<Finding> = findings.iter().filter(|finding| is_here(finding)).cloned().collect();
         let refusals = refusals(part.as_ref().unwrap_or(inventory), options, &found);

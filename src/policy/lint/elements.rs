@@ -252,14 +252,7 @@ impl Types {
     fn language(&mut self, service: &Service, at: usize) -> Option<&Language> {
         let entry = self.made.entry((service.prefix.clone(), at)).or_insert_with(|| {
             let kind = service.types.get(at)?;
-            let mut pattern = String::from("arn:*:");
-            let mut rest = kind.arn.as_str();
-            while let Some((before, behind)) = rest.split_once("${") {
-                pattern.push_str(before);
-                pattern.push('*');
-                rest = behind.split_once('}').map_or("", |(_, after)| after);
-            }
-            pattern.push_str(rest);
+            let pattern = format!("arn:*:{}", kind.arn_with(|_| "*"));
             Language::of_resource(&ResourcePattern::new(&pattern, false))
         });
         entry.as_ref()
@@ -276,13 +269,7 @@ fn excludes_everything(statement: &Statement) -> bool {
 
 /// Whether everything that a pattern matches has a slash in its last part: no name of a bucket has one.
 fn has_slash(pattern: &Text) -> bool {
-    let mut known = String::new();
-    for part in pattern.parts() {
-        if let TextPart::Known(text) = part {
-            known.push_str(text);
-        }
-    }
-    known.splitn(6, ':').nth(5).is_some_and(|resource| resource.contains('/'))
+    split_arn(&pattern.widest())[5].contains('/')
 }
 
 /// What a statement's resources can be.
