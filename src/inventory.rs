@@ -578,13 +578,16 @@ impl Inventory {
             account.managed_policies.dedup_by(|a, b| a.arn == b.arn);
             for profile in &mut account.instance_profiles {
                 profile.roles.sort();
+                profile.roles.dedup();
             }
             for role in &mut account.roles {
                 if let Some(policies) = &mut role.inline_policies {
                     policies.sort_by(|a, b| a.name.cmp(&b.name));
+                    policies.dedup_by(|a, b| a.name == b.name);
                 }
                 if let Some(policies) = &mut role.attached_policies {
                     policies.sort();
+                    policies.dedup();
                 }
                 if let Some(tags) = &mut role.tags {
                     tags.sort();

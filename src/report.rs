@@ -91,7 +91,7 @@ pub struct NotAudited {
     pub reason: String,
     /// What happened.
     pub message: String,
-    /// Rules that were not checked because of it.
+    /// Rules that were not checked because of it, or not on what it would have shown.
     pub rules: Vec<&'static str>,
 }
 

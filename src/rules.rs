@@ -48,7 +48,8 @@ pub struct Rule {
     pub sources: &'static [&'static str],
     /// A message it gives, as an example.
     pub example: &'static str,
-    /// Reads without which it would be wrong: with a gap in one of them it is not run.
+    /// Reads without which it would be wrong: with a gap in one of them it is not run; with a gap of one resource, it is
+    /// not said to have been checked there.
     pub reads: &'static [&'static str],
     /// The check.
     pub check: Check,
@@ -205,12 +206,13 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcome {
                 });
                 // An account that was not read at all leaves every list of the scan unknown.
                 let account = gap.api == "sts:AssumeRole" && region.is_none() && !rule.reads.is_empty();
-                let list = gap.resource.is_none() && rule.reads.contains(&gap.api.as_str());
-                if here && (list || account) {
-                    blocked = true;
-                    if !rules.contains(&rule.id) {
-                        rules.push(rule.id);
-                    }
+                let is_read = rule.reads.contains(&gap.api.as_str());
+                let stops = here && (is_read && gap.resource.is_none() || account);
+                blocked |= stops;
+                // What a rule does not see it has not checked, even where it can go on with the rest.
+                let lacks = is_read || kinds_read_by(&gap.api).iter().any(|kind| rule.resources.contains(kind));
+                if here && (stops || lacks) && !rules.contains(&rule.id) {
+                    rules.push(rule.id);
                 }
             }
             blocked
@@ -234,6 +236,24 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcome {
     });
     outcome.skipped = gaps.into_iter().cloned().zip(skipped).collect();
     outcome
+}
+
+/// The kinds of resources of which fewer are seen when a read fails. Which instances are members decides which instance
+/// profiles and roles are looked at.
+fn kinds_read_by(api: &str) -> &'static [ResourceKind] {
+    match api {
+        "ec2:DescribeInstances" => &[ResourceKind::Instance, ResourceKind::InstanceProfile, ResourceKind::Role],
+        "ec2:DescribeSubnets" => &[ResourceKind::Subnet],
+        "ec2:DescribeVpcs" => &[ResourceKind::Vpc],
+        "ec2:DescribeSecurityGroups" => &[ResourceKind::SecurityGroup],
+        "ec2:DescribeRouteTables" => &[ResourceKind::RouteTable],
+        "ec2:DescribeVolumes" => &[ResourceKind::Volume],
+        "ec2:DescribeNetworkInterfaces" => &[ResourceKind::NetworkInterface],
+        "iam:GetInstanceProfile" => &[ResourceKind::InstanceProfile, ResourceKind::Role],
+        // Which role the controller uses decides what the others need.
+        "iam:GetRole" | "iam:ListRoles" => &[ResourceKind::Role],
+        _ => &[],
+    }
 }
 
 /// One check to run.

@@ -17,14 +17,14 @@ use super::evaluate::{CompiledPolicy, CompiledStatement};
 use super::glob;
 use super::pattern::{ActionPattern, Match, Part, ResourcePattern};
 use super::text::Text;
-use super::truth::{Atom, Expression, Facts};
+use super::truth::{Atom, Expression, Holds};
 
 mod answer;
 mod judge;
 mod witness;
 
 use answer::{Answer, together};
-use judge::{Active, Asking, facts, judge};
+use judge::{Active, Asking, LastFacts, judge};
 use witness::{readable, sample};
 
 /// A document with the name it is reported under.
@@ -163,6 +163,8 @@ struct ResourceTerm {
 
 /// A statement, ready for questions over all resources.
 struct Prepared {
+    /// Among the statements of all layers.
+    position: usize,
     layer: usize,
     reference: StatementRef,
     compiled: CompiledStatement,
@@ -176,6 +178,7 @@ pub struct PreparedPolicies {
     layers: Vec<(String, &'static str)>,
     /// Work that automata may still do, over all questions: hostile policies end undecided, not in minutes.
     work_left: Cell<usize>,
+    last_facts: LastFacts,
 }
 
 impl std::fmt::Debug for PreparedPolicies {
@@ -210,8 +213,12 @@ impl PreparedPolicies {
     /// Prepares the policies of a principal.
     #[must_use]
     pub fn new(layer: &Layer) -> Self {
-        let mut prepared =
-            Self { statements: Vec::new(), layers: vec![(String::new(), "")], work_left: Cell::new(ALL_WORK) };
+        let mut prepared = Self {
+            statements: Vec::new(),
+            layers: vec![(String::new(), "")],
+            work_left: Cell::new(ALL_WORK),
+            last_facts: LastFacts::default(),
+        };
         for named in &layer.identity {
             prepared.add(0, named);
         }
@@ -237,7 +244,8 @@ impl PreparedPolicies {
             let patterns = compiled.resources.as_deref().unwrap_or_default();
             let terms = texts.iter().zip(patterns).flat_map(|(text, pattern)| terms(text, pattern)).collect();
             let reference = StatementRef { policy: named.name.clone(), statement: Some(statement.index) };
-            self.statements.push(Prepared { layer, reference, compiled, terms });
+            let position = self.statements.len();
+            self.statements.push(Prepared { position, layer, reference, compiled, terms });
         }
     }
 
@@ -295,6 +303,44 @@ impl PreparedPolicies {
         together(each.collect(), &covered)
     }
 
+    /// Whether an action of the catalogue (lower-case) may be granted on something.
+    pub(super) fn may_grant(
+        &self,
+        folded: &str,
+        environment: &Environment,
+        catalogue: &Catalogue,
+        alike: &mut Alike,
+    ) -> bool {
+        let scope = Scope { folded, known: catalogue.action(folded), environment };
+        if scope.known.is_none() {
+            let verdict = self.assess(Question::on(folded, &[]), environment, catalogue).verdict;
+            return !matches!(verdict, Verdict::Missing | Verdict::Denied);
+        }
+        let spoken = self.statements.iter().map(|statement| speaks_of(&statement.compiled, folded)).enumerate();
+        let spoken: Vec<(usize, Match)> = spoken.filter(|(_, spoken)| *spoken != Match::No).collect();
+        let relevant: Vec<(&Prepared, Match)> =
+            spoken.iter().filter_map(|(at, spoken)| Some((self.statements.get(*at)?, *spoken))).collect();
+        let conditions = relevant.iter().flat_map(|(statement, _)| &statement.compiled.conditions);
+        let absent = conditions.map(|condition| scope.is_absent(&condition.key)).collect();
+        let service = folded.split(':').next().unwrap_or_default();
+        let service = if service == "sts" || GLOBAL_SERVICES.contains(&service) { service } else { "" };
+        let region = environment.regions.first().map(String::as_str);
+        let signature = (service.to_owned(), spoken, scope.target_texts(region), absent);
+        *alike.known.entry(signature).or_insert_with(|| self.may_grant_somewhere(&scope, &relevant))
+    }
+
+    /// The same without memory; the first resource that it may be granted on is enough.
+    fn may_grant_somewhere(&self, scope: &Scope<'_>, relevant: &[(&Prepared, Match)]) -> bool {
+        scope.regions().into_iter().any(|region| {
+            let active = Self::active(relevant, scope, region);
+            scope.targets(region).iter().any(|target| {
+                let mut answer = Answer::default();
+                self.assess_target(target, &[], &active, scope, region, &mut answer);
+                answer.undecided || answer.outcomes.iter().any(|outcome| outcome.allowed.most != Holds::Never)
+            })
+        })
+    }
+
     fn assess_one(
         &self,
         spelt: &str,
@@ -316,13 +362,8 @@ impl PreparedPolicies {
                 Some(Asked { language, conditions: question.conditions.get(at).map_or(&[], Vec::as_slice) })
             })
             .collect();
-        let regions: Vec<Option<&str>> = if environment.regions.is_empty() {
-            vec![None]
-        } else {
-            environment.regions.iter().map(|region| Some(region.as_str())).collect()
-        };
         let mut answer = Answer::default();
-        for region in regions {
+        for region in scope.regions() {
             self.assess_region(&scope, region, &asked, &relevant, &mut answer);
         }
         if answer.outcomes.is_empty() && !answer.undecided {
@@ -352,13 +393,22 @@ impl PreparedPolicies {
             if applies {
                 let mut all: Vec<Expression> = open.iter().map(|one| Expression::of_condition(one)).collect();
                 all.extend(prepared.compiled.guards.iter().map(Expression::of_guard));
+                let mut conditions: Vec<String> = open.iter().map(|one| one.description.clone()).collect();
+                let guards = prepared.compiled.guards.iter();
+                conditions.extend(
+                    guards.map(
+                        |guard| {
+                            if guard.holds { guard.decision.clone() } else { format!("not {}", guard.decision) }
+                        },
+                    ),
+                );
                 if *spoken == Match::Open {
                     let decision =
                         format!("statement {} of {} speaks of it", prepared.compiled.index, prepared.reference.policy);
-                    all.push(Expression::Atom(Atom::Deployed(decision)));
+                    conditions.push(decision.clone());
+                    all.push(Expression::Atom(Atom::Speaks(prepared.position, decision)));
                 }
                 let expression = Expression::All(all);
-                let conditions = open.iter().map(|one| one.description.clone()).collect();
                 active.push(Active { prepared, expression, conditions });
             }
         }
@@ -419,9 +469,10 @@ impl PreparedPolicies {
             }
             _ => vec![Region { matches: Vec::new(), witness: sample(&target.text) }],
         };
-        let facts = facts(active, &asked_bits.iter().map(|(_, expression)| expression).collect::<Vec<_>>());
+        let facts =
+            self.last_facts.of(active, &asked_bits.iter().map(|(_, expression)| expression).collect::<Vec<_>>());
         // A look at one combination of facts costs a fraction of a step of an automaton.
-        let cost = regions.len() * (terms + active.len() * facts.as_ref().map_or(1, Facts::combinations)) / 8;
+        let cost = regions.len() * (terms + active.len() * facts.as_ref().map_or(1, |facts| facts.combinations())) / 8;
         if cost > self.work_left.get() {
             answer.undecided = true;
             return;
@@ -446,9 +497,16 @@ impl PreparedPolicies {
             };
             let matches: Vec<Vec<bool>> = bits.iter().map(|terms| terms.iter().map(is).collect()).collect();
             let asked = Asking { target: index, witness, meant };
-            answer.outcomes.extend(judge(asked, &matches, active, facts.as_ref(), self.layers.len()));
+            answer.outcomes.extend(judge(asked, &matches, active, facts.as_deref(), self.layers.len()));
         }
     }
+}
+
+/// What was found for actions that nothing tells apart: the same statements speak of them, they are done on the same resources,
+/// in the same region, and lack the same keys.
+#[derive(Default)]
+pub(super) struct Alike {
+    known: HashMap<(String, Vec<(usize, Match)>, Vec<String>, Vec<bool>), bool>,
 }
 
 /// Resources that are asked for, with what the requests that are meant fulfil.
@@ -572,7 +630,15 @@ impl Target {
     }
 }
 
-impl Scope<'_> {
+impl<'q> Scope<'q> {
+    /// The regions that are meant, one by one; any together.
+    fn regions(&self) -> Vec<Option<&'q str>> {
+        if self.environment.regions.is_empty() {
+            return vec![None];
+        }
+        self.environment.regions.iter().map(|region| Some(region.as_str())).collect()
+    }
+
     /// What is known of the requests in a region. Those to global services go to the one region of the partition.
     fn context(&self, region: Option<&str>) -> Context {
         let mut context = self.environment.context.clone();
@@ -600,19 +666,24 @@ impl Scope<'_> {
     }
 
     fn targets(&self, region: Option<&str>) -> Vec<Target> {
-        let Some((service, action)) = self.known else {
+        if self.known.is_none() {
             return vec![Target { text: "*".to_owned(), universe: Some(Language::everything()) }];
-        };
-        if action.types.is_empty() {
-            return vec![Target::new("*".to_owned())];
         }
+        self.target_texts(region).into_iter().map(Target::new).collect()
+    }
+
+    /// Patterns of the resources that the action can be done on; `*` for one that is done on none, or that nobody knows.
+    fn target_texts(&self, region: Option<&str>) -> Vec<String> {
+        let Some((service, action)) = self.known.filter(|(_, action)| !action.types.is_empty()) else {
+            return vec!["*".to_owned()];
+        };
         let or_any = |text: &str| if text.is_empty() { "*".to_owned() } else { text.to_owned() };
         let partition = or_any(&self.environment.partition);
         let (account, region) = (or_any(&self.environment.account_id), or_any(region.unwrap_or_default()));
         let mut texts: Vec<String> = Vec::new();
         if action.folded == "iam:createservicelinkedrole" {
             // Service-linked roles exist under this path only.
-            return vec![Target::new(format!("arn:{partition}:iam::{account}:role/aws-service-role/*"))];
+            return vec![format!("arn:{partition}:iam::{account}:role/aws-service-role/*")];
         }
         let kinds = || action.types.iter().filter_map(|(at, _)| service.types.get(*at));
         let home = format!("{}:${{Region}}:${{Account}}:", service.prefix);
@@ -628,7 +699,7 @@ impl Scope<'_> {
                 texts.push(text);
             }
         }
-        texts.into_iter().map(Target::new).collect()
+        texts
     }
 }
 

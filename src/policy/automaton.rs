@@ -164,9 +164,10 @@ impl Language {
                 '?' => Symbol::One { colon },
                 other => Symbol::Character(other),
             };
-            // `**` is `*`.
-            if !(symbol.is_run() && self.symbols.last() == Some(&symbol)) {
-                self.symbols.push(symbol);
+            // `**` is `*`, as wide as the wider of the two.
+            match (symbol, self.symbols.last_mut()) {
+                (Symbol::Run { colon }, Some(Symbol::Run { colon: known })) => *known |= colon,
+                _ => self.symbols.push(symbol),
             }
         }
     }

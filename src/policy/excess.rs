@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::assess::{Environment, Layer, NamedDocument, PreparedPolicies, Question, StatementRef, Verdict};
+use super::assess::{Alike, Environment, Layer, NamedDocument, PreparedPolicies, Question, StatementRef, Verdict};
 use super::catalogue::{AccessLevel, Action, Catalogue};
 use super::document::{Document, Effect, Statement};
 use super::escalation::{self, EscalationPath};
@@ -118,14 +118,14 @@ pub fn excess(
     let mut positions: HashMap<String, usize> = HashMap::new();
     let mut beyond: BTreeMap<&str, &Action> = BTreeMap::new();
     let mut verdicts: HashMap<String, bool> = HashMap::new();
+    let mut alike = Alike::default();
     let mut may = |folded: &str| -> bool {
         if !prepared.is_limited(folded) {
             return true;
         }
-        *verdicts.entry(folded.to_owned()).or_insert_with(|| {
-            let verdict = prepared.assess(Question::on(folded, &[]), environment, catalogue).verdict;
-            !matches!(verdict, Verdict::Missing | Verdict::Denied)
-        })
+        *verdicts
+            .entry(folded.to_owned())
+            .or_insert_with(|| prepared.may_grant(folded, environment, catalogue, &mut alike))
     };
     for named in &layer.identity {
         let grants = |statement: &&Statement| statement.effect == Effect::Allow && !statement.is_stand_in;

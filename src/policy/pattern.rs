@@ -21,7 +21,7 @@ pub(super) enum ActionPattern {
 }
 
 /// Whether something matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Match {
     Yes,
     No,

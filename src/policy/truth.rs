@@ -2,7 +2,8 @@
 //!
 //! Facts are of two kinds. Those of a request (a condition) differ from request to request: what depends on one holds
 //! sometimes. Those of a deployment (a value that a template leaves open) are the same for every request, but nobody knows
-//! them yet: what depends on one holds between a worst and a best.
+//! them yet: what depends on one holds between a worst and a best. A condition on such a value is neither: it depends on the
+//! value and on the request, so nobody knows for which requests it holds.
 
 use super::condition::{Comparison, Compiled, Quantifier};
 use super::document::Guard;
@@ -32,13 +33,17 @@ pub(super) enum Atom {
     Wide(String),
     /// Something that is decided when a template is deployed turns out as said.
     Deployed(String),
+    /// A statement turns out to speak of the action: its position among all, and the same for a person.
+    Speaks(usize, String),
+    /// A condition with such a value holds of the request.
+    HoldsOnceDeployed(String),
 }
 
 impl Atom {
     fn key(&self) -> Option<&str> {
         match self {
             Self::Present(key) | Self::Holds { key, .. } => Some(key),
-            Self::Wide(_) | Self::Deployed(_) => None,
+            Self::Wide(_) | Self::Deployed(_) | Self::Speaks(..) | Self::HoldsOnceDeployed(_) => None,
         }
     }
 }
@@ -68,7 +73,7 @@ impl Expression {
         let present = || Self::Atom(Atom::Present(key.clone()));
         let not = |expression: Self| Self::Not(Box::new(expression));
         if condition.is_open() {
-            return Self::Atom(Atom::Deployed(condition.description.clone()));
+            return Self::Atom(Atom::HoldsOnceDeployed(condition.description.clone()));
         }
         let has_variables = condition.has_variables();
         let mut values: Vec<String> = condition.values.iter().map(ToString::to_string).collect();
@@ -193,6 +198,8 @@ pub(super) struct Facts {
     witnessed: Vec<bool>,
     /// The facts that are decided by deployment.
     deployed: usize,
+    /// The facts that are decided by deployment and request together.
+    hidden: usize,
 }
 
 impl Facts {
@@ -208,27 +215,32 @@ impl Facts {
         let atoms: Vec<Atom> = found.into_iter().cloned().collect();
         let size = 1_usize << atoms.len();
         let keys = values::by_key(&atoms);
-        let is_witnessed = |combination: usize| {
-            values::is_plain(&atoms, combination)
-                && keys.iter().all(|key| key.witnessed.contains(&(combination & key.mask)))
+        let mut possible = vec![true; size];
+        let mut witnessed: Vec<bool> = (0..size).map(|combination| values::is_plain(&atoms, combination)).collect();
+        let ruled_out = ruled_out(&atoms);
+        for (combination, (possible, witnessed)) in possible.iter_mut().zip(&mut witnessed).enumerate() {
+            *possible = !ruled_out.iter().any(|(mask, facts)| combination & mask == *facts);
+            for key in &keys {
+                let here = combination & key.mask;
+                *possible &= key.possible.as_ref().is_none_or(|possible| possible.contains(&here));
+                *witnessed &= key.witnessed.contains(&here);
+            }
+        }
+        let bits = |is: fn(&Atom) -> bool| {
+            atoms.iter().enumerate().filter(|(_, atom)| is(atom)).fold(0, |mask, (at, _)| mask | 1 << at)
         };
-        let is_ruled_out = |combination: usize| {
-            keys.iter()
-                .any(|key| key.possible.as_ref().is_some_and(|possible| !possible.contains(&(combination & key.mask))))
-        };
-        let possible = (0..size).map(|combination| is_possible(&atoms, combination) && !is_ruled_out(combination));
-        let deployed = atoms.iter().enumerate().filter(|(_, atom)| matches!(atom, Atom::Deployed(_)));
         Some(Self {
-            possible: possible.collect(),
-            witnessed: (0..size).map(is_witnessed).collect(),
-            deployed: deployed.fold(0, |mask, (at, _)| mask | 1 << at),
+            possible,
+            witnessed,
+            deployed: bits(|atom| matches!(atom, Atom::Deployed(_) | Atom::Speaks(..))),
+            hidden: bits(|atom| matches!(atom, Atom::HoldsOnceDeployed(_))),
             atoms,
         })
     }
 
     /// No facts: everything is known.
     pub(super) fn none() -> Self {
-        Self { atoms: Vec::new(), possible: vec![true], witnessed: vec![true], deployed: 0 }
+        Self { atoms: Vec::new(), possible: vec![true], witnessed: vec![true], deployed: 0, hidden: 0 }
     }
 
     /// How many combinations of facts are told apart.
@@ -274,8 +286,7 @@ impl Facts {
                 None => here,
                 Some(known) => Bounds { least: known.least.min(here.least), most: known.most.max(here.most) },
             });
-            // The next combination of the bits of the mask.
-            deployment = (deployment | !self.deployed).wrapping_add(1) & self.deployed;
+            deployment = next(deployment, self.deployed);
             if deployment == 0 {
                 return whole.unwrap_or(Bounds { least: Holds::Never, most: Holds::Always });
             }
@@ -284,13 +295,27 @@ impl Facts {
 
     fn bounds_of(&self, table: &Table, meant: &Table, deployment: usize) -> Bounds {
         let (mut may_hold, mut may_fail, mut does_hold, mut does_fail) = (false, false, false, false);
-        let rows = table.bits.iter().zip(&meant.bits).zip(self.possible.iter().zip(&self.witnessed)).enumerate();
-        let rows = rows.filter(|(at, ((_, meant), _))| at & self.deployed == deployment && **meant);
-        for (_, ((holds, _), (possible, witnessed))) in rows {
-            may_hold |= *possible && *holds;
-            may_fail |= *possible && !*holds;
-            does_hold |= *witnessed && *holds;
-            does_fail |= *witnessed && !*holds;
+        let is = |bits: &[bool], at: usize| bits.get(at).copied().unwrap_or(false);
+        let requests = (0..self.possible.len()).filter(|at| at & self.deployed == deployment && at & self.hidden == 0);
+        for request in requests {
+            // Whatever comes of the conditions that nobody knows, a request that does hold has to hold.
+            let (mut holds_anyhow, mut fails_anyhow) = (true, true);
+            let mut hidden = 0;
+            loop {
+                let at = request | hidden;
+                let (holds, is_meant) = (is(&table.bits, at), is(&meant.bits, at));
+                let (possible, witnessed) = (is(&self.possible, at), is(&self.witnessed, at));
+                may_hold |= possible && is_meant && holds;
+                may_fail |= possible && is_meant && !holds;
+                holds_anyhow &= witnessed && is_meant && holds;
+                fails_anyhow &= witnessed && is_meant && !holds;
+                hidden = next(hidden, self.hidden);
+                if hidden == 0 {
+                    break;
+                }
+            }
+            does_hold |= holds_anyhow;
+            does_fail |= fails_anyhow;
         }
         let least = match (may_fail, does_hold) {
             (false, _) => Holds::Always,
@@ -308,31 +333,48 @@ impl Facts {
 
     /// What is decided by deployment, of the facts of some expressions.
     pub(super) fn open<'e>(expressions: impl IntoIterator<Item = &'e Expression>) -> Vec<String> {
+        Self::texts(expressions, |atom| match atom {
+            Atom::Deployed(text) | Atom::Speaks(_, text) | Atom::HoldsOnceDeployed(text) => Some(text.clone()),
+            _ => None,
+        })
+    }
+
+    /// Which patterns match some requests for a resource and others not.
+    pub(super) fn wide<'e>(expressions: impl IntoIterator<Item = &'e Expression>) -> Vec<String> {
+        Self::texts(expressions, |atom| match atom {
+            Atom::Wide(text) => Some(format!("`{text}` matches")),
+            _ => None,
+        })
+    }
+
+    fn texts<'e>(
+        expressions: impl IntoIterator<Item = &'e Expression>,
+        text: impl Fn(&Atom) -> Option<String>,
+    ) -> Vec<String> {
         let mut found = Vec::new();
         for expression in expressions {
             expression.atoms(&mut found);
         }
-        let texts = found.into_iter().filter_map(|atom| match atom {
-            Atom::Deployed(text) => Some(text.clone()),
-            _ => None,
-        });
-        texts.collect()
+        found.into_iter().filter_map(text).collect()
     }
 }
 
-/// Whether facts can be true and false in this combination.
-fn is_possible(atoms: &[Atom], combination: usize) -> bool {
-    let is_true = |at: usize| combination >> at & 1 == 1;
+/// The next combination of the bits of a mask; none after the last.
+fn next(combination: usize, mask: usize) -> usize {
+    (combination | !mask).wrapping_add(1) & mask
+}
+
+/// Combinations of two facts that cannot be: the bits of both, and what they are then.
+fn ruled_out(atoms: &[Atom]) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
     for (at, atom) in atoms.iter().enumerate() {
         for (other_at, other) in atoms.iter().enumerate() {
             if at == other_at || atom.key().is_none() || atom.key() != other.key() {
                 continue;
             }
-            if let (Atom::Holds { quantifier: None | Some(Quantifier::Any), .. }, Atom::Present(_)) = (atom, other)
-                && is_true(at)
-                && !is_true(other_at)
-            {
-                return false;
+            let (this, that) = (1 << at, 1 << other_at);
+            if let (Atom::Holds { quantifier: None | Some(Quantifier::Any), .. }, Atom::Present(_)) = (atom, other) {
+                found.push((this | that, this));
             }
             if let (
                 Atom::Holds { comparison: one, quantifier: None, negated: false, values, .. },
@@ -340,16 +382,13 @@ fn is_possible(atoms: &[Atom], combination: usize) -> bool {
             ) = (atom, other)
                 && one == same
                 && values == others
-                && is_true(at)
-                && is_true(other_at)
             {
-                return false;
+                found.push((this | that, this | that));
             }
             if let (
                 Atom::Holds { comparison: Comparison::StringEquals, quantifier: None, values: narrow, .. },
                 Atom::Holds { comparison, quantifier: None, values: wide, .. },
             ) = (atom, other)
-                && is_true(at)
             {
                 let plain = |values: &[String]| values.iter().all(|value| !value.contains("${"));
                 let within = |value: &String| match comparison {
@@ -360,17 +399,17 @@ fn is_possible(atoms: &[Atom], combination: usize) -> bool {
                 if plain(narrow) && plain(wide) {
                     let inside: Vec<Option<bool>> = narrow.iter().map(within).collect();
                     // One of the narrow values is the value: if all are within the wide ones, so is it; if none, it is not.
-                    if inside.iter().all(|within| *within == Some(true)) && !is_true(other_at) {
-                        return false;
+                    if inside.iter().all(|within| *within == Some(true)) {
+                        found.push((this | that, this));
                     }
-                    if inside.iter().all(|within| *within == Some(false)) && is_true(other_at) {
-                        return false;
+                    if inside.iter().all(|within| *within == Some(false)) {
+                        found.push((this | that, this | that));
                     }
                 }
             }
         }
     }
-    true
+    found
 }
 
 #[cfg(test)]
@@ -409,6 +448,31 @@ mod tests {
             (condition("NumericEquals", "k", &["5"]), condition("NumericNotEquals", "k", &["5"])),
         ] {
             assert_eq!(union(&[one, other]), Bounds::exactly(Holds::Sometimes));
+        }
+        // Of a key that has values of the type only, one of them does.
+        for (one, other) in [
+            (
+                condition("Bool", "aws:SecureTransport", &["true"]),
+                condition("BoolIfExists", "aws:securetransport", &["false"]),
+            ),
+            (
+                condition("IpAddress", "aws:SourceIp", &["10.0.0.0/8"]),
+                condition("NotIpAddress", "aws:SourceIp", &["10.0.0.0/8"]),
+            ),
+            (
+                condition("NumericEquals", "aws:MultiFactorAuthAge", &["5"]),
+                condition("NumericNotEquals", "aws:MultiFactorAuthAge", &["5"]),
+            ),
+            (
+                condition("DateLessThan", "aws:CurrentTime", &["2026-01-01T00:00:00Z"]),
+                condition("DateGreaterThanEqualsIfExists", "aws:CurrentTime", &["2026-01-01T00:00:00Z"]),
+            ),
+            (
+                condition("ArnLike", "aws:SourceArn", &["arn:aws:sns:*:*:a"]),
+                condition("ArnNotLike", "aws:SourceArn", &["arn:aws:sns:*:*:a"]),
+            ),
+        ] {
+            assert_eq!(union(&[one.clone(), other.clone()]), Bounds::exactly(Holds::Always), "{one:?} {other:?}");
         }
         // Without the key neither holds.
         let both = [condition("Bool", "k", &["true"]), condition("Bool", "k", &["false"])];

@@ -473,7 +473,13 @@ fn not_audited(page: &mut String, report: &Report, painter: Painter, options: &T
         paragraph(page, "why", &format!("{}: {}", entry.reason, entry.message), painter, options);
         if !entry.rules.is_empty() {
             let shown = if options.verbose { usize::MAX } else { 4 };
-            paragraph(page, "rules", &format!("not checked: {}", text::list(&entry.rules, shown)), painter, options);
+            paragraph(
+                page,
+                "rules",
+                &format!("not checked on it: {}", text::list(&entry.rules, shown)),
+                painter,
+                options,
+            );
         }
     }
     if report.not_audited.len() > limit {

@@ -132,7 +132,7 @@ pub(super) const RULES: &[Rule] = &[
             "Rancher documentation, Amazon cloud provider, credentials",
         ],
         example: "role `masters` of the control plane grants nothing of what only the controller does: it seems to use other credentials",
-        reads: &[INSTANCES],
+        reads: &[INSTANCES, "iam:ListRoles"],
         check: Check::Scan(credentials_elsewhere),
     },
     Rule {

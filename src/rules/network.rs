@@ -66,7 +66,7 @@ pub(super) const RULES: &[Rule] = &[
             "https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/780",
         ],
         example: "VPC `vpc-0a` has enableDnsHostnames off",
-        reads: &[INSTANCES, VPCS],
+        reads: &[INSTANCES, VPCS, "ec2:DescribeVpcAttribute"],
         check: Check::Region(dns_attributes),
     },
     Rule {

@@ -37,7 +37,7 @@ pub(super) const RULES: &[Rule] = &[
             "https://github.com/kubernetes/cloud-provider-aws/issues/666",
         ],
         example: "2 security groups of 3 instances carry `kubernetes.io/cluster/bravo`: sg-0a, sg-0b",
-        reads: &[GROUPS],
+        reads: &[INSTANCES, GROUPS],
         check: Check::Region(multiple_tagged),
     },
     Rule {
@@ -55,7 +55,7 @@ pub(super) const RULES: &[Rule] = &[
             "https://github.com/eksctl-io/eksctl/issues/8440",
         ],
         example: "none of the 2 security groups of 3 instances carries `kubernetes.io/cluster/bravo`: sg-0a, sg-0b",
-        reads: &[GROUPS],
+        reads: &[INSTANCES, GROUPS],
         check: Check::Region(none_tagged),
     },
     Rule {
@@ -86,7 +86,7 @@ pub(super) const RULES: &[Rule] = &[
         applicability: Applicability::Choice,
         sources: &[FIND_GROUP, "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3325"],
         example: "security group `sg-0a` of alpha is the only group of 3 instances of `bravo`",
-        reads: &[GROUPS],
+        reads: &[INSTANCES, GROUPS],
         check: Check::Region(foreign_attached),
     },
     Rule {
@@ -100,7 +100,7 @@ pub(super) const RULES: &[Rule] = &[
         applicability: Applicability::Choice,
         sources: &["https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2185"],
         example: "security group `sg-0a` carries cluster tags of alpha, bravo",
-        reads: &[GROUPS],
+        reads: &[INSTANCES, GROUPS],
         check: Check::Region(several_clusters),
     },
     Rule {
@@ -145,7 +145,7 @@ pub(super) const RULES: &[Rule] = &[
             "kubernetes/cloud-provider-aws pkg/providers/v1/config/config.go",
         ],
         example: "security group `sg-0a` has 55 ingress rules; the default quota is 60",
-        reads: &[GROUPS],
+        reads: &[INSTANCES, GROUPS],
         check: Check::Region(rules_near_limit),
     },
 ];

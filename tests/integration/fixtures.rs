@@ -205,6 +205,13 @@ fn what_was_not_read_is_not_audited_and_never_clean() {
             "ec2:DescribeVolumes" => region.volumes.clear(),
             "ec2:DescribeIamInstanceProfileAssociations" => region.instance_profile_associations.clear(),
             "ec2:DescribeAvailabilityZones" => region.availability_zones.clear(),
+            "ec2:DescribeVpcAttribute" => {
+                for vpc in &mut region.vpcs {
+                    (vpc.enable_dns_support, vpc.enable_dns_hostnames) = (None, None);
+                }
+            }
+            // What it tells is in no list of its own.
+            "iam:ListRoles" => {}
             other => panic!("no test knows what a gap in {other} leaves"),
         }
         inventory.gaps.push(Gap {
@@ -223,7 +230,16 @@ fn what_was_not_read_is_not_audited_and_never_clean() {
         let blocked: BTreeSet<&str> = report.not_audited.iter().flat_map(|entry| entry.rules.iter().copied()).collect();
         let expected: BTreeSet<&str> =
             RULES.iter().filter(|rule| rule.reads.contains(&api)).map(|rule| rule.id).collect();
-        assert_eq!(blocked, expected, "{api}");
+        assert!(expected.is_subset(&blocked), "{api}: {blocked:?}");
+        // Rules that look at what is in the list, among other things, have not looked at that either.
+        let partly = match api {
+            "ec2:DescribeInstances" => "imds-hop-limit-low",
+            "ec2:DescribeSubnets" | "ec2:DescribeVpcs" | "ec2:DescribeRouteTables" => "resource-owned-and-shared",
+            "ec2:DescribeSecurityGroups" | "ec2:DescribeVolumes" => "cluster-tag-near-miss",
+            _ => continue,
+        };
+        assert!(blocked.contains(partly), "{api}: {blocked:?}");
+        assert!(blocked.len() < RULES.len(), "{api} is not everything");
     }
 }
 

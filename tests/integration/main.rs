@@ -32,4 +32,6 @@ mod policy_cases;
 mod policy_commands;
 mod policy_oracle;
 mod roles;
+#[cfg(feature = "aws")]
+mod soak;
 mod worlds;

@@ -38,6 +38,8 @@ pub(crate) enum Fault {
     Error(u16, &'static str, &'static str),
     /// The body ends just before this text; the length is right.
     CutBefore(&'static str),
+    /// The body ends at this hundredth of it; the length is right.
+    CutAt(usize),
     /// The connection ends in the middle of the body.
     CutConnection,
     /// Any 200 that is no answer.
@@ -465,6 +467,11 @@ fn answer(request: &Request, world: &Mutex<World>) -> Answer {
         Ok(mut body) => match fault {
             Some(Fault::CutBefore(text)) => {
                 let at = body.find(text).unwrap_or_else(|| panic!("{name} does not answer {text}"));
+                body.truncate(at);
+                Answer::Body(200, body)
+            }
+            Some(Fault::CutAt(hundredth)) => {
+                let at = body.floor_char_boundary(body.len() * hundredth / 100);
                 body.truncate(at);
                 Answer::Body(200, body)
             }

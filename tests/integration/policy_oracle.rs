@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use tagaudit::policy::templates::{self, FoundPolicy, Pseudo};
 use tagaudit::policy::{
     Catalogue, CompiledPolicy, Context, ContextValue, Decision, Document, Environment, Layer, NamedDocument, Policies,
     PreparedPolicies, Question, Request, Verdict, decide,
@@ -271,6 +272,110 @@ proptest! {
         }
         if answer.verdict == Verdict::Partial {
             prop_assert!(!answer.left_over.is_empty(), "partial, and nothing is left over");
+        }
+    }
+}
+
+/// A text, or the same with its end left to a parameter.
+fn hidden(text: &Value, hide: &mut dyn Iterator<Item = (bool, prop::sample::Index)>, named: &mut usize) -> Value {
+    match text {
+        Value::Array(items) => items.iter().map(|item| hidden(item, hide, named)).collect(),
+        Value::String(known) => match hide.next() {
+            Some((true, at)) => {
+                *named += 1;
+                let kept: String = known.chars().take(at.index(known.len() + 1)).collect();
+                json!({"Fn::Sub": format!("{kept}${{Parameter{named}}}")})
+            }
+            _ => text.clone(),
+        },
+        other => other.clone(),
+    }
+}
+
+/// The policies of a role of a template in which some values are parameters.
+fn layer_of_template(
+    identity: &[Value],
+    boundary: Option<&[Value]>,
+    hide: &mut dyn Iterator<Item = (bool, prop::sample::Index)>,
+) -> Layer {
+    let mut named = 0;
+    let mut document = |document: &Value| {
+        let mut document = document.clone();
+        for statement in document["Statement"].as_array_mut().unwrap() {
+            for element in ["Action", "NotAction", "Resource", "NotResource"] {
+                if let Some(texts) = statement.get_mut(element) {
+                    *texts = hidden(texts, hide, &mut named);
+                }
+            }
+            let operators = statement.get_mut("Condition").and_then(Value::as_object_mut);
+            for (operator, keys) in operators.into_iter().flatten().filter(|(operator, _)| *operator != "Null") {
+                assert!(!operator.is_empty());
+                for (_, values) in keys.as_object_mut().unwrap() {
+                    *values = hidden(values, hide, &mut named);
+                }
+            }
+        }
+        document
+    };
+    let policies: Vec<Value> =
+        identity.iter().map(|one| json!({"PolicyName": "p", "PolicyDocument": document(one)})).collect();
+    let mut template = json!({"Resources": {"R": {"Type": "AWS::IAM::Role", "Properties": {"Policies": policies}}}});
+    if let Some([bound]) = boundary {
+        template["Resources"]["B"] =
+            json!({"Type": "AWS::IAM::ManagedPolicy", "Properties": {"PolicyDocument": document(bound)}});
+        template["Resources"]["R"]["Properties"]["PermissionsBoundary"] = json!({"Ref": "B"});
+    }
+    let found = templates::find(&template.to_string(), &Pseudo::default()).unwrap();
+    let role = &found.roles[0];
+    let named = |policy: &FoundPolicy| NamedDocument {
+        name: policy.address.clone(),
+        document: policy.evaluable().unwrap_or_else(|error| panic!("{error}: {template}")),
+    };
+    Layer {
+        identity: role.policies.iter().map(named).collect(),
+        boundary: role.boundary.as_ref().map(named),
+        scps: Vec::new(),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// Whoever knows less may say less, and nothing else: the values that are hidden are some that a deployment may give.
+    #[test]
+    fn what_is_said_without_some_values_holds_with_them(
+        identity in documents(1..4),
+        boundary in prop::option::of(documents(1)),
+        hide in prop::collection::vec((prop::bool::weighted(0.25), any::<prop::sample::Index>()), 64),
+        requests in prop::collection::vec(keys(), 6),
+    ) {
+        let layer = layer_of_template(&identity, boundary.as_deref(), &mut hide.into_iter());
+        let environment = Environment {
+            partition: "aws".into(),
+            account_id: "111122223333".into(),
+            regions: vec!["us-east-1".into()],
+            ..Environment::default()
+        };
+        let question = Question::on("ec2:DeleteVolume", &[]);
+        let answer = PreparedPolicies::new(&layer).assess(question, &environment, Catalogue::embedded());
+        let mut layers = vec![identity.clone()];
+        layers.extend(boundary.clone());
+        for keys in &requests {
+            for volume in VOLUMES {
+                let allowed = naive(&layers, "ec2:DeleteVolume", volume, keys) == Decision::Allowed;
+                let holds = match answer.verdict {
+                    Verdict::Granted => allowed,
+                    Verdict::Denied | Verdict::Missing => !allowed,
+                    Verdict::Partial | Verdict::Undecided => true,
+                };
+                prop_assert!(holds, "{:?}, and not so on {volume} with {keys:?}", answer.verdict);
+            }
+        }
+        for left in answer.left_over.iter().filter(|left| left.only_if.is_empty()) {
+            for keys in &requests {
+                let decision = naive(&layers, "ec2:DeleteVolume", &left.witness, keys);
+                prop_assert!(decision != Decision::Allowed, "{left:?} is granted with {keys:?}");
+            }
         }
     }
 }

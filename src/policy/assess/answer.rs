@@ -90,7 +90,7 @@ impl Answer {
     /// Nothing is granted: because nothing grants it, or because it is taken away.
     fn nothing(&self, action: &str, layers: &[(String, &'static str)]) -> Assessment {
         // Where an Allow would help anywhere, it is missing there.
-        let taken = self.outcomes.iter().all(|outcome| outcome.denied == Holds::Always || !outcome.lacking.is_empty());
+        let taken = self.outcomes.iter().all(|outcome| outcome.helped == Holds::Never);
         let always_denied = self.outcomes.iter().all(|outcome| outcome.denied == Holds::Always);
         let left_over = self.left_over(action);
         if !taken {
@@ -225,6 +225,15 @@ impl Answer {
                             if applying.effect == Effect::Deny { format!("not ({all})") } else { all }
                         })
                         .collect();
+                    texts.extend(outcome.wide.iter().cloned());
+                    if outcome.allowed.least != outcome.allowed.most {
+                        let told = texts.join(" ");
+                        let untold = outcome.open.iter().filter(|open| !told.contains(open.as_str()));
+                        texts.extend(untold.map(|open| format!("a deployment decides whether {open}")));
+                    }
+                    if texts.is_empty() {
+                        texts.push("conditions too many or too intricate to tell apart".to_owned());
+                    }
                     texts.sort();
                     texts.dedup();
                     texts

@@ -1,5 +1,8 @@
 //! One region of the resources: which statements apply there, under which facts, and what that comes to.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use super::{Prepared, StatementRef};
 use crate::policy::document::Effect;
 use crate::policy::truth::{Bounds, Expression, Facts, Holds, Table};
@@ -16,31 +19,53 @@ pub(super) struct Active<'p> {
 impl Active<'_> {
     /// Under which facts it applies, given which of its patterns match.
     pub(super) fn applies(&self, matched: &[bool]) -> Expression {
+        let terms = || self.prepared.terms.iter().zip(matched).filter(|(_, matched)| **matched);
+        let negated = self.prepared.compiled.not_resource;
         let on = if self.prepared.compiled.resources.is_none() {
             Expression::True
+        } else if terms().any(|(term, _)| term.doubt.is_none()) {
+            if negated { Expression::False } else { Expression::True }
         } else {
-            let terms = || self.prepared.terms.iter().zip(matched).filter(|(_, matched)| **matched);
-            let positive = if terms().any(|(term, _)| term.doubt.is_none()) {
-                Expression::True
-            } else {
-                let doubts = terms().filter_map(|(term, _)| term.doubt.clone()).map(Expression::Atom);
-                Expression::Any(doubts.collect())
-            };
-            if self.prepared.compiled.not_resource { Expression::Not(Box::new(positive)) } else { positive }
+            let doubts: Vec<Expression> =
+                terms().filter_map(|(term, _)| term.doubt.clone()).map(Expression::Atom).collect();
+            match (doubts.is_empty(), negated) {
+                (true, true) => Expression::True,
+                (true, false) => Expression::False,
+                (false, true) => Expression::Not(Box::new(Expression::Any(doubts))),
+                (false, false) => Expression::Any(doubts),
+            }
         };
+        if on == Expression::False {
+            // Its conditions do not matter here.
+            return on;
+        }
         Expression::All(vec![on, self.expression.clone()])
     }
 }
 
-pub(super) fn facts(active: &[Active<'_>], asked: &[&Expression]) -> Option<Facts> {
-    let doubts: Vec<Expression> = active
-        .iter()
-        .flat_map(|each| each.prepared.terms.iter().filter_map(|term| term.doubt.clone()))
-        .map(Expression::Atom)
-        .collect();
-    let all: Vec<&Expression> =
-        active.iter().map(|each| &each.expression).chain(&doubts).chain(asked.iter().copied()).collect();
-    Facts::new(all)
+/// The facts of the question that was asked last: thousands of actions in a row have the same.
+#[derive(Default)]
+pub(super) struct LastFacts(RefCell<Option<(Vec<Expression>, Option<Rc<Facts>>)>>);
+
+impl LastFacts {
+    /// The facts of a question; `None` where there are too many to tell apart.
+    pub(super) fn of(&self, active: &[Active<'_>], asked: &[&Expression]) -> Option<Rc<Facts>> {
+        let doubts: Vec<Expression> = active
+            .iter()
+            .flat_map(|each| each.prepared.terms.iter().filter_map(|term| term.doubt.clone()))
+            .map(Expression::Atom)
+            .collect();
+        let all = || active.iter().map(|each| &each.expression).chain(&doubts).chain(asked.iter().copied());
+        let mut last = self.0.borrow_mut();
+        if let Some((of, facts)) = &*last
+            && of.iter().eq(all())
+        {
+            return facts.clone();
+        }
+        let facts = Facts::new(all()).map(Rc::new);
+        *last = Some((all().cloned().collect(), facts.clone()));
+        facts
+    }
 }
 
 /// What comes of the requests on a region of the resources.
@@ -52,8 +77,12 @@ pub(super) struct Outcome {
     /// What the identity policies alone grant.
     pub(super) identity: Holds,
     pub(super) denied: Holds,
+    /// What an Allow of all that is meant would come to.
+    pub(super) helped: Holds,
     /// What is decided by deployment only, if something of it bears on this region.
     pub(super) open: Vec<String>,
+    /// Which patterns match some requests here and others not.
+    pub(super) wide: Vec<String>,
     /// Layers beside the identity policies that do not always allow.
     pub(super) lacking: Vec<usize>,
     /// For each active statement that applies sometimes or always: what it is, and which of its patterns match.
@@ -113,6 +142,7 @@ pub(super) fn judge(
             allowed: between(must.allowed, may.allowed),
             identity: between(must.identity, may.identity),
             denied: between(must.denied, may.denied),
+            helped: between(must.helped, may.helped),
             lacking: must.lacking,
         }
     };
@@ -146,7 +176,9 @@ pub(super) fn judge(
         allowed: combined.allowed,
         identity: combined.identity.holds(),
         denied: combined.denied.holds(),
+        helped: combined.helped.most,
         open: Facts::open(&expressions),
+        wide: Facts::wide(&expressions),
         lacking: combined.lacking,
         applying,
     })
@@ -156,6 +188,7 @@ struct Combined {
     allowed: Bounds,
     identity: Bounds,
     denied: Bounds,
+    helped: Bounds,
     lacking: Vec<usize>,
 }
 
@@ -169,7 +202,8 @@ fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], meant: &Table
     };
     let denied = any(Effect::Deny, None);
     let allows: Vec<Table> = (0..layers).map(|layer| any(Effect::Allow, Some(layer))).collect();
-    let allowed = allows.iter().fold(denied.not(), |table, layer| table.and(layer));
+    let helped = allows.iter().skip(1).fold(denied.not(), |table, layer| table.and(layer));
+    let allowed = allows.first().map_or_else(|| facts.constant(false), |identity| identity.and(&helped));
     let bounds = |table: &Table| facts.bounds_within(table, meant);
     let lacks = |table: &Table| bounds(table).least != Holds::Always;
     let lacking = allows.iter().enumerate().skip(1).filter(|(_, table)| lacks(table));
@@ -177,6 +211,7 @@ fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], meant: &Table
         allowed: bounds(&allowed),
         identity: allows.first().map_or(Bounds::exactly(Holds::Never), bounds),
         denied: bounds(&denied),
+        helped: bounds(&helped),
         lacking: lacking.map(|(layer, _)| layer).collect(),
     }
 }

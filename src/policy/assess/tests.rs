@@ -223,6 +223,15 @@ fn denied_means_that_an_allow_would_not_help_and_layers_go_by_their_names() {
     let allow = r#"{"Effect":"Allow","Action":"s3:GetObject","Resource":"arn:aws:s3:::a/*"}"#;
     let deny = r#"{"Effect":"Deny","Action":"s3:GetObject","Resource":"arn:aws:s3:::a/*"}"#;
     assert_eq!(verdict(&[allow, deny], "s3:GetObject").0, Verdict::Missing, "other buckets could be allowed");
+    // A boundary that allows under a condition leaves room for an Allow, one that never does leaves none.
+    for (condition, expected) in [("true", Verdict::Missing), ("nothing", Verdict::Denied)] {
+        let bound = format!(
+            r#"{{"Statement":[{{"Effect":"Allow","Action":"s3:*","Resource":"*","Condition":{{"Bool":{{"aws:SecureTransport":"{condition}"}}}}}}]}}"#
+        );
+        let boundary = Some(named("bound", &bound));
+        let layer = Layer { identity: vec![named("p", r#"{"Statement":[]}"#)], boundary, scps: Vec::new() };
+        assert_eq!(assess(&layer, "s3:GetObject", &environment()).verdict, expected, "{condition}");
+    }
     let layer = Layer {
         identity: vec![named("p", &format!("{{\"Statement\":[{ALL}]}}"))],
         scps: vec![vec![named("scp", &format!("{{\"Statement\":[{allow}]}}"))]],

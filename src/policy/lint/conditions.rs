@@ -2,67 +2,10 @@
 
 use super::{Remarks, canonical};
 use crate::policy::catalogue::{Action, Catalogue, Service};
-use crate::policy::condition::{Comparison, Operator, Quantifier, block, instant};
+use crate::policy::condition::{Comparison, GLOBAL_KEYS, Operator, Quantifier, block, global_kind, instant};
 use crate::policy::document::{Condition, Document, Effect, Statement};
 use crate::policy::pattern::ActionPattern;
 use crate::text;
-
-/// Global condition keys, lower-case, with their types. Source: IAM User Guide, "AWS global condition context keys".
-const GLOBAL: &[(&str, &str)] = &[
-    ("aws:assumedroot", "String"),
-    ("aws:calledvia", "ArrayOfString"),
-    ("aws:calledviafirst", "String"),
-    ("aws:calledvialast", "String"),
-    ("aws:calledviaawsmcp", "String"),
-    ("aws:chatbotsourcearn", "ARN"),
-    ("aws:currenttime", "Date"),
-    ("aws:ec2instancesourceprivateipv4", "IPAddress"),
-    ("aws:ec2instancesourcevpc", "String"),
-    ("aws:epochtime", "Date"),
-    ("aws:federatedprovider", "String"),
-    ("aws:ismcpserviceaction", "Bool"),
-    ("aws:multifactorauthage", "Numeric"),
-    ("aws:multifactorauthpresent", "Bool"),
-    ("aws:principalaccount", "String"),
-    ("aws:principalarn", "ARN"),
-    ("aws:principalisawsservice", "Bool"),
-    ("aws:principalorgid", "String"),
-    ("aws:principalorgpaths", "ArrayOfString"),
-    ("aws:principalservicename", "String"),
-    ("aws:principalservicenameslist", "ArrayOfString"),
-    ("aws:principaltype", "String"),
-    ("aws:referer", "String"),
-    ("aws:requestedregion", "String"),
-    ("aws:resourceaccount", "String"),
-    ("aws:resourceorgid", "String"),
-    ("aws:resourceorgpaths", "ArrayOfString"),
-    ("aws:securetransport", "Bool"),
-    ("aws:signinsessionarn", "ARN"),
-    ("aws:sourceaccount", "String"),
-    ("aws:sourcearn", "ARN"),
-    ("aws:sourceidentity", "String"),
-    ("aws:sourceip", "IPAddress"),
-    ("aws:sourceorgid", "String"),
-    ("aws:sourceorgpaths", "ArrayOfString"),
-    ("aws:sourceowner", "String"),
-    ("aws:sourcevpc", "String"),
-    ("aws:sourcevpcarn", "ARN"),
-    ("aws:sourcevpce", "String"),
-    ("aws:tagkeys", "ArrayOfString"),
-    ("aws:tokenissuetime", "Date"),
-    ("aws:useragent", "String"),
-    ("aws:userid", "String"),
-    ("aws:username", "String"),
-    ("aws:viaawsmcpservice", "Bool"),
-    ("aws:viaawsservice", "Bool"),
-    ("aws:vpceaccount", "String"),
-    ("aws:vpceorgid", "String"),
-    ("aws:vpceorgpaths", "ArrayOfString"),
-    ("aws:vpcsourceip", "IPAddress"),
-];
-
-/// Global keys that end in a name of the user's.
-const OPEN: &[&str] = &["aws:principaltag/", "aws:requesttag/", "aws:resourcetag/"];
 
 pub(super) fn check(document: &Document, statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
     for condition in &statement.conditions {
@@ -142,10 +85,9 @@ fn key(
         return None;
     };
     if prefix == "aws" {
-        let kind = GLOBAL.iter().find(|(name, _)| *name == folded).map(|(_, kind)| *kind);
-        let is_open = OPEN.iter().any(|open| folded.starts_with(open));
-        if kind.is_none() && !is_open {
-            let help = GLOBAL
+        let kind = global_kind(&folded);
+        if kind.is_none() {
+            let help = GLOBAL_KEYS
                 .iter()
                 .map(|(name, _)| *name)
                 .find(|name| {
@@ -161,7 +103,7 @@ fn key(
         if of_request || of_resource {
             absent(statement, condition, &folded, &covered(statement, catalogue), catalogue, remarks);
         }
-        return kind.or(Some("String"));
+        return kind;
     }
     if !condition.key.is_known()
         && !catalogue.service(prefix).is_some_and(|service| service.keys.iter().any(|known| known.is(&folded)))

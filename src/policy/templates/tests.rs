@@ -288,6 +288,43 @@ fn parts_that_are_known_decide_what_they_can() {
     assert_eq!(verdict(&role(cancelled), "sqs:SendMessage"), Verdict::Missing);
     let other = json!([allow(on("${Queue}")), {"Effect": "Deny", "Action": "sqs:*", "Resource": on("${Other}")}]);
     assert_eq!(verdict(&role(other), "sqs:SendMessage"), Verdict::Undecided);
+    // An action that is done on no resource needs an asterisk; the value may be one, or nothing beside one.
+    for text in ["${All}", "*${All}", "${All}*"] {
+        let describe = json!([{"Effect": "Allow", "Action": "ec2:DescribeInstances", "Resource": on(text)}]);
+        assert_eq!(verdict(&role(describe), "ec2:DescribeInstances"), Verdict::Undecided, "{text}");
+    }
+    let describe =
+        json!([{"Effect": "Allow", "Action": "ec2:DescribeInstances", "Resource": on("arn:aws:ec2:${All}")}]);
+    assert_eq!(verdict(&role(describe), "ec2:DescribeInstances"), Verdict::Missing);
+}
+
+#[test]
+fn statements_of_policies_of_one_name_are_two() {
+    let document = |statement: Json| json!({"Version": "2012-10-17", "Statement": [statement]});
+    let named = |name: &str| json!({"Fn::Sub": name});
+    let allow = document(json!({"Effect": "Allow", "Action": named("${One}"), "Resource": "*"}));
+    let deny = document(json!({"Effect": "Deny", "NotAction": named("${Other}"), "Resource": "*"}));
+    assert_eq!(verdict(&role_with(&[allow, deny]).to_string(), "sqs:SendMessage"), Verdict::Undecided);
+}
+
+#[test]
+fn a_condition_on_an_unknown_value_may_hold_of_the_very_requests_that_matter() {
+    // Red is allowed unless it is the value, blue only if it is: should the value be red, nothing is.
+    let statement = |effect: &str, color: &str, team: Json| {
+        json!({"Effect": effect, "Action": "sqs:SendMessage", "Resource": "*", "Condition":
+            {"StringLike": {"aws:PrincipalTag/team": color}, "StringEquals": {"aws:PrincipalTag/team": team}}})
+    };
+    let value = json!({"Ref": "Team"});
+    let plain = json!({"Effect": "Allow", "Action": "sqs:*", "Resource": "*",
+        "Condition": {"StringLike": {"aws:PrincipalTag/team": "red"}}});
+    let text = |statements: Json| role_with(&[json!({"Version": "2012-10-17", "Statement": statements})]).to_string();
+    let either = json!([plain, statement("Deny", "red", value.clone()), statement("Allow", "blue", value.clone())]);
+    assert_eq!(verdict(&text(either), "sqs:SendMessage"), Verdict::Undecided);
+    // Beside what is allowed for certain, the same says no more than that it is a part.
+    let green = json!({"Effect": "Allow", "Action": "sqs:*", "Resource": "*",
+        "Condition": {"StringLike": {"aws:PrincipalTag/team": "green"}}});
+    let part = json!([plain, green, statement("Deny", "red", value.clone()), statement("Allow", "blue", value)]);
+    assert_eq!(verdict(&text(part), "sqs:SendMessage"), Verdict::Partial);
 }
 
 #[test]

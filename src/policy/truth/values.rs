@@ -1,10 +1,12 @@
 //! Which conditions on one key can hold together: found by trying values that tell them apart.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::Atom;
 use crate::policy::automaton::{BUDGET, Language, explore};
-use crate::policy::condition::{Comparison, Compiled, Context, ContextValue, Operator, Quantifier, block, instant};
+use crate::policy::condition::{
+    Comparison, Compiled, Context, ContextValue, Operator, Quantifier, block, global_kind, instant,
+};
 use crate::policy::pattern::ResourcePattern;
 use crate::policy::variables::{self, Piece};
 
@@ -16,9 +18,9 @@ pub(super) struct KeyFacts {
     /// Their bits.
     pub(super) mask: usize,
     /// Combinations that some request makes.
-    pub(super) witnessed: BTreeSet<usize>,
+    pub(super) witnessed: HashSet<usize>,
     /// All combinations that a request can make, where that is known.
-    pub(super) possible: Option<BTreeSet<usize>>,
+    pub(super) possible: Option<HashSet<usize>>,
 }
 
 /// The facts about each key.
@@ -69,7 +71,7 @@ fn of_key(atoms: &[Atom], key: &str) -> KeyFacts {
             }
         }
     }
-    let (values, told_apart) = candidates(&compared);
+    let (values, told_apart) = candidates(key, &compared);
     let vector = |value: ContextValue| {
         let mut context = Context::default();
         context.insert(key, value);
@@ -81,7 +83,7 @@ fn of_key(atoms: &[Atom], key: &str) -> KeyFacts {
         )
     };
     // A request without the key has none of the facts.
-    let mut witnessed = BTreeSet::from([0]);
+    let mut witnessed = HashSet::from([0]);
     witnessed.extend(values.iter().map(|value| vector(ContextValue::One(value.clone()))));
     let lists: BTreeSet<usize> = values.iter().map(|value| vector(ContextValue::Many(vec![value.clone()]))).collect();
     let all_of = |quantifier| {
@@ -91,8 +93,12 @@ fn of_key(atoms: &[Atom], key: &str) -> KeyFacts {
     let (every, some) = (all_of(Quantifier::All), all_of(Quantifier::Any));
     let (closed, whole) = closure(&lists, every, some);
     let mut possible = witnessed.clone();
-    possible.extend(&closed);
-    if every | some != 0 {
+    // A key that is known to have one value has no list of them.
+    let is_single = global_kind(key).is_some_and(|kind| !kind.starts_with("ArrayOf"));
+    if !is_single {
+        possible.extend(&closed);
+    }
+    if every | some != 0 && !is_single {
         // Who asks for every or some value knows that the key has many.
         witnessed.extend(&closed);
     }
@@ -153,10 +159,21 @@ fn family(comparison: Comparison) -> Family {
     }
 }
 
-/// Values that tell the conditions apart in every way that there is, if the second answer is true.
-fn candidates(compared: &[(usize, Compiled)]) -> (Vec<String>, bool) {
-    // Something that is none of what anybody compares with.
-    let mut found = vec!["\u{1}".to_owned()];
+/// What values of a type look like, where a comparison can find nothing comparable in a value that does not.
+fn family_of_kind(kind: &str) -> Option<Family> {
+    match kind.trim_start_matches("ArrayOf") {
+        "Numeric" => Some(Family::Number),
+        "Date" => Some(Family::Instant),
+        "Bool" => Some(Family::Bool),
+        "IPAddress" => Some(Family::Address),
+        "ARN" => Some(Family::Arn),
+        _ => None,
+    }
+}
+
+/// Values of a key that tell the conditions apart in every way that there is, if the second answer is true.
+fn candidates(key: &str, compared: &[(usize, Compiled)]) -> (Vec<String>, bool) {
+    let mut found = Vec::new();
     let families = compared.iter().map(|(_, one)| family(one.operator.comparison));
     let families: Vec<Family> = families.fold(Vec::new(), |mut known, family| {
         if !known.contains(&family) {
@@ -164,6 +181,11 @@ fn candidates(compared: &[(usize, Compiled)]) -> (Vec<String>, bool) {
         }
         known
     });
+    let declared = global_kind(key).and_then(family_of_kind);
+    if declared.is_none_or(|declared| families != [declared]) {
+        // Something that is none of what anybody compares with.
+        found.push("\u{1}".to_owned());
+    }
     let mut whole = families.len() < 2;
     for family_here in families {
         let of_family = || compared.iter().filter(|(_, one)| family(one.operator.comparison) == family_here);
@@ -222,12 +244,16 @@ fn of_numbers(texts: &BTreeSet<&str>, found: &mut Vec<String>) {
         texts.iter().filter_map(|text| text.parse().ok()).filter(|one: &f64| one.is_finite()).collect();
     numbers.sort_by(f64::total_cmp);
     let between = numbers.windows(2).filter_map(|pair| Some(f64::midpoint(*pair.first()?, *pair.get(1)?)));
+    if numbers.is_empty() {
+        found.push("0".to_owned());
+    }
     let outside = [numbers.first().map(|one| one - 1.0), numbers.last().map(|one| one + 1.0)];
     found
         .extend(between.chain(outside.into_iter().flatten()).chain(numbers.iter().copied()).map(|one| one.to_string()));
 }
 
 fn of_instants(texts: &BTreeSet<&str>, found: &mut Vec<String>) {
+    found.push("1970-01-01T00:00:00Z".to_owned());
     for at in texts.iter().filter_map(|text| instant(text)) {
         let step = jiff::SignedDuration::from_nanos(1);
         let around = [at.checked_sub(step).ok(), Some(at), at.checked_add(step).ok()];
