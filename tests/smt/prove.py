@@ -217,7 +217,7 @@ def run(work):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("binary")
-    parser.add_argument("--pairs", type=int, default=6000)
+    parser.add_argument("--pairs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--roles", type=int, default=ROLES, help="roles held against one baseline")
     arguments = parser.parse_args()
