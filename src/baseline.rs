@@ -133,11 +133,81 @@ pub static EMBEDDED: &[Embedded] = &[
         versions: "v2.13 to v3.5, partitions aws, aws-cn, aws-us-gov and aws-eusc",
     },
     Embedded {
+        name: "lbc-2.10",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/lbc-2.10.json")),
+        source: "kubernetes-sigs/aws-load-balancer-controller 2a63f05a (v2.10.1), docs/install/iam_policy.json (Apache-2.0)",
+        versions: "v2.10",
+    },
+    Embedded {
+        name: "lbc-2.11",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/lbc-2.11.json")),
+        source: "kubernetes-sigs/aws-load-balancer-controller ba4152c1 (v2.11.0), docs/install/iam_policy.json (Apache-2.0)",
+        versions: "v2.11",
+    },
+    Embedded {
+        name: "lbc-2.12",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/lbc-2.12.json")),
+        source: "kubernetes-sigs/aws-load-balancer-controller ab69d951 (v2.12.0), docs/install/iam_policy.json (Apache-2.0)",
+        versions: "v2.12",
+    },
+    Embedded {
+        name: "lbc-2.2",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/lbc-2.2.json")),
+        source: "kubernetes-sigs/aws-load-balancer-controller c269d121 (v2.2.4), docs/install/iam_policy.json (Apache-2.0)",
+        versions: "v2.2",
+    },
+    Embedded {
+        name: "lbc-2.3",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/lbc-2.3.json")),
+        source: "kubernetes-sigs/aws-load-balancer-controller a92e689d (v2.4.6), docs/install/iam_policy.json (Apache-2.0)",
+        versions: "v2.3 to v2.4.6",
+    },
+    Embedded {
+        name: "lbc-2.5",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/lbc-2.5.json")),
+        source: "kubernetes-sigs/aws-load-balancer-controller 5e07dced (v2.6.2), docs/install/iam_policy.json (Apache-2.0)",
+        versions: "v2.4.7 to v2.6 (aws-cn to v2.7, isolated partitions to v2.9)",
+    },
+    Embedded {
+        name: "lbc-2.7",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/lbc-2.7.json")),
+        source: "kubernetes-sigs/aws-load-balancer-controller a1418f94 (v2.8.3), docs/install/iam_policy.json (Apache-2.0)",
+        versions: "v2.7 and v2.8",
+    },
+    Embedded {
+        name: "lbc-2.9",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/lbc-2.9.json")),
+        source: "kubernetes-sigs/aws-load-balancer-controller 22fcc227 (v2.9.2), docs/install/iam_policy.json (Apache-2.0)",
+        versions: "v2.9",
+    },
+    Embedded {
         name: "lbc-iso",
         node_role: CallRole::Worker,
         text: Some(include_str!("../policies/lbc-iso.json")),
         source: "kubernetes-sigs/aws-load-balancer-controller 225f4456, docs/install/iam_policy_isob.json (Apache-2.0)",
         versions: "v2.13 to v3.5, isolated partitions",
+    },
+    Embedded {
+        name: "lbc-iso-2.10",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/lbc-iso-2.10.json")),
+        source: "kubernetes-sigs/aws-load-balancer-controller ba4152c1 (v2.11.0), docs/install/iam_policy_isob.json (Apache-2.0)",
+        versions: "v2.10 and v2.11, isolated partitions",
+    },
+    Embedded {
+        name: "lbc-iso-2.12",
+        node_role: CallRole::Worker,
+        text: Some(include_str!("../policies/lbc-iso-2.12.json")),
+        source: "kubernetes-sigs/aws-load-balancer-controller ab69d951 (v2.12.0), docs/install/iam_policy_isob.json (Apache-2.0)",
+        versions: "v2.12, isolated partitions",
     },
     Embedded {
         name: "rancher-controlplane",
@@ -382,6 +452,19 @@ mod tests {
 
     fn actions(name: &str) -> Vec<String> {
         find(name).unwrap().baseline(None).unwrap().actions
+    }
+
+    #[test]
+    fn each_release_of_the_load_balancer_controller_asks_for_more() {
+        let releases =
+            ["lbc-2.2", "lbc-2.3", "lbc-2.5", "lbc-2.7", "lbc-2.9", "lbc-2.10", "lbc-2.11", "lbc-2.12", "lbc"];
+        for pair in releases.windows(2) {
+            let (older, mut newer) = (actions(pair[0]), actions(pair[1]));
+            assert!(older.iter().all(|action| newer.contains(action)), "{pair:?}");
+            newer.retain(|action| !older.contains(action));
+            // v2.4.7 changed resources and conditions only.
+            assert_eq!(newer.is_empty(), pair[1] == "lbc-2.5", "{pair:?}: {newer:?}");
+        }
     }
 
     #[test]
