@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tagaudit::policy::templates::{self, FoundPolicy, Pseudo};
 use tagaudit::policy::{
-    Catalogue, CompiledPolicy, Context, ContextValue, Decision, Document, Environment, Layer, NamedDocument, Policies,
-    PreparedPolicies, Question, Request, Verdict, decide,
+    Assessment, Catalogue, CompiledPolicy, Context, ContextValue, Decision, Document, Environment, Layer,
+    NamedDocument, Policies, PreparedPolicies, Question, Request, Verdict, decide,
 };
 
 type Keys = BTreeMap<String, Vec<String>>;
@@ -196,6 +196,18 @@ fn compiled(documents: &[Value]) -> Vec<CompiledPolicy> {
     named(documents).iter().map(|named| CompiledPolicy::new(&named.document)).collect()
 }
 
+/// What the engine says of deleting volumes, all of them at once.
+fn on_volumes(layer: &Layer) -> Assessment {
+    let environment = Environment {
+        partition: "aws".into(),
+        account_id: "111122223333".into(),
+        regions: vec!["us-east-1".into()],
+        ..Environment::default()
+    };
+    let question = Question::on("ec2:DeleteVolume", &[]);
+    PreparedPolicies::new(layer).assess(question, &environment, Catalogue::embedded())
+}
+
 const VOLUMES: [&str; 5] = [
     "arn:aws:ec2:us-east-1:111122223333:volume/vol-a1",
     "arn:aws:ec2:us-east-1:111122223333:volume/vol-ab",
@@ -240,14 +252,7 @@ proptest! {
             boundary: boundary.as_deref().map(|documents| named(documents).remove(0)),
             scps: Vec::new(),
         };
-        let environment = Environment {
-            partition: "aws".into(),
-            account_id: "111122223333".into(),
-            regions: vec!["us-east-1".into()],
-            ..Environment::default()
-        };
-        let question = Question::on("ec2:DeleteVolume", &[]);
-        let answer = PreparedPolicies::new(&layer).assess(question, &environment, Catalogue::embedded());
+        let answer = on_volumes(&layer);
         let mut layers = vec![identity.clone()];
         layers.extend(boundary.clone());
         for keys in &requests {
@@ -350,14 +355,7 @@ proptest! {
         requests in prop::collection::vec(keys(), 6),
     ) {
         let layer = layer_of_template(&identity, boundary.as_deref(), &mut hide.into_iter());
-        let environment = Environment {
-            partition: "aws".into(),
-            account_id: "111122223333".into(),
-            regions: vec!["us-east-1".into()],
-            ..Environment::default()
-        };
-        let question = Question::on("ec2:DeleteVolume", &[]);
-        let answer = PreparedPolicies::new(&layer).assess(question, &environment, Catalogue::embedded());
+        let answer = on_volumes(&layer);
         let mut layers = vec![identity.clone()];
         layers.extend(boundary.clone());
         for keys in &requests {
