@@ -11,10 +11,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::journal::{Journal, JournalError, Outcome, Progress, Record, SCHEMA};
-use crate::plan::{Attribute, DryRunAnswer, Fit, Plan, PlannedChange, batches, fit, observe, waves};
+use crate::plan::{DryRunAnswer, Fit, Plan, PlannedChange, batches, fit, observe, waves};
 use crate::provider::aws::{
     DRY_RUN_IGNORED, Error, ErrorKind, Heeded, Request, WriteError, WriteErrorKind, Writer, pauses,
 };
+use crate::transition::{Attribute, Transition};
 
 /// Tries of a write that was throttled, or of which nothing was seen afterwards.
 const TRIES: usize = 5;
@@ -248,7 +249,12 @@ impl<'a> Applier<'a, '_> {
         }
         for change in changes {
             let why = detail.map(|detail| format!(": {detail}")).unwrap_or_default();
-            (self.options.tell)(&format!("{} {} {}{why}", outcome.name(), change.target.id, change.label()));
+            (self.options.tell)(&format!(
+                "{} {} {}{why}",
+                outcome.name(),
+                change.transition.target.id,
+                change.transition.attribute.label()
+            ));
         }
         self.journal.append(&Record::Settled {
             run: self.run.to_owned(),
@@ -268,10 +274,11 @@ impl<'a> Applier<'a, '_> {
     ) -> Result<Vec<&'a PlannedChange>, JournalError> {
         let (mut applied, mut lost, mut rest) = (Vec::new(), Vec::new(), Vec::new());
         for &change in changes {
-            match observe(seen, &change.target, &change.attribute).map(|found| found.value) {
-                Some(value) if value == change.new => applied.push(change),
-                Some(value) if value != change.old => lost.push(change),
-                _ => rest.push(change),
+            let Transition { target, attribute, old, new } = &change.transition;
+            match observe(seen, target, attribute).map(|found| found.value) {
+                Some(value) if value == *new => applied.push(change),
+                Some(value) if value != *old => lost.push(change),
+                Some(_) | None => rest.push(change),
             }
         }
         self.settled(&applied, Outcome::Applied, None)?;
@@ -446,7 +453,8 @@ impl<'a> Applier<'a, '_> {
     /// Makes one call: noted before, noted after. Throttling is waited out; after an answer that was lost, a look decides.
     async fn send(&mut self, batch: &[&PlannedChange]) -> Result<Sent, JournalError> {
         let ids: Vec<String> = batch.iter().map(|change| change.id.clone()).collect();
-        let operation = batch.first().map(|change| change.operation.clone()).unwrap_or_default();
+        let operation =
+            batch.first().map(|change| change.transition.operation().action().to_owned()).unwrap_or_default();
         let mut last = String::new();
         let mut in_doubt = false;
         for pause in pauses().take(TRIES) {
@@ -506,13 +514,15 @@ impl<'a> Applier<'a, '_> {
     /// What became of a call that was not answered. Tags can be written twice; a policy cannot be made twice, so that it is
     /// looked for until it would have shown.
     async fn look_after(&self, batch: &[&PlannedChange]) -> Result<Seen, WriteError> {
-        let is_made_once = batch.iter().any(|change| matches!(change.attribute, Attribute::ManagedPolicy {}));
+        let is_made_once =
+            batch.iter().any(|change| matches!(change.transition.attribute, Attribute::ManagedPolicy {}));
         let deadline = Instant::now() + if is_made_once { SETTLE } else { Duration::ZERO };
         let mut pauses = pauses();
         loop {
             let seen = self.look(batch).await?;
             let is_made = |change: &&PlannedChange| {
-                observe(&seen, &change.target, &change.attribute).is_some_and(|found| found.value == change.new)
+                let Transition { target, attribute, new, .. } = &change.transition;
+                observe(&seen, target, attribute).is_some_and(|found| found.value == *new)
             };
             if batch.iter().all(is_made) {
                 return Ok(Seen::Made);

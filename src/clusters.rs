@@ -5,8 +5,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::inventory::{Gap, Inventory, Tag};
+use crate::inventory::{Gap, Inventory};
 use crate::report::{Painter, TableOptions, layout};
+use crate::resource::ResourceKind;
 use crate::tags::{self, LEGACY_TAG};
 use crate::text;
 
@@ -55,7 +56,8 @@ impl Clusters {
         let mut uses: BTreeMap<(&str, &str, String), ClusterUse> = BTreeMap::new();
         for account in &inventory.accounts {
             for region in &account.regions {
-                let mut add = |kind: &'static str, tags: &'_ [Tag]| {
+                for resource in region.tagged().filter(|resource| resource.is_live()) {
+                    let (kind, tags) = (resource.kind(), resource.tags());
                     let found: Vec<(String, String)> = tags::cluster_ids(tags)
                         .map(|(id, value)| (id.to_owned(), value.to_owned()))
                         .chain(
@@ -73,17 +75,10 @@ impl Clusters {
                                 region: region.name.clone(),
                                 ..ClusterUse::default()
                             });
-                        *entry.tags.entry(kind).or_default().entry(value).or_default() += 1;
-                        entry.instances += usize::from(kind == "instance" && counted.insert(id));
+                        *entry.tags.entry(kind.name()).or_default().entry(value).or_default() += 1;
+                        entry.instances += usize::from(kind == ResourceKind::Instance && counted.insert(id));
                     }
-                };
-                region.instances.iter().filter(|i| i.state.is_live()).for_each(|i| add("instance", &i.tags));
-                region.subnets.iter().for_each(|r| add("subnet", &r.tags));
-                region.vpcs.iter().for_each(|r| add("vpc", &r.tags));
-                region.security_groups.iter().for_each(|r| add("security-group", &r.tags));
-                region.route_tables.iter().for_each(|r| add("route-table", &r.tags));
-                region.volumes.iter().for_each(|r| add("volume", &r.tags));
-                region.network_interfaces.iter().for_each(|r| add("network-interface", &r.tags));
+                }
             }
         }
         let mut clusters: Vec<ClusterUse> = uses.into_values().collect();
@@ -114,7 +109,7 @@ impl Clusters {
                 let told: Vec<String> = cluster
                     .tags
                     .iter()
-                    .filter(|(kind, _)| **kind != "instance")
+                    .filter(|(kind, _)| **kind != ResourceKind::Instance.name())
                     .map(|(kind, values)| {
                         let values: Vec<String> = values
                             .iter()

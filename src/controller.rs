@@ -108,6 +108,17 @@ pub enum CallRole {
     Worker,
 }
 
+impl CallRole {
+    /// The word in policy names and baselines.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Controlplane => "controlplane",
+            Self::Worker => "worker",
+        }
+    }
+}
+
 impl From<NodeRole> for CallRole {
     fn from(role: NodeRole) -> Self {
         match role {

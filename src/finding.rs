@@ -3,10 +3,8 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-mod change;
-
-pub use change::Change;
-pub(crate) use change::policy_path;
+use crate::resource::{ResourceKey, ResourceKind};
+use crate::transition::{Transition, calls};
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -31,59 +29,6 @@ impl Severity {
             Self::Info => "info",
             Self::Warning => "warning",
             Self::Error => "error",
-        }
-    }
-}
-
-/// Kinds of resources in a report; a closed set that scripts may rely on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-#[expect(missing_docs, reason = "each variant is the resource it names")]
-pub enum ResourceKind {
-    Instance,
-    Subnet,
-    Vpc,
-    SecurityGroup,
-    RouteTable,
-    Volume,
-    NetworkInterface,
-    InstanceProfile,
-    Role,
-    Policy,
-    Node,
-    Cluster,
-}
-
-impl ResourceKind {
-    /// The name in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Instance => "instance",
-            Self::Subnet => "subnet",
-            Self::Vpc => "vpc",
-            Self::SecurityGroup => "security-group",
-            Self::RouteTable => "route-table",
-            Self::Volume => "volume",
-            Self::NetworkInterface => "network-interface",
-            Self::InstanceProfile => "instance-profile",
-            Self::Role => "role",
-            Self::Policy => "policy",
-            Self::Node => "node",
-            Self::Cluster => "cluster",
-        }
-    }
-
-    /// The name in a sentence.
-    #[must_use]
-    pub fn noun(self) -> &'static str {
-        match self {
-            Self::Vpc => "VPC",
-            Self::SecurityGroup => "security group",
-            Self::RouteTable => "route table",
-            Self::NetworkInterface => "network interface",
-            Self::InstanceProfile => "instance profile",
-            other => other.name(),
         }
     }
 }
@@ -116,11 +61,21 @@ impl ResourceRef {
         Self { kind, id: id.into(), arn: None, name: None, region: None, account_id: None }
     }
 
+    /// What it is within its account and region.
+    #[must_use]
+    pub fn key(&self) -> ResourceKey<'_> {
+        ResourceKey::new(self.kind, &self.id)
+    }
+
     /// The same without what the main resource of a finding already says.
     #[must_use]
     pub fn to_bare(&self) -> Self {
         Self { name: self.name.clone(), ..Self::bare(self.kind, self.id.clone()) }
     }
+}
+
+fn as_calls<S: serde::Serializer>(changes: &[Transition], serializer: S) -> Result<S::Ok, S::Error> {
+    calls(changes).serialize(serializer)
 }
 
 /// Who decides whether a fix is applied.
@@ -158,8 +113,8 @@ pub struct Choice {
     /// What it means.
     pub summary: String,
     /// The writes that follow from it; none where it is nothing that the tool could write.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Change>,
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_calls")]
+    pub changes: Vec<Transition>,
 }
 
 impl Choice {
@@ -171,7 +126,7 @@ impl Choice {
 
     /// An answer with its writes.
     #[must_use]
-    pub fn with(value: impl Into<String>, summary: impl Into<String>, changes: Vec<Change>) -> Self {
+    pub fn with(value: impl Into<String>, summary: impl Into<String>, changes: Vec<Transition>) -> Self {
         Self { value: value.into(), summary: summary.into(), changes }
     }
 }
@@ -183,8 +138,9 @@ pub struct Fix {
     pub applicability: Applicability,
     /// What to do, one sentence.
     pub summary: String,
-    /// The writes, when they are known.
-    pub changes: Vec<Change>,
+    /// The writes, when they are known; a report names the calls that make them.
+    #[serde(serialize_with = "as_calls")]
+    pub changes: Vec<Transition>,
     /// The answers to choose from, when there is a question.
     pub choices: Vec<Choice>,
 }
@@ -198,7 +154,7 @@ impl Fix {
 
     /// A fix with its writes.
     #[must_use]
-    pub fn with(applicability: Applicability, summary: impl Into<String>, changes: Vec<Change>) -> Self {
+    pub fn with(applicability: Applicability, summary: impl Into<String>, changes: Vec<Transition>) -> Self {
         Self { applicability, summary: summary.into(), changes, choices: Vec::new() }
     }
 

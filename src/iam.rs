@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::baseline::{self, Baseline, BaselineError};
 use crate::controller::{self, Call, CallRole, Controller, ControllerVersion, Need};
-use crate::finding::{ResourceKind, ResourceRef};
+use crate::finding::ResourceRef;
 use crate::inventory::{Account, Gap, REASON_NOT_PROVIDED, Role};
 use crate::policy::{
     self, Assessment, Beyond, Caller, Catalogue, Condition, Context, ContextValue, Decision, Document, Environment,
     Layer, NamedDocument, PreparedPolicies, Question, Verdict,
 };
+use crate::resource::ResourceKind;
 use crate::tags;
 use crate::view::{ClusterView, Distribution, Member, NodeRole, RoleSet};
 

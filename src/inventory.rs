@@ -7,8 +7,11 @@ use serde::{Deserialize, Serialize};
 
 mod file;
 mod lookup;
+mod read;
 
 pub use file::{InventoryError, MAX_INVENTORY_BYTES, write_private};
+pub use lookup::Tagged;
+pub use read::Read;
 
 /// The schema this version writes; the number grows when a field changes its meaning.
 pub const SCHEMA: &str = "tagaudit.inventory/1";

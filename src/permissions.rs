@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::iam::grant;
+use crate::resource::ResourceKind;
 use crate::tags::{CLUSTER_TAG_PREFIX, LEGACY_TAG, MISSPELT_PREFIXES, ROLE_ELB, ROLE_INTERNAL_ELB};
 
 /// A call of a scan.
@@ -225,7 +226,9 @@ pub fn fix_policy(limits: &FixLimits) -> String {
     let ec2 = |kinds: &[&str]| -> Vec<String> {
         kinds.iter().map(|kind| format!("arn:{partition}:ec2:*:{account}:{kind}/*")).collect()
     };
-    let tagged = ["instance", "network-interface", "route-table", "security-group", "subnet", "volume", "vpc"];
+    let mut tagged: Vec<&str> =
+        ResourceKind::ALL.into_iter().filter(|kind| kind.is_ec2()).map(ResourceKind::name).collect();
+    tagged.sort_unstable();
     let ids: Vec<String> = match limits.cluster_ids.as_slice() {
         [] => vec!["*".to_owned()],
         ids => ids.iter().map(|id| literal(id)).collect(),
@@ -255,17 +258,17 @@ pub fn fix_policy(limits: &FixLimits) -> String {
         }),
         json!({
             "Sid": "TagauditMetadataOptions", "Effect": "Allow", "Action": "ec2:ModifyInstanceMetadataOptions",
-            "Resource": ec2(&["instance"])
+            "Resource": ec2(&[ResourceKind::Instance.name()])
         }),
         // The same call sets user data, which the instance runs: only this one attribute.
         json!({
             "Sid": "TagauditSourceDestCheck", "Effect": "Allow", "Action": "ec2:ModifyInstanceAttribute",
-            "Resource": ec2(&["instance"]),
+            "Resource": ec2(&[ResourceKind::Instance.name()]),
             "Condition": {"StringEqualsIgnoreCase": {"ec2:Attribute": "SourceDestCheck"}}
         }),
         json!({
             "Sid": "TagauditVpcAttributes", "Effect": "Allow", "Action": "ec2:ModifyVpcAttribute",
-            "Resource": ec2(&["vpc"])
+            "Resource": ec2(&[ResourceKind::Vpc.name()])
         }),
     ];
     let policies = format!("arn:{partition}:iam::{account}:policy{}{}*", grant::MANAGED_PATH, grant::NAME_PREFIX);

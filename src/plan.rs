@@ -3,8 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Applicability, ResourceKind, Severity};
+use crate::finding::{Applicability, Severity};
 use crate::inventory::{Gap, Tag};
+use crate::transition::{Attribute, MetadataOption, State, Target, Transition, Value, VpcAttribute};
 
 mod attempts;
 mod build;
@@ -98,59 +99,8 @@ pub struct Mended {
     pub fingerprint: String,
 }
 
-/// What a change is made on.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Target {
-    /// Kind of resource.
-    pub kind: ResourceKind,
-    /// Region, for EC2.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub region: Option<String>,
-    /// Id; for roles the name, for policies the ARN.
-    pub id: String,
-}
-
-/// The one value that a change is about.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Attribute {
-    /// An EC2 tag.
-    Tag {
-        /// Key.
-        key: String,
-    },
-    /// An option of the instance metadata service, as the AWS CLI spells it.
-    MetadataOption {
-        /// Option.
-        option: String,
-    },
-    /// A DNS attribute of a VPC, as the AWS CLI spells it; `true` or `false`.
-    VpcAttribute {
-        /// Attribute.
-        attribute: String,
-    },
-    /// The source/destination check of an instance; `true` or `false`.
-    SourceDestCheck {},
-    /// The document of an inline policy of a role.
-    InlinePolicy {
-        /// Policy name.
-        name: String,
-    },
-    /// The default document of a managed policy.
-    ManagedPolicy {},
-    /// Whether a managed policy is attached to a role: `attached` or absent.
-    AttachedPolicy {
-        /// ARN of the policy.
-        policy_arn: String,
-    },
-}
-
 /// How long a plan may be applied: what it was made from gets old.
 pub const LIFETIME: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
-
-/// Value of [`Attribute::AttachedPolicy`] when it is.
-pub const ATTACHED: &str = "attached";
 
 /// What has to hold just before a change is made, beside the old value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -195,19 +145,10 @@ pub struct Beside {
     pub cluster_tags: Vec<Tag>,
 }
 
-/// What takes a change back.
+/// A transition with what it is for and what has to hold just before. In a file it is flat, and what follows from the
+/// transition stands there too, for people and other programs: its ARN, its call and the way back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Inverse {
-    /// The call.
-    pub operation: String,
-    /// The value that it restores; absent when it removes what was added.
-    pub value: Option<String>,
-}
-
-/// One transition of one value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "file::ChangeInFile", into = "file::ChangeInFile")]
 pub struct PlannedChange {
     /// Names it in journal and messages; from what it is made on.
     pub id: String,
@@ -215,43 +156,14 @@ pub struct PlannedChange {
     pub rules: Vec<String>,
     /// ARN of what it is made on.
     pub arn: String,
-    /// What it is made on.
-    pub target: Target,
-    /// The value that it is about.
-    pub attribute: Attribute,
-    /// The call, which is also the IAM action that it needs.
-    pub operation: String,
-    /// The value before; absent when there is none.
-    pub old: Option<String>,
-    /// The value after; absent when it is removed.
-    pub new: Option<String>,
+    /// What it does.
+    pub transition: Transition,
     /// Who decided.
     pub class: Applicability,
     /// What it is for.
     pub reason: String,
     /// What has to hold just before.
     pub expect: Expect,
-    /// What takes it back.
-    pub inverse: Inverse,
-}
-
-/// The call that makes a transition.
-#[must_use]
-pub fn operation(attribute: &Attribute, old: Option<&str>, new: Option<&str>) -> &'static str {
-    match (attribute, old, new) {
-        (Attribute::Tag { .. }, _, Some(_)) => "ec2:CreateTags",
-        (Attribute::Tag { .. }, _, None) => "ec2:DeleteTags",
-        (Attribute::MetadataOption { .. }, ..) => "ec2:ModifyInstanceMetadataOptions",
-        (Attribute::VpcAttribute { .. }, ..) => "ec2:ModifyVpcAttribute",
-        (Attribute::SourceDestCheck {}, ..) => "ec2:ModifyInstanceAttribute",
-        (Attribute::InlinePolicy { .. }, _, Some(_)) => "iam:PutRolePolicy",
-        (Attribute::InlinePolicy { .. }, _, None) => "iam:DeleteRolePolicy",
-        (Attribute::ManagedPolicy {}, None, _) => "iam:CreatePolicy",
-        (Attribute::ManagedPolicy {}, Some(_), Some(_)) => "iam:CreatePolicyVersion",
-        (Attribute::ManagedPolicy {}, Some(_), None) => "iam:DeletePolicy",
-        (Attribute::AttachedPolicy { .. }, _, Some(_)) => "iam:AttachRolePolicy",
-        (Attribute::AttachedPolicy { .. }, _, None) => "iam:DetachRolePolicy",
-    }
 }
 
 impl PlannedChange {
@@ -259,15 +171,16 @@ impl PlannedChange {
     /// added before what is wrong is removed; a policy exists before it is attached, and is detached before it goes.
     #[must_use]
     pub fn stage(&self) -> u8 {
-        match (&self.attribute, &self.new) {
-            (Attribute::MetadataOption { option }, Some(value)) if option == INSTANCE_METADATA_TAGS => {
-                if value == "enabled" { 4 } else { 0 }
+        let Transition { attribute, new, .. } = &self.transition;
+        match (attribute, new) {
+            (Attribute::MetadataOption { option: MetadataOption::InstanceMetadataTags }, Some(value)) => {
+                if *value == Value::State(State::Enabled) { 4 } else { 0 }
             }
             (Attribute::Tag { .. }, Some(_)) => 1,
             (Attribute::Tag { .. }, None) => 2,
             // Host names need DNS support: on after it, off before it.
             (Attribute::VpcAttribute { attribute }, Some(value)) => {
-                if (attribute == "enable-dns-support") == (value == "true") { 3 } else { 4 }
+                if (*attribute == VpcAttribute::EnableDnsSupport) == (*value == Value::Switch(true)) { 3 } else { 4 }
             }
             (Attribute::MetadataOption { .. } | Attribute::VpcAttribute { .. } | Attribute::SourceDestCheck {}, _) => 3,
             (Attribute::ManagedPolicy {}, Some(_)) => 5,
@@ -279,37 +192,20 @@ impl PlannedChange {
 
     /// The order of a plan.
     fn order(&self) -> (u8, &Target, &Attribute) {
-        (self.stage(), &self.target, &self.attribute)
-    }
-
-    /// What is changed, in a few words.
-    #[must_use]
-    pub fn label(&self) -> String {
-        match &self.attribute {
-            Attribute::Tag { key } => key.clone(),
-            Attribute::MetadataOption { option } => option.clone(),
-            Attribute::VpcAttribute { attribute } => attribute.clone(),
-            Attribute::SourceDestCheck {} => "source-dest-check".to_owned(),
-            Attribute::InlinePolicy { name } => format!("inline policy {name}"),
-            Attribute::ManagedPolicy {} => "document".to_owned(),
-            Attribute::AttachedPolicy { policy_arn } => format!("attached policy {policy_arn}"),
-        }
+        (self.stage(), &self.transition.target, &self.transition.attribute)
     }
 }
-
-/// The metadata option under which EC2 refuses keys with a slash.
-pub const INSTANCE_METADATA_TAGS: &str = "instance-metadata-tags";
 
 /// Resources in one call: what Cloud Custodian found to work well; EC2 takes up to a thousand and recommends fewer.
 pub const BATCH: usize = 25;
 
 /// What changes have to have in common to be made in one call; those without a key are made one by one.
-fn batch_key(change: &PlannedChange) -> Option<(&str, &str, &str, Option<&str>, Option<&str>)> {
-    let Attribute::Tag { key } = &change.attribute else { return None };
-    let region = change.target.region.as_deref()?;
+fn batch_key(change: &PlannedChange) -> Option<(&str, &str, Option<&Value>, Option<&Value>)> {
+    let Transition { target, old, new, .. } = &change.transition;
+    let (key, _) = change.transition.tag()?;
     // What a removed tag held is part of the call; what an overwritten one held is not.
-    let held = if change.new.is_none() { change.old.as_deref() } else { None };
-    Some((region, change.operation.as_str(), key, held, change.new.as_deref()))
+    let held = if new.is_none() { old.as_ref() } else { None };
+    Some((target.region(), key, held, new.as_ref()))
 }
 
 /// Changes in waves: what a wave holds depends on nothing in it, so that it can be looked at once and written; the next one
@@ -319,15 +215,15 @@ fn batch_key(change: &PlannedChange) -> Option<(&str, &str, &str, Option<&str>, 
 pub fn waves<'c>(changes: &[&'c PlannedChange]) -> Vec<Vec<&'c PlannedChange>> {
     use std::collections::BTreeMap;
     let mut waves: BTreeMap<(u8, usize), Vec<&PlannedChange>> = BTreeMap::new();
-    let mut depths: BTreeMap<(u8, Option<&str>, &str), usize> = BTreeMap::new();
+    let mut depths: BTreeMap<(u8, &str, &str), usize> = BTreeMap::new();
     for &change in changes {
-        let (stage, region) = (change.stage(), change.target.region.as_deref());
+        let (stage, region) = (change.stage(), change.transition.target.region());
         let expects_tags = change.expect.cluster_tags.is_some();
         let beside = change.expect.beside.iter().map(|beside| beside.id.as_str());
-        let before = std::iter::once(change.target.id.as_str()).chain(beside).filter(|_| expects_tags);
+        let before = std::iter::once(change.transition.target.id.as_str()).chain(beside).filter(|_| expects_tags);
         let depth = before.filter_map(|id| depths.get(&(stage, region, id))).map(|depth| depth + 1).max().unwrap_or(0);
         if expects_tags {
-            depths.insert((stage, region, &change.target.id), depth);
+            depths.insert((stage, region, &change.transition.target.id), depth);
         }
         waves.entry((stage, depth)).or_default().push(change);
     }

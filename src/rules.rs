@@ -4,10 +4,13 @@
 use std::collections::BTreeMap;
 
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Change, Finding, Fix, ResourceKind, ResourceRef, Severity, Status, fingerprint};
+use crate::finding::{Applicability, Finding, Fix, ResourceRef, Severity, Status, fingerprint};
 use crate::iam::RoleAudits;
-use crate::inventory::{Gap, Instance, NetworkInterface, RouteTable, SecurityGroup, Subnet, Tag, Volume, Vpc};
+use crate::inventory::{Gap, Tag, Tagged};
+use crate::resource::ResourceKey;
+use crate::resource::ResourceKind;
 use crate::tags;
+use crate::transition::{Attribute, Target, Transition, Value};
 use crate::view::{ClusterView, Confidence, Member, RegionView};
 
 pub(crate) mod caution;
@@ -313,104 +316,18 @@ fn finish(rule: &Rule, mut violation: Violation, view: &ClusterView<'_>) -> Find
     }
 }
 
-/// A tagged resource of any kind, for rules that hold for all of them.
-#[derive(Clone, Copy)]
-enum Tagged<'a> {
-    Instance(&'a Instance),
-    Subnet(&'a Subnet),
-    Vpc(&'a Vpc),
-    SecurityGroup(&'a SecurityGroup),
-    RouteTable(&'a RouteTable),
-    Volume(&'a Volume),
-    NetworkInterface(&'a NetworkInterface),
-}
-
-impl<'a> Tagged<'a> {
-    fn kind(self) -> ResourceKind {
-        match self {
-            Self::Instance(_) => ResourceKind::Instance,
-            Self::Subnet(_) => ResourceKind::Subnet,
-            Self::Vpc(_) => ResourceKind::Vpc,
-            Self::SecurityGroup(_) => ResourceKind::SecurityGroup,
-            Self::RouteTable(_) => ResourceKind::RouteTable,
-            Self::Volume(_) => ResourceKind::Volume,
-            Self::NetworkInterface(_) => ResourceKind::NetworkInterface,
-        }
-    }
-
-    fn id(self) -> &'a str {
-        match self {
-            Self::Instance(resource) => &resource.id,
-            Self::Subnet(resource) => &resource.id,
-            Self::Vpc(resource) => &resource.id,
-            Self::SecurityGroup(resource) => &resource.id,
-            Self::RouteTable(resource) => &resource.id,
-            Self::Volume(resource) => &resource.id,
-            Self::NetworkInterface(resource) => &resource.id,
-        }
-    }
-
-    fn tags(self) -> &'a [Tag] {
-        match self {
-            Self::Instance(resource) => &resource.tags,
-            Self::Subnet(resource) => &resource.tags,
-            Self::Vpc(resource) => &resource.tags,
-            Self::SecurityGroup(resource) => &resource.tags,
-            Self::RouteTable(resource) => &resource.tags,
-            Self::Volume(resource) => &resource.tags,
-            Self::NetworkInterface(resource) => &resource.tags,
-        }
-    }
-
-    /// Account that owns it, when another one shares it with the caller.
-    fn owner(self) -> Option<&'a str> {
-        match self {
-            Self::Subnet(resource) => resource.owner_id.as_deref(),
-            Self::Vpc(resource) => resource.owner_id.as_deref(),
-            Self::SecurityGroup(resource) => resource.owner_id.as_deref(),
-            Self::RouteTable(resource) => resource.owner_id.as_deref(),
-            _ => None,
-        }
-    }
-
-    fn is_network(self) -> bool {
-        matches!(self, Self::Subnet(_) | Self::Vpc(_) | Self::SecurityGroup(_) | Self::RouteTable(_))
-    }
-
-    fn name(self) -> Option<&'a str> {
-        let tag = tags::value(self.tags(), "Name").filter(|name| !name.is_empty());
-        match self {
-            Self::SecurityGroup(group) => Some(&group.name),
-            _ => tag,
-        }
-    }
-}
-
 impl RegionView<'_> {
     /// Every tagged resource of the region; live instances only.
     fn tagged(&self) -> impl Iterator<Item = Tagged<'_>> {
-        let instances = self.region.instances.iter().filter(|instance| instance.state.is_live()).map(Tagged::Instance);
-        instances
-            .chain(self.region.subnets.iter().map(Tagged::Subnet))
-            .chain(self.region.vpcs.iter().map(Tagged::Vpc))
-            .chain(self.region.security_groups.iter().map(Tagged::SecurityGroup))
-            .chain(self.region.route_tables.iter().map(Tagged::RouteTable))
-            .chain(self.region.volumes.iter().map(Tagged::Volume))
-            .chain(self.region.network_interfaces.iter().map(Tagged::NetworkInterface))
+        self.region.tagged().filter(|resource| resource.is_live())
     }
 
     fn resource(&self, resource: Tagged<'_>) -> ResourceRef {
-        let account = resource.owner().unwrap_or(&self.account.account_id);
+        let key = ResourceKey::new(resource.kind(), resource.id());
         ResourceRef {
-            kind: resource.kind(),
+            kind: key.kind,
             id: resource.id().to_owned(),
-            arn: Some(format!(
-                "arn:{}:ec2:{}:{account}:{}/{}",
-                self.account.partition,
-                self.region.name,
-                resource.kind().name(),
-                resource.id()
-            )),
+            arn: self.region.arn(self.account, key),
             name: resource.name().map(str::to_owned),
             region: Some(self.region.name.clone()),
             account_id: Some(self.account.account_id.clone()),
@@ -419,27 +336,37 @@ impl RegionView<'_> {
 
     /// A reference to something of this region by id; its name if it is known.
     fn bare(&self, kind: ResourceKind, id: &str) -> ResourceRef {
-        let found = match kind {
-            ResourceKind::Instance => self.instance(id).map(Tagged::Instance),
-            ResourceKind::Subnet => self.subnet(id).map(Tagged::Subnet),
-            ResourceKind::SecurityGroup => self.security_group(id).map(Tagged::SecurityGroup),
-            ResourceKind::Vpc => self.vpc(id).map(Tagged::Vpc),
-            _ => None,
-        };
+        let found = self.region.find(id).filter(|found| found.kind() == kind);
         ResourceRef { name: found.and_then(Tagged::name).map(str::to_owned), ..ResourceRef::bare(kind, id) }
     }
 
-    fn create_tags(&self, resources: Vec<String>, key: &str, value: &str) -> Change {
-        Change::CreateTags { region: self.region.name.clone(), resources, key: key.to_owned(), value: value.to_owned() }
+    /// A resource of this region, to be changed.
+    fn target(&self, kind: ResourceKind, id: &str) -> Target {
+        Target::ec2(&self.region.name, ResourceKey::new(kind, id))
     }
 
-    fn delete_tags(&self, resources: Vec<String>, tag: &Tag) -> Change {
-        Change::DeleteTags {
-            region: self.region.name.clone(),
-            resources,
-            key: tag.key.clone(),
-            value: tag.value.clone(),
-        }
+    /// Sets a tag on resources of one kind, whatever it holds now.
+    fn set_tag(
+        &self,
+        kind: ResourceKind,
+        ids: impl IntoIterator<Item: AsRef<str>>,
+        key: &str,
+        value: &str,
+    ) -> Vec<Transition> {
+        let one = |id: &str| {
+            let attribute = Attribute::Tag { key: key.to_owned() };
+            Transition::set(self.target(kind, id), attribute, Value::Text(value.to_owned()))
+        };
+        ids.into_iter().map(|id| one(id.as_ref())).collect()
+    }
+
+    /// Removes a tag with its value from resources of one kind.
+    fn remove_tag(&self, kind: ResourceKind, ids: impl IntoIterator<Item: AsRef<str>>, tag: &Tag) -> Vec<Transition> {
+        let one = |id: &str| {
+            let attribute = Attribute::Tag { key: tag.key.clone() };
+            Transition::remove(self.target(kind, id), attribute, Value::Text(tag.value.clone()))
+        };
+        ids.into_iter().map(|id| one(id.as_ref())).collect()
     }
 
     /// Reports one thing that is wrong with several members once per cause: members of one Auto Scaling group, or with one
@@ -480,8 +407,8 @@ impl RegionView<'_> {
 }
 
 /// Ids of members, for a change that is the same for all of them.
-fn ids(members: &[&Member<'_>]) -> Vec<String> {
-    members.iter().map(|member| member.instance.id.clone()).collect()
+fn ids<'m>(members: &[&'m Member<'_>]) -> impl Iterator<Item = &'m str> {
+    members.iter().map(|member| member.instance.id.as_str())
 }
 
 /// "instance `i-1` (worker-1)" or "3 instances".

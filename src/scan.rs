@@ -12,6 +12,7 @@ use crate::iam::{self, Baselines, RoleAudit, RoleAudits};
 use crate::inventory::{Gap, Inventory, REASON_NOT_PROVIDED};
 use crate::nodes::KubernetesNode;
 use crate::report::{ActionReport, NotAudited, Report, ReportAccount, RoleReport, SCHEMA, Source, Summary, Tool};
+use crate::resource::ResourceKind;
 use crate::rules::{self, Context, Outcome, Rule};
 use crate::view::{ClusterView, NodeRole, NodeRoleSelector};
 
@@ -134,19 +135,16 @@ fn is_repeated(known: &Gap, gap: &Gap) -> bool {
 
 fn count_resources(inventory: &Inventory) -> BTreeMap<&'static str, usize> {
     let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
-    let mut add = |kind: crate::finding::ResourceKind, number: usize| *counts.entry(kind.name()).or_default() += number;
-    use crate::finding::ResourceKind as Kind;
+    let mut add =
+        |kind: ResourceKind, number: usize| *counts.entry(kind.name()).or_default() += number;
     for account in &inventory.accounts {
-        add(Kind::Role, account.roles.len());
-        add(Kind::InstanceProfile, account.instance_profiles.len());
+        add(ResourceKind::Role, account.roles.len());
+        add(ResourceKind::InstanceProfile, account.instance_profiles.len());
         for region in &account.regions {
-            add(Kind::Instance, region.instances.iter().filter(|instance| instance.state.is_live()).count());
-            add(Kind::Subnet, region.subnets.len());
-            add(Kind::Vpc, region.vpcs.len());
-            add(Kind::SecurityGroup, region.security_groups.len());
-            add(Kind::RouteTable, region.route_tables.len());
-            add(Kind::NetworkInterface, region.network_interfaces.len());
-            add(Kind::Volume, region.volumes.len());
+            for kind in ResourceKind::ALL.into_iter().filter(|kind| kind.is_ec2()) {
+                add(kind, 0);
+            }
+            region.tagged().filter(|resource| resource.is_live()).for_each(|resource| add(resource.kind(), 1));
         }
     }
     counts

@@ -6,10 +6,11 @@
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::finding::Change;
+use crate::controller::CallRole;
 use crate::inventory::{Account, Role};
 use crate::policy::{Document, Effect};
 use crate::text;
+use crate::transition::{Attribute, Target, Transition, Value};
 
 /// Begins the name of every policy that we write.
 pub const NAME_PREFIX: &str = "tagaudit-baseline-";
@@ -78,13 +79,29 @@ pub fn managed_arn(account: &Account, role: &Role) -> String {
     format!("arn:{}:iam::{}:policy{MANAGED_PATH}{NAME_PREFIX}{}", account.partition, account.account_id, role.name)
 }
 
-/// The writes that give a role these actions, `kind` being `controlplane` or `worker`. What our policy grants already
-/// stays.
+/// Name of the inline policy that we write for nodes of a role.
+#[must_use]
+pub fn inline_name(node_role: CallRole) -> String {
+    format!("{NAME_PREFIX}{}", node_role.name())
+}
+
+/// The node role whose inline policy of ours has this name.
+#[must_use]
+pub fn node_role_of(policy_name: &str) -> Option<CallRole> {
+    [CallRole::Controlplane, CallRole::Worker].into_iter().find(|role| inline_name(*role) == policy_name)
+}
+
+/// The writes that give a role these actions, which its nodes need as `node_role`. What our policy grants already stays.
 ///
 /// # Errors
 /// With the reason, for a person, when they cannot be written without losing or exceeding something.
-pub fn place<S: AsRef<str>>(account: &Account, role: &Role, kind: &str, actions: &[S]) -> Result<Vec<Change>, String> {
-    let policy_name = format!("{NAME_PREFIX}{kind}");
+pub fn place<S: AsRef<str>>(
+    account: &Account,
+    role: &Role,
+    node_role: CallRole,
+    actions: &[S],
+) -> Result<Vec<Transition>, String> {
+    let policy_name = inline_name(node_role);
     let inline = role.inline_policies.as_deref().ok_or("the inline policies of the role were not read")?;
     let attached = role.attached_policies.as_deref().ok_or("the attached policies of the role were not read")?;
     if let Some(whole) = actions.iter().map(AsRef::as_ref).find(|action| is_whole_service(action)) {
@@ -108,17 +125,18 @@ pub fn place<S: AsRef<str>>(account: &Account, role: &Role, kind: &str, actions:
     let others = inline.iter().filter(|policy| policy.name != policy_name);
     let used: usize = others.filter_map(|policy| policy.document.as_deref()).map(counted).sum();
     if used + counted(&merged) <= INLINE_QUOTA {
-        return Ok(vec![Change::PutRolePolicy { role: role.name.clone(), policy_name, document: merged }]);
+        let attribute = Attribute::InlinePolicy { name: policy_name };
+        return Ok(vec![Transition::set(Target::role(&role.name), attribute, Value::Document(merged))]);
     }
 
     let policy_arn = managed_arn(account, role);
-    let (held, is_attached) = if attached.contains(&policy_arn) {
+    let (held, known) = if attached.contains(&policy_arn) {
         let policy = account.managed_policies.iter().find(|policy| policy.arn == policy_arn);
         let text = policy.and_then(|policy| policy.document.as_deref());
         let text = text.ok_or_else(|| format!("the policy `{policy_arn}` was not read"))?;
-        (own_actions(text).ok_or_else(|| foreign(&policy_arn))?, true)
+        (own_actions(text).ok_or_else(|| foreign(&policy_arn))?, Some(Value::Document(text.to_owned())))
     } else {
-        (Vec::new(), false)
+        (Vec::new(), None)
     };
     let document = union(&held);
     if counted(&document) > MANAGED_QUOTA {
@@ -126,8 +144,14 @@ pub fn place<S: AsRef<str>>(account: &Account, role: &Role, kind: &str, actions:
             "the inline policies have no room left of {INLINE_QUOTA} characters, and a managed policy takes {MANAGED_QUOTA}"
         ));
     }
-    if is_attached {
-        return Ok(vec![Change::CreatePolicyVersion { policy_arn, document }]);
+    let write = Transition {
+        target: Target::policy(&policy_arn),
+        attribute: Attribute::ManagedPolicy {},
+        old: known,
+        new: Some(Value::Document(document)),
+    };
+    if write.old.is_some() {
+        return Ok(vec![write]);
     }
     if attached.len() >= ATTACHED_QUOTA {
         return Err(format!(
@@ -135,16 +159,15 @@ pub fn place<S: AsRef<str>>(account: &Account, role: &Role, kind: &str, actions:
             attached.len()
         ));
     }
-    Ok(vec![
-        Change::CreatePolicy { policy_arn: policy_arn.clone(), document },
-        Change::AttachRolePolicy { role: role.name.clone(), policy_arn },
-    ])
+    let attach = Transition::set(Target::role(&role.name), Attribute::AttachedPolicy { policy_arn }, Value::Attached);
+    Ok(vec![write, attach])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::inventory::{InlinePolicy, ManagedPolicy};
+    use crate::transition::{Call, calls};
 
     fn account() -> Account {
         Account {
@@ -195,8 +218,9 @@ mod tests {
     fn what_our_policy_grants_already_stays() {
         let before = document(&strings(&["ec2:AttachVolume"]));
         let role = role(&[("tagaudit-baseline-worker", &before)], &[]);
-        let changes = place(&account(), &role, "worker", &["ec2:CreateTags"]).unwrap();
-        let [Change::PutRolePolicy { document, policy_name, .. }] = changes.as_slice() else { panic!("{changes:?}") };
+        let changes = place(&account(), &role, CallRole::Worker, &["ec2:CreateTags"]).unwrap();
+        let calls = calls(&changes);
+        let [Call::PutRolePolicy { document, policy_name, .. }] = calls.as_slice() else { panic!("{calls:?}") };
         assert_eq!(policy_name, "tagaudit-baseline-worker");
         assert_eq!(own_actions(document).unwrap(), ["ec2:AttachVolume", "ec2:CreateTags"]);
     }
@@ -205,22 +229,22 @@ mod tests {
     fn a_policy_of_our_name_that_others_wrote_is_left_alone() {
         let theirs = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}"#;
         let role = role(&[("tagaudit-baseline-worker", theirs)], &[]);
-        assert!(place(&account(), &role, "worker", &["ec2:CreateTags"]).unwrap_err().contains("did not write"));
+        assert!(place(&account(), &role, CallRole::Worker, &["ec2:CreateTags"]).unwrap_err().contains("did not write"));
     }
 
     #[test]
     fn a_full_role_gets_a_managed_policy_and_a_full_list_of_those_none() {
         let large = format!("\"{}\"", "x".repeat(INLINE_QUOTA - 40));
         let full = role(&[("large", &large)], &[]);
-        let changes = place(&account(), &full, "worker", &["ec2:CreateTags"]).unwrap();
-        assert!(matches!(changes.as_slice(), [Change::CreatePolicy { .. }, Change::AttachRolePolicy { .. }]));
+        let changes = place(&account(), &full, CallRole::Worker, &["ec2:CreateTags"]).unwrap();
+        assert!(matches!(calls(&changes).as_slice(), [Call::CreatePolicy { .. }, Call::AttachRolePolicy { .. }]));
 
         let attached: Vec<String> = (0..10).map(|n| format!("arn:aws:iam::123456789012:policy/p{n}")).collect();
         let crowded = role(&[("large", &large)], &attached);
-        assert!(place(&account(), &crowded, "worker", &["ec2:CreateTags"]).unwrap_err().contains("10 managed"));
+        assert!(place(&account(), &crowded, CallRole::Worker, &["ec2:CreateTags"]).unwrap_err().contains("10 managed"));
 
         let long: Vec<String> = (0..400).map(|n| format!("service{n}:SomeRatherLongAction")).collect();
-        assert!(place(&account(), &full, "worker", &long).unwrap_err().contains("6144"));
+        assert!(place(&account(), &full, CallRole::Worker, &long).unwrap_err().contains("6144"));
     }
 
     #[test]
@@ -234,8 +258,9 @@ mod tests {
             document: Some(document(&strings(&["ec2:AttachVolume"]))),
         });
         let role = role(&[("large", &large)], std::slice::from_ref(&arn));
-        let changes = place(&account, &role, "worker", &["ec2:CreateTags"]).unwrap();
-        let [Change::CreatePolicyVersion { document, .. }] = changes.as_slice() else { panic!("{changes:?}") };
+        let changes = place(&account, &role, CallRole::Worker, &["ec2:CreateTags"]).unwrap();
+        let calls = calls(&changes);
+        let [Call::CreatePolicyVersion { document, .. }] = calls.as_slice() else { panic!("{calls:?}") };
         assert_eq!(own_actions(document).unwrap().len(), 2);
     }
 }

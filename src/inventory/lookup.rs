@@ -1,25 +1,72 @@
 //! Finding resources of a region by id. The lists are in order ([`Inventory::canonicalise`](super::Inventory::canonicalise)),
 //! so that a look takes no longer in a large account.
 
-use super::{Instance, NetworkInterface, Region, RouteTable, SecurityGroup, Subnet, Tag, Volume, Vpc};
+use crate::resource::{ResourceKey, ResourceKind};
+use crate::tags;
 
-/// For each kind: the method, its list and type, and what it is called.
-macro_rules! lookups {
-    ($($one:ident, $list:ident: $type:ty, $what:literal;)*) => {
+use super::{Account, Instance, NetworkInterface, Region, RouteTable, SecurityGroup, Subnet, Tag, Volume, Vpc};
+
+/// For each kind that carries tags: its type, the method that finds one, and its list.
+macro_rules! tagged_kinds {
+    ($($kind:ident, $one:ident, $list:ident;)*) => {
+        /// A resource of EC2 that carries tags, of any kind.
+        #[derive(Debug, Clone, Copy)]
+        #[expect(missing_docs, reason = "each variant is the resource it names")]
+        pub enum Tagged<'a> {
+            $($kind(&'a $kind),)*
+        }
+
+        impl<'a> Tagged<'a> {
+            /// What it is.
+            #[must_use]
+            pub fn kind(self) -> ResourceKind {
+                match self {
+                    $(Self::$kind(_) => ResourceKind::$kind,)*
+                }
+            }
+
+            /// Its id.
+            #[must_use]
+            pub fn id(self) -> &'a str {
+                match self {
+                    $(Self::$kind(resource) => &resource.id,)*
+                }
+            }
+
+            /// Its tags.
+            #[must_use]
+            pub fn tags(self) -> &'a [Tag] {
+                match self {
+                    $(Self::$kind(resource) => &resource.tags,)*
+                }
+            }
+        }
+
         impl Region {
             $(
-                #[doc = concat!("A", $what, " by id.")]
+                #[doc = concat!("One of the `", stringify!($list), "` by id.")]
                 #[must_use]
-                pub fn $one(&self, id: &str) -> Option<&$type> {
+                pub fn $one(&self, id: &str) -> Option<&$kind> {
                     let at = self.$list.binary_search_by(|found| found.id.as_str().cmp(id)).ok()?;
                     self.$list.get(at)
                 }
             )*
 
+            /// Every resource that carries tags, kind by kind.
+            pub fn tagged(&self) -> impl Iterator<Item = Tagged<'_>> {
+                std::iter::empty()$(.chain(self.$list.iter().map(Tagged::$kind)))*
+            }
+
+            /// A resource that carries tags, by id.
+            #[must_use]
+            pub fn find(&self, id: &str) -> Option<Tagged<'_>> {
+                None$(.or_else(|| self.$one(id).map(Tagged::$kind)))*
+            }
+
             /// Tags of a resource by id, of any kind that carries cluster tags.
             #[must_use]
             pub fn tags_of(&self, id: &str) -> Option<&[Tag]> {
-                None$(.or_else(|| self.$one(id).map(|found| found.tags.as_slice())))*
+                self.find(id).map(Tagged::tags)
             }
 
             /// The same, to be changed.
@@ -35,17 +82,89 @@ macro_rules! lookups {
     };
 }
 
-lookups! {
-    instance, instances: Instance, "n instance";
-    subnet, subnets: Subnet, " subnet";
-    vpc, vpcs: Vpc, " VPC";
-    security_group, security_groups: SecurityGroup, " security group";
-    route_table, route_tables: RouteTable, " route table";
-    network_interface, network_interfaces: NetworkInterface, " network interface";
-    volume, volumes: Volume, "n EBS volume";
+tagged_kinds! {
+    Instance, instance, instances;
+    Subnet, subnet, subnets;
+    Vpc, vpc, vpcs;
+    SecurityGroup, security_group, security_groups;
+    RouteTable, route_table, route_tables;
+    Volume, volume, volumes;
+    NetworkInterface, network_interface, network_interfaces;
+}
+
+impl<'a> Tagged<'a> {
+    /// The account that owns it, where EC2 says so: another one where it is shared through AWS Resource Access Manager.
+    #[must_use]
+    pub fn owner(self) -> Option<&'a str> {
+        match self {
+            Self::Subnet(resource) => resource.owner_id.as_deref(),
+            Self::Vpc(resource) => resource.owner_id.as_deref(),
+            Self::SecurityGroup(resource) => resource.owner_id.as_deref(),
+            Self::RouteTable(resource) => resource.owner_id.as_deref(),
+            Self::Instance(_) | Self::Volume(_) | Self::NetworkInterface(_) => None,
+        }
+    }
+
+    /// Whether clusters can share it: the network under the nodes.
+    #[must_use]
+    pub fn is_network(self) -> bool {
+        match self {
+            Self::Subnet(_) | Self::Vpc(_) | Self::SecurityGroup(_) | Self::RouteTable(_) => true,
+            Self::Instance(_) | Self::Volume(_) | Self::NetworkInterface(_) => false,
+        }
+    }
+
+    /// The name by which people know it: that of a group, else the `Name` tag.
+    #[must_use]
+    pub fn name(self) -> Option<&'a str> {
+        match self {
+            Self::SecurityGroup(group) => Some(&group.name),
+            Self::Instance(_)
+            | Self::Subnet(_)
+            | Self::Vpc(_)
+            | Self::RouteTable(_)
+            | Self::Volume(_)
+            | Self::NetworkInterface(_) => tags::value(self.tags(), "Name").filter(|name| !name.is_empty()),
+        }
+    }
+
+    /// Whether it still exists for the audit: EC2 goes on showing instances that are gone.
+    #[must_use]
+    pub fn is_live(self) -> bool {
+        match self {
+            Self::Instance(instance) => instance.state.is_live(),
+            Self::Subnet(_)
+            | Self::Vpc(_)
+            | Self::SecurityGroup(_)
+            | Self::RouteTable(_)
+            | Self::Volume(_)
+            | Self::NetworkInterface(_) => true,
+        }
+    }
+
+    /// The VPC that it is in.
+    #[must_use]
+    pub fn vpc_id(self) -> Option<&'a str> {
+        match self {
+            Self::Instance(resource) => resource.vpc_id.as_deref(),
+            Self::Subnet(resource) => Some(&resource.vpc_id),
+            Self::SecurityGroup(resource) => resource.vpc_id.as_deref(),
+            Self::RouteTable(resource) => Some(&resource.vpc_id),
+            Self::NetworkInterface(resource) => resource.vpc_id.as_deref(),
+            Self::Vpc(_) | Self::Volume(_) => None,
+        }
+    }
 }
 
 impl Region {
+    /// The ARN of a resource of EC2 in this region, with the account that owns it; `None` for other kinds.
+    #[must_use]
+    pub fn arn(&self, account: &Account, key: ResourceKey<'_>) -> Option<String> {
+        let found = self.find(key.id).filter(|found| found.kind() == key.kind);
+        let owner = found.and_then(Tagged::owner).unwrap_or(&account.account_id);
+        key.kind.ec2_arn(&account.partition, &self.name, owner, key.id)
+    }
+
     /// An instance by id, to be changed.
     pub fn instance_mut(&mut self, id: &str) -> Option<&mut Instance> {
         let at = self.instances.binary_search_by(|found| found.id.as_str().cmp(id)).ok()?;

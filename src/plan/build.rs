@@ -4,10 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 
-use crate::finding::{Applicability, Change, Choice, Finding, ResourceKind};
+use crate::controller::CallRole;
+use crate::finding::{Applicability, Choice, Finding};
 use crate::iam::grant;
 use crate::inventory::{Account, Inventory, Region};
 use crate::nodes::KubernetesNode;
+use crate::resource::ResourceKind;
+use crate::transition::{Attribute, Target, Transition, Value};
 
 use crate::tags;
 use crate::text;
@@ -17,10 +20,7 @@ use super::attempts::Attempts;
 use super::guard::{self, NodeGroups};
 use super::state::{cluster_tags, observe, simulate};
 use super::wishes::{self, Left, LeftReason, Wishes, is_about};
-use super::{
-    ATTACHED, Attribute, Beside, Evidence, Expect, Inverse, Kind, Mended, Plan, PlannedChange, SCHEMA, Target,
-    operation,
-};
+use super::{Beside, Evidence, Expect, Kind, Mended, Plan, PlannedChange, SCHEMA};
 
 /// Audits an inventory for a cluster once more: with the options of the scan for its own cluster, as well as can be for
 /// others.
@@ -68,11 +68,7 @@ impl Planned {
 pub(super) struct Wish {
     finding: usize,
     rule: &'static str,
-    target: Target,
-    attribute: Attribute,
-    /// The value that has to be there, when the finding says it.
-    old: Option<String>,
-    new: Option<String>,
+    transition: Transition,
     class: Applicability,
     reason: String,
 }
@@ -175,7 +171,7 @@ impl Planner<'_> {
                 .filter_map(|choose| fix.choices.iter().find(|choice| choice.value == choose.value))
                 .collect();
             let mut reason = &fix.summary;
-            let changes: &[Change] = match fix.applicability {
+            let changes: &[Transition] = match fix.applicability {
                 Applicability::Choice => match answers.as_slice() {
                     [answer] => {
                         reason = &answer.summary;
@@ -212,79 +208,20 @@ impl Planner<'_> {
                 }
                 Applicability::Confirm | Applicability::Safe => &fix.changes,
             };
-            for change in changes {
-                asked.extend(self.atoms(change).into_iter().map(|(target, attribute, old, new)| Wish {
-                    finding: index,
-                    rule: finding.rule,
-                    target,
-                    attribute,
-                    old,
-                    new,
-                    class: fix.applicability,
-                    reason: reason.clone(),
-                }));
-            }
+            asked.extend(changes.iter().map(|transition| Wish {
+                finding: index,
+                rule: finding.rule,
+                transition: transition.clone(),
+                class: fix.applicability,
+                reason: reason.clone(),
+            }));
         }
         asked
     }
 
-    fn kind_of(region: Option<&Region>, id: &str) -> ResourceKind {
-        let has = |found: bool, kind: ResourceKind| found.then_some(kind);
-        let Some(region) = region else { return ResourceKind::Instance };
-        has(region.instance(id).is_some(), ResourceKind::Instance)
-            .or_else(|| has(region.subnet(id).is_some(), ResourceKind::Subnet))
-            .or_else(|| has(region.vpc(id).is_some(), ResourceKind::Vpc))
-            .or_else(|| has(region.security_group(id).is_some(), ResourceKind::SecurityGroup))
-            .or_else(|| has(region.route_table(id).is_some(), ResourceKind::RouteTable))
-            .or_else(|| has(region.network_interface(id).is_some(), ResourceKind::NetworkInterface))
-            .unwrap_or(ResourceKind::Volume)
-    }
-
-    /// A change of a finding as transitions of single values: target, attribute, the value it names as the old one, new.
-    fn atoms(&self, change: &Change) -> Vec<(Target, Attribute, Option<String>, Option<String>)> {
-        let region = change.region().and_then(|name| self.account.regions.iter().find(|region| region.name == name));
-        let target = |id: &str| Target {
-            kind: Self::kind_of(region, id),
-            region: change.region().map(str::to_owned),
-            id: id.to_owned(),
-        };
-        let each = |attribute: Attribute, old: Option<&str>, new: Option<&str>| {
-            let one = |id: &str| (target(id), attribute.clone(), old.map(str::to_owned), new.map(str::to_owned));
-            change.ec2_resources().map(one).collect()
-        };
-        let role = |name: &str| Target { kind: ResourceKind::Role, region: None, id: name.to_owned() };
-        let policy = |arn: &str| Target { kind: ResourceKind::Policy, region: None, id: arn.to_owned() };
-        let some = |value: &str| Some(value.to_owned());
-        match change {
-            Change::CreateTags { key, value, .. } => each(Attribute::Tag { key: key.clone() }, None, Some(value)),
-            Change::DeleteTags { key, value, .. } => each(Attribute::Tag { key: key.clone() }, Some(value), None),
-            Change::ModifyInstanceMetadataOptions { option, value, .. } => {
-                each(Attribute::MetadataOption { option: option.clone() }, None, Some(value))
-            }
-            Change::ModifyVpcAttribute { attribute, .. } => {
-                each(Attribute::VpcAttribute { attribute: attribute.clone() }, None, Some("true"))
-            }
-            Change::DisableSourceDestCheck { .. } => each(Attribute::SourceDestCheck {}, None, Some("false")),
-            Change::PutRolePolicy { role: name, policy_name, document } => {
-                vec![(role(name), Attribute::InlinePolicy { name: policy_name.clone() }, None, some(document))]
-            }
-            Change::CreatePolicy { policy_arn, document } | Change::CreatePolicyVersion { policy_arn, document } => {
-                vec![(policy(policy_arn), Attribute::ManagedPolicy {}, None, some(document))]
-            }
-            Change::AttachRolePolicy { role: name, policy_arn } => {
-                vec![(role(name), Attribute::AttachedPolicy { policy_arn: policy_arn.clone() }, None, some(ATTACHED))]
-            }
-        }
-    }
-
     /// Several findings about one role add to one policy: what they ask for is put together and placed anew.
     pub(super) fn merge_grants(&mut self, findings: &[Finding], asked: &mut Vec<Wish>) {
-        let is_grant = |wish: &Wish| {
-            matches!(
-                wish.attribute,
-                Attribute::InlinePolicy { .. } | Attribute::ManagedPolicy {} | Attribute::AttachedPolicy { .. }
-            )
-        };
+        let is_grant = |wish: &Wish| wish.transition.attribute.is_iam();
         let mut of_role: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
         for wish in asked.iter().filter(|wish| is_grant(wish)) {
             let name = findings.get(wish.finding).and_then(|finding| finding.resource.name.clone());
@@ -293,16 +230,17 @@ impl Planner<'_> {
         for (name, indexes) in of_role.into_iter().filter(|(_, indexes)| indexes.len() > 1) {
             let Some(role) = self.account.roles.iter().find(|role| role.name == name) else { continue };
             let mut actions = Vec::new();
-            let mut kind = "worker";
+            let mut node_role = CallRole::Worker;
             for wish in asked.iter().filter(|wish| is_grant(wish) && indexes.contains(&wish.finding)) {
-                actions.extend(wish.new.as_deref().and_then(grant::own_actions).unwrap_or_default());
-                if let Attribute::InlinePolicy { name } = &wish.attribute
-                    && name.ends_with("controlplane")
+                let document = wish.transition.new.as_ref().and_then(Value::document);
+                actions.extend(document.and_then(grant::own_actions).unwrap_or_default());
+                if let Attribute::InlinePolicy { name } = &wish.transition.attribute
+                    && grant::node_role_of(name) == Some(CallRole::Controlplane)
                 {
-                    kind = "controlplane";
+                    node_role = CallRole::Controlplane;
                 }
             }
-            let placed = grant::place(self.account, role, kind, &actions);
+            let placed = grant::place(self.account, role, node_role, &actions);
             let old: Vec<Wish> =
                 asked.extract_if(.., |wish| is_grant(wish) && indexes.contains(&wish.finding)).collect();
             match placed {
@@ -314,16 +252,11 @@ impl Planner<'_> {
                 Ok(changes) => {
                     for index in &indexes {
                         let Some(like) = old.iter().find(|wish| wish.finding == *index) else { continue };
-                        for change in &changes {
-                            asked.extend(self.atoms(change).into_iter().map(|(target, attribute, old, new)| Wish {
-                                target,
-                                attribute,
-                                old,
-                                new,
-                                reason: like.reason.clone(),
-                                ..*like
-                            }));
-                        }
+                        asked.extend(changes.iter().map(|transition| Wish {
+                            transition: transition.clone(),
+                            reason: like.reason.clone(),
+                            ..*like
+                        }));
                     }
                 }
             }
@@ -334,10 +267,10 @@ impl Planner<'_> {
     pub(super) fn refuse_contradictions(&mut self, asked: &[Wish]) {
         let mut wanted: BTreeMap<(&Target, &Attribute), Vec<&Wish>> = BTreeMap::new();
         for wish in asked {
-            wanted.entry((&wish.target, &wish.attribute)).or_default().push(wish);
+            wanted.entry((&wish.transition.target, &wish.transition.attribute)).or_default().push(wish);
         }
         for ((target, attribute), wishes) in wanted {
-            let values: BTreeSet<&Option<String>> = wishes.iter().map(|wish| &wish.new).collect();
+            let values: BTreeSet<&Option<Value>> = wishes.iter().map(|wish| &wish.transition.new).collect();
             if values.len() > 1 {
                 let told: BTreeSet<String> = wishes
                     .iter()
@@ -345,16 +278,13 @@ impl Planner<'_> {
                         format!(
                             "{} wants {}",
                             wish.rule,
-                            wish.new.as_deref().map_or("it gone".to_owned(), |v| format!("`{v}`"))
+                            wish.transition.new.as_ref().map_or("it gone".to_owned(), |value| format!("`{value}`"))
                         )
                     })
                     .collect();
                 let told: Vec<String> = told.into_iter().collect();
-                let what = match attribute {
-                    Attribute::Tag { key } => key.as_str(),
-                    _ => "it",
-                };
-                self.rejected.push(format!("{} of {}: {}", text::printable(what), target.id, text::list(&told, 4)));
+                let what = attribute.label();
+                self.rejected.push(format!("{} of {}: {}", text::printable(&what), target.id, text::list(&told, 4)));
             }
         }
     }
@@ -375,10 +305,10 @@ impl Planner<'_> {
         let mut merged: Vec<(PlannedChange, Vec<Wish>)> = Vec::new();
         for wish in asked {
             let draft = self.draft(&wish);
-            match merged
-                .iter_mut()
-                .find(|(known, _)| known.target == draft.target && known.attribute == draft.attribute)
-            {
+            match merged.iter_mut().find(|(known, _)| {
+                known.transition.target == draft.transition.target
+                    && known.transition.attribute == draft.transition.attribute
+            }) {
                 Some((known, wishes)) => {
                     known.class = known.class.max(draft.class);
                     wishes.push(wish);
@@ -398,7 +328,7 @@ impl Planner<'_> {
             for (draft, wishes) in &merged {
                 let wanted: Vec<&Wish> = wishes
                     .iter()
-                    .filter(|wish| !dropped.contains(&(wish.finding, wish.target.id.clone())))
+                    .filter(|wish| !dropped.contains(&(wish.finding, wish.transition.target.id.clone())))
                     .filter(|wish| !answers.contains(&wish.finding))
                     .collect();
                 if wanted.is_empty() {
@@ -410,18 +340,20 @@ impl Planner<'_> {
                     Err(why) => {
                         // What the same finding wants on the same resource goes with it, also where it came before.
                         refused |= changes.iter().any(|(change, findings)| {
-                            let with =
-                                |w: &&Wish| w.class == Applicability::Choice || change.target.id == draft.target.id;
+                            let with = |w: &&Wish| {
+                                w.class == Applicability::Choice
+                                    || change.transition.target.id == draft.transition.target.id
+                            };
                             wanted.iter().any(|w| findings.contains(&w.finding) && with(w))
                         });
                         for wish in wanted {
-                            dropped.insert((wish.finding, wish.target.id.clone()));
+                            dropped.insert((wish.finding, wish.transition.target.id.clone()));
                             if wish.class == Applicability::Choice {
                                 answers.insert(wish.finding);
                             }
                             self.left.push(Left {
                                 rule: wish.rule,
-                                resource: wish.target.id.clone(),
+                                resource: wish.transition.target.id.clone(),
                                 what: wish.reason.clone(),
                                 reason: LeftReason::Refused(why.clone()),
                             });
@@ -436,34 +368,20 @@ impl Planner<'_> {
     }
 
     fn draft(&self, wish: &Wish) -> PlannedChange {
-        let target = &wish.target;
-        let Account { partition, account_id, .. } = self.account;
-        let arn = match target.kind {
-            ResourceKind::Policy => target.id.clone(),
-            ResourceKind::Role => {
-                let role = self.account.roles.iter().find(|role| role.name == target.id);
-                role.map_or_else(|| target.id.clone(), |role| role.arn.clone())
-            }
-            kind => format!(
-                "arn:{partition}:ec2:{}:{account_id}:{}/{}",
-                target.region.as_deref().unwrap_or_default(),
-                kind.name(),
-                target.id
-            ),
+        let target = &wish.transition.target;
+        let arn = match region_of(self.account, target) {
+            Some(region) => region.arn(self.account, target.key()),
+            None => self.account.roles.iter().find(|role| role.name == target.id).map(|role| role.arn.clone()),
         };
+        let arn = arn.unwrap_or_else(|| target.id.clone());
         PlannedChange {
-            id: change_id(&arn, &wish.attribute),
+            id: change_id(&arn, &wish.transition.attribute),
             rules: Vec::new(),
             arn,
-            target: target.clone(),
-            attribute: wish.attribute.clone(),
-            operation: String::new(),
-            old: wish.old.clone(),
-            new: wish.new.clone(),
+            transition: wish.transition.clone(),
             class: wish.class,
             reason: wish.reason.clone(),
             expect: Expect::default(),
-            inverse: Inverse { operation: String::new(), value: None },
         }
     }
 
@@ -476,7 +394,7 @@ impl Planner<'_> {
         node_groups: &NodeGroups,
         cluster_id: &str,
     ) -> Result<Option<PlannedChange>, String> {
-        let (target, attribute) = (&draft.target, &draft.attribute);
+        let Transition { target, attribute, old, new } = &draft.transition;
         let gone = || "nothing is known about it in the evidence".to_owned();
         let account = state.accounts.first().ok_or_else(gone)?;
         let found = observe(account, target, attribute);
@@ -486,19 +404,19 @@ impl Planner<'_> {
             return Err(format!("the evidence is incomplete where it matters: {} ({})", gap.api, gap.reason));
         }
         let found = found.ok_or_else(gone)?;
-        if found.value == draft.new {
+        if found.value == *new {
             return Ok(None);
         }
-        if let Some(expected) = &draft.old
+        if let Some(expected) = old
             && found.value.as_ref() != Some(expected)
         {
             return Ok(None);
         }
-        if let Some(why) = guard::limit(target, attribute, draft.new.as_deref(), &found) {
+        if let Some(why) = guard::limit(&draft.transition, &found) {
             return Err(why);
         }
         if matches!(attribute, Attribute::InlinePolicy { .. } | Attribute::ManagedPolicy {})
-            && found.value.as_deref().is_some_and(|text| grant::own_actions(text).is_none())
+            && found.value.as_ref().and_then(Value::document).is_some_and(|text| grant::own_actions(text).is_none())
         {
             return Err("a policy of that name holds something that tagaudit did not write".to_owned());
         }
@@ -514,29 +432,24 @@ impl Planner<'_> {
         rules.sort();
         rules.dedup();
         change.rules = rules;
-        operation(attribute, found.value.as_deref(), draft.new.as_deref()).clone_into(&mut change.operation);
-        change.inverse = Inverse {
-            operation: operation(attribute, draft.new.as_deref(), found.value.as_deref()).to_owned(),
-            value: found.value.clone(),
-        };
         change.expect = Expect {
             vpc_id: found.vpc_id,
             instance_metadata_tags: found.instance_metadata_tags.filter(|_| is_tag),
             // What is wrong is only removed where what is right is there.
-            cluster_tags: (is_cluster_tag || (is_tag && draft.new.is_none())).then_some(found.cluster_tags),
-            free_tag_slots: found.free_tag_slots.filter(|_| is_tag && found.value.is_none() && draft.new.is_some()),
+            cluster_tags: (is_cluster_tag || (is_tag && new.is_none())).then_some(found.cluster_tags),
+            free_tag_slots: found.free_tag_slots.filter(|_| is_tag && found.value.is_none() && new.is_some()),
             beside,
             role_id: found.role_id,
             inline_characters_left: found.inline_characters_left,
             attachments_left: found.attachments_left,
-            policy_sha256: found.policy_sha256.filter(|_| draft.new.is_some()),
+            policy_sha256: found.policy_sha256.filter(|_| new.is_some()),
         };
-        change.old = found.value;
+        change.transition.old = found.value;
         let before = (target.kind == ResourceKind::SecurityGroup && is_cluster_tag)
             .then(|| region_of(account, target).cloned())
             .flatten();
         let Some(account) = state.accounts.first_mut() else { return Err(gone()) };
-        simulate(account, target, attribute, draft.new.as_deref());
+        simulate(account, &draft.transition);
         if let Some((before, after)) = before.as_ref().zip(region_of(account, target))
             && let Some(why) = node_groups.broken(target, cluster_id, before, after)
         {

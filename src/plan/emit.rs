@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
-use crate::finding::ResourceKind;
 use crate::text;
+use crate::transition::{Attribute, Call, Transition, calls, managed_policy_path};
 
-use super::{Attribute, Plan, PlannedChange};
+use super::{Plan, PlannedChange};
 
 /// Whose language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -96,12 +96,14 @@ fn terraform(plan: &Plan) -> String {
     for change in &plan.changes {
         page.push('\n');
         because(&mut page, change);
-        if let Some(region) = change.target.region.as_deref().filter(|_| several) {
+        let Transition { target, attribute, old, new } = &change.transition;
+        if let Some(region) = target.region.as_deref().filter(|_| several) {
             comment(&mut page, &format!("with the provider of {region}"));
         }
-        let id = change.target.id.as_str();
+        let id = target.id.as_str();
         let name = format!("tagaudit_{}", change.id);
-        match (&change.attribute, change.new.as_deref()) {
+        let text = new.as_ref().map(ToString::to_string);
+        match (attribute, text.as_deref()) {
             (Attribute::Tag { key }, Some(value)) => {
                 block(&mut page, "aws_ec2_tag", &name, &[("resource_id", id), ("key", key), ("value", value)]);
             }
@@ -109,15 +111,15 @@ fn terraform(plan: &Plan) -> String {
                 block(&mut page, "aws_iam_role_policy", &name, &[("name", policy), ("role", id), ("policy", document)]);
             }
             (Attribute::ManagedPolicy {}, Some(document)) => {
-                let (path, policy) = crate::finding::policy_path(id);
-                if change.old.is_some() {
+                let (path, policy) = managed_policy_path(id);
+                if old.is_some() {
                     // It is there, and Terraform would make it a second time.
                     let _ = writeln!(page, "import {{\n  to = aws_iam_policy.{name}\n  id = {}\n}}\n", hcl_string(id));
                 }
                 block(&mut page, "aws_iam_policy", &name, &[("name", policy), ("path", &path), ("policy", document)]);
             }
             (Attribute::AttachedPolicy { policy_arn }, Some(_)) => {
-                let made = plan.changes.iter().find(|other| other.target.id == *policy_arn);
+                let made = plan.changes.iter().find(|other| other.transition.target.id == *policy_arn);
                 // By reference where the plan makes the policy: it has to be there first.
                 let arn = match made {
                     Some(policy) => format!("aws_iam_policy.tagaudit_{}.arn", policy.id),
@@ -129,42 +131,34 @@ fn terraform(plan: &Plan) -> String {
                     "resource \"aws_iam_role_policy_attachment\" \"{name}\" {{\n  role       = {role}\n  policy_arn = {arn}\n}}"
                 );
             }
-            _ => comment(&mut page, &by_hand(change)),
+            (_, None)
+            | (Attribute::MetadataOption { .. } | Attribute::VpcAttribute { .. } | Attribute::SourceDestCheck {}, _) => {
+                comment(&mut page, &by_hand(&change.transition));
+            }
         }
     }
     page
 }
 
 /// What has to be changed where the resource is written, for changes that are no resource of their own.
-fn by_hand(change: &PlannedChange) -> String {
-    let new = change.new.as_deref().unwrap_or_default();
-    let what = match &change.attribute {
+fn by_hand(transition: &Transition) -> String {
+    let Transition { target, attribute, old, new } = transition;
+    let text = |value: &Option<crate::transition::Value>| value.as_ref().map(ToString::to_string).unwrap_or_default();
+    let new = text(new);
+    let what = match attribute {
         Attribute::Tag { key } => {
-            format!("remove the tag {} with the value {}", json!(key), json!(change.old.as_deref().unwrap_or_default()))
+            format!("remove the tag {} with the value {}", json!(key), json!(text(old)))
         }
         Attribute::MetadataOption { option } => {
-            format!("in its metadata options set {} to {}", option.replace('-', "_"), json!(new))
+            format!("in its metadata options set {} to {}", option.name().replace('-', "_"), json!(new))
         }
-        Attribute::VpcAttribute { attribute } => format!("set {} to {new}", attribute.replace('-', "_")),
+        Attribute::VpcAttribute { attribute } => format!("set {} to {new}", attribute.name().replace('-', "_")),
         Attribute::SourceDestCheck {} => format!("set source_dest_check to {new}"),
         Attribute::InlinePolicy { name } => format!("remove the inline policy {}", json!(name)),
         Attribute::ManagedPolicy {} => "remove the policy".to_owned(),
         Attribute::AttachedPolicy { policy_arn } => format!("detach {}", json!(policy_arn)),
     };
-    format!("{} {}: {what}", change.target.kind.noun(), change.target.id)
-}
-
-/// Type in CloudFormation of what carries tags.
-fn cloudformation_type(kind: ResourceKind) -> &'static str {
-    match kind {
-        ResourceKind::Subnet => "AWS::EC2::Subnet",
-        ResourceKind::Vpc => "AWS::EC2::VPC",
-        ResourceKind::SecurityGroup => "AWS::EC2::SecurityGroup",
-        ResourceKind::RouteTable => "AWS::EC2::RouteTable",
-        ResourceKind::Volume => "AWS::EC2::Volume",
-        ResourceKind::NetworkInterface => "AWS::EC2::NetworkInterface",
-        _ => "AWS::EC2::Instance",
-    }
+    format!("{} {}: {what}", target.kind.noun(), target.id)
 }
 
 /// A logical id: letters and digits.
@@ -184,15 +178,17 @@ fn cloudformation(plan: &Plan) -> String {
     comment(&mut page, "PhysicalResourceId. Resources of AWS::IAM can be deployed as they are.");
     let mut resources: BTreeMap<String, Fragment> = BTreeMap::new();
     for change in &plan.changes {
-        let id = change.target.id.as_str();
+        let Transition { target, attribute, new, .. } = &change.transition;
+        let id = target.id.as_str();
         let own = format!("Tagaudit{}", logical_id(&change.id));
         let document = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
         let on_resource = || Fragment {
-            kind: cloudformation_type(change.target.kind),
+            kind: target.kind.cloudformation_type().unwrap_or_default(),
             physical_id: Some(id.to_owned()),
             ..Fragment::default()
         };
-        match (&change.attribute, change.new.as_deref()) {
+        let text = new.as_ref().map(ToString::to_string);
+        match (attribute, text.as_deref()) {
             (Attribute::InlinePolicy { name }, Some(text)) => {
                 let mut fragment = Fragment { kind: "AWS::IAM::RolePolicy", ..Fragment::default() };
                 fragment.set("RoleName", id);
@@ -201,15 +197,15 @@ fn cloudformation(plan: &Plan) -> String {
                 resources.insert(own, fragment);
             }
             (Attribute::ManagedPolicy {}, Some(text)) => {
-                let (path, name) = crate::finding::policy_path(id);
+                let (path, name) = managed_policy_path(id);
                 let attached = plan.changes.iter().filter(
-                    |other| matches!(&other.attribute, Attribute::AttachedPolicy { policy_arn } if policy_arn == id),
+                    |other| matches!(&other.transition.attribute, Attribute::AttachedPolicy { policy_arn } if policy_arn == id),
                 );
                 let mut fragment = Fragment { kind: "AWS::IAM::ManagedPolicy", ..Fragment::default() };
                 fragment.set("ManagedPolicyName", name);
                 fragment.set("Path", path);
                 fragment.set("PolicyDocument", document(text));
-                fragment.set("Roles", attached.map(|other| other.target.id.as_str()).collect::<Vec<_>>());
+                fragment.set("Roles", attached.map(|other| other.transition.target.id.as_str()).collect::<Vec<_>>());
                 resources.insert(own, fragment);
             }
             // Told by the policy that is attached.
@@ -220,8 +216,7 @@ fn cloudformation(plan: &Plan) -> String {
             }
             (Attribute::VpcAttribute { attribute }, Some(value)) => {
                 let fragment = resources.entry(logical_id(id)).or_insert_with(on_resource);
-                let support = attribute == "enable-dns-support";
-                fragment.set(if support { "EnableDnsSupport" } else { "EnableDnsHostnames" }, value == "true");
+                fragment.set(attribute.property(), value == "true");
             }
             (Attribute::SourceDestCheck {}, Some(value)) => {
                 let fragment = resources.entry(logical_id(id)).or_insert_with(on_resource);
@@ -230,9 +225,9 @@ fn cloudformation(plan: &Plan) -> String {
             (Attribute::MetadataOption { option }, Some(value)) => {
                 let fragment = resources.entry(logical_id(id)).or_insert_with(on_resource);
                 let value = value.parse::<i32>().map_or_else(|_| json!(value), |number| json!(number));
-                fragment.metadata_options.insert(logical_id(option), value);
+                fragment.metadata_options.insert(option.property().to_owned(), value);
             }
-            (_, None) => comment(&mut page, &by_hand(change)),
+            (_, None) => comment(&mut page, &by_hand(&change.transition)),
         }
     }
     let resources: BTreeMap<String, Value> =
@@ -286,74 +281,9 @@ fn aws_cli(plan: &Plan) -> String {
         let Some(first) = batch.first() else { continue };
         page.push('\n');
         because(&mut page, first);
-        let _ = writeln!(page, "{}", command(&batch, first));
+        for command in calls(batch.iter().map(|change| &change.transition)).iter().flat_map(Call::commands) {
+            let _ = writeln!(page, "{command}");
+        }
     }
     page
-}
-
-fn command(batch: &[&PlannedChange], first: &PlannedChange) -> String {
-    let mut words: Vec<String> = vec!["aws".to_owned()];
-    let mut push = |more: &[&str]| words.extend(more.iter().map(|word| (*word).to_owned()));
-    let id = first.target.id.as_str();
-    let region = first.target.region.as_deref().unwrap_or_default();
-    let new = first.new.as_deref();
-    let value = new.unwrap_or_default();
-    match &first.attribute {
-        Attribute::Tag { key } => {
-            let held = new.or(first.old.as_deref()).unwrap_or_default();
-            // The JSON form: the shorthand one would read `,` and `=` in a key or value.
-            let tags = json!([{"Key": key, "Value": held}]).to_string();
-            push(&[
-                "ec2",
-                if new.is_some() { "create-tags" } else { "delete-tags" },
-                "--region",
-                region,
-                "--resources",
-            ]);
-            push(&batch.iter().map(|change| change.target.id.as_str()).collect::<Vec<_>>());
-            push(&["--tags", &tags]);
-        }
-        Attribute::MetadataOption { option } => {
-            let option = format!("--{option}");
-            push(&["ec2", "modify-instance-metadata-options", "--region", region, "--instance-id", id, &option, value]);
-        }
-        Attribute::VpcAttribute { attribute } => {
-            let switch = format!("--{}{attribute}", if value == "true" { "" } else { "no-" });
-            push(&["ec2", "modify-vpc-attribute", "--region", region, "--vpc-id", id, &switch]);
-        }
-        Attribute::SourceDestCheck {} => {
-            let switch = if value == "true" { "--source-dest-check" } else { "--no-source-dest-check" };
-            push(&["ec2", "modify-instance-attribute", "--region", region, "--instance-id", id, switch]);
-        }
-        Attribute::InlinePolicy { name } => {
-            push(&["iam", if new.is_some() { "put-role-policy" } else { "delete-role-policy" }]);
-            push(&["--role-name", id, "--policy-name", name]);
-            if let Some(document) = new {
-                push(&["--policy-document", document]);
-            }
-        }
-        Attribute::ManagedPolicy {} => match (first.old.is_some(), new) {
-            (_, None) => push(&["iam", "delete-policy", "--policy-arn", id]),
-            (true, Some(document)) => {
-                push(&[
-                    "iam",
-                    "create-policy-version",
-                    "--policy-arn",
-                    id,
-                    "--set-as-default",
-                    "--policy-document",
-                    document,
-                ]);
-            }
-            (false, Some(document)) => {
-                let (path, name) = crate::finding::policy_path(id);
-                push(&["iam", "create-policy", "--policy-name", name, "--path", &path, "--policy-document", document]);
-            }
-        },
-        Attribute::AttachedPolicy { policy_arn } => {
-            push(&["iam", if new.is_some() { "attach-role-policy" } else { "detach-role-policy" }]);
-            push(&["--role-name", id, "--policy-arn", policy_arn]);
-        }
-    }
-    words.iter().map(|word| text::shell_quote(word).into_owned()).collect::<Vec<_>>().join(" ")
 }

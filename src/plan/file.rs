@@ -2,15 +2,18 @@
 
 use sha2::{Digest, Sha256};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::finding::{Applicability, ResourceKind};
+use crate::finding::Applicability;
 use crate::iam::grant;
 use crate::inventory::Tag;
+use crate::resource::ResourceKind;
 use crate::tags;
 use crate::text;
 
-use super::{ATTACHED, Attribute, Kind, LIFETIME, Plan, PlannedChange, SCHEMA, build, guard, operation};
+use crate::transition::{Attribute, Operation, Target, Transition, Value};
+
+use super::{Expect, Kind, LIFETIME, Plan, PlannedChange, SCHEMA, build, guard};
 
 /// Largest plan that is read: 64 MiB, some ten thousands of changes.
 pub const MAX_PLAN_BYTES: u64 = 64 << 20;
@@ -56,6 +59,89 @@ pub enum PlanError {
         /// JSON pointer of the change.
         pointer: String,
     },
+}
+
+/// A change as it stands in a file: flat, its values as text, with what follows from it.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ChangeInFile {
+    id: String,
+    rules: Vec<String>,
+    arn: String,
+    target: Target,
+    attribute: Attribute,
+    operation: Operation,
+    old: Option<String>,
+    new: Option<String>,
+    class: Applicability,
+    reason: String,
+    expect: Expect,
+    inverse: InverseInFile,
+}
+
+/// What takes a change back: the call, and the value that it restores; absent when it removes what was added.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InverseInFile {
+    operation: Operation,
+    value: Option<String>,
+}
+
+impl From<PlannedChange> for ChangeInFile {
+    fn from(change: PlannedChange) -> Self {
+        let text = |value: &Option<Value>| value.as_ref().map(ToString::to_string);
+        let transition = change.transition;
+        let inverse = InverseInFile { operation: transition.inverse().operation(), value: text(&transition.old) };
+        Self {
+            id: change.id,
+            rules: change.rules,
+            arn: change.arn,
+            operation: transition.operation(),
+            old: text(&transition.old),
+            new: text(&transition.new),
+            target: transition.target,
+            attribute: transition.attribute,
+            class: change.class,
+            reason: change.reason,
+            expect: change.expect,
+            inverse,
+        }
+    }
+}
+
+impl TryFrom<ChangeInFile> for PlannedChange {
+    type Error = String;
+
+    fn try_from(file: ChangeInFile) -> Result<Self, String> {
+        let attribute = file.attribute;
+        let value = |text: Option<String>| {
+            text.map(|text| {
+                attribute.parse(&text).ok_or_else(|| {
+                    let (label, values) = (attribute.label(), attribute.values());
+                    format!(
+                        "`{}` is not a value of `{}`: it is {values}",
+                        text::printable(&text),
+                        text::printable(&label)
+                    )
+                })
+            })
+            .transpose()
+        };
+        let (old, new) = (value(file.old)?, value(file.new)?);
+        let transition = Transition { target: file.target, attribute, old, new };
+        if file.operation != transition.operation() || file.inverse.operation != transition.inverse().operation() {
+            return Err("its operation does not fit its values".to_owned());
+        }
+        Ok(Self {
+            id: file.id,
+            rules: file.rules,
+            arn: file.arn,
+            transition,
+            class: file.class,
+            reason: file.reason,
+            expect: file.expect,
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -154,66 +240,59 @@ impl Plan {
 }
 
 fn unlawful(plan: &Plan, change: &PlannedChange) -> Option<String> {
-    let (old, new) = (change.old.as_deref(), change.new.as_deref());
+    let Transition { target, attribute, old, new } = &change.transition;
     let say = |text: &str| Some(text.to_owned());
-    if change.id != build::change_id(&change.arn, &change.attribute) {
+    if change.id != build::change_id(&change.arn, attribute) {
         return say("its id does not fit what it is made on");
     }
     if !is_arn_of(plan, change) {
         return say("its ARN does not fit what it is made on");
     }
-    if change.operation != operation(&change.attribute, old, new) {
-        return say("its operation does not fit its values");
-    }
     if old == new {
         return say("it changes nothing");
     }
     let gaps = &plan.evidence.gaps;
-    if guard::touching(gaps, &plan.account_id, &change.target, &change.attribute, old.is_none()).is_some() {
+    if guard::touching(gaps, &plan.account_id, target, attribute, old.is_none()).is_some() {
         return say("its evidence is incomplete");
     }
     let is_fix = plan.kind == Kind::Fix;
-    let adds_tag = matches!(change.attribute, Attribute::Tag { .. }) && old.is_none() && new.is_some();
+    let is_tag = change.transition.tag().is_some();
+    let adds_tag = is_tag && old.is_none() && new.is_some();
     if change.class == Applicability::None || (change.class == Applicability::Safe && !adds_tag) {
         return say("its class does not fit it");
     }
-    let kind = change.target.kind;
     let wrong = |is_wrong: bool, what: &str| is_wrong.then(|| what.to_owned());
-    match &change.attribute {
+    let fits = attribute.fits(target.kind);
+    let documents = || [old, new].into_iter().flatten().all(is_ours);
+    match attribute {
         Attribute::Tag { key } => {
             let found = super::Observed { free_tag_slots: Some(1), ..super::Observed::default() };
             let is_expected = !is_fix || !tags::is_membership(key) || change.expect.cluster_tags.is_some();
-            wrong(!is_tagged_kind(kind), "tags of such a resource are not tagaudit's")
-                .or_else(|| guard::limit(&change.target, &change.attribute, new, &found))
-                .or_else(|| wrong(!is_our_key(plan, key, old, new), "such a tag is not tagaudit's"))
+            wrong(!fits, "tags of such a resource are not tagaudit's")
+                .or_else(|| guard::limit(&change.transition, &found))
+                .or_else(|| wrong(!is_our_key(plan, key, old.as_ref(), new.as_ref()), "such a tag is not tagaudit's"))
                 .or_else(|| wrong(!is_expected, "it does not say which cluster tags it expects"))
         }
-        Attribute::MetadataOption { option } => {
-            let known = ["http-endpoint", "http-put-response-hop-limit", super::INSTANCE_METADATA_TAGS];
-            let is_known = kind == ResourceKind::Instance && known.contains(&option.as_str());
-            wrong(!is_known || new.is_none() || old.is_none(), "no such metadata option is changed")
+        Attribute::MetadataOption { .. } => {
+            wrong(!fits || new.is_none() || old.is_none(), "no such metadata option is changed")
         }
-        Attribute::VpcAttribute { attribute } => {
-            let known = ["enable-dns-support", "enable-dns-hostnames"];
-            let is_known = kind == ResourceKind::Vpc && known.contains(&attribute.as_str());
-            wrong(!is_known || !is_switch(old, new), "no such VPC attribute is changed")
+        Attribute::VpcAttribute { .. } => {
+            wrong(!fits || new.is_none() || old.is_none(), "no such VPC attribute is changed")
         }
         Attribute::SourceDestCheck {} => {
-            let is_known = kind == ResourceKind::Instance && is_switch(old, new);
-            wrong(!is_known, "the source/destination check is `true` or `false`")
+            wrong(!fits || new.is_none() || old.is_none(), "the source/destination check is `true` or `false`")
         }
         Attribute::InlinePolicy { name } => {
-            let is_ours = kind == ResourceKind::Role && name.starts_with(grant::NAME_PREFIX) && are_ours(old, new);
+            let is_ours = fits && name.starts_with(grant::NAME_PREFIX) && documents();
             wrong(!is_ours, "it is no policy of tagaudit's own")
                 .or_else(|| wrong(change.expect.role_id.is_none(), "it does not say which role it expects"))
         }
         Attribute::ManagedPolicy {} => {
-            let is_ours = kind == ResourceKind::Policy && is_our_policy(plan, &change.target.id) && are_ours(old, new);
+            let is_ours = fits && is_our_policy(plan, &target.id) && documents();
             wrong(!is_ours, "it is no policy of tagaudit's own")
         }
         Attribute::AttachedPolicy { policy_arn } => {
-            let lawful = [old, new].into_iter().flatten().all(|value| value == ATTACHED);
-            let is_ours = kind == ResourceKind::Role && is_our_policy(plan, policy_arn) && lawful;
+            let is_ours = fits && is_our_policy(plan, policy_arn);
             let is_expected =
                 change.expect.role_id.is_some() && (!is_fix || new.is_none() || change.expect.policy_sha256.is_some());
             wrong(!is_ours, "it is no policy of tagaudit's own")
@@ -222,30 +301,33 @@ fn unlawful(plan: &Plan, change: &PlannedChange) -> Option<String> {
     }
 }
 
-/// Whether the ARN is that of the target, in the account, partition and regions of the plan. Only AWS changes roles under
-/// certain paths.
+/// Whether the ARN is that of the target, in the partition and regions of the plan: in its account, but for resources that
+/// another account may share. Only AWS changes roles under certain paths.
 fn is_arn_of(plan: &Plan, change: &PlannedChange) -> bool {
-    let (partition, account, id) = (&plan.partition, &plan.account_id, &change.target.id);
-    match (change.target.kind, &change.target.region) {
-        (ResourceKind::Role, None) => {
+    let Target { kind, region, id } = &change.transition.target;
+    let (partition, account) = (&plan.partition, &plan.account_id);
+    match region {
+        Some(region) => {
+            let owner = change.arn.split(':').nth(4).unwrap_or_default();
+            plan.regions.contains(region)
+                && owner.len() == 12
+                && owner.bytes().all(|digit| digit.is_ascii_digit())
+                && kind.ec2_arn(partition, region, owner, id).is_some_and(|arn| arn == change.arn)
+        }
+        None if *kind == ResourceKind::Role => {
             let role = change.arn.strip_prefix(&format!("arn:{partition}:iam::{account}:role"));
             role.and_then(|path| path.rsplit_once('/'))
                 .is_some_and(|(path, name)| name == id && !grant::is_protected(&format!("{path}/")))
         }
-        (ResourceKind::Policy, None) => change.arn == *id,
-        (kind, Some(region)) => {
-            plan.regions.contains(region)
-                && change.arn == format!("arn:{partition}:ec2:{region}:{account}:{}/{id}", kind.name())
-        }
-        _ => false,
+        None => *kind == ResourceKind::Policy && change.arn == *id,
     }
 }
 
 /// Whether a key is one that the rules write or, where it only looks like one, remove. An undo puts back what was removed.
-fn is_our_key(plan: &Plan, key: &str, old: Option<&str>, new: Option<&str>) -> bool {
+fn is_our_key(plan: &Plan, key: &str, old: Option<&Value>, new: Option<&Value>) -> bool {
     let removes = if plan.kind == Kind::Fix { new.is_none() } else { true };
-    let held = old.or(new).unwrap_or_default();
-    let tag = Tag { key: key.to_owned(), value: held.to_owned() };
+    let held = old.or(new).map(ToString::to_string).unwrap_or_default();
+    let tag = Tag { key: key.to_owned(), value: held };
     let role = |right: &str| key == right || (removes && key.trim().trim_end_matches('/').eq_ignore_ascii_case(right));
     tags::is_membership(key)
         || role(tags::ROLE_ELB)
@@ -253,37 +335,20 @@ fn is_our_key(plan: &Plan, key: &str, old: Option<&str>, new: Option<&str>) -> b
         || (removes && tags::near_miss(&tag, &plan.cluster_id).is_some())
 }
 
-fn is_tagged_kind(kind: ResourceKind) -> bool {
-    use ResourceKind as Kind;
-    matches!(
-        kind,
-        Kind::Instance
-            | Kind::Subnet
-            | Kind::Vpc
-            | Kind::SecurityGroup
-            | Kind::RouteTable
-            | Kind::Volume
-            | Kind::NetworkInterface
-    )
-}
-
-fn is_switch(old: Option<&str>, new: Option<&str>) -> bool {
-    [old, new].into_iter().all(|value| matches!(value, Some("true" | "false")))
-}
-
 fn is_our_policy(plan: &Plan, arn: &str) -> bool {
     let Plan { partition, account_id, .. } = plan;
     arn.starts_with(&format!("arn:{partition}:iam::{account_id}:policy{}{}", grant::MANAGED_PATH, grant::NAME_PREFIX))
 }
 
-fn are_ours(old: Option<&str>, new: Option<&str>) -> bool {
-    [old, new].into_iter().flatten().all(|text| grant::own_actions(text).is_some())
+fn is_ours(document: &Value) -> bool {
+    document.document().is_some_and(|text| grant::own_actions(text).is_some())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Evidence, Expect, Inverse, Target};
+    use super::super::{Evidence, Expect};
     use super::*;
+    use crate::resource::ResourceKey;
 
     fn sealed(edit: impl FnOnce(&mut Plan)) -> Result<Plan, PlanError> {
         let arn = "arn:aws:ec2:us-east-1:123456789012:instance/i-1".to_owned();
@@ -305,27 +370,20 @@ mod tests {
                 id: build::change_id(&arn, &attribute),
                 rules: Vec::new(),
                 arn,
-                target: Target {
-                    kind: ResourceKind::Instance,
-                    region: Some("us-east-1".to_owned()),
-                    id: "i-1".to_owned(),
-                },
-                operation: "ec2:CreateTags".to_owned(),
-                attribute,
-                old: None,
-                new: Some("owned".to_owned()),
+                transition: Transition::set(
+                    Target::ec2("us-east-1", ResourceKey::new(ResourceKind::Instance, "i-1")),
+                    attribute,
+                    Value::Text("owned".to_owned()),
+                ),
                 class: Applicability::Safe,
                 reason: String::new(),
                 expect: Expect { cluster_tags: Some(Vec::new()), ..Expect::default() },
-                inverse: Inverse { operation: "ec2:DeleteTags".to_owned(), value: None },
             }],
             digest: String::new(),
         };
         edit(&mut plan);
         for change in &mut plan.changes {
-            change.id = build::change_id(&change.arn, &change.attribute);
-            let (old, new) = (change.old.as_deref(), change.new.as_deref());
-            change.operation = operation(&change.attribute, old, new).to_owned();
+            change.id = build::change_id(&change.arn, &change.transition.attribute);
         }
         plan.seal();
         Plan::from_slice("plan", &plan.to_json().unwrap())
@@ -338,9 +396,11 @@ mod tests {
         let role = |plan: &mut Plan, name: &str, path: &str, document: &str| {
             let change = &mut plan.changes[0];
             change.arn = format!("arn:aws:iam::123456789012:role{path}{name}");
-            change.target = Target { kind: ResourceKind::Role, region: None, id: "nodes".to_owned() };
-            change.attribute = Attribute::InlinePolicy { name: "tagaudit-baseline-worker".to_owned() };
-            change.new = Some(document.to_owned());
+            change.transition = Transition::set(
+                Target::role("nodes"),
+                Attribute::InlinePolicy { name: "tagaudit-baseline-worker".to_owned() },
+                Value::Document(document.to_owned()),
+            );
             change.class = Applicability::Confirm;
             change.expect.role_id = Some("AROA".to_owned());
         };
@@ -359,11 +419,20 @@ mod tests {
             (Box::new(|plan| plan.expires_at = "2036-01-01T00:00:00Z".to_owned()), "for so long"),
             (Box::new(|plan| plan.changes[0].arn.push('2')), "ARN does not fit"),
             (Box::new(|plan| plan.evidence.gaps.push(gap())), "its evidence is incomplete"),
-            (Box::new(|plan| plan.changes[0].target.region = Some("eu-west-1".to_owned())), "ARN does not fit"),
-            (Box::new(|plan| plan.changes[0].attribute = Attribute::Tag { key: "Project".to_owned() }), "such a tag"),
+            (
+                Box::new(|plan| plan.changes[0].transition.target.region = Some("eu-west-1".to_owned())),
+                "ARN does not fit",
+            ),
+            (
+                Box::new(|plan| plan.changes[0].transition.attribute = Attribute::Tag { key: "Project".to_owned() }),
+                "such a tag",
+            ),
             (Box::new(|plan| plan.changes[0].expect.cluster_tags = None), "which cluster tags"),
-            (Box::new(|plan| plan.changes[0].old = Some("shared".to_owned())), "class does not fit"),
-            (Box::new(|plan| plan.changes[0].new = None), "it changes nothing"),
+            (
+                Box::new(|plan| plan.changes[0].transition.old = Some(Value::Text("shared".to_owned()))),
+                "class does not fit",
+            ),
+            (Box::new(|plan| plan.changes[0].transition.new = None), "it changes nothing"),
             (Box::new(|plan| plan.changes.extend(plan.changes.clone())), "stands twice"),
             (Box::new(|plan| role(plan, "admin", "/", &lawful)), "ARN does not fit"),
             (Box::new(|plan| role(plan, "nodes", "/aws-reserved/sso.amazonaws.com/", &lawful)), "ARN does not fit"),

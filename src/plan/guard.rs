@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Finding, ResourceKind, Severity};
-use crate::inventory::{Gap, Inventory, Region};
+use crate::finding::{Finding, Severity};
+use crate::inventory::{Gap, Inventory, Read, Region};
+use crate::resource::ResourceKind;
 use crate::tags;
 use crate::text;
+use crate::transition::{Attribute, Target, Transition};
 use crate::view::{ClusterView, Neighbour, instance_clusters};
 
+use super::PlannedChange;
 use super::state::Observed;
-use super::{Attribute, PlannedChange, Target};
 
 /// Longest tag key (EC2 API model, `Tag`; the User Guide says 128).
 pub(super) const MAX_KEY: usize = 127;
@@ -17,22 +19,22 @@ pub(super) const MAX_KEY: usize = 127;
 pub(super) const MAX_VALUE: usize = 256;
 
 /// Why AWS would refuse a transition; `None` if nothing is known against it.
-pub(super) fn limit(target: &Target, attribute: &Attribute, new: Option<&str>, found: &Observed) -> Option<String> {
-    let Attribute::Tag { key } = attribute else { return None };
+pub(super) fn limit(transition: &Transition, found: &Observed) -> Option<String> {
+    let (key, new) = transition.tag()?;
     if key.get(..4).is_some_and(|prefix| prefix.eq_ignore_ascii_case("aws:")) {
         return Some(format!("only AWS sets and removes tags like `{}`", text::printable(key)));
     }
-    let new = new?;
+    let length = new?.to_string().chars().count();
     if key.is_empty() || key.chars().count() > MAX_KEY {
         return Some(format!("a tag key has 1 to {MAX_KEY} characters, and this one has {}", key.chars().count()));
     }
-    if new.chars().count() > MAX_VALUE {
+    if length > MAX_VALUE {
         return Some(format!("a tag value has at most {MAX_VALUE} characters"));
     }
     if found.value.is_none() && found.free_tag_slots == Some(0) {
         return Some(format!("it has {} tags already, as many as EC2 allows", crate::tags::QUOTA));
     }
-    if target.kind == ResourceKind::Instance
+    if transition.target.kind == ResourceKind::Instance
         && found.instance_metadata_tags.as_deref() == Some("enabled")
         && key.contains(['/', ' '])
     {
@@ -55,20 +57,18 @@ pub(super) fn touching<'g>(
     let of_account = |gap: &Gap| gap.is_of_account(account_id);
     let here = |gap: &Gap| gap.region.is_none() || gap.region == target.region;
     gaps.iter().filter(|gap| of_account(gap)).find(|gap| {
-        if let Attribute::InlinePolicy { .. } | Attribute::AttachedPolicy { .. } | Attribute::ManagedPolicy {} =
-            attribute
-        {
+        if attribute.is_iam() {
             let role = gap.resource.as_deref().is_none_or(|resource| resource.ends_with(&format!("/{}", target.id)));
             // Who the nodes of a role are is read from EC2, in every region.
             return (gap.api.starts_with("iam:") && role) || (is_list(gap) && gap.api == "ec2:DescribeInstances");
         }
         let of_it = here(gap) && gap.resource.as_deref() == Some(target.id.as_str());
         let Attribute::Tag { key } = attribute else { return of_it };
-        let lists = ["ec2:DescribeInstances", "ec2:DescribeSecurityGroups", list_of(target.kind)];
+        let lists = [Some(Read::DescribeInstances), Some(Read::DescribeSecurityGroups), target.kind.listed_by()];
         // Whether a policy has a condition on a tag of the cluster can only be said when all policies were read.
         let condition = gap.api.starts_with("iam:") && tags::is_membership(key);
         of_it
-            || (here(gap) && is_list(gap) && lists.contains(&gap.api.as_str()))
+            || (here(gap) && is_list(gap) && lists.iter().flatten().any(|read| read.action() == gap.api))
             // Adding a tag breaks no condition on it.
             || (condition && !is_added)
     })
@@ -76,18 +76,6 @@ pub(super) fn touching<'g>(
 
 fn is_list(gap: &Gap) -> bool {
     gap.resource.is_none()
-}
-
-fn list_of(kind: ResourceKind) -> &'static str {
-    match kind {
-        ResourceKind::Subnet => "ec2:DescribeSubnets",
-        ResourceKind::Vpc => "ec2:DescribeVpcs",
-        ResourceKind::SecurityGroup => "ec2:DescribeSecurityGroups",
-        ResourceKind::RouteTable => "ec2:DescribeRouteTables",
-        ResourceKind::Volume => "ec2:DescribeVolumes",
-        ResourceKind::NetworkInterface => "ec2:DescribeNetworkInterfaces",
-        _ => "ec2:DescribeInstances",
-    }
 }
 
 /// Security groups of the nodes at instance level, by region and node. Every state that the plan passes through has to
@@ -195,8 +183,8 @@ pub(super) fn neighbours(inventory: &Inventory, own: &str, changes: &[&PlannedCh
     for region in inventory.accounts.iter().flat_map(|account| &account.regions) {
         let touched: BTreeSet<&str> = changes
             .iter()
-            .filter(|change| change.target.region.as_ref() == Some(&region.name))
-            .map(|change| change.target.id.as_str())
+            .filter(|change| change.transition.target.region.as_ref() == Some(&region.name))
+            .map(|change| change.transition.target.id.as_str())
             .collect();
         if touched.is_empty() {
             continue;

@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use crate::finding::Applicability;
 use crate::report::Painter;
 use crate::text;
+use crate::transition::{Transition, Value};
 
-use super::{Attribute, Kind, Left, LeftReason, Plan, PlannedChange};
+use super::{Kind, Left, LeftReason, Plan, PlannedChange};
 
 /// What EC2 says about a call in a dry run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +44,7 @@ pub fn show(plan: &Plan, answers: &BTreeMap<String, DryRunAnswer>, color: bool, 
     );
     let mut last: Option<&str> = None;
     let mut by_resource: Vec<&PlannedChange> = plan.changes.iter().collect();
-    by_resource.sort_by(|a, b| (&a.target, a.stage()).cmp(&(&b.target, b.stage())));
+    by_resource.sort_by(|a, b| (&a.transition.target, a.stage()).cmp(&(&b.transition.target, b.stage())));
     for change in by_resource {
         if last != Some(&change.arn) {
             let _ = writeln!(page, "\n  {}", painter.bold(&resource(change)));
@@ -76,29 +77,29 @@ pub fn show(plan: &Plan, answers: &BTreeMap<String, DryRunAnswer>, color: bool, 
 }
 
 fn resource(change: &PlannedChange) -> String {
-    let region = change.target.region.as_deref().map(|region| format!(" in {region}")).unwrap_or_default();
-    format!("{} {}{}", change.target.kind.noun(), text::printable(&change.target.id), text::printable(&region))
+    let target = &change.transition.target;
+    let region = target.region.as_deref().map(|region| format!(" in {region}")).unwrap_or_default();
+    format!("{} {}{}", target.kind.noun(), text::printable(&target.id), text::printable(&region))
 }
 
 fn line(page: &mut String, change: &PlannedChange, painter: Painter) {
-    let label = text::printable(&change.label()).into_owned();
-    let is_policy = matches!(change.attribute, Attribute::InlinePolicy { .. } | Attribute::ManagedPolicy {});
-    let shown = |value: &str| if is_policy { policy(value) } else { quoted(value) };
-    let line = match (change.old.as_deref(), change.new.as_deref()) {
+    let Transition { attribute, old, new, .. } = &change.transition;
+    let label = text::printable(&attribute.label()).into_owned();
+    let shown = |value: &Value| match value.document() {
+        Some(document) => policy(document),
+        None => quoted(&value.to_string()),
+    };
+    let line = match (old, new) {
+        (None, None) => label,
         (None, Some(new)) => painter.good(&format!("    + {label} = {}", shown(new))),
         (Some(old), None) => painter.bad(&format!("    - {label} = {}", shown(old))),
-        (old, new) => painter.warn(&format!(
-            "    ~ {label} = {} -> {}",
-            shown(old.unwrap_or_default()),
-            shown(new.unwrap_or_default())
-        )),
+        (Some(old), Some(new)) => painter.warn(&format!("    ~ {label} = {} -> {}", shown(old), shown(new))),
     };
     let _ = writeln!(page, "{line}");
-    if is_policy {
-        for (sign, action) in policy_diff(change.old.as_deref(), change.new.as_deref()) {
-            let text = format!("        {sign} {}", text::printable(&action));
-            let _ = writeln!(page, "{}", if sign == '+' { painter.good(&text) } else { painter.bad(&text) });
-        }
+    let document = |value: &Option<Value>| value.as_ref().and_then(Value::document).map(str::to_owned);
+    for (sign, action) in policy_diff(document(old).as_deref(), document(new).as_deref()) {
+        let text = format!("        {sign} {}", text::printable(&action));
+        let _ = writeln!(page, "{}", if sign == '+' { painter.good(&text) } else { painter.bad(&text) });
     }
 }
 
@@ -126,9 +127,9 @@ fn policy_diff(old: Option<&str>, new: Option<&str>) -> Vec<(char, String)> {
 
 fn count(plan: &Plan, painter: Painter) -> String {
     let number = |test: fn(&PlannedChange) -> bool| plan.changes.iter().filter(|change| test(change)).count();
-    let add = number(|change| change.old.is_none());
-    let modify = number(|change| change.old.is_some() && change.new.is_some());
-    let remove = number(|change| change.new.is_none());
+    let add = number(|change| change.transition.old.is_none());
+    let modify = number(|change| change.transition.old.is_some() && change.transition.new.is_some());
+    let remove = number(|change| change.transition.new.is_none());
     let mut classes: BTreeMap<Applicability, usize> = BTreeMap::new();
     for change in &plan.changes {
         *classes.entry(change.class).or_default() += 1;

@@ -3,17 +3,18 @@
 use sha2::{Digest, Sha256};
 
 use crate::iam::grant;
-use crate::inventory::{Account, InlinePolicy, Instance, ManagedPolicy, Region, Role, Tag};
+use crate::inventory::{Account, InlinePolicy, Instance, ManagedPolicy, Region, Role, Tag, Tagged};
 use crate::tags;
 use crate::text;
+use crate::transition::{Attribute, MetadataOption, Target, Transition, Value, VpcAttribute};
 
-use super::{ATTACHED, Attribute, Beside, PlannedChange, Target};
+use super::{Beside, PlannedChange};
 
 /// What a resource looks like, as far as a change depends on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Observed {
     /// The value that the change is about.
-    pub value: Option<String>,
+    pub value: Option<Value>,
     /// Whether it is an instance on its way out, which EC2 still shows.
     pub is_gone: bool,
     /// VPC.
@@ -70,14 +71,17 @@ fn digest(document: &str) -> String {
     text::hex(&Sha256::digest(document.as_bytes()), 32)
 }
 
-fn metadata_option(instance: &Instance, option: &str) -> Option<String> {
+fn metadata_option(instance: &Instance, option: MetadataOption) -> Option<Value> {
     let options = instance.metadata_options.as_ref()?;
+    let word = |word: &Option<String>| {
+        let attribute = Attribute::MetadataOption { option };
+        // A word that this version does not know is no value to plan with, and none that fits a plan.
+        word.as_ref().map(|word| attribute.parse(word).unwrap_or_else(|| Value::Text(word.clone())))
+    };
     match option {
-        "http-endpoint" => options.http_endpoint.clone(),
-        "http-tokens" => options.http_tokens.clone(),
-        "http-put-response-hop-limit" => options.http_put_response_hop_limit.map(|limit| limit.to_string()),
-        super::INSTANCE_METADATA_TAGS => options.instance_metadata_tags.clone(),
-        _ => None,
+        MetadataOption::HttpEndpoint => word(&options.http_endpoint),
+        MetadataOption::InstanceMetadataTags => word(&options.instance_metadata_tags),
+        MetadataOption::HttpPutResponseHopLimit => options.http_put_response_hop_limit.map(Value::Number),
     }
 }
 
@@ -93,7 +97,7 @@ pub fn observe(account: &Account, target: &Target, attribute: &Attribute) -> Opt
             let value = match same.first() {
                 None => None,
                 // A document that could not be read is not absent.
-                Some(policy) => Some(policy.document.clone()?),
+                Some(policy) => Some(Value::Document(policy.document.clone()?)),
             };
             Some(Observed {
                 value,
@@ -107,7 +111,7 @@ pub fn observe(account: &Account, target: &Target, attribute: &Attribute) -> Opt
             let role = role(account, &target.id)?;
             let attached = role.attached_policies.as_deref()?;
             Some(Observed {
-                value: attached.contains(policy_arn).then(|| ATTACHED.to_owned()),
+                value: attached.contains(policy_arn).then_some(Value::Attached),
                 role_id: Some(role.role_id.clone()),
                 attachments_left: Some(grant::ATTACHED_QUOTA.saturating_sub(attached.len())),
                 policy_sha256: policy_document(account, policy_arn).map(digest),
@@ -119,62 +123,61 @@ pub fn observe(account: &Account, target: &Target, attribute: &Attribute) -> Opt
             let policy = account.managed_policies.iter().find(|policy| policy.arn == target.id);
             let value = match policy {
                 None => None,
-                Some(policy) => Some(policy.document.clone()?),
+                Some(policy) => Some(Value::Document(policy.document.clone()?)),
             };
             Some(Observed { value, ..Observed::default() })
         }
-        Attribute::Tag { .. }
-        | Attribute::MetadataOption { .. }
-        | Attribute::VpcAttribute { .. }
-        | Attribute::SourceDestCheck {} => observe_ec2(region(account, target)?, target, attribute),
+        Attribute::Tag { key } => observe_ec2(region(account, target)?, target, |region, id| {
+            Some(tags::value(region.tags_of(id)?, key).map(|value| Value::Text(value.to_owned())))
+        }),
+        Attribute::MetadataOption { option } => observe_ec2(region(account, target)?, target, |region, id| {
+            Some(metadata_option(region.instance(id)?, *option))
+        }),
+        Attribute::VpcAttribute { attribute } => observe_ec2(region(account, target)?, target, |region, id| {
+            let vpc = region.vpc(id)?;
+            let on = match attribute {
+                VpcAttribute::EnableDnsSupport => vpc.enable_dns_support?,
+                VpcAttribute::EnableDnsHostnames => vpc.enable_dns_hostnames?,
+            };
+            Some(Some(Value::Switch(on)))
+        }),
+        Attribute::SourceDestCheck {} => observe_ec2(region(account, target)?, target, |region, id| {
+            Some(Some(Value::Switch(region.instance(id)?.source_dest_check?)))
+        }),
     }
 }
 
-fn observe_ec2(region: &Region, target: &Target, attribute: &Attribute) -> Option<Observed> {
+/// What all changes of a resource of EC2 depend on, with the value that this one is about: `None` where it was not read.
+fn observe_ec2(
+    region: &Region,
+    target: &Target,
+    value: impl FnOnce(&Region, &str) -> Option<Option<Value>>,
+) -> Option<Observed> {
     let id = target.id.as_str();
     let instance = region.instance(id);
-    let vpc = region.vpc(id);
-    let held = region.tags_of(id)?;
-    let value = match attribute {
-        Attribute::Tag { key } => tags::value(held, key).map(str::to_owned),
-        Attribute::MetadataOption { option } => metadata_option(instance?, option),
-        Attribute::VpcAttribute { attribute } => {
-            let on = match attribute.as_str() {
-                "enable-dns-support" => vpc?.enable_dns_support?,
-                "enable-dns-hostnames" => vpc?.enable_dns_hostnames?,
-                _ => return None,
-            };
-            Some(on.to_string())
-        }
-        Attribute::SourceDestCheck {} => Some(instance?.source_dest_check?.to_string()),
-        _ => return None,
-    };
+    let found = region.find(id);
+    let held = found?.tags();
+    let value = value(region, id)?;
     let user_tags = held.iter().filter(|tag| !tag.key.starts_with("aws:")).count();
     Some(Observed {
         value,
         is_gone: instance.is_some_and(|instance| !instance.state.is_live()),
-        vpc_id: vpc_of(region, id),
-        instance_metadata_tags: instance.and_then(|found| metadata_option(found, super::INSTANCE_METADATA_TAGS)),
+        vpc_id: found.and_then(Tagged::vpc_id).map(str::to_owned),
+        instance_metadata_tags: instance
+            .and_then(|found| found.metadata_options.as_ref())
+            .and_then(|options| options.instance_metadata_tags.clone()),
         cluster_tags: cluster_tags(held),
         free_tag_slots: Some(tags::QUOTA.saturating_sub(user_tags)),
         ..Observed::default()
     })
 }
 
-fn vpc_of(region: &Region, id: &str) -> Option<String> {
-    let instance = region.instance(id).and_then(|found| found.vpc_id.clone());
-    instance
-        .or_else(|| region.subnet(id).map(|found| found.vpc_id.clone()))
-        .or_else(|| region.security_group(id).and_then(|found| found.vpc_id.clone()))
-        .or_else(|| region.route_table(id).map(|found| found.vpc_id.clone()))
-        .or_else(|| region.network_interface(id).and_then(|found| found.vpc_id.clone()))
-}
-
 /// Whether a change can be made on what was just read.
 #[must_use]
 pub fn fit(account: &Account, change: &PlannedChange) -> Fit {
     let stale = |why: String| Fit::Stale(why);
-    let Some(found) = observe(account, &change.target, &change.attribute) else {
+    let Transition { target, attribute, old, new } = &change.transition;
+    let Some(found) = observe(account, target, attribute) else {
         return stale("it is gone, or not visible to this caller".to_owned());
     };
     let expect = &change.expect;
@@ -187,11 +190,11 @@ pub fn fit(account: &Account, change: &PlannedChange) -> Fit {
     if found.is_protected {
         return stale("only AWS changes that role".to_owned());
     }
-    if found.value == change.new {
+    if found.value == *new {
         return Fit::Done;
     }
-    if found.value != change.old {
-        return stale(format!("it is {} now, not {}", shown(found.value.as_deref()), shown(change.old.as_deref())));
+    if found.value != *old {
+        return stale(format!("it is {} now, not {}", shown(found.value.as_ref()), shown(old.as_ref())));
     }
     if expect.vpc_id.is_some() && expect.vpc_id != found.vpc_id {
         return stale("it is in another VPC now".to_owned());
@@ -207,11 +210,11 @@ pub fn fit(account: &Account, change: &PlannedChange) -> Fit {
     if let Some(why) = beside_changed(account, change) {
         return stale(why);
     }
-    let adds_tag = matches!(change.attribute, Attribute::Tag { .. }) && change.old.is_none();
+    let adds_tag = change.transition.tag().is_some() && old.is_none();
     if adds_tag && found.free_tag_slots == Some(0) {
         return stale(format!("it has {} tags already", tags::QUOTA));
     }
-    let grows = change.new.as_deref().map_or(0, grant::counted);
+    let grows = new.as_ref().and_then(Value::document).map_or(0, grant::counted);
     if found.inline_characters_left.is_some_and(|left| grows > left) {
         return stale(format!(
             "the inline policies of the role have no room left of {} characters",
@@ -221,14 +224,14 @@ pub fn fit(account: &Account, change: &PlannedChange) -> Fit {
     if expect.policy_sha256.is_some() && expect.policy_sha256 != found.policy_sha256 {
         return stale("the policy to attach is not there, or holds something else".to_owned());
     }
-    if change.new.is_some() && found.attachments_left == Some(0) {
+    if new.is_some() && found.attachments_left == Some(0) {
         return stale(format!("the role has {} managed policies already", grant::ATTACHED_QUOTA));
     }
     Fit::AsPlanned
 }
 
 fn beside_changed(account: &Account, change: &PlannedChange) -> Option<String> {
-    let region = region(account, &change.target);
+    let region = region(account, &change.transition.target);
     change.expect.beside.iter().find_map(|Beside { id, cluster_tags: planned }| {
         let found = region.and_then(|region| region.tags_of(id)).map(cluster_tags);
         (found.as_ref() != Some(planned))
@@ -236,8 +239,8 @@ fn beside_changed(account: &Account, change: &PlannedChange) -> Option<String> {
     })
 }
 
-fn shown(value: Option<&str>) -> String {
-    match value {
+fn shown(value: Option<&Value>) -> String {
+    match value.map(ToString::to_string) {
         None => "absent".to_owned(),
         Some(text) if text.len() > 60 => "another text".to_owned(),
         Some(text) => format!("`{text}`"),
@@ -245,15 +248,16 @@ fn shown(value: Option<&str>) -> String {
 }
 
 /// Makes a change in an inventory. What is not there stays so.
-pub fn simulate(account: &mut Account, target: &Target, attribute: &Attribute, new: Option<&str>) {
-    let owned = new.map(str::to_owned);
+pub fn simulate(account: &mut Account, transition: &Transition) {
+    let Transition { target, attribute, new, .. } = transition;
+    let document = new.as_ref().and_then(Value::document).map(str::to_owned);
     match attribute {
         Attribute::InlinePolicy { name } => {
             let found = account.roles.iter_mut().find(|role| role.name == target.id);
             let Some(policies) = found.and_then(|role| role.inline_policies.as_mut()) else { return };
             policies.retain(|policy| policy.name != *name);
-            if owned.is_some() {
-                policies.push(InlinePolicy { name: name.clone(), document: owned });
+            if document.is_some() {
+                policies.push(InlinePolicy { name: name.clone(), document });
                 policies.sort_by(|a, b| a.name.cmp(&b.name));
             }
         }
@@ -261,14 +265,14 @@ pub fn simulate(account: &mut Account, target: &Target, attribute: &Attribute, n
             let found = account.roles.iter_mut().find(|role| role.name == target.id);
             let Some(attached) = found.and_then(|role| role.attached_policies.as_mut()) else { return };
             attached.retain(|arn| arn != policy_arn);
-            if owned.is_some() {
+            if new.is_some() {
                 attached.push(policy_arn.clone());
                 attached.sort();
             }
         }
         Attribute::ManagedPolicy {} => {
             let known = account.managed_policies.iter_mut().find(|policy| policy.arn == target.id);
-            match (known, owned) {
+            match (known, document) {
                 (Some(policy), Some(document)) => policy.document = Some(document),
                 (None, Some(document)) => {
                     account.managed_policies.push(ManagedPolicy {
@@ -281,56 +285,53 @@ pub fn simulate(account: &mut Account, target: &Target, attribute: &Attribute, n
                 (_, None) => account.managed_policies.retain(|policy| policy.arn != target.id),
             }
         }
-        Attribute::Tag { .. }
-        | Attribute::MetadataOption { .. }
-        | Attribute::VpcAttribute { .. }
-        | Attribute::SourceDestCheck {} => {
-            let found = account.regions.iter_mut().find(|region| Some(&region.name) == target.region.as_ref());
-            if let Some(region) = found {
-                simulate_ec2(region, &target.id, attribute, owned);
+        Attribute::Tag { key } => {
+            let found = region_mut(account, target).and_then(|region| region.tags_of_mut(&target.id));
+            let Some(held) = found else { return };
+            held.retain(|tag| tag.key != *key);
+            if let Some(value) = new {
+                held.push(Tag { key: key.clone(), value: value.to_string() });
+                held.sort();
+            }
+        }
+        Attribute::VpcAttribute { attribute } => {
+            let Some(vpc) = region_mut(account, target).and_then(|region| region.vpc_mut(&target.id)) else { return };
+            let on = switch(new.as_ref());
+            match attribute {
+                VpcAttribute::EnableDnsSupport => vpc.enable_dns_support = on,
+                VpcAttribute::EnableDnsHostnames => vpc.enable_dns_hostnames = on,
+            }
+        }
+        Attribute::SourceDestCheck {} => {
+            let found = region_mut(account, target).and_then(|region| region.instance_mut(&target.id));
+            let Some(instance) = found else { return };
+            instance.source_dest_check = switch(new.as_ref());
+        }
+        Attribute::MetadataOption { option } => {
+            let found = region_mut(account, target).and_then(|region| region.instance_mut(&target.id));
+            let Some(options) = found.and_then(|instance| instance.metadata_options.as_mut()) else { return };
+            let word = new.as_ref().map(ToString::to_string);
+            match option {
+                MetadataOption::HttpEndpoint => options.http_endpoint = word,
+                MetadataOption::InstanceMetadataTags => options.instance_metadata_tags = word,
+                MetadataOption::HttpPutResponseHopLimit => {
+                    options.http_put_response_hop_limit = match new {
+                        Some(Value::Number(limit)) => Some(*limit),
+                        Some(_) | None => None,
+                    };
+                }
             }
         }
     }
 }
 
-fn simulate_ec2(region: &mut Region, id: &str, attribute: &Attribute, new: Option<String>) {
-    match attribute {
-        Attribute::Tag { key } => {
-            let Some(held) = region.tags_of_mut(id) else { return };
-            held.retain(|tag| tag.key != *key);
-            if let Some(value) = new {
-                held.push(Tag { key: key.clone(), value });
-                held.sort();
-            }
-        }
-        Attribute::VpcAttribute { attribute } => {
-            let Some(vpc) = region.vpc_mut(id) else { return };
-            let on = new.and_then(|value| value.parse().ok());
-            match attribute.as_str() {
-                "enable-dns-support" => vpc.enable_dns_support = on,
-                "enable-dns-hostnames" => vpc.enable_dns_hostnames = on,
-                _ => {}
-            }
-        }
-        _ => {
-            let Some(instance) = region.instance_mut(id) else { return };
-            if matches!(attribute, Attribute::SourceDestCheck {}) {
-                instance.source_dest_check = new.and_then(|value| value.parse().ok());
-                return;
-            }
-            let (Attribute::MetadataOption { option }, Some(options)) = (attribute, &mut instance.metadata_options)
-            else {
-                return;
-            };
-            match option.as_str() {
-                "http-endpoint" => options.http_endpoint = new,
-                "http-tokens" => options.http_tokens = new,
-                "http-put-response-hop-limit" => {
-                    options.http_put_response_hop_limit = new.and_then(|value| value.parse().ok());
-                }
-                super::INSTANCE_METADATA_TAGS => options.instance_metadata_tags = new,
-                _ => {}
-            }
-        }
+fn switch(value: Option<&Value>) -> Option<bool> {
+    match value {
+        Some(Value::Switch(on)) => Some(*on),
+        Some(_) | None => None,
     }
+}
+
+fn region_mut<'a>(account: &'a mut Account, target: &Target) -> Option<&'a mut Region> {
+    account.regions.iter_mut().find(|region| Some(&region.name) == target.region.as_ref())
 }

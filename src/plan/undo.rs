@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::finding::Applicability;
 
-use super::{Evidence, Expect, Inverse, Kind, Plan, PlannedChange, SCHEMA, operation};
+use super::{Evidence, Expect, Kind, Plan, PlannedChange, SCHEMA};
 
 /// The plan that takes changes of an earlier plan back: those that were made, each to the value that was there before. It
 /// takes the same way as any plan: a value that is no longer ours is left alone.
@@ -19,10 +19,7 @@ pub fn undo(
     let mut by_target: BTreeMap<String, PlannedChange> = BTreeMap::new();
     for change in made {
         let back = PlannedChange {
-            old: change.new.clone(),
-            new: change.old.clone(),
-            operation: operation(&change.attribute, change.new.as_deref(), change.old.as_deref()).to_owned(),
-            inverse: Inverse { operation: change.operation.clone(), value: change.new.clone() },
+            transition: change.transition.inverse(),
             class: Applicability::Confirm,
             reason: format!("takes back what the plan {} did", done.short_id()),
             // The value and the identity decide: what the fix saw beside it may have changed rightfully since.

@@ -10,6 +10,7 @@ use comfy_table::{ContentArrangement, Table, presets};
 use crate::finding::{Applicability, Finding, Severity};
 use crate::policy::{Gain, ServiceExcess};
 use crate::text;
+use crate::transition::{Call, calls};
 
 use super::{Report, RoleReport};
 
@@ -241,7 +242,7 @@ fn block(page: &mut String, finding: &Finding, painter: Painter, options: &Table
         paragraph("", &format!("- {}", choice.summary));
     }
     // Commands are never wrapped: they are there to be copied.
-    let commands: Vec<String> = finding.fix.changes.iter().flat_map(crate::finding::Change::commands).collect();
+    let commands: Vec<String> = calls(&finding.fix.changes).iter().flat_map(Call::shown_commands).collect();
     let limit = if options.verbose { commands.len() } else { 4 };
     for (index, command) in commands.iter().take(limit).enumerate() {
         let label = if index == 0 { painter.dim("  run     ") } else { " ".repeat(10) };

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::{Applicability, Change};
+use crate::finding::Applicability;
 use crate::inventory::{Instance, Tag};
+use crate::resource::ResourceKind;
 use crate::tags::{self, LEGACY_TAG, OWNED, ROLE_ELB, ROLE_INTERNAL_ELB, SHARED};
 use crate::text;
+use crate::transition::{Target, Transition, Value};
 use crate::view::{AUTO_SCALING_GROUP_TAG, ClusterView, RegionView};
 
 use super::{Violation, load_balancer_subnets};
@@ -36,8 +38,7 @@ pub(super) fn settle(violation: &mut Violation, view: &ClusterView<'_>) {
     name_makers(violation, view);
     name_neighbours(violation, view);
     let account = violation.resource.account_id.clone().unwrap_or_default();
-    let doubts: Vec<Option<Doubt>> =
-        violation.fix.changes.iter().filter_map(|change| is_safe(change, &account, view).err()).collect();
+    let doubts = doubts(&violation.fix.changes, &account, view);
     if violation.fix.applicability != Applicability::Safe || doubts.is_empty() {
         return;
     }
@@ -61,15 +62,14 @@ fn name_neighbours(violation: &mut Violation, view: &ClusterView<'_>) {
     let account = violation.resource.account_id.as_deref().unwrap_or_default();
     let mut told: BTreeMap<String, &str> = BTreeMap::new();
     for change in writes(violation) {
-        let Change::CreateTags { key, .. } = change else { continue };
-        let Some(region) = change.region().and_then(|name| region(view, account, name)) else { continue };
-        if !tags::is_membership(key) && ![ROLE_ELB, ROLE_INTERNAL_ELB].contains(&key.as_str()) {
+        let Some((key, Some(_))) = change.tag() else { continue };
+        let Some(region) = region(view, account, change.target.region()) else { continue };
+        let is_ours = tags::is_membership(key) || [ROLE_ELB, ROLE_INTERNAL_ELB].contains(&key);
+        if change.target.kind != ResourceKind::Subnet || !is_ours {
             continue;
         }
-        for id in change.ec2_resources().filter(|id| region.subnet(id).is_some()) {
-            for (neighbour, seen) in region.vpc_of(id).into_iter().flat_map(|vpc| region.neighbours(vpc)) {
-                told.entry(neighbour.to_string()).or_insert(seen);
-            }
+        for (neighbour, seen) in region.vpc_of(&change.target.id).into_iter().flat_map(|vpc| region.neighbours(vpc)) {
+            told.entry(neighbour.to_string()).or_insert(seen);
         }
     }
     if told.is_empty() {
@@ -87,7 +87,7 @@ fn name_neighbours(violation: &mut Violation, view: &ClusterView<'_>) {
 /// Source: Amazon VPC User Guide, "Share your VPC subnets with other accounts".
 fn mark_shared(violation: &mut Violation, view: &ClusterView<'_>) {
     let account = violation.resource.account_id.as_deref().unwrap_or_default();
-    let touched = writes(violation).flat_map(Change::ec2_resources).chain([violation.resource.id.as_str()]);
+    let touched = writes(violation).map(|change| change.target.id.as_str()).chain([violation.resource.id.as_str()]);
     let shared: BTreeMap<&str, &str> = touched.filter_map(|id| Some((id, *view.shared.get(&(account, id))?))).collect();
     if shared.is_empty() {
         return;
@@ -106,7 +106,7 @@ fn mark_shared(violation: &mut Violation, view: &ClusterView<'_>) {
 }
 
 /// The writes of a fix and of all answers to its question.
-fn writes(violation: &Violation) -> impl Iterator<Item = &Change> {
+fn writes(violation: &Violation) -> impl Iterator<Item = &Transition> {
     let fix = &violation.fix;
     fix.changes.iter().chain(fix.choices.iter().flat_map(|choice| &choice.changes))
 }
@@ -120,16 +120,13 @@ fn name_makers(violation: &mut Violation, view: &ClusterView<'_>) {
     let account = violation.resource.account_id.as_deref().unwrap_or_default();
     let mut makers: Vec<String> = Vec::new();
     for change in writes(violation) {
-        match change {
-            Change::PutRolePolicy { role, .. } | Change::AttachRolePolicy { role, .. } => {
-                let account = view.inventory.accounts.iter().find(|known| known.account_id == account);
-                let role = account.and_then(|account| account.roles.iter().find(|known| known.name == *role));
-                makers.extend(role.and_then(|role| maker(role.tags.as_deref().unwrap_or_default())));
-            }
-            change => {
-                let Some(region) = change.region().and_then(|name| region(view, account, name)) else { continue };
-                makers.extend(change.ec2_resources().filter_map(|id| maker(region.tags_of(id)?)));
-            }
+        let Target { kind, id, region: name } = &change.target;
+        if *kind == ResourceKind::Role {
+            let account = view.inventory.accounts.iter().find(|known| known.account_id == account);
+            let role = account.and_then(|account| account.roles.iter().find(|known| known.name == *id));
+            makers.extend(role.and_then(|role| maker(role.tags.as_deref().unwrap_or_default())));
+        } else if let Some(region) = name.as_deref().and_then(|name| region(view, account, name)) {
+            makers.extend(region.tags_of(id).and_then(maker));
         }
     }
     makers.sort_unstable();
@@ -141,39 +138,64 @@ fn name_makers(violation: &mut Violation, view: &ClusterView<'_>) {
     violation.fix.summary.push_str(&note);
 }
 
-/// Whether a write only adds the one lawful value to a resource that provably belongs to this cluster alone, and changes
-/// nothing that a controller has chosen; the error says why not, where that is not told elsewhere.
-fn is_safe(change: &Change, account: &str, view: &ClusterView<'_>) -> Result<(), Option<Doubt>> {
-    let Change::CreateTags { region: name, resources, key, value } = change else { return Err(None) };
+/// Why a fix is not safe; empty if it only adds the one valid value to resources that provably belong to this cluster
+/// alone, and changes nothing that a controller has chosen. `None` stands for what is told elsewhere.
+fn doubts(changes: &[Transition], account: &str, view: &ClusterView<'_>) -> Vec<Option<Doubt>> {
+    let mut doubts: Vec<Option<Doubt>> =
+        changes.iter().filter_map(|change| is_safe(change, account, view).err()).collect();
+    if !doubts.is_empty() {
+        return doubts;
+    }
+    // The subnets that get a tag together decide together which of them a load balancer is given.
+    let mut tagged: BTreeMap<(&str, &str, &Value), Vec<&str>> = BTreeMap::new();
+    for change in changes {
+        if let Some((key, Some(value))) = change.tag().filter(|_| change.target.kind == ResourceKind::Subnet) {
+            tagged.entry((change.target.region(), key, value)).or_default().push(&change.target.id);
+        }
+    }
+    for ((name, key, value), ids) in tagged {
+        let region = region(view, account, name);
+        let moved = region
+            .and_then(|region| load_balancer_subnets::moved_by(region, view.cluster_id, &ids, key, &value.to_string()));
+        doubts.extend(moved.map(Some));
+    }
+    doubts
+}
+
+/// Whether a write only adds the one valid value to a resource that provably belongs to this cluster alone; the error says
+/// why not, where that is not told elsewhere.
+fn is_safe(change: &Transition, account: &str, view: &ClusterView<'_>) -> Result<(), Option<Doubt>> {
+    let (key, value) = change.tag().ok_or(None)?;
+    let Some(Value::Text(value)) = value else { return Err(None) };
+    let (name, id, kind) = (change.target.region(), change.target.id.as_str(), change.target.kind);
     let region = region(view, account, name).ok_or(None)?;
     let own = view.cluster_id;
-    for id in resources {
-        let held = region.tags_of(id).ok_or(None)?;
-        let instance = region.instance(id);
-        let lawful = if *key == tags::cluster_key(own) {
-            if instance.is_some() { value == OWNED } else { is_network(region, id) && value == SHARED }
-        } else {
-            region.subnet(id).is_some() && [ROLE_ELB, ROLE_INTERNAL_ELB].contains(&key.as_str()) && value == "1"
-        };
-        let alone = !tags::has_foreign_cluster_tag(held, own)
-            && tags::value(held, LEGACY_TAG).is_none_or(|legacy| legacy.is_empty() || legacy == own)
-            && region.vpc_of(id).is_some_and(|vpc| region.neighbours(vpc).next().is_none());
-        // Tags of an instance are rights over it: only the cluster's own word makes it a node for certain.
-        let is_node =
-            instance.is_none_or(|instance| region.member(&instance.id).is_some_and(|member| member.node.is_some()));
-        let provable = lawful
-            && alone
-            && tags::value(held, key).is_none()
-            && held.len() < tags::QUOTA
-            && maker(held).is_none()
-            && instance.is_none_or(|instance| instance.managed_by.is_none() && !forbids_slash(instance))
-            && !view.shared.contains_key(&(account, id.as_str()));
-        if !provable {
-            return Err(None);
-        }
-        if !is_node {
-            return Err(Some("no list of Nodes names it, and the tag gives rights over the instance".to_owned()));
-        }
+    let held = region.tags_of(id).ok_or(None)?;
+    let instance = region.instance(id);
+    let is_network = matches!(kind, ResourceKind::Subnet | ResourceKind::Vpc);
+    let is_valid = if *key == tags::cluster_key(own) {
+        if instance.is_some() { value == OWNED } else { is_network && value == SHARED }
+    } else {
+        kind == ResourceKind::Subnet && [ROLE_ELB, ROLE_INTERNAL_ELB].contains(&key) && value == "1"
+    };
+    let alone = !tags::has_foreign_cluster_tag(held, own)
+        && tags::value(held, LEGACY_TAG).is_none_or(|legacy| legacy.is_empty() || legacy == own)
+        && region.vpc_of(id).is_some_and(|vpc| region.neighbours(vpc).next().is_none());
+    // Tags of an instance are rights over it: only the cluster's own word makes it a node for certain.
+    let is_node =
+        instance.is_none_or(|instance| region.member(&instance.id).is_some_and(|member| member.node.is_some()));
+    let provable = is_valid
+        && alone
+        && tags::value(held, key).is_none()
+        && held.len() < tags::QUOTA
+        && maker(held).is_none()
+        && instance.is_none_or(|instance| instance.managed_by.is_none() && !forbids_slash(instance))
+        && !view.shared.contains_key(&(account, id));
+    if !provable {
+        return Err(None);
+    }
+    if !is_node {
+        return Err(Some("no list of Nodes names it, and the tag gives rights over the instance".to_owned()));
     }
     let is_unread = view.inventory.gaps.iter().any(|gap| {
         gap.resource.is_none()
@@ -183,11 +205,6 @@ fn is_safe(change: &Change, account: &str, view: &ClusterView<'_>) -> Result<(),
     });
     if is_unread {
         return Err(Some("not everything that another cluster could show in was read".to_owned()));
-    }
-    if resources.iter().any(|id| region.subnet(id).is_some())
-        && let Some(moved) = load_balancer_subnets::moved_by(region, own, resources, key, value)
-    {
-        return Err(Some(moved));
     }
     Ok(())
 }
@@ -203,10 +220,6 @@ const READ_FOR_SAFETY: &[&str] = &[
     "ec2:DescribeVolumes",
     "ec2:DescribeAvailabilityZones",
 ];
-
-fn is_network(region: &RegionView<'_>, id: &str) -> bool {
-    region.subnet(id).is_some() || region.vpc(id).is_some()
-}
 
 /// Whether the metadata service makes a key with a slash impossible. Source: Amazon EC2 User Guide, "View tags using
 /// instance metadata".

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::controller::{self, CallRole, Need};
-use crate::finding::{Applicability, Fix, ResourceKind, ResourceRef, Severity};
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::iam::{ActionAudit, RoleAudit, grant};
 use crate::policy::{Excess, Gain, StatementRef, Verdict};
+use crate::resource::ResourceKind;
 use crate::tags;
 use crate::text;
 use crate::view::NodeRole;
@@ -195,9 +196,10 @@ fn grant(audit: &RoleAudit<'_>, actions: &[&str]) -> Fix {
             "say which role the nodes have with --node-role first: granting this to the wrong nodes is a privilege escalation",
         );
     }
-    let kind = if audit.node_roles.contains(NodeRole::Controlplane) { "controlplane" } else { "worker" };
+    let is_controlplane = audit.node_roles.contains(NodeRole::Controlplane);
+    let node_role = if is_controlplane { CallRole::Controlplane } else { CallRole::Worker };
     let what = text::count(actions.len(), "action");
-    match grant::place(audit.account, audit.role, kind, actions) {
+    match grant::place(audit.account, audit.role, node_role, actions) {
         Ok(changes) => Fix::with(Applicability::Confirm, format!("add the {what} in one policy of their own"), changes),
         Err(refused) => Fix::none(format!("add the {what} by hand: {refused}")),
     }
@@ -554,8 +556,8 @@ fn condition_tag_missing(context: &Context<'_>) -> Vec<Violation> {
                     text::list(&ids, 4),
                     if ids.len() == 1 { "lacks" } else { "lack" }
                 );
-                let change = region.create_tags(ids, key, value);
-                let fix = Fix::with(Applicability::Confirm, format!("add `{key}={value}`"), vec![change]);
+                let changes = lacking.iter().flat_map(|(kind, id)| region.set_tag(*kind, [id], key, value)).collect();
+                let fix = Fix::with(Applicability::Confirm, format!("add `{key}={value}`"), changes);
                 violations.push(
                     Violation::new(Severity::Warning, audit.resource(), message, fix)
                         .related(lacking.iter().map(|(kind, id)| region.bare(*kind, id)))

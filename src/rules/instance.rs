@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Applicability, Choice, Fix, ResourceKind, ResourceRef, Severity};
+use crate::finding::{Applicability, Choice, Fix, ResourceRef, Severity};
 use crate::policy::{Document, Effect};
+use crate::resource::ResourceKind;
 use crate::text;
 use crate::view::{Member, NodeRole, RegionView, RoleSet};
 

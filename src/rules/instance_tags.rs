@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Applicability, Choice, Fix, ResourceKind, ResourceRef, Severity};
+use crate::finding::{Applicability, Choice, Fix, ResourceRef, Severity};
 use crate::inventory::Tag;
+use crate::resource::ResourceKind;
 use crate::tags::{self, CLUSTER_TAG_PREFIX, ClusterIdError, LEGACY_TAG, NearMiss, OWNED, SHARED};
 use crate::text;
 use crate::view::{Confidence, Member, NodeRole, RegionView};
@@ -242,11 +243,11 @@ fn missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
                 format!("check the cluster id first: these nodes are tagged for {}", text::list(&foreign, 3));
             return (message, Fix::choose(question, Vec::new()));
         }
-        let change = region.create_tags(ids(members), &key, OWNED);
+        let changes = region.set_tag(ResourceKind::Instance, ids(members), &key, OWNED);
         // Where nothing carries the id yet, the id itself may be the mistake.
         let known = region.tagged().any(|resource| tags::has_cluster_tag(resource.tags(), id));
         let applicability = if known { safe_if_certain(members) } else { Applicability::Confirm };
-        (message, Fix::with(applicability, summary, vec![change]))
+        (message, Fix::with(applicability, summary, changes))
     })
 }
 
@@ -286,7 +287,12 @@ fn conflict(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
                         );
                         let mut changes = Vec::new();
                         if let Some(first) = members.first() {
-                            changes.extend(foreign(first).iter().map(|tag| region.delete_tags(ids(members), tag)));
+                            let foreign = foreign(first);
+                            changes.extend(
+                                foreign
+                                    .iter()
+                                    .flat_map(|tag| region.remove_tag(ResourceKind::Instance, ids(members), tag)),
+                            );
                         }
                         let mut choices = vec![Choice::with(
                             own,
@@ -300,9 +306,9 @@ fn conflict(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
                         {
                             let own_tags = |member: &&Member<'_>| {
                                 let tag = member.instance.tags.iter().find(|tag| tag.key == tags::cluster_key(own))?;
-                                Some(region.delete_tags(vec![member.instance.id.clone()], tag))
+                                Some(region.remove_tag(ResourceKind::Instance, [&member.instance.id], tag))
                             };
-                            let changes = members.iter().filter_map(own_tags).collect();
+                            let changes = members.iter().filter_map(own_tags).flatten().collect();
                             choices.push(Choice::with(
                                 id,
                                 format!("they are nodes of `{id}`: remove the tag of `{own}`"),
@@ -346,19 +352,20 @@ fn legacy_mismatch(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
             );
             if legacy == own {
                 let question = format!("add the cluster tag of `{own}` and remove that of {}", text::list(&new, 3));
-                let mut changes = vec![region.create_tags(ids(members), &context.cluster_key(), OWNED)];
+                let mut changes = region.set_tag(ResourceKind::Instance, ids(members), &context.cluster_key(), OWNED);
                 for member in members {
                     let others = member.instance.tags.iter().filter(|tag| {
                         tag.key.strip_prefix(CLUSTER_TAG_PREFIX).is_some_and(|id| !id.is_empty() && id != own)
                     });
-                    changes.extend(others.map(|tag| region.delete_tags(vec![member.instance.id.clone()], tag)));
+                    let id = &member.instance.id;
+                    changes.extend(others.flat_map(|tag| region.remove_tag(ResourceKind::Instance, [id], tag)));
                 }
                 let choice = Choice::with(own, format!("the instances are nodes of `{own}`"), changes);
                 return (message, Fix::choose(question, vec![choice]));
             }
-            let set = vec![region.create_tags(ids(members), LEGACY_TAG, own)];
+            let set = region.set_tag(ResourceKind::Instance, ids(members), LEGACY_TAG, own);
             let tag = Tag { key: LEGACY_TAG.to_owned(), value: legacy.to_owned() };
-            let remove = vec![region.delete_tags(ids(members), &tag)];
+            let remove = region.remove_tag(ResourceKind::Instance, ids(members), &tag);
             let choices = vec![
                 Choice::with("set", format!("the instances are nodes of `{own}`: overwrite the legacy tag"), set),
                 Choice::with("remove", "nothing uses the legacy tag: remove it", remove),
@@ -395,11 +402,11 @@ fn legacy_only(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation>
                 text::count(resources.len(), kind.noun()),
                 if resources.len() == 1 { "carries" } else { "carry" },
             );
-            let ids = resources.iter().map(|resource| resource.id().to_owned()).collect();
+            let ids = resources.iter().map(|resource| resource.id());
             let fix = Fix::with(
                 Applicability::Confirm,
                 format!("add `{key}={OWNED}`, which is what the legacy tag means"),
-                vec![region.create_tags(ids, &key, OWNED)],
+                region.set_tag(kind, ids, &key, OWNED),
             );
             let others = resources.iter().skip(1).map(|resource| region.bare(kind, resource.id()));
             Some(
@@ -443,7 +450,7 @@ fn empty_id(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
             let fix = Fix::with(
                 Applicability::Confirm,
                 "remove the tag; it names no cluster",
-                vec![region.delete_tags(vec![resource.id().to_owned()], tag)],
+                region.remove_tag(resource.kind(), [resource.id()], tag),
             );
             Some(Violation::new(severity, region.resource(resource), message, fix))
         })
@@ -484,8 +491,8 @@ fn value_invalid(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violatio
             } else {
                 (kind == ResourceKind::Instance).then(|| OWNED.to_owned())
             };
-            let ids: Vec<String> = resources.iter().map(|resource| resource.id().to_owned()).collect();
-            let set = |value: &str| vec![region.create_tags(ids.clone(), &key, value)];
+            let ids = || resources.iter().map(|resource| resource.id());
+            let set = |value: &str| region.set_tag(kind, ids(), &key, value);
             let fix = if let Some(lawful) = lawful {
                 Fix::with(Applicability::Confirm, format!("set the value to `{lawful}`"), set(&lawful))
             } else {
@@ -560,13 +567,14 @@ fn near_miss(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
                 several => format!("{} have", text::count(several.len(), kind.noun())),
             };
             let message = format!("{what} the key `{}`, which {}", text::printable(&wrong), miss.describe());
-            let ids: Vec<String> = found.iter().map(|(resource, ..)| resource.id().to_owned()).collect();
             let mut changes = Vec::new();
             if !exact {
-                changes.push(region.create_tags(ids.clone(), &key, value));
+                let ids = found.iter().map(|(resource, ..)| resource.id());
+                changes.extend(region.set_tag(kind, ids, &key, value));
             }
-            changes
-                .extend(found.iter().map(|(resource, tag, _)| region.delete_tags(vec![resource.id().to_owned()], tag)));
+            changes.extend(
+                found.iter().flat_map(|(resource, tag, _)| region.remove_tag(resource.kind(), [resource.id()], tag)),
+            );
             let summary = if exact {
                 "remove the wrong key".to_owned()
             } else {

@@ -201,7 +201,7 @@ impl<'a> RegionView<'a> {
 pub(super) fn moved_by(
     region: &RegionView<'_>,
     cluster_id: &str,
-    subnets: &[String],
+    subnets: &[&str],
     key: &str,
     value: &str,
 ) -> Option<String> {
@@ -213,7 +213,7 @@ pub(super) fn moved_by(
             .iter()
             .map(|candidate| {
                 let mut subnet = candidate.subnet.clone();
-                if subnets.contains(&subnet.id) {
+                if subnets.contains(&subnet.id.as_str()) {
                     subnet.tags.retain(|tag| tag.key != key);
                     subnet.tags.push(Tag { key: key.to_owned(), value: value.to_owned() });
                 }

@@ -1,10 +1,12 @@
 //! The instance metadata service (rule catalogue, section 1.8).
 
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Change, Fix, ResourceKind, Severity};
+use crate::finding::{Applicability, Fix, Severity};
 use crate::inventory::MetadataOptions;
 use crate::nodes::KubernetesNode;
+use crate::resource::ResourceKind;
 use crate::tags;
+use crate::transition::{Attribute, MetadataOption, State, Transition, Value};
 use crate::view::{Distribution, Member, NodeRole, RegionView};
 
 use super::{Check, Context, Rule, Violation, has, ids, instances_phrase};
@@ -85,13 +87,10 @@ fn options<'m>(member: &Member<'m>) -> Option<&'m MetadataOptions> {
     member.instance.metadata_options.as_ref()
 }
 
-fn set(region: &RegionView<'_>, members: &[&Member<'_>], option: &str, value: &str) -> Vec<Change> {
-    vec![Change::ModifyInstanceMetadataOptions {
-        region: region.region.name.clone(),
-        resources: ids(members),
-        option: option.to_owned(),
-        value: value.to_owned(),
-    }]
+fn set(region: &RegionView<'_>, members: &[&Member<'_>], option: MetadataOption, value: &Value) -> Vec<Transition> {
+    let attribute = Attribute::MetadataOption { option };
+    let one = |id| Transition::set(region.target(ResourceKind::Instance, id), attribute.clone(), value.clone());
+    ids(members).map(one).collect()
 }
 
 fn disabled(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
@@ -102,7 +101,7 @@ fn disabled(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     };
     region.grouped(off, severity, |members| {
         let message = format!("{} {} the metadata service off", instances_phrase(members), has(members));
-        let changes = set(region, members, "http-endpoint", "enabled");
+        let changes = set(region, members, MetadataOption::HttpEndpoint, &Value::State(State::Enabled));
         (message, Fix::with(Applicability::Confirm, "turn the metadata service on", changes))
     })
 }
@@ -122,7 +121,7 @@ fn hop_limit_low(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     region.grouped(low, severity, |members| {
         let with = if members.iter().all(|member| required(member)) { " with IMDSv2 required" } else { "" };
         let message = format!("{} {} a hop limit below 2{with}", instances_phrase(members), has(members));
-        let changes = set(region, members, "http-put-response-hop-limit", "2");
+        let changes = set(region, members, MetadataOption::HttpPutResponseHopLimit, &Value::Number(2));
         (
             message,
             Fix::with(
@@ -194,7 +193,7 @@ fn instance_tags_enabled(context: &Context<'_>, region: &RegionView<'_>) -> Vec<
         let untagged = members.iter().any(|member| !tags::has_cluster_tag(&member.instance.tags, own));
         let and = if untagged { " and no cluster tag" } else { "" };
         let message = format!("{} {} instance metadata tags on{and}", instances_phrase(members), has(members));
-        let changes = set(region, members, "instance-metadata-tags", "disabled");
+        let changes = set(region, members, MetadataOption::InstanceMetadataTags, &Value::State(State::Disabled));
         (message, Fix::with(Applicability::Confirm, "turn instance metadata tags off before any tag is added", changes))
     })
 }

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::finding::{Applicability, Change, Choice, Fix, ResourceKind, Severity};
+use crate::finding::{Applicability, Choice, Fix, Severity};
 use crate::inventory::{Route, RouteTable, Vpc};
 use crate::nodes;
+use crate::resource::ResourceKind;
 use crate::tags::{self, CLUSTER_TAG_PREFIX, OWNED, SHARED};
 use crate::text;
+use crate::transition::{Attribute, Transition, Value, VpcAttribute};
 use crate::view::{Distribution, RegionView};
 
 use super::{Check, Context, Rule, Tagged, Violation, node};
@@ -133,8 +135,8 @@ fn cluster_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
         })
         .filter(|vpc| !vpc.tags.iter().any(|tag| tags::near_miss(tag, own).is_some_and(tags::NearMiss::is_certain)))
         .map(|vpc| {
-            let change = region.create_tags(vec![vpc.id.clone()], &key, SHARED);
-            let fix = Fix::with(Applicability::Confirm, format!("add `{key}={SHARED}`"), vec![change]);
+            let changes = region.set_tag(ResourceKind::Vpc, [&vpc.id], &key, SHARED);
+            let fix = Fix::with(Applicability::Confirm, format!("add `{key}={SHARED}`"), changes);
             Violation::new(
                 Severity::Info,
                 region.resource(Tagged::Vpc(vpc)),
@@ -185,10 +187,12 @@ fn owned_hosts_others(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vio
             );
             let mut changes = Vec::new();
             if tags::cluster_value(&vpc.tags, owner).is_some() {
-                changes.push(region.create_tags(vec![vpc.id.clone()], &tags::cluster_key(owner), SHARED));
+                changes.extend(region.set_tag(ResourceKind::Vpc, [&vpc.id], &tags::cluster_key(owner), SHARED));
             }
             changes.extend(
-                others.iter().map(|id| region.create_tags(vec![vpc.id.clone()], &tags::cluster_key(id), SHARED)),
+                others
+                    .iter()
+                    .flat_map(|id| region.set_tag(ResourceKind::Vpc, [&vpc.id], &tags::cluster_key(id), SHARED)),
             );
             let fix = Fix::choose(
                 "set the VPC to `shared` for all of them",
@@ -228,18 +232,17 @@ fn dns_attributes(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violati
         .into_iter()
         .filter_map(|vpc| {
             let attributes = [
-                ("enableDnsSupport", "enable-dns-support", vpc.enable_dns_support),
-                ("enableDnsHostnames", "enable-dns-hostnames", vpc.enable_dns_hostnames),
+                ("enableDnsSupport", VpcAttribute::EnableDnsSupport, vpc.enable_dns_support),
+                ("enableDnsHostnames", VpcAttribute::EnableDnsHostnames, vpc.enable_dns_hostnames),
             ];
             let off: Vec<_> = attributes.into_iter().filter(|(.., on)| *on == Some(false)).collect();
             if off.is_empty() {
                 return None;
             }
             let names: Vec<&str> = off.iter().map(|(name, ..)| *name).collect();
-            let changes = off.iter().map(|(_, attribute, _)| Change::ModifyVpcAttribute {
-                region: region.region.name.clone(),
-                resource: vpc.id.clone(),
-                attribute: (*attribute).to_owned(),
+            let changes = off.iter().map(|(_, attribute, _)| {
+                let attribute = Attribute::VpcAttribute { attribute: *attribute };
+                Transition::set(region.target(ResourceKind::Vpc, &vpc.id), attribute, Value::Switch(true))
             });
             let fix = Fix::with(Applicability::Confirm, format!("turn {} on", names.join(" and ")), changes.collect());
             let severity = if mismatch { Severity::Error } else { Severity::Warning };
@@ -342,12 +345,12 @@ fn route_table_tag_count(context: &Context<'_>, region: &RegionView<'_>) -> Vec<
     proposed.sort_by_key(|table| !used_tables.contains(table.id.as_str()));
     let choices = proposed.iter().map(|table| {
         let changes = if tagged.is_empty() {
-            vec![region.create_tags(vec![table.id.clone()], &key, SHARED)]
+            region.set_tag(ResourceKind::RouteTable, [&table.id], &key, SHARED)
         } else {
             let others = tagged.iter().filter(|other| other.id != table.id);
             let membership = others.flat_map(|other| {
                 let marks = other.tags.iter().filter(|tag| tags::has_cluster_tag(std::slice::from_ref(*tag), own));
-                marks.map(|tag| region.delete_tags(vec![other.id.clone()], tag))
+                marks.flat_map(|tag| region.remove_tag(ResourceKind::RouteTable, [&other.id], tag))
             });
             membership.collect()
         };
@@ -375,9 +378,12 @@ fn source_dest_check(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation>
         |members| {
             let message =
                 format!("a route leads to {}, whose source/destination check is on", super::instances_phrase(members));
-            let change =
-                Change::DisableSourceDestCheck { region: region.region.name.clone(), resources: super::ids(members) };
-            (message, Fix::with(Applicability::Confirm, "turn the source/destination check off", vec![change]))
+            let off = |id| {
+                let target = region.target(ResourceKind::Instance, id);
+                Transition::set(target, Attribute::SourceDestCheck {}, Value::Switch(false))
+            };
+            let changes = super::ids(members).map(off).collect();
+            (message, Fix::with(Applicability::Confirm, "turn the source/destination check off", changes))
         },
     )
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::finding::{Applicability, Fix, ResourceKind, ResourceRef, Severity};
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::inventory::{Instance, InstanceState};
 use crate::nodes::{self, KubernetesNode, ProviderId};
+use crate::resource::ResourceKind;
 use crate::tags;
 use crate::text;
 use crate::view::RegionView;

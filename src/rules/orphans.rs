@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Fix, ResourceKind, Severity};
+use crate::finding::{Fix, Severity};
+use crate::resource::ResourceKind;
 use crate::tags;
 use crate::text;
 use crate::view::RegionView;

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Choice, Fix, ResourceKind, Severity};
+use crate::finding::{Applicability, Choice, Fix, Severity};
+use crate::resource::ResourceKind;
 use crate::tags::{self, LEGACY_TAG, OWNED, SHARED};
 use crate::text;
 use crate::view::RegionView;
@@ -115,7 +116,7 @@ fn owners(resource: Tagged<'_>, value: &str) -> Vec<String> {
 
 fn share(region: &RegionView<'_>, resource: Tagged<'_>, clusters: &[String]) -> Fix {
     let changes =
-        clusters.iter().map(|id| region.create_tags(vec![resource.id().to_owned()], &tags::cluster_key(id), SHARED));
+        clusters.iter().flat_map(|id| region.set_tag(resource.kind(), [resource.id()], &tags::cluster_key(id), SHARED));
     Fix::choose(
         "set the tags of all these clusters to `shared`",
         vec![Choice::with(SHARED, "no cluster deletes it", changes.collect())],
@@ -273,7 +274,7 @@ fn instance_shared(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
         |members| {
             let message =
                 format!("{} {} `{key}={SHARED}`; nodes cannot be shared", instances_phrase(members), has(members));
-            let changes = vec![region.create_tags(ids(members), &key, OWNED)];
+            let changes = region.set_tag(ResourceKind::Instance, ids(members), &key, OWNED);
             let owned = Choice::with(OWNED, "tools may delete the instances with the cluster", changes);
             (message, Fix::choose(format!("set it to `{OWNED}`"), vec![owned]))
         },
@@ -295,7 +296,8 @@ fn legacy_implies_owned(context: &Context<'_>, region: &RegionView<'_>) -> Vec<V
                 text::printable(own)
             );
             let tag = resource.tags().iter().find(|tag| tag.key == LEGACY_TAG);
-            let changes = tag.map(|tag| region.delete_tags(vec![resource.id().to_owned()], tag)).into_iter().collect();
+            let changes =
+                tag.into_iter().flat_map(|tag| region.remove_tag(resource.kind(), [resource.id()], tag)).collect();
             let fix = Fix::choose(
                 format!("remove `{LEGACY_TAG}` if no policy has a condition on it"),
                 vec![Choice::with("remove", format!("remove `{LEGACY_TAG}`"), changes)],

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Applicability, Change, Choice, Fix, ResourceKind, Severity};
+use crate::finding::{Applicability, Choice, Fix, Severity};
 use crate::inventory::SecurityGroup;
 use crate::nodes;
+use crate::resource::ResourceKind;
 use crate::tags::{self, OWNED, SHARED};
 use crate::text;
+use crate::transition::Transition;
 use crate::view::{Member, NodeRole, RegionView};
 
 use super::instance_tags::is_load_balancer_group;
@@ -269,7 +271,7 @@ fn choices(
     ids: &[&str],
     cluster_id: &str,
     verb: &str,
-    changes: impl Fn(&str) -> Vec<Change>,
+    changes: impl Fn(&str) -> Vec<Transition>,
 ) -> Vec<Choice> {
     let mut unique: Vec<&str> = ids.to_vec();
     unique.dedup();
@@ -303,7 +305,7 @@ fn multiple_tagged(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
             let marks = surplus.into_iter().filter_map(|id| region.security_group(id)).flat_map(|group| {
                 // A legacy tag makes the group count as well.
                 let marks = group.tags.iter().filter(|tag| tags::has_cluster_tag(std::slice::from_ref(*tag), own));
-                marks.map(|tag| region.delete_tags(vec![group.id.clone()], tag))
+                marks.flat_map(|tag| region.remove_tag(ResourceKind::SecurityGroup, [&group.id], tag))
             });
             marks.collect()
         };
@@ -334,7 +336,7 @@ fn none_tagged(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation>
         );
         let tag = |id: &str| {
             let value = if foreign.contains_key(id) { SHARED } else { OWNED };
-            vec![region.create_tags(vec![id.to_owned()], &key, value)]
+            region.set_tag(ResourceKind::SecurityGroup, [id], &key, value)
         };
         let choices = choices(region, groups, context.cluster_id(), "tag", tag);
         let pick = choices.first().map(|choice| choice.value.clone()).unwrap_or_default();
@@ -401,8 +403,8 @@ fn single_untagged(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
             let message =
                 format!("security group `{id}`, the only one of {}, has no tag `{key}`", instances_phrase(&members));
             // `owned` lets other tools delete it, and `shared` means that others' nodes have it: a person decides.
-            let change = region.create_tags(vec![id.to_owned()], &key, value);
-            let fix = Fix::with(Applicability::Confirm, format!("add `{key}={value}`"), vec![change]);
+            let changes = region.set_tag(ResourceKind::SecurityGroup, [id], &key, value);
+            let fix = Fix::with(Applicability::Confirm, format!("add `{key}={value}`"), changes);
             let others = members.iter().map(|member| region.bare(ResourceKind::Instance, &member.instance.id));
             Some(
                 Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix)
@@ -437,7 +439,7 @@ fn foreign_attached(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Viola
                 format!("security group `{id}` of {} {of} of `{}`", text::list(&ids, 3), text::printable(own));
             let key = context.cluster_key();
             let all = ids.iter().map(|id| tags::cluster_key(id)).chain([key.clone()]);
-            let share = all.map(|key| region.create_tags(vec![id.to_owned()], &key, SHARED)).collect();
+            let share = all.flat_map(|key| region.set_tag(ResourceKind::SecurityGroup, [id], &key, SHARED)).collect();
             let fix = Fix::choose(
                 "decide whose group it is",
                 vec![
@@ -523,7 +525,9 @@ fn tagged_unattached(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Viol
         .map(|group| {
             let message = format!("security group `{}` carries the cluster tag and is attached to nothing", group.id);
             let tag = group.tags.iter().find(|tag| tag.key == context.cluster_key());
-            let changes = tag.map(|tag| region.delete_tags(vec![group.id.clone()], tag)).into_iter().collect();
+            let tag = tag.into_iter();
+            let changes =
+                tag.flat_map(|tag| region.remove_tag(ResourceKind::SecurityGroup, [&group.id], tag)).collect();
             let fix = Fix::with(Applicability::Confirm, "remove the tag, or the group, if no node group that is scaled to zero and no Karpenter node class uses it", changes);
             Violation::new(Severity::Info, region.resource(Tagged::SecurityGroup(group)), message, fix)
         })
@@ -549,7 +553,8 @@ fn tagged_outside_vpc(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vio
                 group.id
             );
             let marks = group.tags.iter().filter(|tag| tags::has_cluster_tag(std::slice::from_ref(*tag), own));
-            let remove = marks.map(|tag| region.delete_tags(vec![group.id.clone()], tag)).collect();
+            let remove =
+                marks.flat_map(|tag| region.remove_tag(ResourceKind::SecurityGroup, [&group.id], tag)).collect();
             let fix = Fix::choose(
                 "find out who uses the cluster id in that VPC",
                 vec![Choice::with("remove-tag", "nobody: remove the tag", remove)],

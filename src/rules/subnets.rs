@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Choice, Fix, ResourceKind, ResourceRef, Severity};
+use crate::finding::{Applicability, Choice, Fix, ResourceRef, Severity};
 use crate::inventory::Subnet;
+use crate::resource::ResourceKind;
 use crate::tags::{self, CLUSTER_TAG_PREFIX, OWNED, ROLE_ELB, ROLE_INTERNAL_ELB, SHARED};
 use crate::text;
 use crate::view::{Distribution, RegionView};
@@ -312,8 +313,9 @@ fn cluster_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
         let value = lawful_value(region, own);
         // `owned` lets other tools delete the subnet with the cluster: a person decides.
         let applicability = if value == OWNED { Applicability::Confirm } else { Applicability::Safe };
-        let ids = bare.iter().map(|subnet| subnet.id.clone()).collect();
-        let fix = Fix::with(applicability, format!("add `{key}={value}`"), vec![region.create_tags(ids, &key, value)]);
+        let ids = bare.iter().map(|subnet| &subnet.id);
+        let changes = region.set_tag(ResourceKind::Subnet, ids, &key, value);
+        let fix = Fix::with(applicability, format!("add `{key}={value}`"), changes);
         let others = bare.iter().skip(1).map(|subnet| region.bare(ResourceKind::Subnet, &subnet.id));
         violations.push(
             Violation::new(severity, region.resource(Tagged::Subnet(first)), message, fix)
@@ -372,11 +374,11 @@ fn foreign_cluster_tag(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
             let fix = if severity.0 == Severity::Error && !known {
                 Fix::none("check the cluster id first: nothing here is tagged for it")
             } else if severity.0 == Severity::Error {
-                let ids = subnets.iter().map(|subnet| subnet.id.clone()).collect();
+                let ids = subnets.iter().map(|subnet| &subnet.id);
                 Fix::with(
                     Applicability::Confirm,
                     format!("add `{key}={SHARED}`"),
-                    vec![region.create_tags(ids, &key, SHARED)],
+                    region.set_tag(ResourceKind::Subnet, ids, &key, SHARED),
                 )
             } else {
                 Fix::none(format!(
@@ -535,7 +537,7 @@ fn az_ambiguous(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
                         let mut together = winners.clone();
                         together.push(subnet.id.clone());
                         together.sort();
-                        changes.push(region.create_tags(together, key, "1"));
+                        changes.extend(region.set_tag(ResourceKind::Subnet, &together, key, "1"));
                         let summary = format!(
                             "{} and the subnets that win the other zones ({}) carry `{key}=1`: with the tag on one zone alone the AWS Load Balancer Controller would see no other",
                             subnet.id,
@@ -544,12 +546,13 @@ fn az_ambiguous(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
                         return Choice::with(format!("{}:{}", scheme.name(), subnet.id), summary, changes);
                     }
                     if tags::value(&subnet.tags, key).is_none() {
-                        changes.push(region.create_tags(vec![subnet.id.clone()], key, "1"));
+                        changes.extend(region.set_tag(ResourceKind::Subnet, [&subnet.id], key, "1"));
                     }
                     // Where all of them have the tag, it tells them apart only when the others lose it.
                     for other in all.iter().filter(|other| other.id != subnet.id) {
                         let tag = other.tags.iter().find(|tag| tag.key == key);
-                        changes.extend(tag.map(|tag| region.delete_tags(vec![other.id.clone()], tag)));
+                        let tag = tag.into_iter();
+                        changes.extend(tag.flat_map(|tag| region.remove_tag(ResourceKind::Subnet, [&other.id], tag)));
                     }
                     let summary = format!("{} alone carries `{key}=1`", subnet.id);
                     Choice::with(format!("{}:{}", scheme.name(), subnet.id), summary, changes)
@@ -607,8 +610,9 @@ fn role_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Viola
                 if with.len() == 1 { "has" } else { "have" }
             );
             let severity = if uses_load_balancer_controller(region) { Severity::Warning } else { Severity::Info };
-            let ids = without.iter().map(|subnet| subnet.id.clone()).collect();
-            let fix = Fix::with(Applicability::Safe, format!("add `{key}=1`"), vec![region.create_tags(ids, key, "1")]);
+            let ids = without.iter().map(|subnet| &subnet.id);
+            let changes = region.set_tag(ResourceKind::Subnet, ids, key, "1");
+            let fix = Fix::with(Applicability::Safe, format!("add `{key}=1`"), changes);
             let others = without.iter().skip(1).map(|subnet| region.bare(ResourceKind::Subnet, &subnet.id));
             violations.push(
                 Violation::new(severity, region.resource(Tagged::Subnet(first)), message, fix)
@@ -645,9 +649,9 @@ fn role_tag_value(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
                         ", and only `1` or an empty value counts".to_owned()
                     }
                 );
-                let mut changes = vec![region.create_tags(vec![subnet.id.clone()], right, "1")];
+                let mut changes = region.set_tag(ResourceKind::Subnet, [&subnet.id], right, "1");
                 if near {
-                    changes.push(region.delete_tags(vec![subnet.id.clone()], tag));
+                    changes.extend(region.remove_tag(ResourceKind::Subnet, [&subnet.id], tag));
                 }
                 let fix = Fix::with(Applicability::Confirm, format!("set `{right}=1`"), changes);
                 violations.push(
@@ -692,8 +696,8 @@ fn wrong_reachability(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vio
                 continue;
             };
             let tag = candidate.subnet.tags.iter().find(|tag| tag.key == wrong);
-            let remove =
-                tag.map(|tag| region.delete_tags(vec![candidate.subnet.id.clone()], tag)).into_iter().collect();
+            let id = &candidate.subnet.id;
+            let remove = tag.into_iter().flat_map(|tag| region.remove_tag(ResourceKind::Subnet, [id], tag)).collect();
             let fix = Fix::choose(
                 "move the tag or mend the routes",
                 vec![

@@ -314,8 +314,8 @@ fn the_guest_of_an_owned_network_is_warned_as_well_as_its_owner() {
 
 #[test]
 fn an_earlier_grant_of_ours_is_kept() {
-    use tagaudit::finding::Change;
     use tagaudit::inventory::InlinePolicy;
+    use tagaudit::transition::{Attribute, Value};
     let world = named("clean-rke2");
     let nodes = parsed_nodes(&world);
     let mut inventory = world.inventory.clone();
@@ -326,10 +326,9 @@ fn an_earlier_grant_of_ours_is_kept() {
         Some(vec![InlinePolicy { name: "tagaudit-baseline-worker".into(), document: Some(document) }]);
     let report = report(&inventory, world.cluster_id, nodes.as_deref());
     let finding = of(&report, "iam-action-missing")[0];
-    let Change::PutRolePolicy { policy_name, document, .. } = &finding.fix.changes[0] else {
-        unreachable!("{finding:?}")
-    };
-    assert_eq!(policy_name, "tagaudit-baseline-worker");
+    let write = &finding.fix.changes[0];
+    assert_eq!(write.attribute, Attribute::InlinePolicy { name: "tagaudit-baseline-worker".to_owned() });
+    let document = write.new.as_ref().and_then(Value::document).unwrap();
     assert!(document.contains("ec2:Describe*") && document.contains("ecr:BatchGetImage"), "{document}");
 }
 

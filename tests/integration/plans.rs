@@ -69,10 +69,20 @@ fn allow_all() -> Vec<String> {
 fn made(inventory: &Inventory, plan: &Plan) -> Inventory {
     let mut after = inventory.clone();
     for change in &plan.changes {
-        let found = plan::observe(&after.accounts[0], &change.target, &change.attribute).unwrap();
-        assert_eq!(found.value, change.old, "{}: the old value is what the change finds", change.label());
-        assert_eq!(plan::fit(&after.accounts[0], change), plan::Fit::AsPlanned, "{}", change.label());
-        simulate(&mut after.accounts[0], &change.target, &change.attribute, change.new.as_deref());
+        let found = plan::observe(&after.accounts[0], &change.transition.target, &change.transition.attribute).unwrap();
+        assert_eq!(
+            found.value,
+            change.transition.old,
+            "{}: the old value is what the change finds",
+            change.transition.attribute.label()
+        );
+        assert_eq!(
+            plan::fit(&after.accounts[0], change),
+            plan::Fit::AsPlanned,
+            "{}",
+            change.transition.attribute.label()
+        );
+        simulate(&mut after.accounts[0], &change.transition);
     }
     after
 }
@@ -82,8 +92,13 @@ fn taken_back(after: &Inventory, plan: &Plan) -> Inventory {
     let back = plan::undo(plan, &all, plan.regions.clone(), plan.created_at.clone(), plan.expires_at.clone());
     let mut before = after.clone();
     for change in &back.changes {
-        assert_eq!(plan::fit(&before.accounts[0], change), plan::Fit::AsPlanned, "{}", change.label());
-        simulate(&mut before.accounts[0], &change.target, &change.attribute, change.new.as_deref());
+        assert_eq!(
+            plan::fit(&before.accounts[0], change),
+            plan::Fit::AsPlanned,
+            "{}",
+            change.transition.attribute.label()
+        );
+        simulate(&mut before.accounts[0], &change.transition);
     }
     before
 }
@@ -157,7 +172,8 @@ fn two_rules_that_want_the_same_change_share_it() {
     assert!(planned.rejected.is_empty(), "{:?}", planned.rejected);
     let [change] = planned.plan.changes.as_slice() else { panic!("{:#?}", planned.plan.changes) };
     assert_eq!(change.rules, ["iam-action-missing", "iam-controller-action-missing"]);
-    let actions = tagaudit::iam::grant::own_actions(change.new.as_deref().unwrap()).unwrap();
+    let actions =
+        tagaudit::iam::grant::own_actions(change.transition.new.as_ref().unwrap().document().unwrap()).unwrap();
     assert!(actions.contains(&"ec2:DescribeInstances".to_owned()), "of the baseline");
     assert!(actions.contains(&"ec2:DescribeInstanceTopology".to_owned()), "of the controller");
 }
@@ -209,7 +225,7 @@ fn groups_of_nodes_that_only_the_nodes_name_are_looked_after_too() {
     let finding = findings.iter().find(|finding| finding.rule == "sg-none-tagged-multiple-attached").unwrap();
     let choose = format!("sg-none-tagged-multiple-attached:{}={first}", finding.resource.id).parse().unwrap();
     let planned = with(&inventory, world.cluster_id, &nodes, &Wishes { allow: Vec::new(), choose: vec![choose] });
-    let change = planned.plan.changes.iter().find(|change| change.target.id == first).unwrap();
+    let change = planned.plan.changes.iter().find(|change| change.transition.target.id == first).unwrap();
     assert_eq!(change.expect.beside.iter().map(|beside| beside.id.as_str()).collect::<Vec<_>>(), ["sg-0second"]);
 }
 
@@ -282,17 +298,17 @@ fn what_a_report_calls_safe_is_in_the_plan() {
         without(&|region| region.vpcs[0].tags.clear());
         for inventory in broken {
             let findings = report(&inventory, world.cluster_id, nodes.as_deref()).findings;
-            let promised: Vec<(&str, &tagaudit::finding::Change)> = findings
+            let promised: Vec<(&str, &tagaudit::transition::Transition)> = findings
                 .iter()
                 .filter(|finding| finding.fix.applicability == Applicability::Safe)
                 .flat_map(|finding| finding.fix.changes.iter().map(|change| (finding.rule, change)))
                 .collect();
             let planned = with(&inventory, world.cluster_id, &nodes, &Wishes::default());
-            let made: Vec<&str> = planned.plan.changes.iter().map(|change| change.target.id.as_str()).collect();
+            let made: Vec<&str> =
+                planned.plan.changes.iter().map(|change| change.transition.target.id.as_str()).collect();
             for (rule, change) in &promised {
-                for id in change.ec2_resources() {
-                    assert!(made.contains(&id), "{}: {rule} on {id} is called safe: {:?}", world.name, planned.left);
-                }
+                let id = change.target.id.as_str();
+                assert!(made.contains(&id), "{}: {rule} on {id} is called safe: {:?}", world.name, planned.left);
             }
             assert_eq!(promised.is_empty(), made.is_empty(), "{}: {made:?}", world.name);
             safe += promised.len();
@@ -383,8 +399,8 @@ fn assert_emitted(plan: &Plan) {
     let wanted: Vec<(String, String)> = plan
         .changes
         .iter()
-        .filter_map(|change| match (&change.attribute, &change.new) {
-            (plan::Attribute::Tag { key }, Some(value)) => Some((key.clone(), value.clone())),
+        .filter_map(|change| match (&change.transition.attribute, &change.transition.new) {
+            (tagaudit::transition::Attribute::Tag { key }, Some(value)) => Some((key.clone(), value.to_string())),
             _ => None,
         })
         .collect();
@@ -412,8 +428,11 @@ fn assert_emitted(plan: &Plan) {
     let mut all: Vec<(String, String)> = plan
         .changes
         .iter()
-        .filter_map(|change| match &change.attribute {
-            plan::Attribute::Tag { key } => Some((key.clone(), change.new.clone().or(change.old.clone()).unwrap())),
+        .filter_map(|change| match &change.transition.attribute {
+            tagaudit::transition::Attribute::Tag { key } => Some((
+                key.clone(),
+                change.transition.new.clone().or(change.transition.old.clone()).unwrap().to_string(),
+            )),
             _ => None,
         })
         .collect();
@@ -513,7 +532,7 @@ proptest! {
             let after = made(&inventory, &planned.plan);
             prop_assert!(taken_back(&after, &planned.plan) == inventory);
             let again = with(&after, cluster_id, &None, &Wishes { allow: allow_all(), choose: Vec::new() });
-            let left: Vec<String> = again.plan.changes.iter().map(|c| format!("{:?} {} {} {:?}", c.rules, c.target.id, c.label(), c.new)).collect();
+            let left: Vec<String> = again.plan.changes.iter().map(|c| format!("{:?} {} {} {:?}", c.rules, c.transition.target.id, c.transition.attribute.label(), c.transition.new)).collect();
             prop_assert!(again.rejected.is_empty() && left.is_empty(), "{left:?} {:?}", again.rejected);
         }
     }

@@ -12,10 +12,13 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
-use crate::finding::{ResourceKind, policy_path};
 use crate::iam::grant;
 use crate::inventory::{Account, Inventory, Provider, Region};
-use crate::plan::{Attribute, Kind, Plan, PlannedChange};
+use crate::plan::{Kind, Plan, PlannedChange};
+use crate::resource::ResourceKind;
+use crate::transition::{
+    Attribute, MetadataOption, Operation, Target, Transition, Value, VpcAttribute, managed_policy_path,
+};
 
 use super::call::{CallError, Caller, page};
 use super::config::Session;
@@ -94,12 +97,12 @@ struct TagCall {
 impl TagCall {
     fn of(batch: &[&PlannedChange]) -> Option<Self> {
         let (first, others) = batch.split_first()?;
-        let Attribute::Tag { key } = &first.attribute else { return None };
+        let (key, new) = first.transition.tag()?;
         Some(Self {
-            first: first.target.id.clone(),
-            others: others.iter().map(|change| change.target.id.clone()).collect(),
-            key: key.clone(),
-            value: first.new.clone().or_else(|| first.old.clone())?,
+            first: first.transition.target.id.clone(),
+            others: others.iter().map(|change| change.transition.target.id.clone()).collect(),
+            key: key.to_owned(),
+            value: new.or(first.transition.old.as_ref())?.to_string(),
         })
     }
 
@@ -163,14 +166,15 @@ impl Writer {
         let mut wanted: BTreeMap<(&str, ResourceKind), BTreeSet<&str>> = BTreeMap::new();
         let (mut roles, mut policies, mut vpcs) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for change in changes {
-            let (kind, id) = (change.target.kind, change.target.id.as_str());
-            let Some(region) = change.target.region.as_deref() else {
+            let Transition { target, attribute, .. } = &change.transition;
+            let (kind, id) = (target.kind, target.id.as_str());
+            let Some(region) = target.region.as_deref() else {
                 if kind == ResourceKind::Role {
                     roles.insert(id)
                 } else {
                     policies.insert(id)
                 };
-                if let Attribute::AttachedPolicy { policy_arn } = &change.attribute {
+                if let Attribute::AttachedPolicy { policy_arn } = attribute {
                     policies.insert(policy_arn);
                 }
                 continue;
@@ -179,7 +183,7 @@ impl Writer {
             for beside in &change.expect.beside {
                 wanted.entry((region, ResourceKind::SecurityGroup)).or_default().insert(&beside.id);
             }
-            if matches!(change.attribute, Attribute::VpcAttribute { .. }) {
+            if matches!(attribute, Attribute::VpcAttribute { .. }) {
                 vpcs.insert((region, id));
             }
         }
@@ -287,12 +291,17 @@ impl Writer {
                 ec2::network_interface,
                 network_interfaces
             ),
-            _ => {
+            ResourceKind::Instance => {
                 let request = || client.describe_instances().set_instance_ids(some()).send();
                 let answer = self.reads.call("ec2:DescribeInstances", &name, request).await?;
                 let found = page(answer.reservations, None, ec2::reservation)?;
                 region.instances.extend(found.items.into_iter().flatten());
             }
+            ResourceKind::InstanceProfile
+            | ResourceKind::Role
+            | ResourceKind::Policy
+            | ResourceKind::Node
+            | ResourceKind::Cluster => return Err(unknown()),
         }
         Ok(())
     }
@@ -307,22 +316,23 @@ impl Writer {
     ) -> Result<Option<String>, WriteError> {
         let sent = match batch.first() {
             None => Ok(None),
-            Some(change) if change.target.region.is_some() => self.write_ec2(batch, change, dry_run).await,
-            Some(_) if dry_run => Ok(None),
-            Some(change) => self.write_iam(plan, change).await,
+            Some(change) if dry_run && !Self::has_dry_run(change) => Ok(None),
+            Some(change) => self.make(plan, batch, &change.transition, dry_run).await,
         };
         sent.map_err(|error| WriteError::of(&error))
     }
 
     /// Whether a change can be tried without being made.
     pub(crate) fn has_dry_run(change: &PlannedChange) -> bool {
-        change.target.region.is_some() && !matches!(change.attribute, Attribute::VpcAttribute { .. })
+        // `ModifyVpcAttribute` has no such argument, and neither has any call of IAM.
+        let attribute = &change.transition.attribute;
+        !attribute.is_iam() && !matches!(attribute, Attribute::VpcAttribute { .. })
     }
 
     /// Makes one call, once, and hands back the request id of its answer.
     async fn send<O, E, F>(
         &self,
-        api: &'static str,
+        operation: Operation,
         region: &str,
         send: impl FnOnce() -> F,
     ) -> Result<Option<String>, CallError>
@@ -331,62 +341,37 @@ impl Writer {
         O: RequestId,
         E: ProvideErrorMetadata + StdError + Send + Sync + 'static,
     {
-        let answer = self.writes.once(api, region, send).await?;
+        let answer = self.writes.once(operation.action(), region, send).await?;
         Ok(answer.request_id().map(str::to_owned))
     }
 
-    async fn write_ec2(
+    async fn make(
         &self,
+        plan: &Plan,
         batch: &[&PlannedChange],
-        change: &PlannedChange,
+        transition: &Transition,
         dry_run: bool,
     ) -> Result<Option<String>, CallError> {
-        let region = change.target.region.as_deref().unwrap_or_default();
-        let client = self.session.ec2_writer(region);
-        let id = change.target.id.as_str();
-        let value = change.new.as_deref().unwrap_or_default();
-        let unknown = || CallError { code: "Unknown".to_owned(), message: "no such change is made".to_owned() };
-        let on = || AttributeBooleanValue::builder().value(value == "true").build();
-        let sent = match &change.attribute {
-            Attribute::Tag { .. } => {
-                let call = TagCall::of(batch).ok_or_else(unknown)?;
-                if change.new.is_some() {
-                    let request =
-                        client.create_tags().set_resources(Some(call.resources())).tags(call.tag()).dry_run(dry_run);
-                    self.send("ec2:CreateTags", region, || request.send()).await
-                } else {
-                    let request =
-                        client.delete_tags().set_resources(Some(call.resources())).tags(call.tag()).dry_run(dry_run);
-                    self.send("ec2:DeleteTags", region, || request.send()).await
-                }
-            }
+        let Transition { target, attribute, old, new } = transition;
+        let id = target.id.as_str();
+        let sent = match attribute {
+            Attribute::Tag { .. } => self.write_tag(batch, target.region(), new.is_some(), dry_run).await,
             Attribute::MetadataOption { option } => {
-                let request = client.modify_instance_metadata_options().instance_id(id).dry_run(dry_run);
-                let request = match option.as_str() {
-                    "http-endpoint" => request.http_endpoint(value.into()),
-                    "http-put-response-hop-limit" => {
-                        request.http_put_response_hop_limit(value.parse().map_err(|_| unknown())?)
-                    }
-                    crate::plan::INSTANCE_METADATA_TAGS => request.instance_metadata_tags(value.into()),
-                    _ => return Err(unknown()),
-                };
-                self.send("ec2:ModifyInstanceMetadataOptions", region, || request.send()).await
+                self.write_metadata_option(target, *option, new.as_ref(), dry_run).await
             }
-            Attribute::VpcAttribute { attribute } => {
-                let request = client.modify_vpc_attribute().vpc_id(id);
-                let request = match attribute.as_str() {
-                    "enable-dns-support" => request.enable_dns_support(on()),
-                    "enable-dns-hostnames" => request.enable_dns_hostnames(on()),
-                    _ => return Err(unknown()),
-                };
-                self.send("ec2:ModifyVpcAttribute", region, || request.send()).await
+            Attribute::VpcAttribute { attribute } => self.write_vpc_attribute(target, *attribute, new.as_ref()).await,
+            Attribute::SourceDestCheck {} => self.write_source_dest_check(target, new.as_ref(), dry_run).await,
+            Attribute::InlinePolicy { name } => {
+                return self.write_inline_policy(id, name, new.as_ref().and_then(Value::document)).await;
             }
-            Attribute::SourceDestCheck {} => {
-                let request =
-                    client.modify_instance_attribute().instance_id(id).source_dest_check(on()).dry_run(dry_run);
-                self.send("ec2:ModifyInstanceAttribute", region, || request.send()).await
+            Attribute::AttachedPolicy { policy_arn } => {
+                return self.write_attachment(id, policy_arn, new.is_some()).await;
             }
-            _ => return Err(unknown()),
+            Attribute::ManagedPolicy {} => {
+                return self
+                    .write_managed_policy(plan, id, old.is_some(), new.as_ref().and_then(Value::document))
+                    .await;
+            }
         };
         match sent {
             // The answer to a dry run that would have succeeded is an error of this name.
@@ -400,34 +385,117 @@ impl Writer {
         }
     }
 
-    async fn write_iam(&self, plan: &Plan, change: &PlannedChange) -> Result<Option<String>, CallError> {
+    async fn write_tag(
+        &self,
+        batch: &[&PlannedChange],
+        region: &str,
+        is_set: bool,
+        dry_run: bool,
+    ) -> Result<Option<String>, CallError> {
+        let client = self.session.ec2_writer(region);
+        let call = TagCall::of(batch).ok_or_else(unknown)?;
+        let (resources, tag) = (Some(call.resources()), call.tag());
+        if is_set {
+            let request = client.create_tags().set_resources(resources).tags(tag).dry_run(dry_run);
+            self.send(Operation::CreateTags, region, || request.send()).await
+        } else {
+            let request = client.delete_tags().set_resources(resources).tags(tag).dry_run(dry_run);
+            self.send(Operation::DeleteTags, region, || request.send()).await
+        }
+    }
+
+    async fn write_metadata_option(
+        &self,
+        target: &Target,
+        option: MetadataOption,
+        value: Option<&Value>,
+        dry_run: bool,
+    ) -> Result<Option<String>, CallError> {
+        let client = self.session.ec2_writer(target.region());
+        let request = client.modify_instance_metadata_options().instance_id(&target.id).dry_run(dry_run);
+        let value = value.ok_or_else(unknown)?;
+        let word = value.to_string();
+        let request = match option {
+            MetadataOption::HttpEndpoint => request.http_endpoint(word.as_str().into()),
+            MetadataOption::InstanceMetadataTags => request.instance_metadata_tags(word.as_str().into()),
+            MetadataOption::HttpPutResponseHopLimit => {
+                let Value::Number(limit) = value else { return Err(unknown()) };
+                request.http_put_response_hop_limit(*limit)
+            }
+        };
+        self.send(Operation::ModifyInstanceMetadataOptions, target.region(), || request.send()).await
+    }
+
+    async fn write_vpc_attribute(
+        &self,
+        target: &Target,
+        attribute: VpcAttribute,
+        value: Option<&Value>,
+    ) -> Result<Option<String>, CallError> {
+        let client = self.session.ec2_writer(target.region());
+        let request = client.modify_vpc_attribute().vpc_id(&target.id);
+        let request = match attribute {
+            VpcAttribute::EnableDnsSupport => request.enable_dns_support(switch(value)?),
+            VpcAttribute::EnableDnsHostnames => request.enable_dns_hostnames(switch(value)?),
+        };
+        self.send(Operation::ModifyVpcAttribute, target.region(), || request.send()).await
+    }
+
+    async fn write_source_dest_check(
+        &self,
+        target: &Target,
+        value: Option<&Value>,
+        dry_run: bool,
+    ) -> Result<Option<String>, CallError> {
+        let client = self.session.ec2_writer(target.region());
+        let request = client.modify_instance_attribute().instance_id(&target.id);
+        let request = request.source_dest_check(switch(value)?).dry_run(dry_run);
+        self.send(Operation::ModifyInstanceAttribute, target.region(), || request.send()).await
+    }
+
+    async fn write_inline_policy(
+        &self,
+        role: &str,
+        name: &str,
+        document: Option<&str>,
+    ) -> Result<Option<String>, CallError> {
         let client = self.session.iam_writer();
-        let id = change.target.id.as_str();
-        match (&change.attribute, change.new.as_deref()) {
-            (Attribute::InlinePolicy { name }, Some(document)) => {
-                let request = client.put_role_policy().role_name(id).policy_name(name).policy_document(document);
-                self.send("iam:PutRolePolicy", "", || request.send()).await
-            }
-            (Attribute::InlinePolicy { name }, None) => {
-                let request = client.delete_role_policy().role_name(id).policy_name(name);
-                self.send("iam:DeleteRolePolicy", "", || request.send()).await
-            }
-            (Attribute::AttachedPolicy { policy_arn }, Some(_)) => {
-                let request = client.attach_role_policy().role_name(id).policy_arn(policy_arn);
-                self.send("iam:AttachRolePolicy", "", || request.send()).await
-            }
-            (Attribute::AttachedPolicy { policy_arn }, None) => {
-                let request = client.detach_role_policy().role_name(id).policy_arn(policy_arn);
-                self.send("iam:DetachRolePolicy", "", || request.send()).await
-            }
-            (Attribute::ManagedPolicy {}, Some(document)) if change.old.is_none() => {
-                let (path, name) = policy_path(id);
+        if let Some(document) = document {
+            let request = client.put_role_policy().role_name(role).policy_name(name).policy_document(document);
+            self.send(Operation::PutRolePolicy, "", || request.send()).await
+        } else {
+            let request = client.delete_role_policy().role_name(role).policy_name(name);
+            self.send(Operation::DeleteRolePolicy, "", || request.send()).await
+        }
+    }
+
+    async fn write_attachment(&self, role: &str, policy_arn: &str, attach: bool) -> Result<Option<String>, CallError> {
+        let client = self.session.iam_writer();
+        if attach {
+            let request = client.attach_role_policy().role_name(role).policy_arn(policy_arn);
+            self.send(Operation::AttachRolePolicy, "", || request.send()).await
+        } else {
+            let request = client.detach_role_policy().role_name(role).policy_arn(policy_arn);
+            self.send(Operation::DetachRolePolicy, "", || request.send()).await
+        }
+    }
+
+    async fn write_managed_policy(
+        &self,
+        plan: &Plan,
+        arn: &str,
+        is_there: bool,
+        document: Option<&str>,
+    ) -> Result<Option<String>, CallError> {
+        let client = self.session.iam_writer();
+        match document {
+            None => self.delete_policy(&client, arn).await,
+            Some(document) if is_there => self.new_default(&client, plan, arn, document).await,
+            Some(document) => {
+                let (path, name) = managed_policy_path(arn);
                 let request = client.create_policy().policy_name(name).path(path).policy_document(document);
-                self.send("iam:CreatePolicy", "", || request.send()).await
+                self.send(Operation::CreatePolicy, "", || request.send()).await
             }
-            (Attribute::ManagedPolicy {}, Some(document)) => self.new_default(&client, plan, id, document).await,
-            (Attribute::ManagedPolicy {}, None) => self.delete_policy(&client, id).await,
-            _ => Err(CallError { code: "Unknown".to_owned(), message: "no such change is made".to_owned() }),
         }
     }
 
@@ -446,10 +514,10 @@ impl Writer {
         }
         for (version, ..) in versions.iter().filter(|(_, is_default, _)| !is_default) {
             let request = client.delete_policy_version().policy_arn(arn).version_id(version);
-            self.send("iam:DeletePolicyVersion", "", || request.send()).await?;
+            self.send(Operation::DeletePolicyVersion, "", || request.send()).await?;
         }
         let request = client.delete_policy().policy_arn(arn);
-        self.send("iam:DeletePolicy", "", || request.send()).await
+        self.send(Operation::DeletePolicy, "", || request.send()).await
     }
 
     /// Makes a document the default of a managed policy: by an earlier version that holds it, else by a new one. Taking a
@@ -472,16 +540,16 @@ impl Writer {
                 });
             }
             let request = client.create_policy_version().policy_arn(arn).policy_document(document).set_as_default(true);
-            return self.send("iam:CreatePolicyVersion", "", || request.send()).await;
+            return self.send(Operation::CreatePolicyVersion, "", || request.send()).await;
         };
         let request = client.set_default_policy_version().policy_arn(arn).version_id(version);
-        let sent = self.send("iam:SetDefaultPolicyVersion", "", || request.send()).await?;
+        let sent = self.send(Operation::SetDefaultPolicyVersion, "", || request.send()).await?;
         if plan.kind == Kind::Undo
             && let Some((ours, ..)) = versions.iter().find(|(_, is_default, _)| *is_default)
         {
             let request = client.delete_policy_version().policy_arn(arn).version_id(ours);
             // The old document holds again; a version that stays behind does no harm.
-            let _ = self.send("iam:DeletePolicyVersion", "", || request.send()).await;
+            let _ = self.send(Operation::DeletePolicyVersion, "", || request.send()).await;
         }
         Ok(sent)
     }
@@ -507,6 +575,18 @@ impl Writer {
             versions.push((id, version.is_default_version, document));
         }
         Ok(versions)
+    }
+}
+
+/// What no plan that is lawful leads to.
+fn unknown() -> CallError {
+    CallError { code: "Unknown".to_owned(), message: "no such change is made".to_owned() }
+}
+
+fn switch(value: Option<&Value>) -> Result<AttributeBooleanValue, CallError> {
+    match value {
+        Some(Value::Switch(on)) => Ok(AttributeBooleanValue::builder().value(*on).build()),
+        Some(_) | None => Err(unknown()),
     }
 }
 

@@ -1,0 +1,105 @@
+//! The reads of a scan: every call whose answer the checks rest on.
+
+use serde::{Deserialize, Serialize};
+
+use crate::resource::ResourceKind::{
+    self, Instance, InstanceProfile, NetworkInterface, Role, RouteTable, SecurityGroup, Subnet, Volume, Vpc,
+};
+
+/// For each read: its name here, its IAM action, and the kinds of which less is seen when it fails.
+macro_rules! reads {
+    ($($name:ident = $action:literal [$($kind:ident),*];)*) => {
+        /// A read that evidence comes from. It is written as its IAM action.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum Read {
+            $(
+                #[doc = concat!("`", $action, "`.")]
+                #[serde(rename = $action)]
+                $name,
+            )*
+        }
+
+        impl Read {
+            /// All reads, by their IAM actions.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// The IAM action.
+            #[must_use]
+            pub const fn action(self) -> &'static str {
+                match self {
+                    $(Self::$name => $action,)*
+                }
+            }
+
+            /// The kinds of resources of which fewer are seen when it fails. Which instances are members decides which
+            /// instance profiles and roles are looked at.
+            #[must_use]
+            pub const fn kinds(self) -> &'static [ResourceKind] {
+                match self {
+                    $(Self::$name => &[$($kind),*],)*
+                }
+            }
+        }
+    };
+}
+
+reads! {
+    DescribeAvailabilityZones = "ec2:DescribeAvailabilityZones" [];
+    DescribeDhcpOptions = "ec2:DescribeDhcpOptions" [];
+    DescribeInstanceProfileAssociations = "ec2:DescribeIamInstanceProfileAssociations" [];
+    DescribeInstances = "ec2:DescribeInstances" [Instance, InstanceProfile, Role];
+    DescribeNetworkInterfaces = "ec2:DescribeNetworkInterfaces" [NetworkInterface];
+    DescribeRegions = "ec2:DescribeRegions" [];
+    DescribeRouteTables = "ec2:DescribeRouteTables" [RouteTable];
+    DescribeSecurityGroups = "ec2:DescribeSecurityGroups" [SecurityGroup];
+    DescribeSubnets = "ec2:DescribeSubnets" [Subnet];
+    DescribeVolumes = "ec2:DescribeVolumes" [Volume];
+    DescribeVpcAttribute = "ec2:DescribeVpcAttribute" [];
+    DescribeVpcs = "ec2:DescribeVpcs" [Vpc];
+    GetAccountAuthorizationDetails = "iam:GetAccountAuthorizationDetails" [];
+    GetInstanceProfile = "iam:GetInstanceProfile" [InstanceProfile, Role];
+    GetPolicy = "iam:GetPolicy" [];
+    GetPolicyVersion = "iam:GetPolicyVersion" [];
+    // Which role the controller uses decides what the others need.
+    GetRole = "iam:GetRole" [Role];
+    GetRolePolicy = "iam:GetRolePolicy" [];
+    ListAttachedRolePolicies = "iam:ListAttachedRolePolicies" [];
+    ListRolePolicies = "iam:ListRolePolicies" [];
+    ListRoles = "iam:ListRoles" [Role];
+    AssumeRole = "sts:AssumeRole" [];
+}
+
+impl Read {
+    /// Whether it is a call of IAM, which has no region.
+    #[must_use]
+    pub fn is_iam(self) -> bool {
+        self.action().starts_with("iam:")
+    }
+}
+
+impl std::fmt::Display for Read {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.action())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_are_written_as_their_actions_and_stand_in_order() {
+        for read in Read::ALL {
+            assert_eq!(serde_json::to_value(read).unwrap(), read.action());
+        }
+        assert!(Read::ALL.is_sorted_by_key(|read| read.action()));
+    }
+
+    #[test]
+    fn what_lists_a_kind_is_what_fewer_of_it_are_seen_without() {
+        for kind in ResourceKind::ALL {
+            let Some(read) = kind.listed_by() else { continue };
+            assert!(read.kinds().contains(&kind), "{read} {kind:?}");
+        }
+    }
+}

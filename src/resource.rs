@@ -1,0 +1,182 @@
+//! The kinds of resources, in one table: what a kind is called, how its ARN is formed, which call lists it, and what it is
+//! in CloudFormation. A new kind is a new row; the compiler then asks for the rest.
+
+use serde::{Deserialize, Serialize};
+
+use crate::inventory::Read;
+
+/// Kinds of resources in a report; a closed set that scripts may rely on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "each variant is the resource it names")]
+pub enum ResourceKind {
+    Instance,
+    Subnet,
+    Vpc,
+    SecurityGroup,
+    RouteTable,
+    Volume,
+    NetworkInterface,
+    InstanceProfile,
+    Role,
+    Policy,
+    Node,
+    Cluster,
+}
+
+/// What everything about a kind depends on.
+#[derive(Debug)]
+struct Row {
+    /// Name in reports and, for EC2, in ARNs.
+    name: &'static str,
+    /// Name in a sentence.
+    noun: &'static str,
+    /// How the ARN is formed.
+    arn: Arn,
+    /// The call that lists it.
+    listed_by: Option<Read>,
+    /// Resource type in CloudFormation, for what carries tags there.
+    cloudformation: Option<&'static str>,
+}
+
+/// How the ARN of a kind is formed.
+#[derive(Debug, PartialEq, Eq)]
+enum Arn {
+    /// `arn:PARTITION:ec2:REGION:ACCOUNT:NAME/ID` (Service Authorization Reference, Amazon EC2, resource types).
+    Ec2,
+    /// Resources of IAM carry a path that the name does not tell: the ARN is the id, or comes from the inventory.
+    Iam,
+    /// It is no resource of the cloud.
+    None,
+}
+
+impl ResourceKind {
+    /// All kinds, in the order of the enum.
+    pub const ALL: [Self; 12] = [
+        Self::Instance,
+        Self::Subnet,
+        Self::Vpc,
+        Self::SecurityGroup,
+        Self::RouteTable,
+        Self::Volume,
+        Self::NetworkInterface,
+        Self::InstanceProfile,
+        Self::Role,
+        Self::Policy,
+        Self::Node,
+        Self::Cluster,
+    ];
+
+    /// The table.
+    const fn row(self) -> Row {
+        const fn ec2(name: &'static str, noun: &'static str, listed_by: Read, cloudformation: &'static str) -> Row {
+            Row { name, noun, arn: Arn::Ec2, listed_by: Some(listed_by), cloudformation: Some(cloudformation) }
+        }
+        const fn iam(name: &'static str, noun: &'static str) -> Row {
+            Row { name, noun, arn: Arn::Iam, listed_by: None, cloudformation: None }
+        }
+        const fn outside(name: &'static str) -> Row {
+            Row { name, noun: name, arn: Arn::None, listed_by: None, cloudformation: None }
+        }
+        match self {
+            Self::Instance => ec2("instance", "instance", Read::DescribeInstances, "AWS::EC2::Instance"),
+            Self::Subnet => ec2("subnet", "subnet", Read::DescribeSubnets, "AWS::EC2::Subnet"),
+            Self::Vpc => ec2("vpc", "VPC", Read::DescribeVpcs, "AWS::EC2::VPC"),
+            Self::SecurityGroup => {
+                ec2("security-group", "security group", Read::DescribeSecurityGroups, "AWS::EC2::SecurityGroup")
+            }
+            Self::RouteTable => ec2("route-table", "route table", Read::DescribeRouteTables, "AWS::EC2::RouteTable"),
+            Self::Volume => ec2("volume", "volume", Read::DescribeVolumes, "AWS::EC2::Volume"),
+            Self::NetworkInterface => ec2(
+                "network-interface",
+                "network interface",
+                Read::DescribeNetworkInterfaces,
+                "AWS::EC2::NetworkInterface",
+            ),
+            Self::InstanceProfile => iam("instance-profile", "instance profile"),
+            Self::Role => iam("role", "role"),
+            Self::Policy => iam("policy", "policy"),
+            Self::Node => outside("node"),
+            Self::Cluster => outside("cluster"),
+        }
+    }
+
+    /// The name in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The name in a sentence.
+    #[must_use]
+    pub fn noun(self) -> &'static str {
+        self.row().noun
+    }
+
+    /// The call that lists resources of this kind in a region; `None` for what no list of a region holds.
+    #[must_use]
+    pub fn listed_by(self) -> Option<Read> {
+        self.row().listed_by
+    }
+
+    /// Its type in CloudFormation, for resources of EC2 that carry tags.
+    #[must_use]
+    pub fn cloudformation_type(self) -> Option<&'static str> {
+        self.row().cloudformation
+    }
+
+    /// Whether it is a resource of EC2: it has a region, and tags that `ec2:CreateTags` sets.
+    #[must_use]
+    pub fn is_ec2(self) -> bool {
+        self.row().arn == Arn::Ec2
+    }
+
+    /// The ARN of a resource of EC2; `None` for other kinds, whose ARNs do not follow from the id.
+    ///
+    /// `account_id` is the account that owns the resource: a shared subnet keeps its owner's ARN wherever it is read
+    /// (Service Authorization Reference, Amazon EC2).
+    #[must_use]
+    pub fn ec2_arn(self, partition: &str, region: &str, account_id: &str, id: &str) -> Option<String> {
+        let row = self.row();
+        (row.arn == Arn::Ec2).then(|| format!("arn:{partition}:ec2:{region}:{account_id}:{}/{id}", row.name))
+    }
+}
+
+/// A resource within its account and region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ResourceKey<'a> {
+    /// What it is.
+    pub kind: ResourceKind,
+    /// Its id; for roles the name, for policies the ARN.
+    pub id: &'a str,
+}
+
+impl<'a> ResourceKey<'a> {
+    /// A key.
+    #[must_use]
+    pub fn new(kind: ResourceKind, id: &'a str) -> Self {
+        Self { kind, id }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_kinds_is_whole_and_the_names_are_those_of_the_json() {
+        for (index, kind) in ResourceKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, index);
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+        assert_eq!(ResourceKind::ALL.len(), ResourceKind::Cluster as usize + 1, "a kind is missing in the list");
+    }
+
+    #[test]
+    fn what_has_an_arn_of_ec2_is_listed_and_known_to_cloudformation() {
+        for kind in ResourceKind::ALL {
+            assert_eq!(kind.listed_by().is_some(), kind.is_ec2(), "{kind:?}");
+            assert_eq!(kind.cloudformation_type().is_some(), kind.is_ec2(), "{kind:?}");
+        }
+    }
+}
