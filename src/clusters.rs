@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::inventory::{Gap, Inventory};
+use crate::inventory::{Gap, Inventory, Read};
 use crate::report::{Painter, TableOptions, layout};
 use crate::resource::ResourceKind;
 use crate::tags::{self, LEGACY_TAG};
@@ -38,15 +38,15 @@ pub struct Clusters {
 }
 
 /// Calls whose failure makes the list of ids incomplete.
-pub const READS: [&str; 8] = [
-    "sts:AssumeRole",
-    "ec2:DescribeInstances",
-    "ec2:DescribeSubnets",
-    "ec2:DescribeVpcs",
-    "ec2:DescribeSecurityGroups",
-    "ec2:DescribeRouteTables",
-    "ec2:DescribeVolumes",
-    "ec2:DescribeNetworkInterfaces",
+pub const READS: [Read; 8] = [
+    Read::AssumeRole,
+    Read::DescribeInstances,
+    Read::DescribeSubnets,
+    Read::DescribeVpcs,
+    Read::DescribeSecurityGroups,
+    Read::DescribeRouteTables,
+    Read::DescribeVolumes,
+    Read::DescribeNetworkInterfaces,
 ];
 
 impl Clusters {
@@ -90,7 +90,7 @@ impl Clusters {
                 &b.region,
             ))
         });
-        let not_audited = inventory.gaps.iter().filter(|gap| READS.contains(&gap.api.as_str())).cloned().collect();
+        let not_audited = inventory.gaps.iter().filter(|gap| READS.contains(&gap.read)).cloned().collect();
         Self { schema: "tagaudit.clusters/1", clusters, not_audited }
     }
 
@@ -135,7 +135,7 @@ impl Clusters {
                 writeln!(
                     out,
                     "  {} in {}: {}",
-                    text::printable(&gap.api),
+                    gap.read,
                     gap.region.as_deref().unwrap_or("?"),
                     text::printable(&gap.message)
                 )?;

@@ -197,11 +197,29 @@ pub struct Finding {
     pub status: Status,
 }
 
-/// The fingerprint of a rule and its cause: the first 128 bits of a SHA-256 in hexadecimal.
+/// What a finding is known again by: what is wrong, without how bad it is, in what words it is told, and on how many
+/// resources it shows.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// The resource of the finding.
+    Resource,
+    /// What several resources have in common: an Auto Scaling group, an instance profile, a VPC, their kind.
+    Group(String),
+    /// A resource, or what several have in common, with something else: another cluster, a zone, a key.
+    Pair(String, String),
+}
+
+/// The fingerprint of a rule, the account and region, and the cause on a resource: the first 128 bits of a SHA-256 in
+/// hexadecimal.
 #[must_use]
-pub fn fingerprint(rule: &str, scope: &str, cause: &str) -> String {
+pub fn fingerprint(rule: &str, scope: &str, cause: &Cause, resource: &str) -> String {
+    let cause: &[&str] = match cause {
+        Cause::Resource => &["resource", resource],
+        Cause::Group(group) => &["group", group],
+        Cause::Pair(one, other) => &["pair", one, other],
+    };
     let mut hash = Sha256::new();
-    for part in [rule, scope, cause] {
+    for part in [rule, scope].iter().chain(cause) {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part.as_bytes());
     }
@@ -214,6 +232,10 @@ mod tests {
 
     #[test]
     fn fingerprints_do_not_run_parts_together() {
-        assert_ne!(fingerprint("a", "bc", "d"), fingerprint("ab", "c", "d"));
+        let of = |rule: &str, scope: &str, cause: Cause| fingerprint(rule, scope, &cause, "i-1");
+        assert_ne!(of("a", "bc", Cause::Resource), of("ab", "c", Cause::Resource));
+        assert_ne!(of("a", "b", Cause::Resource), of("a", "b", Cause::Group("i-1".to_owned())));
+        let pair = |one: &str, other: &str| of("a", "b", Cause::Pair(one.to_owned(), other.to_owned()));
+        assert_ne!(pair("vpc-1", "x y"), pair("vpc-1 x", "y"));
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::baseline::{self, Baseline, BaselineError};
 use crate::controller::{self, Call, CallRole, Controller, ControllerVersion, Need};
 use crate::finding::ResourceRef;
-use crate::inventory::{Account, Gap, REASON_NOT_PROVIDED, Role};
+use crate::inventory::{Account, Gap, GapSubject, REASON_NOT_PROVIDED, Read, Role};
 use crate::policy::{
     self, Assessment, Beyond, Caller, Catalogue, Condition, Context, ContextValue, Decision, Document, Environment,
     Layer, NamedDocument, PreparedPolicies, Question, Verdict,
@@ -170,7 +170,125 @@ pub struct RoleAudits<'a> {
     /// By ARN.
     pub audits: Vec<RoleAudit<'a>>,
     /// Policies and roles that could not be evaluated.
-    pub gaps: Vec<Gap>,
+    pub gaps: Vec<RoleGap>,
+}
+
+/// A role that was not compared, or not wholly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoleGap {
+    /// Its account.
+    pub account_id: String,
+    /// ARN of the role; what is known of it where that was not read.
+    pub role: String,
+    /// Why.
+    pub cause: RoleGapCause,
+}
+
+/// Why a role was not compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RoleGapCause {
+    /// A call that nobody made, or that failed; the call that would have shown it.
+    NotRead(Read, Missing),
+    /// The document of a policy is none.
+    Malformed {
+        /// Name or ARN of the policy.
+        policy: String,
+        /// What is wrong with it.
+        error: String,
+    },
+    /// There is no verdict on an action; the rest of the role was compared.
+    Undecided {
+        /// The action.
+        action: String,
+        /// What it hangs on.
+        by: Vec<String>,
+    },
+}
+
+/// What of a role was not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missing {
+    /// Which role the profile of the nodes holds, or the role of the nodes.
+    OfNodes,
+    /// The role that the operator named as the controller's.
+    OfController,
+    /// Trust policy, boundary and tags.
+    Role,
+    /// The list of inline policies.
+    InlinePolicies,
+    /// One of them, by name.
+    InlinePolicy(String),
+    /// The list of attached policies.
+    AttachedPolicies,
+    /// One of them, by ARN.
+    AttachedPolicy(String),
+    /// The permissions boundary, by ARN.
+    Boundary(String),
+}
+
+impl RoleGap {
+    /// What it is called in a report: the call, or what was being done.
+    #[must_use]
+    pub fn what(&self) -> &'static str {
+        match &self.cause {
+            RoleGapCause::NotRead(read, _) => read.action(),
+            RoleGapCause::Malformed { .. } | RoleGapCause::Undecided { .. } => "policy document",
+        }
+    }
+
+    /// The reason, in a word.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        match &self.cause {
+            RoleGapCause::NotRead(..) => REASON_NOT_PROVIDED,
+            RoleGapCause::Malformed { .. } => "MalformedPolicy",
+            RoleGapCause::Undecided { .. } => "Undecided",
+        }
+    }
+
+    /// What happened, for a person.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match &self.cause {
+            RoleGapCause::NotRead(_, missing) => match missing {
+                Missing::OfNodes => "the nodes that have it were not compared: it was not read".to_owned(),
+                Missing::OfController => {
+                    "the role of the controller was not read, so its permissions were not compared".to_owned()
+                }
+                Missing::Role => "the role itself was not read, so its permissions boundary is unknown".to_owned(),
+                Missing::InlinePolicies => "the inline policies were not read".to_owned(),
+                Missing::InlinePolicy(name) => format!("inline policy `{name}` was not read"),
+                Missing::AttachedPolicies => "the attached policies were not read".to_owned(),
+                Missing::AttachedPolicy(arn) => format!("managed policy `{arn}` was not read"),
+                Missing::Boundary(arn) => format!("permissions boundary `{arn}` was not read"),
+            },
+            RoleGapCause::Malformed { policy, error } => format!("policy `{policy}` cannot be evaluated: {error}"),
+            RoleGapCause::Undecided { action, by } => format!("{action}: {}", by.join("; ")),
+        }
+    }
+
+    /// The whole in a sentence.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        format!("`{}`: {}", self.role, self.message())
+    }
+
+    /// Whether the gap of a read says the same: it is the call that failed, or the policy that was asked for.
+    #[must_use]
+    pub fn is_said_by(&self, read: &Gap) -> bool {
+        let RoleGapCause::NotRead(call, missing) = &self.cause else { return false };
+        if read.account_id.as_ref() != Some(&self.account_id) || !read.read.is_iam() {
+            return false;
+        }
+        match (missing, read.subject()) {
+            (Missing::InlinePolicy(wanted), GapSubject::InlinePolicy { role, name }) => {
+                role == self.role && name == wanted
+            }
+            (Missing::AttachedPolicy(arn) | Missing::Boundary(arn), GapSubject::Resource(resource)) => resource == arn,
+            (_, GapSubject::Resource(resource)) => *call == read.read && resource == self.role,
+            (_, GapSubject::List | GapSubject::InlinePolicy { .. }) => false,
+        }
+    }
 }
 
 /// The nodes that use a role, in every region of an account.
@@ -294,22 +412,19 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
         }
         // A profile or role that nobody looked up is unknown, unless a gap already says that none could be.
         let told = view.inventory.gaps.iter().any(|gap| {
-            gap.api.starts_with("iam:")
+            gap.read.is_iam()
                 // That the controller's own role was not looked for says nothing about those of the nodes.
-                && gap.api != "iam:ListRoles"
-                && gap.resource.is_none()
+                && gap.read != Read::ListRoles
+                && gap.is_of_list()
                 && gap.is_of_account(&account.account_id)
         });
         let unread = users.keys().filter(|name| !account.roles.iter().any(|role| role.name.eq_ignore_ascii_case(name)));
-        let missing = unknown.into_iter().map(|arn| ("iam:GetInstanceProfile", arn.to_owned()));
-        let missing = missing.chain(unread.map(|name| ("iam:GetRole", format!("role/{name}"))));
-        result.gaps.extend(missing.filter(|_| !told).map(|(api, resource)| Gap {
-            api: api.to_owned(),
-            account_id: Some(account.account_id.clone()),
-            region: None,
-            resource: Some(resource),
-            reason: REASON_NOT_PROVIDED.to_owned(),
-            message: "the nodes that have it were not compared: it was not read".to_owned(),
+        let missing = unknown.into_iter().map(|arn| (Read::GetInstanceProfile, arn.to_owned()));
+        let missing = missing.chain(unread.map(|name| (Read::GetRole, format!("role/{name}"))));
+        result.gaps.extend(missing.filter(|_| !told).map(|(read, role)| RoleGap {
+            account_id: account.account_id.clone(),
+            role,
+            cause: RoleGapCause::NotRead(read, Missing::OfNodes),
         }));
         let mut compared: Vec<(Likeness<'_>, usize)> = Vec::new();
         for role in &account.roles {
@@ -334,13 +449,13 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
                         None => compare(view.cluster_id, account, role, users, &layer, baselines)?,
                     };
                     let open = audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Undecided);
-                    result.gaps.extend(open.map(|action| Gap {
-                        api: "policy document".to_owned(),
-                        account_id: Some(account.account_id.clone()),
-                        region: None,
-                        resource: Some(role.arn.clone()),
-                        reason: "Undecided".to_owned(),
-                        message: format!("{}: {}", action.action, action.assessment.undecided_by.join("; ")),
+                    result.gaps.extend(open.map(|action| RoleGap {
+                        account_id: account.account_id.clone(),
+                        role: role.arn.clone(),
+                        cause: RoleGapCause::Undecided {
+                            action: action.action.clone(),
+                            by: action.assessment.undecided_by.clone(),
+                        },
                     }));
                     compared.push((likeness, result.audits.len()));
                     result.audits.push(audit);
@@ -361,7 +476,7 @@ fn controller_roles<'a>(
     cluster_id: &str,
     account: &'a Account,
     baselines: &Baselines,
-    gaps: &mut Vec<Gap>,
+    gaps: &mut Vec<RoleGap>,
 ) -> Vec<&'a Role> {
     let here = |arn: &&String| arn.split(':').nth(4) == Some(account.account_id.as_str());
     let given: Vec<&String> = baselines.controller_roles.iter().filter(here).collect();
@@ -370,13 +485,10 @@ fn controller_roles<'a>(
         for arn in given {
             match account.roles.iter().find(|role| role.arn == *arn) {
                 Some(role) => found.push(role),
-                None => gaps.push(Gap {
-                    api: "iam:GetRole".to_owned(),
-                    account_id: Some(account.account_id.clone()),
-                    region: None,
-                    resource: Some(arn.clone()),
-                    reason: REASON_NOT_PROVIDED.to_owned(),
-                    message: "the role of the controller was not read, so its permissions were not compared".to_owned(),
+                None => gaps.push(RoleGap {
+                    account_id: account.account_id.clone(),
+                    role: arn.clone(),
+                    cause: RoleGapCause::NotRead(Read::GetRole, Missing::OfController),
                 }),
             }
         }
@@ -421,59 +533,52 @@ pub fn trusts_the_controller(trust_policy: Option<&str>) -> bool {
 
 /// The parsed policies of a role, or why they cannot be evaluated. One unread policy makes the whole role unknown: it
 /// may hold the missing Allow, or a Deny.
-fn layer(account: &Account, role: &Role, scps: &[NamedDocument]) -> Result<Layer, Vec<Gap>> {
-    let mut gaps = Vec::new();
+fn layer(account: &Account, role: &Role, scps: &[NamedDocument]) -> Result<Layer, Vec<RoleGap>> {
     let mut layer = Layer { scps: scps.iter().map(|scp| vec![scp.clone()]).collect(), ..Layer::default() };
-    let gap = |api: &str, reason: &str, message: String| Gap {
-        api: api.to_owned(),
-        account_id: Some(account.account_id.clone()),
-        region: None,
-        resource: Some(role.arn.clone()),
-        reason: reason.to_owned(),
-        message,
-    };
+    let mut malformed: Vec<RoleGapCause> = Vec::new();
     let mut parse = |name: &str, text: &str| match Document::parse(text) {
         Ok(document) => Some(NamedDocument { name: name.to_owned(), document }),
         Err(error) => {
-            let message = format!("policy `{name}` cannot be evaluated: {error}");
-            gaps.push(gap("policy document", "MalformedPolicy", message));
+            malformed.push(RoleGapCause::Malformed { policy: name.to_owned(), error: error.to_string() });
             None
         }
     };
-    let mut unread: Vec<(&str, String)> = Vec::new();
+    let mut unread: Vec<(Read, Missing)> = Vec::new();
     match &role.inline_policies {
-        None => unread.push(("iam:ListRolePolicies", "the inline policies were not read".to_owned())),
+        None => unread.push((Read::ListRolePolicies, Missing::InlinePolicies)),
         Some(policies) => {
             for inline in policies {
                 match &inline.document {
                     Some(text) => layer.identity.extend(parse(&inline.name, text)),
-                    None => unread.push(("iam:GetRolePolicy", format!("inline policy `{}` was not read", inline.name))),
+                    None => unread.push((Read::GetRolePolicy, Missing::InlinePolicy(inline.name.clone()))),
                 }
             }
         }
     }
     match &role.attached_policies {
-        None => unread.push(("iam:ListAttachedRolePolicies", "the attached policies were not read".to_owned())),
+        None => unread.push((Read::ListAttachedRolePolicies, Missing::AttachedPolicies)),
         Some(arns) => {
             for arn in arns {
                 match managed(account, arn) {
                     Some(text) => layer.identity.extend(parse(arn, text)),
-                    None => unread.push(("iam:GetPolicyVersion", format!("managed policy `{arn}` was not read"))),
+                    None => unread.push((Read::GetPolicyVersion, Missing::AttachedPolicy(arn.clone()))),
                 }
             }
         }
     }
     // GetRole is the only call that shows the boundary; without tags it was not answered.
     if role.tags.is_none() {
-        unread.push(("iam:GetRole", "the role itself was not read, so its permissions boundary is unknown".to_owned()));
+        unread.push((Read::GetRole, Missing::Role));
     }
     if let Some(arn) = &role.permissions_boundary {
         match managed(account, arn) {
             Some(text) => layer.boundary = parse(arn, text),
-            None => unread.push(("iam:GetPolicyVersion", format!("permissions boundary `{arn}` was not read"))),
+            None => unread.push((Read::GetPolicyVersion, Missing::Boundary(arn.clone()))),
         }
     }
-    gaps.extend(unread.into_iter().map(|(api, message)| gap(api, REASON_NOT_PROVIDED, message)));
+    let unread = unread.into_iter().map(|(read, missing)| RoleGapCause::NotRead(read, missing));
+    let gap = |cause| RoleGap { account_id: account.account_id.clone(), role: role.arn.clone(), cause };
+    let gaps: Vec<RoleGap> = malformed.into_iter().chain(unread).map(gap).collect();
     if gaps.is_empty() { Ok(layer) } else { Err(gaps) }
 }
 

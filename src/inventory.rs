@@ -526,8 +526,9 @@ pub struct ManagedPolicy {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gap {
-    /// IAM name of the call, such as `ec2:DescribeSubnets`.
-    pub api: String,
+    /// The read.
+    #[serde(rename = "api")]
+    pub read: Read,
     /// Account, when it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account_id: Option<String>,
@@ -537,13 +538,48 @@ pub struct Gap {
     /// ARN or id of the one resource that was asked for; absent when the whole list is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
+    /// Name of the one inline policy of that role that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
     /// Error code of the API, or a word of ours: `Pagination`, `Protocol`, `Timeout`, `NotProvided`, …
     pub reason: String,
     /// What happened, for a person.
     pub message: String,
 }
 
+/// What a read that failed was about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GapSubject<'a> {
+    /// A whole list: nothing is known of what it would hold.
+    List,
+    /// One resource; the list that names it is whole.
+    Resource(&'a str),
+    /// One inline policy of one role.
+    InlinePolicy {
+        /// ARN of the role.
+        role: &'a str,
+        /// Name of the policy.
+        name: &'a str,
+    },
+}
+
 impl Gap {
+    /// What it is about.
+    #[must_use]
+    pub fn subject(&self) -> GapSubject<'_> {
+        match (self.resource.as_deref(), self.policy.as_deref()) {
+            (None, _) => GapSubject::List,
+            (Some(resource), None) => GapSubject::Resource(resource),
+            (Some(role), Some(name)) => GapSubject::InlinePolicy { role, name },
+        }
+    }
+
+    /// Whether a whole list is unknown.
+    #[must_use]
+    pub fn is_of_list(&self) -> bool {
+        self.subject() == GapSubject::List
+    }
+
     /// Whether it leaves something of an account unknown: one that names no account is of all.
     #[must_use]
     pub fn is_of_account(&self, account_id: &str) -> bool {

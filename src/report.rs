@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::finding::{Finding, Severity};
 use crate::policy::{Assessment, Beyond, EscalationPath, Excess, LeftOver, ServiceExcess, StatementRef, Verdict};
+use crate::rules::RuleOutcome;
 
 mod json;
 mod table;
@@ -39,6 +40,8 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// The roles of the nodes, compared with their baselines.
     pub roles: Vec<RoleReport>,
+    /// What became of each rule that was asked for, by its id.
+    pub rules: Vec<RuleOutcome>,
     /// Counts.
     pub summary: Summary,
 }

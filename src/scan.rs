@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use crate::baseline::BaselineError;
 use crate::finding::{Finding, Severity};
 use crate::iam::{self, Baselines, RoleAudit, RoleAudits};
-use crate::inventory::{Gap, Inventory, REASON_NOT_PROVIDED};
+use crate::inventory::{Gap, Inventory};
 use crate::nodes::KubernetesNode;
 use crate::report::{ActionReport, NotAudited, Report, ReportAccount, RoleReport, SCHEMA, Source, Summary, Tool};
 use crate::resource::ResourceKind;
-use crate::rules::{self, Context, Outcome, Rule};
+use crate::rules::{self, Context, Outcomes, Rule};
 use crate::view::{ClusterView, NodeRole, NodeRoleSelector};
 
 /// What is asked of a scan.
@@ -45,8 +45,8 @@ pub fn findings(inventory: &Inventory, options: &Options<'_>) -> Result<Vec<Find
 }
 
 /// Compares the roles and runs the rules.
-fn run<'a>(view: &'a ClusterView<'a>, options: &Options<'_>) -> Result<(RoleAudits<'a>, Outcome), BaselineError> {
-    let wants_policies = options.rules.iter().any(|rule| rule.id.starts_with("iam-"));
+fn run<'a>(view: &'a ClusterView<'a>, options: &Options<'_>) -> Result<(RoleAudits<'a>, Outcomes), BaselineError> {
+    let wants_policies = options.rules.iter().any(|rule| rule.check.is_of_policies());
     let roles = if wants_policies { iam::audit(view, options.baselines)? } else { RoleAudits::default() };
     let context = Context {
         view,
@@ -66,24 +66,22 @@ pub fn audit(inventory: &Inventory, options: &Options<'_>) -> Result<Report, Bas
     let view = ClusterView::new(inventory, options.cluster_id, options.nodes, options.selectors);
     let (roles, mut outcome) = run(&view, options)?;
     promise::keep(inventory, options, &mut outcome.findings);
-    let mut not_audited: Vec<NotAudited> = Vec::new();
-    let from_inventory = inventory.gaps.len();
-    for (index, (gap, rules)) in outcome.skipped.into_iter().enumerate() {
-        // The policy side repeats a failed read in its own words; the read itself has said it, and stands at its place.
-        let repeats = index >= from_inventory && gap.reason == REASON_NOT_PROVIDED;
-        let said = repeats.then(|| inventory.gaps.iter().position(|known| is_repeated(known, &gap))).flatten();
+    let mut not_audited: Vec<NotAudited> = outcome.unread.into_iter().map(unread).collect();
+    for (gap, rules) in outcome.uncompared {
+        // What could not be evaluated because a read failed is said once, by that read.
+        let said = inventory.gaps.iter().position(|read| gap.is_said_by(read));
         if let Some(entry) = said.and_then(|at| not_audited.get_mut(at)) {
             entry.rules.extend(rules);
             entry.rules.sort_unstable();
             entry.rules.dedup();
         } else {
             not_audited.push(NotAudited {
-                what: gap.api,
-                resource: gap.resource,
-                account_id: gap.account_id,
-                region: gap.region,
-                reason: gap.reason,
-                message: gap.message,
+                what: gap.what().to_owned(),
+                reason: gap.reason().to_owned(),
+                message: gap.message(),
+                resource: Some(gap.role),
+                account_id: Some(gap.account_id),
+                region: None,
                 rules,
             });
         }
@@ -117,26 +115,28 @@ pub fn audit(inventory: &Inventory, options: &Options<'_>) -> Result<Report, Bas
             not_audited: not_audited.len(),
         },
         not_audited,
+        rules: outcome.rules,
         findings: outcome.findings,
         roles: roles.audits.iter().map(role_report).collect(),
     })
 }
 
-/// Whether a failed read says what a gap of the policy side says: the same call on the same role, or the policy it names.
-fn is_repeated(known: &Gap, gap: &Gap) -> bool {
-    if known.account_id != gap.account_id || !known.api.starts_with("iam:") {
-        return false;
-    }
-    match gap.message.split('`').nth(1) {
-        Some(policy) => known.resource.as_deref() == Some(policy) || known.message.contains(&format!("`{policy}`")),
-        None => known.api == gap.api && known.resource == gap.resource,
+/// A failed read in the report.
+fn unread((gap, rules): (Gap, Vec<&'static str>)) -> NotAudited {
+    NotAudited {
+        what: gap.read.action().to_owned(),
+        resource: gap.resource,
+        account_id: gap.account_id,
+        region: gap.region,
+        reason: gap.reason,
+        message: gap.message,
+        rules,
     }
 }
 
 fn count_resources(inventory: &Inventory) -> BTreeMap<&'static str, usize> {
     let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
-    let mut add =
-        |kind: ResourceKind, number: usize| *counts.entry(kind.name()).or_default() += number;
+    let mut add = |kind: ResourceKind, number: usize| *counts.entry(kind.name()).or_default() += number;
     for account in &inventory.accounts {
         add(ResourceKind::Role, account.roles.len());
         add(ResourceKind::InstanceProfile, account.instance_profiles.len());

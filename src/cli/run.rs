@@ -235,12 +235,7 @@ fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     if !args.terminal.quiet {
         let mut err = io::stderr().lock();
         for gap in &inventory.gaps {
-            let _ = writeln!(
-                err,
-                "warning: not read: {}: {}",
-                crate::text::printable(&gap.api),
-                crate::text::printable(&gap.message)
-            );
+            let _ = writeln!(err, "warning: not read: {}: {}", gap.read, crate::text::printable(&gap.message));
         }
         let _ = writeln!(err, "wrote {}", crate::text::printable(&args.output.display().to_string()));
     }

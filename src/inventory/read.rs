@@ -67,6 +67,7 @@ reads! {
     ListRolePolicies = "iam:ListRolePolicies" [];
     ListRoles = "iam:ListRoles" [Role];
     AssumeRole = "sts:AssumeRole" [];
+    GetCallerIdentity = "sts:GetCallerIdentity" [];
 }
 
 impl Read {

@@ -401,7 +401,7 @@ impl Planner<'_> {
         let is_added = found.as_ref().is_some_and(|found| found.value.is_none());
         let account_id = &self.account.account_id;
         if let Some(gap) = guard::touching(&self.inventory.gaps, account_id, target, attribute, is_added) {
-            return Err(format!("the evidence is incomplete where it matters: {} ({})", gap.api, gap.reason));
+            return Err(format!("the evidence is incomplete where it matters: {} ({})", gap.read, gap.reason));
         }
         let found = found.ok_or_else(gone)?;
         if found.value == *new {

@@ -407,10 +407,11 @@ mod tests {
         let lawful = grant::document(&["ecr:ListImages".to_owned()]);
         assert!(sealed(|plan| role(plan, "nodes", "/", &lawful)).is_ok());
         let gap = || crate::inventory::Gap {
-            api: "ec2:DescribeInstances".to_owned(),
+            read: crate::inventory::Read::DescribeInstances,
             account_id: None,
             region: Some("us-east-1".to_owned()),
             resource: None,
+            policy: None,
             reason: "UnauthorizedOperation".to_owned(),
             message: String::new(),
         };

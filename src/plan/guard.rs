@@ -60,22 +60,18 @@ pub(super) fn touching<'g>(
         if attribute.is_iam() {
             let role = gap.resource.as_deref().is_none_or(|resource| resource.ends_with(&format!("/{}", target.id)));
             // Who the nodes of a role are is read from EC2, in every region.
-            return (gap.api.starts_with("iam:") && role) || (is_list(gap) && gap.api == "ec2:DescribeInstances");
+            return (gap.read.is_iam() && role) || (gap.is_of_list() && gap.read == Read::DescribeInstances);
         }
         let of_it = here(gap) && gap.resource.as_deref() == Some(target.id.as_str());
         let Attribute::Tag { key } = attribute else { return of_it };
         let lists = [Some(Read::DescribeInstances), Some(Read::DescribeSecurityGroups), target.kind.listed_by()];
         // Whether a policy has a condition on a tag of the cluster can only be said when all policies were read.
-        let condition = gap.api.starts_with("iam:") && tags::is_membership(key);
+        let condition = gap.read.is_iam() && tags::is_membership(key);
         of_it
-            || (here(gap) && is_list(gap) && lists.iter().flatten().any(|read| read.action() == gap.api))
+            || (here(gap) && gap.is_of_list() && lists.contains(&Some(gap.read)))
             // Adding a tag breaks no condition on it.
             || (condition && !is_added)
     })
-}
-
-fn is_list(gap: &Gap) -> bool {
-    gap.resource.is_none()
 }
 
 /// Security groups of the nodes at instance level, by region and node. Every state that the plan passes through has to

@@ -7,7 +7,7 @@ use std::time::Duration;
 use aws_sdk_ec2::Client as Ec2;
 use futures::future::join_all;
 
-use crate::inventory::{Account, Gap, Inventory, Provider, Region};
+use crate::inventory::{Account, Gap, Inventory, Provider, Read, Region};
 use crate::nodes::KubernetesNode;
 use crate::view::ClusterView;
 
@@ -172,10 +172,11 @@ async fn read(request: &Request<'_>) -> Result<Inventory, Error> {
                 Err(error) => {
                     let message = error.causes.first().unwrap_or(&error.message).clone();
                     inventory.gaps.push(Gap {
-                        api: "sts:AssumeRole".to_owned(),
+                        read: Read::AssumeRole,
                         account_id: role.split(':').nth(4).map(str::to_owned),
                         region: None,
                         resource: Some(role.clone()),
+                        policy: None,
                         reason: "AssumeRoleFailed".to_owned(),
                         message,
                     });
@@ -195,7 +196,7 @@ async fn read(request: &Request<'_>) -> Result<Inventory, Error> {
 /// Identity first: account and partition come from the caller's ARN and are never assumed.
 async fn identity(session: &Session, caller: &Caller) -> Result<(String, String, String), Error> {
     let client = session.sts();
-    let answer = caller.call("sts:GetCallerIdentity", "", || client.get_caller_identity().send()).await;
+    let answer = caller.call(Read::GetCallerIdentity.action(), "", || client.get_caller_identity().send()).await;
     match answer {
         Ok(identity) => match (identity.account, identity.arn) {
             (Some(account), Some(arn)) => {
@@ -220,8 +221,9 @@ async fn read_account(request: &Request<'_>, session: &Session, caller: &Caller)
     let mut gaps = Vec::new();
     let regions = if request.all_regions {
         let client = session.ec2(session.home_region());
-        let answer =
-            caller.call("ec2:DescribeRegions", session.home_region(), || client.describe_regions().send()).await;
+        let answer = caller
+            .call(Read::DescribeRegions.action(), session.home_region(), || client.describe_regions().send())
+            .await;
         match answer.map(|answer| answer.regions) {
             Ok(Some(regions)) => regions.into_iter().filter_map(|region| region.region_name).collect(),
             failed => {
@@ -323,8 +325,9 @@ async fn disabled_region(session: &Session, caller: &Caller, region: &Region, fo
     }
     let elsewhere = session.any_enabled_region();
     let client: Ec2 = session.ec2(&elsewhere);
-    let answer: Result<_, CallError> =
-        caller.call("ec2:DescribeRegions", &elsewhere, || client.describe_regions().all_regions(true).send()).await;
+    let answer: Result<_, CallError> = caller
+        .call(Read::DescribeRegions.action(), &elsewhere, || client.describe_regions().all_regions(true).send())
+        .await;
     let status = answer.ok().and_then(|answer| answer.regions).and_then(|regions| {
         regions
             .into_iter()

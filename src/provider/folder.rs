@@ -12,28 +12,28 @@ use serde_json::value::RawValue;
 use crate::inventory::{
     Account, AttachedInterface, AvailabilityZone, DhcpOptions, Gap, IngressPermission, InlinePolicy, Instance,
     InstanceProfile, InstanceProfileAssociation, InstanceState, Inventory, ManagedPolicy, MetadataOptions,
-    NetworkInterface, Provider, REASON_NOT_PROVIDED, Region, Role, Route, RouteTable, RuleSource, SecurityGroup,
-    Subnet, Tag, Volume, Vpc,
+    NetworkInterface, Provider, REASON_NOT_PROVIDED, Read as Call, Region, Role, Route, RouteTable, RuleSource,
+    SecurityGroup, Subnet, Tag, Volume, Vpc,
 };
 
 /// Largest file that is read.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// Every file that is understood, with the call it holds the answer of.
-pub const FILES: [(&str, &str); 13] = [
-    ("get-caller-identity.json", "sts:GetCallerIdentity"),
-    ("describe-instances.json", "ec2:DescribeInstances"),
-    ("describe-subnets.json", "ec2:DescribeSubnets"),
-    ("describe-vpcs.json", "ec2:DescribeVpcs"),
-    ("describe-vpc-attributes.json", "ec2:DescribeVpcAttribute"),
-    ("describe-security-groups.json", "ec2:DescribeSecurityGroups"),
-    ("describe-route-tables.json", "ec2:DescribeRouteTables"),
-    ("describe-dhcp-options.json", "ec2:DescribeDhcpOptions"),
-    ("describe-network-interfaces.json", "ec2:DescribeNetworkInterfaces"),
-    ("describe-volumes.json", "ec2:DescribeVolumes"),
-    ("describe-iam-instance-profile-associations.json", "ec2:DescribeIamInstanceProfileAssociations"),
-    ("describe-availability-zones.json", "ec2:DescribeAvailabilityZones"),
-    ("get-account-authorization-details.json", "iam:GetAccountAuthorizationDetails"),
+pub const FILES: [(&str, Call); 13] = [
+    ("get-caller-identity.json", Call::GetCallerIdentity),
+    ("describe-instances.json", Call::DescribeInstances),
+    ("describe-subnets.json", Call::DescribeSubnets),
+    ("describe-vpcs.json", Call::DescribeVpcs),
+    ("describe-vpc-attributes.json", Call::DescribeVpcAttribute),
+    ("describe-security-groups.json", Call::DescribeSecurityGroups),
+    ("describe-route-tables.json", Call::DescribeRouteTables),
+    ("describe-dhcp-options.json", Call::DescribeDhcpOptions),
+    ("describe-network-interfaces.json", Call::DescribeNetworkInterfaces),
+    ("describe-volumes.json", Call::DescribeVolumes),
+    ("describe-iam-instance-profile-associations.json", Call::DescribeInstanceProfileAssociations),
+    ("describe-availability-zones.json", Call::DescribeAvailabilityZones),
+    ("get-account-authorization-details.json", Call::GetAccountAuthorizationDetails),
 ];
 
 /// Why a folder could not be used.
@@ -371,7 +371,7 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
             .collect();
     }
     // A file that is not there is a gap already; one that leaves a VPC of instances out is one for that VPC.
-    if !source.gaps.iter().any(|gap| gap.api == "ec2:DescribeVpcAttribute") {
+    if !source.gaps.iter().any(|gap| gap.read == Call::DescribeVpcAttribute) {
         let unread =
             target.vpcs.iter().filter(|vpc| vpc.enable_dns_support.is_none() || vpc.enable_dns_hostnames.is_none());
         let lived_in: BTreeSet<&str> =
@@ -481,7 +481,7 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
     inventory.gaps = std::mem::take(&mut source.gaps);
     for gap in &mut inventory.gaps {
         gap.account_id = Some(account.account_id.clone());
-        if gap.api.starts_with("ec2:") {
+        if !gap.read.is_iam() {
             gap.region = Some(region_name.clone());
         }
     }
@@ -583,12 +583,13 @@ impl Files<'_> {
     }
 
     fn gap(&mut self, name: &str, reason: &str, message: String) {
-        let api = FILES.iter().find(|(file, _)| *file == name).map_or("", |(_, api)| *api);
+        let Some((_, read)) = FILES.iter().find(|(file, _)| *file == name) else { return };
         self.gaps.push(Gap {
-            api: api.to_owned(),
+            read: *read,
             account_id: None,
             region: None,
             resource: None,
+            policy: None,
             reason: reason.to_owned(),
             message,
         });

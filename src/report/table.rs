@@ -9,6 +9,7 @@ use comfy_table::{ContentArrangement, Table, presets};
 
 use crate::finding::{Applicability, Finding, Severity};
 use crate::policy::{Gain, ServiceExcess};
+use crate::rules::Outcome;
 use crate::text;
 use crate::transition::{Call, calls};
 
@@ -98,6 +99,7 @@ pub(super) fn write(report: &Report, options: &TableOptions, out: &mut dyn Write
     }
     roles(&mut page, &report.roles, painter, options);
     not_audited(&mut page, report, painter, options);
+    not_applicable(&mut page, report, painter, options);
     footer(&mut page, report, painter);
     out.write_all(page.as_bytes())?;
     out.flush()
@@ -131,6 +133,7 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
     let nodes: Vec<String> = report.summary.nodes.iter().map(|(roles, number)| format!("{number} {roles}")).collect();
     let guessed = if nodes.iter().any(|node| node.ends_with('?')) { " (? guessed from names)" } else { "" };
     line("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") + guessed });
+    line("rules", &outcomes(report));
     let counts = &report.summary.findings;
     let number = |severity: Severity| counts.get(severity.name()).copied().unwrap_or(0);
     let mut verdict: Vec<String> = Vec::new();
@@ -152,6 +155,45 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
     }
     let _ = writeln!(page, "{}{}", painter.dim("result   "), verdict.join(", "));
     overview(page, report, painter, options);
+}
+
+/// How many rules came to what.
+fn outcomes(report: &Report) -> String {
+    let number = |outcome: Outcome| report.rules.iter().filter(|rule| rule.outcome == outcome).count();
+    let counts = [
+        (Outcome::Passed, "passed"),
+        (Outcome::Failed, "failed"),
+        (Outcome::NotApplicable, "not applicable"),
+        (Outcome::NotAudited, "not audited"),
+    ];
+    let told: Vec<String> = counts
+        .into_iter()
+        .map(|(outcome, words)| (number(outcome), words))
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, words)| format!("{number} {words}"))
+        .collect();
+    told.join(", ")
+}
+
+/// The rules that had nothing to look at, by the reason; with `-v` only.
+fn not_applicable(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for rule in report.rules.iter().filter(|rule| rule.outcome == Outcome::NotApplicable) {
+        by_reason.entry(rule.why.as_deref().unwrap_or_default()).or_default().push(rule.rule);
+    }
+    if !options.verbose || by_reason.is_empty() {
+        return;
+    }
+    let _ = writeln!(page, "{}\n", painter.bold("Not applicable: there is nothing to look at"));
+    for (reason, rules) in by_reason {
+        for part in text::wrap(&text::printable(reason), options.width.saturating_sub(2), "", "") {
+            let _ = writeln!(page, "  {part}");
+        }
+        for part in text::wrap(&rules.join(", "), options.width.saturating_sub(4), "", "") {
+            let _ = writeln!(page, "    {}", painter.dim(&part));
+        }
+    }
+    page.push('\n');
 }
 
 /// One row per rule, worst first, when there is more than a screenful of findings to read.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::finding::Applicability;
-use crate::inventory::{Instance, Tag};
+use crate::inventory::{Instance, Read, Tag};
 use crate::resource::ResourceKind;
 use crate::tags::{self, LEGACY_TAG, OWNED, ROLE_ELB, ROLE_INTERNAL_ELB, SHARED};
 use crate::text;
@@ -198,8 +198,8 @@ fn is_safe(change: &Transition, account: &str, view: &ClusterView<'_>) -> Result
         return Err(Some("no list of Nodes names it, and the tag gives rights over the instance".to_owned()));
     }
     let is_unread = view.inventory.gaps.iter().any(|gap| {
-        gap.resource.is_none()
-            && READ_FOR_SAFETY.contains(&gap.api.as_str())
+        gap.is_of_list()
+            && READ_FOR_SAFETY.contains(&gap.read)
             && gap.is_of_account(account)
             && gap.region.as_ref().is_none_or(|gap| gap == name)
     });
@@ -210,15 +210,15 @@ fn is_safe(change: &Transition, account: &str, view: &ClusterView<'_>) -> Result
 }
 
 /// Lists without which nobody can say that no other cluster is there.
-const READ_FOR_SAFETY: &[&str] = &[
-    "ec2:DescribeInstances",
-    "ec2:DescribeSubnets",
-    "ec2:DescribeVpcs",
-    "ec2:DescribeSecurityGroups",
-    "ec2:DescribeRouteTables",
-    "ec2:DescribeNetworkInterfaces",
-    "ec2:DescribeVolumes",
-    "ec2:DescribeAvailabilityZones",
+const READ_FOR_SAFETY: &[Read] = &[
+    Read::DescribeInstances,
+    Read::DescribeSubnets,
+    Read::DescribeVpcs,
+    Read::DescribeSecurityGroups,
+    Read::DescribeRouteTables,
+    Read::DescribeNetworkInterfaces,
+    Read::DescribeVolumes,
+    Read::DescribeAvailabilityZones,
 ];
 
 /// Whether the metadata service makes a key with a slash impossible. Source: Amazon EC2 User Guide, "View tags using

@@ -5,16 +5,17 @@ use std::collections::BTreeSet;
 use crate::controller::{self, CallRole, Need};
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::iam::{ActionAudit, RoleAudit, grant};
+use crate::inventory::Read;
 use crate::policy::{Excess, Gain, StatementRef, Verdict};
 use crate::resource::ResourceKind;
 use crate::tags;
 use crate::text;
 use crate::view::NodeRole;
 
-use super::{Check, Context, Rule, Violation};
+use super::{Check, Checked, Context, Rule, Subjects, Violation};
 
 const ROLE: &[ResourceKind] = &[ResourceKind::Role];
-const INSTANCES: &str = "ec2:DescribeInstances";
+const INSTANCES: Read = Read::DescribeInstances;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -33,7 +34,8 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "role `workers` lacks 2 of 9 actions of rancher-worker: ecr:BatchGetImage, ecr:ListImages",
         reads: &[INSTANCES],
-        check: Check::Scan(missing),
+        subjects: Subjects::ComparedRoles,
+        check: Check::Role(missing),
     },
     Rule {
         id: "iam-action-denied",
@@ -50,7 +52,8 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "role `controlplane` is denied ec2:DeleteVolume by statement 2 of `guard`",
         reads: &[INSTANCES],
-        check: Check::Scan(denied),
+        subjects: Subjects::ComparedRoles,
+        check: Check::Role(denied),
     },
     Rule {
         id: "iam-action-partial",
@@ -64,7 +67,8 @@ pub(super) const RULES: &[Rule] = &[
         sources: &["AWS IAM User Guide, Policy evaluation logic"],
         example: "role `controlplane` has ec2:DeleteVolume only on arn:aws:ec2:*:*:volume/vol-1",
         reads: &[INSTANCES],
-        check: Check::Scan(partial),
+        subjects: Subjects::ComparedRoles,
+        check: Check::Role(partial),
     },
     Rule {
         id: "iam-action-excess",
@@ -81,7 +85,8 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "role `workers` may do 1 thing beyond rancher-worker: s3:* (180 actions up to permissions-management)",
         reads: &[INSTANCES],
-        check: Check::Scan(excess),
+        subjects: Subjects::ComparedRoles,
+        check: Check::Role(excess),
     },
     Rule {
         id: "iam-privilege-escalation",
@@ -99,7 +104,8 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "role `workers` can start an instance with a stronger role and take its credentials: iam:PassRole, ec2:RunInstances",
         reads: &[INSTANCES],
-        check: Check::Scan(escalation),
+        subjects: Subjects::ComparedRoles,
+        check: Check::Role(escalation),
     },
     Rule {
         id: "iam-controller-action-missing",
@@ -117,7 +123,8 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "role `controlplane` lacks 3 actions that the controller calls: ec2:DescribeAvailabilityZones, …",
         reads: &[INSTANCES],
-        check: Check::Scan(controller_missing),
+        subjects: Subjects::ComparedRoles,
+        check: Check::Role(controller_missing),
     },
     Rule {
         id: "iam-controller-credentials-elsewhere",
@@ -133,8 +140,9 @@ pub(super) const RULES: &[Rule] = &[
             "Rancher documentation, Amazon cloud provider, credentials",
         ],
         example: "role `masters` of the control plane grants nothing of what only the controller does: it seems to use other credentials",
-        reads: &[INSTANCES, "iam:ListRoles"],
-        check: Check::Scan(credentials_elsewhere),
+        reads: &[INSTANCES, Read::ListRoles],
+        subjects: Subjects::ComparedRoles,
+        check: Check::Role(credentials_elsewhere),
     },
     Rule {
         id: "iam-condition-tag-missing",
@@ -147,8 +155,9 @@ pub(super) const RULES: &[Rule] = &[
         applicability: Applicability::Confirm,
         sources: &["kubernetes/kops pkg/model/iam/iam_builder.go#AddCCMPermissions"],
         example: "role `masters` may change resources with `KubernetesCluster=bravo` only, and 2 security groups lack it",
-        reads: &[INSTANCES, "ec2:DescribeSecurityGroups", "ec2:DescribeRouteTables"],
-        check: Check::Scan(condition_tag_missing),
+        reads: &[INSTANCES, Read::DescribeSecurityGroups, Read::DescribeRouteTables],
+        subjects: Subjects::ComparedRoles,
+        check: Check::Role(condition_tag_missing),
     },
 ];
 
@@ -226,54 +235,58 @@ fn uses_other_credentials(audit: &RoleAudit<'_>) -> bool {
     !own.is_empty() && own.iter().all(|action| action.assessment.verdict == Verdict::Missing)
 }
 
-fn credentials_elsewhere(context: &Context<'_>) -> Vec<Violation> {
-    let audits = context.roles.audits.iter().filter(|audit| uses_other_credentials(audit));
-    audits
-        .map(|audit| {
-            let message = format!(
-                "role `{}` of the control plane grants nothing of what only the controller does: it seems to use other credentials",
-                audit.role.name
-            );
-            let fix = Fix::none(
-                "name its role with --controller-role to have that audited; if it has no other credentials, nothing works: attach the controller's policy to this role",
-            );
-            Violation::new(Severity::Info, audit.resource(), message, fix).related(instances(audit))
-        })
-        .collect()
+/// Why a role says nothing about the controller.
+const NO_CONTROLPLANE: &str = "no role of control-plane nodes was compared";
+/// Why the calls of the controller are not asked of a role.
+const ELSEWHERE: &str = "the controller seems to use other credentials";
+
+fn credentials_elsewhere(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+    if audit.is_controllers || !audit.node_roles.contains(NodeRole::Controlplane) {
+        return Checked::NotApplicable(NO_CONTROLPLANE);
+    }
+    if !uses_other_credentials(audit) {
+        return Checked::clean();
+    }
+    let message = format!(
+        "role `{}` of the control plane grants nothing of what only the controller does: it seems to use other credentials",
+        audit.role.name
+    );
+    let fix = Fix::none(
+        "name its role with --controller-role to have that audited; if it has no other credentials, nothing works: attach the controller's policy to this role",
+    );
+    vec![Violation::new(Severity::Info, audit.resource(), message, fix).related(instances(audit))].into()
 }
 
-fn missing(context: &Context<'_>) -> Vec<Violation> {
-    let mut violations = Vec::new();
-    for audit in context.roles.audits.iter().filter(|audit| !uses_other_credentials(audit)) {
-        let lacking: Vec<&ActionAudit> = audit
-            .actions
-            .iter()
-            .filter(|action| action.assessment.verdict == Verdict::Missing)
-            // What no node ever calls is missed by nobody.
-            .filter(|action| action.call_role == CallRole::Controlplane || need(action) != Some(Need::Never))
-            .collect();
-        let Some(severity) = lacking.iter().map(|action| severity_of(need(action))).max() else { continue };
-        let names: Vec<&str> = lacking.iter().map(|action| action.action.as_str()).collect();
-        let message = format!(
-            "role `{}`{} lacks {} of {} of {}: {}",
-            audit.role.name,
-            describe_roles(audit),
-            names.len(),
-            text::count(audit.actions.len(), "action"),
-            audit.baseline,
-            text::list(&names, 6)
-        );
-        let calls =
-            lacking.iter().map(|action| (action.action.clone(), controller::find(action.call_role, &action.action)));
-        let mut violation = Violation::new(severity, audit.resource(), message, grant(audit, &names))
-            .related(instances(audit))
-            .cause(format!("{} {}", audit.role.arn, names.join(" ")));
-        if let Some(breaks) = breaks(calls) {
-            violation = violation.breaks(breaks);
-        }
-        violations.push(violation);
+fn missing(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+    if uses_other_credentials(audit) {
+        return Checked::NotApplicable(ELSEWHERE);
     }
-    violations
+    let lacking: Vec<&ActionAudit> = audit
+        .actions
+        .iter()
+        .filter(|action| action.assessment.verdict == Verdict::Missing)
+        // What no node ever calls is missed by nobody.
+        .filter(|action| action.call_role == CallRole::Controlplane || need(action) != Some(Need::Never))
+        .collect();
+    let Some(severity) = lacking.iter().map(|action| severity_of(need(action))).max() else { return Checked::clean() };
+    let names: Vec<&str> = lacking.iter().map(|action| action.action.as_str()).collect();
+    let message = format!(
+        "role `{}`{} lacks {} of {} of {}: {}",
+        audit.role.name,
+        describe_roles(audit),
+        names.len(),
+        text::count(audit.actions.len(), "action"),
+        audit.baseline,
+        text::list(&names, 6)
+    );
+    let calls =
+        lacking.iter().map(|action| (action.action.clone(), controller::find(action.call_role, &action.action)));
+    let mut violation =
+        Violation::new(severity, audit.resource(), message, grant(audit, &names)).related(instances(audit));
+    if let Some(breaks) = breaks(calls) {
+        violation = violation.breaks(breaks);
+    }
+    vec![violation].into()
 }
 
 fn deciders<'a>(audit: &RoleAudit<'_>, because: impl Iterator<Item = &'a StatementRef>) -> String {
@@ -292,121 +305,94 @@ fn deciders<'a>(audit: &RoleAudit<'_>, because: impl Iterator<Item = &'a Stateme
     text::list(&told, 3)
 }
 
-fn denied(context: &Context<'_>) -> Vec<Violation> {
-    let mut violations = Vec::new();
-    for audit in &context.roles.audits {
-        let taken: Vec<&ActionAudit> =
-            audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Denied).collect();
-        let worst =
-            taken.iter().map(|action| if need(action) == Some(Need::Never) { Severity::Info } else { Severity::Error });
-        let Some(severity) = worst.max() else { continue };
-        let names: Vec<&str> = taken.iter().map(|action| action.action.as_str()).collect();
-        let by = deciders(audit, taken.iter().flat_map(|action| &action.assessment.because));
-        let message = format!("role `{}` is denied {} by {by}", audit.role.name, text::list(&names, 6));
-        let calls =
-            taken.iter().map(|action| (action.action.clone(), controller::find(action.call_role, &action.action)));
-        let mut violation = Violation::new(
-            severity,
-            audit.resource(),
-            message,
-            Fix::none("change the Deny or the boundary: adding an Allow cannot help"),
-        )
-        .related(instances(audit))
-        .cause(format!("{} {}", audit.role.arn, names.join(" ")));
-        if let Some(breaks) = breaks(calls) {
-            violation = violation.breaks(breaks);
-        }
-        violations.push(violation);
+fn denied(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+    let taken: Vec<&ActionAudit> =
+        audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Denied).collect();
+    let worst =
+        taken.iter().map(|action| if need(action) == Some(Need::Never) { Severity::Info } else { Severity::Error });
+    let Some(severity) = worst.max() else { return Checked::clean() };
+    let names: Vec<&str> = taken.iter().map(|action| action.action.as_str()).collect();
+    let by = deciders(audit, taken.iter().flat_map(|action| &action.assessment.because));
+    let message = format!("role `{}` is denied {} by {by}", audit.role.name, text::list(&names, 6));
+    let calls = taken.iter().map(|action| (action.action.clone(), controller::find(action.call_role, &action.action)));
+    let mut violation = Violation::new(
+        severity,
+        audit.resource(),
+        message,
+        Fix::none("change the Deny or the boundary: adding an Allow cannot help"),
+    )
+    .related(instances(audit));
+    if let Some(breaks) = breaks(calls) {
+        violation = violation.breaks(breaks);
     }
-    violations
+    vec![violation].into()
 }
 
-fn partial(context: &Context<'_>) -> Vec<Violation> {
-    let mut violations = Vec::new();
-    for audit in &context.roles.audits {
-        let limited: Vec<&ActionAudit> = audit
-            .actions
-            .iter()
-            .filter(|action| action.assessment.verdict == Verdict::Partial && !action.covers_cluster)
-            .collect();
-        let worst = limited
-            .iter()
-            .map(|action| if need(action) == Some(Need::Never) { Severity::Info } else { Severity::Warning });
-        let Some(severity) = worst.max() else { continue };
-        let names: Vec<&str> = limited.iter().map(|action| action.action.as_str()).collect();
-        let mut limits: Vec<String> = Vec::new();
-        for action in &limited {
-            if !action.assessment.only_on.is_empty() {
-                limits.push(format!("on {}", action.assessment.only_on.join(", ")));
-            }
-            if !action.assessment.only_if.is_empty() {
-                limits.push(format!("if {}", action.assessment.only_if.join(", or if ")));
-            }
+fn partial(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+    let limited: Vec<&ActionAudit> = audit
+        .actions
+        .iter()
+        .filter(|action| action.assessment.verdict == Verdict::Partial && !action.covers_cluster)
+        .collect();
+    let worst =
+        limited.iter().map(|action| if need(action) == Some(Need::Never) { Severity::Info } else { Severity::Warning });
+    let Some(severity) = worst.max() else { return Checked::clean() };
+    let names: Vec<&str> = limited.iter().map(|action| action.action.as_str()).collect();
+    let mut limits: Vec<String> = Vec::new();
+    for action in &limited {
+        if !action.assessment.only_on.is_empty() {
+            limits.push(format!("on {}", action.assessment.only_on.join(", ")));
         }
-        limits.sort();
-        limits.dedup();
-        let message =
-            format!("role `{}` has {} only {}", audit.role.name, text::list(&names, 6), text::list(&limits, 3));
-        let fix = Fix::none("widen the statement, or make sure that the cluster needs no more than it covers");
-        violations.push(
-            Violation::new(severity, audit.resource(), message, fix).related(instances(audit)).cause(format!(
-                "{} {}",
-                audit.role.arn,
-                names.join(" ")
-            )),
-        );
+        if !action.assessment.only_if.is_empty() {
+            limits.push(format!("if {}", action.assessment.only_if.join(", or if ")));
+        }
     }
-    violations
+    limits.sort();
+    limits.dedup();
+    let message = format!("role `{}` has {} only {}", audit.role.name, text::list(&names, 6), text::list(&limits, 3));
+    let fix = Fix::none("widen the statement, or make sure that the cluster needs no more than it covers");
+    vec![Violation::new(severity, audit.resource(), message, fix).related(instances(audit))].into()
 }
 
-fn excess(context: &Context<'_>) -> Vec<Violation> {
-    let mut violations = Vec::new();
-    for audit in &context.roles.audits {
-        // What opens a way to further rights is told as that.
-        let excess: Vec<&Excess> = audit.beyond.excess.iter().filter(|excess| !excess.escalation).collect();
-        if excess.is_empty() && audit.explained.is_empty() {
-            continue;
-        }
-        let by_name = text::list(&audit.explained, 6);
-        if excess.is_empty() {
-            let message = format!(
-                "role `{}` may do beyond {} what {} {}: {by_name}",
-                audit.role.name,
-                audit.baseline,
-                text::count(audit.explained.len(), "well-known managed policy"),
-                if audit.explained.len() == 1 { "grants" } else { "grant" },
-            );
-            let of_capa = audit.explained.iter().any(|name| name.starts_with("controllers"));
-            let fix = Fix::none(if of_capa {
-                "nothing to do while Cluster API's controllers run on these nodes; else set `disableClusterAPIControllerPolicyAttachment` in the bootstrap configuration"
-            } else {
-                "nothing to do where the nodes use these policies"
-            });
-            violations.push(
-                Violation::new(Severity::Info, audit.resource(), message, fix)
-                    .related(instances(audit))
-                    .cause(format!("{} {}", audit.role.arn, audit.explained.join(" "))),
-            );
-            continue;
-        }
-        let changes = excess.iter().any(|excess| excess.access_level.changes_something());
-        let severity = if changes && is_workers_only(audit) { Severity::Warning } else { Severity::Info };
-        let told: Vec<String> = excess.iter().map(|excess| describe_excess(excess)).collect();
-        let beside = if audit.explained.is_empty() { String::new() } else { format!(", beside what {by_name} grant") };
+fn excess(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+    // What opens a way to further rights is told as that.
+    let excess: Vec<&Excess> = audit.beyond.excess.iter().filter(|excess| !excess.escalation).collect();
+    if excess.is_empty() && audit.explained.is_empty() {
+        return Checked::clean();
+    }
+    let by_name = text::list(&audit.explained, 6);
+    if excess.is_empty() {
         let message = format!(
-            "role `{}` may do {} beyond {}{beside}: {}",
+            "role `{}` may do beyond {} what {} {}: {by_name}",
             audit.role.name,
-            text::count(told.len(), "thing"),
             audit.baseline,
-            text::list(&told, 6)
+            text::count(audit.explained.len(), "well-known managed policy"),
+            if audit.explained.len() == 1 { "grants" } else { "grant" },
         );
-        violations.push(
-            Violation::new(severity, audit.resource(), message, Fix::none("remove what nothing on these nodes uses"))
-                .related(instances(audit))
-                .cause(format!("{} {}", audit.role.arn, told.join(" "))),
-        );
+        let of_capa = audit.explained.iter().any(|name| name.starts_with("controllers"));
+        let fix = Fix::none(if of_capa {
+            "nothing to do while Cluster API's controllers run on these nodes; else set `disableClusterAPIControllerPolicyAttachment` in the bootstrap configuration"
+        } else {
+            "nothing to do where the nodes use these policies"
+        });
+        return vec![Violation::new(Severity::Info, audit.resource(), message, fix).related(instances(audit))].into();
     }
-    violations
+    let changes = excess.iter().any(|excess| excess.access_level.changes_something());
+    let severity = if changes && is_workers_only(audit) { Severity::Warning } else { Severity::Info };
+    let told: Vec<String> = excess.iter().map(|excess| describe_excess(excess)).collect();
+    let beside = if audit.explained.is_empty() { String::new() } else { format!(", beside what {by_name} grant") };
+    let message = format!(
+        "role `{}` may do {} beyond {}{beside}: {}",
+        audit.role.name,
+        text::count(told.len(), "thing"),
+        audit.baseline,
+        text::list(&told, 6)
+    );
+    vec![
+        Violation::new(severity, audit.resource(), message, Fix::none("remove what nothing on these nodes uses"))
+            .related(instances(audit)),
+    ]
+    .into()
 }
 
 fn is_workers_only(audit: &RoleAudit<'_>) -> bool {
@@ -426,145 +412,130 @@ fn describe_excess(excess: &Excess) -> String {
     }
 }
 
-fn escalation(context: &Context<'_>) -> Vec<Violation> {
-    let mut violations = Vec::new();
-    for audit in &context.roles.audits {
-        let paths = &audit.beyond.paths;
-        if paths.is_empty() && audit.stronger.is_empty() {
-            continue;
-        }
-        let only_data = audit.stronger.is_empty() && paths.iter().all(|path| path.gain == Gain::Data);
-        let severity = if is_workers_only(audit) && !only_data { Severity::Error } else { Severity::Warning };
-        let mut told: Vec<String> = Vec::new();
-        if !audit.stronger.is_empty() {
-            told.push(format!("assume the stronger {}", text::list(&audit.stronger, 3)));
-        }
-        told.extend(paths.iter().map(|path| {
-            let actions: Vec<&str> = path.actions.iter().map(|step| step.action.as_str()).collect();
-            let limits: Vec<&str> = path.actions.iter().flat_map(|step| &step.only_on).map(String::as_str).collect();
-            let on = if limits.is_empty() { String::new() } else { format!(" on {}", text::list(&limits, 3)) };
-            let doubt =
-                if path.actions.iter().any(|step| !step.only_if.is_empty()) { ", under conditions" } else { "" };
-            format!("{} ({}{on}{doubt})", path.so_that, actions.join(", "))
-        }));
-        let shown: Vec<&str> = told.iter().take(3).map(String::as_str).collect();
-        let rest = told.len().saturating_sub(shown.len());
-        let more = if rest == 0 { String::new() } else { format!("; and {} more", text::count(rest, "way")) };
-        let message = format!("role `{}` can {}{more}", audit.role.name, shown.join("; "));
-        let fix = Fix::none(
-            "remove what these nodes do not need: `tightened_policy` in the JSON report is the smallest policy that still covers the baseline",
-        );
-        let causes: Vec<&str> =
-            paths.iter().map(|path| path.id.as_str()).chain(audit.stronger.iter().copied()).collect();
-        violations.push(
-            Violation::new(severity, audit.resource(), message, fix).related(instances(audit)).cause(format!(
-                "{} {}",
-                audit.role.arn,
-                causes.join(" ")
-            )),
-        );
+fn escalation(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+    let paths = &audit.beyond.paths;
+    if paths.is_empty() && audit.stronger.is_empty() {
+        return Checked::clean();
     }
-    violations
+    let only_data = audit.stronger.is_empty() && paths.iter().all(|path| path.gain == Gain::Data);
+    let severity = if is_workers_only(audit) && !only_data { Severity::Error } else { Severity::Warning };
+    let mut told: Vec<String> = Vec::new();
+    if !audit.stronger.is_empty() {
+        told.push(format!("assume the stronger {}", text::list(&audit.stronger, 3)));
+    }
+    told.extend(paths.iter().map(|path| {
+        let actions: Vec<&str> = path.actions.iter().map(|step| step.action.as_str()).collect();
+        let limits: Vec<&str> = path.actions.iter().flat_map(|step| &step.only_on).map(String::as_str).collect();
+        let on = if limits.is_empty() { String::new() } else { format!(" on {}", text::list(&limits, 3)) };
+        let doubt = if path.actions.iter().any(|step| !step.only_if.is_empty()) { ", under conditions" } else { "" };
+        format!("{} ({}{on}{doubt})", path.so_that, actions.join(", "))
+    }));
+    let shown: Vec<&str> = told.iter().take(3).map(String::as_str).collect();
+    let rest = told.len().saturating_sub(shown.len());
+    let more = if rest == 0 { String::new() } else { format!("; and {} more", text::count(rest, "way")) };
+    let message = format!("role `{}` can {}{more}", audit.role.name, shown.join("; "));
+    let fix = Fix::none(
+        "remove what these nodes do not need: `tightened_policy` in the JSON report is the smallest policy that still covers the baseline",
+    );
+    vec![Violation::new(severity, audit.resource(), message, fix).related(instances(audit))].into()
 }
 
-fn controller_missing(context: &Context<'_>) -> Vec<Violation> {
-    let mut violations = Vec::new();
-    for audit in context.roles.audits.iter().filter(|audit| !uses_other_credentials(audit)) {
-        let lacking: Vec<_> = audit
-            .controller
-            .iter()
-            .filter(|entry| matches!(entry.assessment.verdict, Verdict::Missing | Verdict::Denied))
-            .collect();
-        let worst = lacking.iter().map(|entry| severity_of(Some(entry.call.need))).max();
-        let Some(worst) = worst else { continue };
-        let severity = if context.controller_version.is_some() { worst } else { worst.min(Severity::Warning) };
-        let names: Vec<&str> = lacking.iter().map(|entry| entry.call.action.as_str()).collect();
-        let whose = match context.controller_version {
-            Some(version) => format!("controller v{version}"),
-            None => format!("controller (version not given, v{} assumed)", controller::newest()),
-        };
-        let message = format!(
-            "role `{}` lacks {} that the {whose} calls and {} does not name: {}",
-            audit.role.name,
-            text::count(names.len(), "action"),
-            audit.baseline,
-            text::list(&names, 6)
-        );
-        let mut violation = Violation::new(severity, audit.resource(), message, grant(audit, &names))
-            .related(instances(audit))
-            .cause(format!("{} {}", audit.role.arn, names.join(" ")));
-        let calls = lacking.iter().map(|entry| (entry.call.action.clone(), Some(entry.call)));
-        if let Some(breaks) = breaks(calls) {
-            violation = violation.breaks(breaks);
-        }
-        violations.push(violation);
+fn controller_missing(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+    if uses_other_credentials(audit) {
+        return Checked::NotApplicable(ELSEWHERE);
     }
-    violations
+    if audit.controller.is_empty() && !audit.node_roles.contains(NodeRole::Controlplane) {
+        return Checked::NotApplicable(NO_CONTROLPLANE);
+    }
+    let lacking: Vec<_> = audit
+        .controller
+        .iter()
+        .filter(|entry| matches!(entry.assessment.verdict, Verdict::Missing | Verdict::Denied))
+        .collect();
+    let worst = lacking.iter().map(|entry| severity_of(Some(entry.call.need))).max();
+    let Some(worst) = worst else { return Checked::clean() };
+    let severity = if context.controller_version.is_some() { worst } else { worst.min(Severity::Warning) };
+    let names: Vec<&str> = lacking.iter().map(|entry| entry.call.action.as_str()).collect();
+    let whose = match context.controller_version {
+        Some(version) => format!("controller v{version}"),
+        None => format!("controller (version not given, v{} assumed)", controller::newest()),
+    };
+    let message = format!(
+        "role `{}` lacks {} that the {whose} calls and {} does not name: {}",
+        audit.role.name,
+        text::count(names.len(), "action"),
+        audit.baseline,
+        text::list(&names, 6)
+    );
+    let mut violation =
+        Violation::new(severity, audit.resource(), message, grant(audit, &names)).related(instances(audit));
+    let calls = lacking.iter().map(|entry| (entry.call.action.clone(), Some(entry.call)));
+    if let Some(breaks) = breaks(calls) {
+        violation = violation.breaks(breaks);
+    }
+    vec![violation].into()
 }
 
-fn condition_tag_missing(context: &Context<'_>) -> Vec<Violation> {
+fn condition_tag_missing(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+    if !audit.node_roles.contains(NodeRole::Controlplane) {
+        return Checked::NotApplicable(NO_CONTROLPLANE);
+    }
     let own = context.cluster_id();
     let wanted = [(tags::LEGACY_TAG.to_owned(), own.to_owned()), (context.cluster_key(), tags::OWNED.to_owned())];
     let mut violations = Vec::new();
-    for audit in context.roles.audits.iter().filter(|audit| audit.node_roles.contains(NodeRole::Controlplane)) {
-        let edits = [
-            "ec2:authorizesecuritygroupingress",
-            "ec2:revokesecuritygroupingress",
-            "ec2:createroute",
-            "ec2:deleteroute",
-        ];
-        for (key, value) in &wanted {
-            let asked = format!("aws:ResourceTag/{key} ");
-            let limited: Vec<&str> = audit
-                .actions
+    let edits =
+        ["ec2:authorizesecuritygroupingress", "ec2:revokesecuritygroupingress", "ec2:createroute", "ec2:deleteroute"];
+    for (key, value) in &wanted {
+        let asked = format!("aws:ResourceTag/{key} ");
+        let limited: Vec<&str> = audit
+            .actions
+            .iter()
+            .filter(|action| edits.contains(&action.action.to_lowercase().as_str()))
+            .filter(|action| action.assessment.verdict == Verdict::Partial && action.covers_cluster)
+            .filter(|action| {
+                action.assessment.only_if.iter().all(|only| only.to_lowercase().contains(&asked.to_lowercase()))
+            })
+            .map(|action| action.action.as_str())
+            .collect();
+        if limited.is_empty() {
+            continue;
+        }
+        for region in context.view.regions.iter().filter(|region| std::ptr::eq(region.account, audit.account)) {
+            let used = region.members_by_group();
+            // Only what the controller edits: the tagged groups of the nodes, and tagged route tables for cloud routes.
+            let groups = region
+                .region
+                .security_groups
                 .iter()
-                .filter(|action| edits.contains(&action.action.to_lowercase().as_str()))
-                .filter(|action| action.assessment.verdict == Verdict::Partial && action.covers_cluster)
-                .filter(|action| {
-                    action.assessment.only_if.iter().all(|only| only.to_lowercase().contains(&asked.to_lowercase()))
-                })
-                .map(|action| action.action.as_str())
+                .filter(|group| used.contains_key(group.id.as_str()))
+                .map(|group| (ResourceKind::SecurityGroup, &group.id, &group.tags));
+            let tables =
+                region.region.route_tables.iter().map(|table| (ResourceKind::RouteTable, &table.id, &table.tags));
+            let edits_routes = limited.iter().any(|action| action.to_lowercase().ends_with("route"));
+            let lacking: Vec<(ResourceKind, &String)> = groups
+                .chain(tables.filter(|_| edits_routes && context.cloud_routes))
+                .filter(|(_, _, found)| tags::has_cluster_tag(found, own) && tags::value(found, key).is_none())
+                .map(|(kind, id, _)| (kind, id))
                 .collect();
-            if limited.is_empty() {
+            if lacking.is_empty() {
                 continue;
             }
-            for region in context.view.regions.iter().filter(|region| std::ptr::eq(region.account, audit.account)) {
-                let used = region.members_by_group();
-                // Only what the controller edits: the tagged groups of the nodes, and tagged route tables for cloud routes.
-                let groups = region
-                    .region
-                    .security_groups
-                    .iter()
-                    .filter(|group| used.contains_key(group.id.as_str()))
-                    .map(|group| (ResourceKind::SecurityGroup, &group.id, &group.tags));
-                let tables =
-                    region.region.route_tables.iter().map(|table| (ResourceKind::RouteTable, &table.id, &table.tags));
-                let edits_routes = limited.iter().any(|action| action.to_lowercase().ends_with("route"));
-                let lacking: Vec<(ResourceKind, &String)> = groups
-                    .chain(tables.filter(|_| edits_routes && context.cloud_routes))
-                    .filter(|(_, _, found)| tags::has_cluster_tag(found, own) && tags::value(found, key).is_none())
-                    .map(|(kind, id, _)| (kind, id))
-                    .collect();
-                if lacking.is_empty() {
-                    continue;
-                }
-                let ids: Vec<String> = lacking.iter().map(|(_, id)| (*id).clone()).collect();
-                let message = format!(
-                    "role `{}` may do {} only with the tag `{key}={value}`, which {} {}",
-                    audit.role.name,
-                    text::list(&limited, 3),
-                    text::list(&ids, 4),
-                    if ids.len() == 1 { "lacks" } else { "lack" }
-                );
-                let changes = lacking.iter().flat_map(|(kind, id)| region.set_tag(*kind, [id], key, value)).collect();
-                let fix = Fix::with(Applicability::Confirm, format!("add `{key}={value}`"), changes);
-                violations.push(
-                    Violation::new(Severity::Warning, audit.resource(), message, fix)
-                        .related(lacking.iter().map(|(kind, id)| region.bare(*kind, id)))
-                        .cause(format!("{} {} {key}", audit.role.arn, region.region.name)),
-                );
-            }
+            let ids: Vec<String> = lacking.iter().map(|(_, id)| (*id).clone()).collect();
+            let message = format!(
+                "role `{}` may do {} only with the tag `{key}={value}`, which {} {}",
+                audit.role.name,
+                text::list(&limited, 3),
+                text::list(&ids, 4),
+                if ids.len() == 1 { "lacks" } else { "lack" }
+            );
+            let changes = lacking.iter().flat_map(|(kind, id)| region.set_tag(*kind, [id], key, value)).collect();
+            let fix = Fix::with(Applicability::Confirm, format!("add `{key}={value}`"), changes);
+            violations.push(
+                Violation::new(Severity::Warning, audit.resource(), message, fix)
+                    .related(lacking.iter().map(|(kind, id)| region.bare(*kind, id)))
+                    .with_respect_to(format!("{} {key}", region.region.name)),
+            );
         }
     }
-    violations
+    violations.into()
 }

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Applicability, Choice, Fix, ResourceRef, Severity};
+use crate::inventory::{Account, Read};
 use crate::policy::{Document, Effect};
 use crate::resource::ResourceKind;
 use crate::text;
 use crate::view::{Member, NodeRole, RegionView, RoleSet};
 
-use super::{Check, Context, Rule, Violation, has, instances_phrase};
+use super::{Check, Checked, Context, Rule, Subjects, Violation, has, instances_phrase};
 
 const INSTANCE: &[ResourceKind] = &[ResourceKind::Instance];
 
@@ -27,7 +28,8 @@ pub(super) const RULES: &[Rule] = &[
             "https://github.com/rancher/rancher/issues/17296",
         ],
         example: "instance `i-0a` has no instance profile",
-        reads: &["ec2:DescribeIamInstanceProfileAssociations"],
+        reads: &[Read::DescribeInstanceProfileAssociations],
+        subjects: Subjects::Members,
         check: Check::Region(profile_missing),
     },
     Rule {
@@ -42,7 +44,8 @@ pub(super) const RULES: &[Rule] = &[
         sources: &["AWS IAM User Guide, Using instance profiles"],
         example: "instance profile `workers` of 3 instances holds no role",
         reads: &[],
-        check: Check::Scan(profile_without_role),
+        subjects: Subjects::MemberProfiles,
+        check: Check::Account(profile_without_role),
     },
     Rule {
         id: "instance-role-trust-not-ec2",
@@ -59,7 +62,8 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "the trust policy of role `workers` does not let EC2 assume it",
         reads: &[],
-        check: Check::Scan(trust_not_ec2),
+        subjects: Subjects::MemberRoles,
+        check: Check::Account(trust_not_ec2),
     },
     Rule {
         id: "instance-profile-shared-by-roles",
@@ -72,7 +76,8 @@ pub(super) const RULES: &[Rule] = &[
         applicability: Applicability::Choice,
         sources: &["Rancher documentation, Amazon cloud provider, Create an IAM Role and attach to the instances"],
         example: "instance profile `nodes` is on 1 control-plane and 3 worker instances",
-        reads: &["ec2:DescribeInstances"],
+        reads: &[Read::DescribeInstances],
+        subjects: Subjects::MemberProfiles,
         check: Check::Region(profile_shared),
     },
     Rule {
@@ -89,7 +94,8 @@ pub(super) const RULES: &[Rule] = &[
             "https://github.com/kubernetes/cloud-provider-aws/issues/890",
         ],
         example: "instance `i-0a` has 2 network interfaces with different security groups",
-        reads: &["ec2:DescribeNetworkInterfaces"],
+        reads: &[Read::DescribeNetworkInterfaces],
+        subjects: Subjects::Members,
         check: Check::Region(multiple_enis),
     },
     Rule {
@@ -104,11 +110,12 @@ pub(super) const RULES: &[Rule] = &[
         sources: &["docs/membership.md, Node roles"],
         example: "instance `i-0a` is a worker by tags of the distribution and controlplane by name of the instance profile",
         reads: &[],
+        subjects: Subjects::Members,
         check: Check::Region(role_ambiguous),
     },
 ];
 
-fn profile_missing(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn profile_missing(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let on_the_way: BTreeSet<&str> = region
         .region
         .instance_profile_associations
@@ -166,29 +173,26 @@ fn instance_refs(members: &[&Member<'_>]) -> Vec<ResourceRef> {
     members.iter().map(|member| ResourceRef::bare(ResourceKind::Instance, &member.instance.id)).collect()
 }
 
-fn profile_without_role(context: &Context<'_>) -> Vec<Violation> {
+fn profile_without_role(context: &Context<'_>, account: &Account) -> Checked {
     let users = by_profile(context);
     let mut violations = Vec::new();
-    for account in &context.view.inventory.accounts {
-        for profile in account.instance_profiles.iter().filter(|profile| profile.roles.is_empty()) {
-            let Some(members) = users.get(profile.arn.as_str()) else { continue };
-            let resource = profile_resource(&profile.arn, &account.account_id);
-            let name = resource.name.clone().unwrap_or_default();
-            let message = if profile.exists {
-                format!("instance profile `{}` of {} holds no role", text::printable(&name), instances_phrase(members))
-            } else {
-                format!(
-                    "instance profile `{}` of {} does not exist any more",
-                    text::printable(&name),
-                    instances_phrase(members)
-                )
-            };
-            let fix =
-                Fix::choose("add the role of these nodes to the profile, or associate another profile", Vec::new());
-            violations.push(Violation::new(Severity::Error, resource, message, fix).related(instance_refs(members)));
-        }
+    for profile in account.instance_profiles.iter().filter(|profile| profile.roles.is_empty()) {
+        let Some(members) = users.get(profile.arn.as_str()) else { continue };
+        let resource = profile_resource(&profile.arn, &account.account_id);
+        let name = resource.name.clone().unwrap_or_default();
+        let message = if profile.exists {
+            format!("instance profile `{}` of {} holds no role", text::printable(&name), instances_phrase(members))
+        } else {
+            format!(
+                "instance profile `{}` of {} does not exist any more",
+                text::printable(&name),
+                instances_phrase(members)
+            )
+        };
+        let fix = Fix::choose("add the role of these nodes to the profile, or associate another profile", Vec::new());
+        violations.push(Violation::new(Severity::Error, resource, message, fix).related(instance_refs(members)));
     }
-    violations
+    violations.into()
 }
 
 /// Whether EC2 may assume a role with this trust policy.
@@ -220,46 +224,44 @@ fn trusts_ec2(document: &Document, partition: &str) -> bool {
     !denied && document.statements.iter().any(|s| s.effect == Effect::Allow && speaks_of_ec2(s))
 }
 
-fn trust_not_ec2(context: &Context<'_>) -> Vec<Violation> {
+fn trust_not_ec2(context: &Context<'_>, account: &Account) -> Checked {
     let users = by_profile(context);
     let mut violations = Vec::new();
-    for account in &context.view.inventory.accounts {
-        for role in &account.roles {
-            let members: Vec<&Member<'_>> = account
-                .instance_profiles
-                .iter()
-                .filter(|profile| profile.roles.iter().any(|name| name.eq_ignore_ascii_case(&role.name)))
-                .filter_map(|profile| users.get(profile.arn.as_str()))
-                .flatten()
-                .copied()
-                .collect();
-            // An unreadable trust policy is not audited; a refused one is a gap already.
-            let Some(document) = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok()) else {
-                continue;
-            };
-            if members.is_empty() || trusts_ec2(&document, &account.partition) {
-                continue;
-            }
-            let resource = ResourceRef {
-                arn: Some(role.arn.clone()),
-                name: Some(role.name.clone()),
-                account_id: Some(account.account_id.clone()),
-                ..ResourceRef::bare(ResourceKind::Role, &role.arn)
-            };
-            let message = format!(
-                "the trust policy of role `{}` does not let EC2 assume it, and {} {} it",
-                role.name,
-                instances_phrase(&members),
-                has(&members)
-            );
-            let fix = Fix::choose("add the EC2 service with sts:AssumeRole to the trust policy", Vec::new());
-            violations.push(Violation::new(Severity::Error, resource, message, fix).related(instance_refs(&members)));
+    for role in &account.roles {
+        let members: Vec<&Member<'_>> = account
+            .instance_profiles
+            .iter()
+            .filter(|profile| profile.roles.iter().any(|name| name.eq_ignore_ascii_case(&role.name)))
+            .filter_map(|profile| users.get(profile.arn.as_str()))
+            .flatten()
+            .copied()
+            .collect();
+        // An unreadable trust policy is not audited; a refused one is a gap already.
+        let Some(document) = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok()) else {
+            continue;
+        };
+        if members.is_empty() || trusts_ec2(&document, &account.partition) {
+            continue;
         }
+        let resource = ResourceRef {
+            arn: Some(role.arn.clone()),
+            name: Some(role.name.clone()),
+            account_id: Some(account.account_id.clone()),
+            ..ResourceRef::bare(ResourceKind::Role, &role.arn)
+        };
+        let message = format!(
+            "the trust policy of role `{}` does not let EC2 assume it, and {} {} it",
+            role.name,
+            instances_phrase(&members),
+            has(&members)
+        );
+        let fix = Fix::choose("add the EC2 service with sts:AssumeRole to the trust policy", Vec::new());
+        violations.push(Violation::new(Severity::Error, resource, message, fix).related(instance_refs(&members)));
     }
-    violations
+    violations.into()
 }
 
-fn profile_shared(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn profile_shared(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let mut profiles: BTreeMap<&str, Vec<&Member<'_>>> = BTreeMap::new();
     for member in region.members.iter().filter(|member| member.roles.is_reliable()) {
         if let Some(arn) = member.instance.instance_profile_arn.as_deref() {
@@ -292,7 +294,7 @@ fn profile_shared(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
         .collect()
 }
 
-fn multiple_enis(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn multiple_enis(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
     // Interfaces of the VPC CNI are how it works.
     let of_cni: BTreeSet<&str> = region
         .network_interfaces()
@@ -341,7 +343,7 @@ fn multiple_enis(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     })
 }
 
-fn role_ambiguous(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn role_ambiguous(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let unclear = region.members.iter().filter(|member| member.roles.contradiction.is_some());
     region.grouped(
         unclear,

@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Applicability, Choice, Fix, ResourceRef, Severity};
-use crate::inventory::Tag;
+use crate::finding::{Applicability, Cause, Choice, Fix, ResourceRef, Severity};
+use crate::inventory::{Read, Tag};
 use crate::resource::ResourceKind;
 use crate::tags::{self, CLUSTER_TAG_PREFIX, ClusterIdError, LEGACY_TAG, NearMiss, OWNED, SHARED};
 use crate::text;
 use crate::view::{Confidence, Member, NodeRole, RegionView};
 
-use super::{Check, Context, Rule, Tagged, Violation, caution, has, ids, instances_phrase, safe_if_certain};
+use super::{
+    Check, Checked, Context, Rule, Subjects, Tagged, Violation, caution, has, ids, instances_phrase, safe_if_certain,
+};
 
 const ANY: &[ResourceKind] = &[
     ResourceKind::Instance,
@@ -39,6 +41,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "instance `i-0a` has no tag `kubernetes.io/cluster/bravo`; it is a node because it is in the Auto Scaling group of other nodes",
         reads: &[],
+        subjects: Subjects::Members,
         check: Check::Region(missing),
     },
     Rule {
@@ -56,6 +59,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "instance `i-0a` carries cluster tags of bravo, c-x7k2p",
         reads: &[],
+        subjects: Subjects::Members,
         check: Check::Region(conflict),
     },
     Rule {
@@ -73,6 +77,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "instance `i-0a` is tagged `KubernetesCluster=dev01` and `kubernetes.io/cluster/bravo`",
         reads: &[],
+        subjects: Subjects::Members,
         check: Check::Region(legacy_mismatch),
     },
     Rule {
@@ -90,6 +95,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "2 instances carry `KubernetesCluster=bravo` and no `kubernetes.io/cluster/bravo`",
         reads: &[],
+        subjects: Subjects::Region,
         check: Check::Region(legacy_only),
     },
     Rule {
@@ -107,6 +113,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "subnet `subnet-0a` has the tag key `kubernetes.io/cluster/` without an id",
         reads: &[],
+        subjects: Subjects::Region,
         check: Check::Region(empty_id),
     },
     Rule {
@@ -125,6 +132,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "subnet `subnet-0a` has `kubernetes.io/cluster/bravo=Owned`",
         reads: &[],
+        subjects: Subjects::Region,
         check: Check::Region(value_invalid),
     },
     Rule {
@@ -142,7 +150,8 @@ pub(super) const RULES: &[Rule] = &[
             "kubernetes-sigs/aws-load-balancer-controller pkg/networking/subnet_resolver.go#isSubnetContainsEligibleClusterTag",
         ],
         example: "instance `i-0a` has the key `Kubernetes.io/cluster/bravo`, which differs in case",
-        reads: &["ec2:DescribeInstances"],
+        reads: &[Read::DescribeInstances],
+        subjects: Subjects::Region,
         check: Check::Region(near_miss),
     },
     Rule {
@@ -159,8 +168,9 @@ pub(super) const RULES: &[Rule] = &[
             "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#newAWSCloud2",
         ],
         example: "no resource is tagged for `brvo`; the ids in the account are alpha, bravo",
-        reads: &["ec2:DescribeInstances", "ec2:DescribeSubnets", "ec2:DescribeVpcs", "ec2:DescribeSecurityGroups"],
-        check: Check::Scan(id_unexpected),
+        reads: &[Read::DescribeInstances, Read::DescribeSubnets, Read::DescribeVpcs, Read::DescribeSecurityGroups],
+        subjects: Subjects::Cluster,
+        check: Check::Cluster(id_unexpected),
     },
     Rule {
         id: "controlplane-cluster-id-disagreement",
@@ -173,7 +183,8 @@ pub(super) const RULES: &[Rule] = &[
         applicability: Applicability::Choice,
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#newAWSCloud2"],
         example: "control-plane instances disagree: `bravo` on i-0a, none on i-0b",
-        reads: &["ec2:DescribeInstances"],
+        reads: &[Read::DescribeInstances],
+        subjects: Subjects::Members,
         check: Check::Region(id_disagreement),
     },
     Rule {
@@ -192,11 +203,12 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "2 resources carry `elbv2.k8s.aws/cluster=brvo`, and no node is tagged for that name",
         reads: &[
-            "ec2:DescribeInstances",
-            "ec2:DescribeSecurityGroups",
-            "ec2:DescribeVolumes",
-            "ec2:DescribeNetworkInterfaces",
+            Read::DescribeInstances,
+            Read::DescribeSecurityGroups,
+            Read::DescribeVolumes,
+            Read::DescribeNetworkInterfaces,
         ],
+        subjects: Subjects::Region,
         check: Check::Region(lbc_mismatch),
     },
 ];
@@ -206,7 +218,7 @@ fn tags_are_readable(resource: Tagged<'_>) -> bool {
     matches!(resource, Tagged::Instance(instance) if caution::forbids_slash(instance))
 }
 
-fn missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn missing(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let id = context.cluster_id();
     let key = context.cluster_key();
     let untagged = region.members.iter().filter(|member| {
@@ -251,7 +263,7 @@ fn missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     })
 }
 
-fn conflict(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn conflict(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let foreign = |member: &Member<'_>| -> Vec<Tag> {
         let has_own = tags::cluster_value(&member.instance.tags, own).is_some();
@@ -273,62 +285,50 @@ fn conflict(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     }
     let mut violations = Vec::new();
     for ((names, values), members) in by_ids {
-        violations.extend(
-            region
-                .grouped(
-                    members,
-                    |_| Severity::Error,
-                    |members| {
-                        let message = format!(
-                            "{} {} cluster tags of other clusters beside `{own}`: {}",
-                            instances_phrase(members),
-                            if members.len() == 1 { "carries" } else { "carry" },
-                            text::printable(&names)
-                        );
-                        let mut changes = Vec::new();
-                        if let Some(first) = members.first() {
-                            let foreign = foreign(first);
-                            changes.extend(
-                                foreign
-                                    .iter()
-                                    .flat_map(|tag| region.remove_tag(ResourceKind::Instance, ids(members), tag)),
-                            );
-                        }
-                        let mut choices = vec![Choice::with(
-                            own,
-                            format!("they are nodes of `{own}`: remove the other tags"),
-                            changes,
-                        )];
-                        let others = members.first().map(|first| foreign(first)).unwrap_or_default();
-                        // Nodes of the other cluster only where there is just one that they can belong to.
-                        if let [other] = others.as_slice()
-                            && let Some(id) = other.key.strip_prefix(CLUSTER_TAG_PREFIX)
-                        {
-                            let own_tags = |member: &&Member<'_>| {
-                                let tag = member.instance.tags.iter().find(|tag| tag.key == tags::cluster_key(own))?;
-                                Some(region.remove_tag(ResourceKind::Instance, [&member.instance.id], tag))
-                            };
-                            let changes = members.iter().filter_map(own_tags).flatten().collect();
-                            choices.push(Choice::with(
-                                id,
-                                format!("they are nodes of `{id}`: remove the tag of `{own}`"),
-                                changes,
-                            ));
-                        }
-                        (message, Fix::choose("decide which cluster these instances belong to", choices))
-                    },
-                )
-                .into_iter()
-                .map(|violation| {
-                    let cause = format!("{} {names} {values}", violation.cause);
-                    violation.cause(cause)
-                }),
+        let found: Vec<Violation> = region.grouped(
+            members,
+            |_| Severity::Error,
+            |members| {
+                let message = format!(
+                    "{} {} cluster tags of other clusters beside `{own}`: {}",
+                    instances_phrase(members),
+                    if members.len() == 1 { "carries" } else { "carry" },
+                    text::printable(&names)
+                );
+                let mut changes = Vec::new();
+                if let Some(first) = members.first() {
+                    let foreign = foreign(first);
+                    changes.extend(
+                        foreign.iter().flat_map(|tag| region.remove_tag(ResourceKind::Instance, ids(members), tag)),
+                    );
+                }
+                let mut choices =
+                    vec![Choice::with(own, format!("they are nodes of `{own}`: remove the other tags"), changes)];
+                let others = members.first().map(|first| foreign(first)).unwrap_or_default();
+                // Nodes of the other cluster only where there is just one that they can belong to.
+                if let [other] = others.as_slice()
+                    && let Some(id) = other.key.strip_prefix(CLUSTER_TAG_PREFIX)
+                {
+                    let own_tags = |member: &&Member<'_>| {
+                        let tag = member.instance.tags.iter().find(|tag| tag.key == tags::cluster_key(own))?;
+                        Some(region.remove_tag(ResourceKind::Instance, [&member.instance.id], tag))
+                    };
+                    let changes = members.iter().filter_map(own_tags).flatten().collect();
+                    choices.push(Choice::with(
+                        id,
+                        format!("they are nodes of `{id}`: remove the tag of `{own}`"),
+                        changes,
+                    ));
+                }
+                (message, Fix::choose("decide which cluster these instances belong to", choices))
+            },
         );
+        violations.extend(found.into_iter().map(|violation| violation.with_respect_to(format!("{names} {values}"))));
     }
-    violations
+    violations.into()
 }
 
-fn legacy_mismatch(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn legacy_mismatch(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let mut by_ids: BTreeMap<(&str, Vec<&str>), Vec<&Member<'_>>> = BTreeMap::new();
     for member in &region.members {
@@ -372,16 +372,15 @@ fn legacy_mismatch(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
             ];
             (message, Fix::choose(format!("set `{LEGACY_TAG}` to `{own}`, or remove it"), choices))
         };
-        let found = region.grouped(members, |_| Severity::Error, describe);
-        violations.extend(found.into_iter().map(|violation| {
-            let cause = format!("{} {legacy} {}", violation.cause, new.join(" "));
-            violation.cause(cause)
-        }));
+        let found: Vec<Violation> = region.grouped(members, |_| Severity::Error, describe);
+        violations.extend(
+            found.into_iter().map(|violation| violation.with_respect_to(format!("{legacy} {}", new.join(" ")))),
+        );
     }
-    violations
+    violations.into()
 }
 
-fn legacy_only(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn legacy_only(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let key = context.cluster_key();
     let mut by_kind: BTreeMap<ResourceKind, Vec<Tagged<'_>>> = BTreeMap::new();
@@ -412,7 +411,7 @@ fn legacy_only(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation>
             Some(
                 Violation::new(Severity::Info, region.resource(*first), message, fix)
                     .related(others)
-                    .cause(kind.name()),
+                    .cause(Cause::Group(kind.name().to_owned())),
             )
         })
         .collect()
@@ -432,7 +431,7 @@ fn in_reach(region: &RegionView<'_>) -> impl Fn(Tagged<'_>) -> bool {
     }
 }
 
-fn empty_id(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn empty_id(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let reach = in_reach(region);
     region
         .tagged()
@@ -465,7 +464,7 @@ pub(super) fn is_load_balancer_group(name: &str, description: &str) -> bool {
         || description.starts_with("[k8s] Managed SecurityGroup for LoadBalancer")
 }
 
-fn value_invalid(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn value_invalid(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let key = context.cluster_key();
     // One wrong template writes one wrong value on everything it makes: one finding per kind and value.
@@ -520,13 +519,14 @@ fn value_invalid(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violatio
                 (false, _) => Severity::Warning,
             };
             let others = resources.iter().skip(1).map(|resource| region.bare(kind, resource.id()));
-            let cause = format!("{} {value} {of_load_balancer}", kind.name());
+            let of = if of_load_balancer { "load balancer group" } else { kind.name() };
+            let cause = Cause::Pair(of.to_owned(), value);
             Some(Violation::new(severity, region.resource(*first), message, fix).related(others).cause(cause))
         })
         .collect()
 }
 
-fn near_miss(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn near_miss(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let key = context.cluster_key();
     let reach = in_reach(region);
@@ -582,7 +582,8 @@ fn near_miss(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
             };
             let severity = if exact { Severity::Warning } else { Severity::Error };
             let others = found.iter().skip(1).map(|(resource, ..)| region.bare(kind, resource.id()));
-            let cause = format!("{} {wrong} {exact} {value}", kind.name());
+            let beside = if exact { "beside the right key".to_owned() } else { format!("for {value}") };
+            let cause = Cause::Pair(kind.name().to_owned(), format!("{wrong} {beside}"));
             let readable = found.iter().any(|(resource, ..)| tags_are_readable(*resource));
             let fix = if readable && !exact {
                 Fix::none("turn instance metadata tags off first: EC2 refuses the right key while they are on")
@@ -606,7 +607,7 @@ fn tags_near_cluster(resource: Tagged<'_>, reach: &impl Fn(Tagged<'_>) -> bool, 
     }
 }
 
-fn id_unexpected(context: &Context<'_>) -> Vec<Violation> {
+fn id_unexpected(context: &Context<'_>) -> Checked {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     let cluster = || ResourceRef::bare(ResourceKind::Cluster, own);
@@ -632,7 +633,7 @@ fn id_unexpected(context: &Context<'_>) -> Vec<Violation> {
             format!("nothing that was read is tagged for `{}`; {others}", text::printable(own)),
             Fix::none("run `tagaudit clusters` and scan with one of the ids it lists"),
         ));
-        return violations;
+        return violations.into();
     }
     for region in &context.view.regions {
         let vpcs = region.member_vpcs();
@@ -678,13 +679,13 @@ fn id_unexpected(context: &Context<'_>) -> Vec<Violation> {
             );
             violation.resource.region = Some(region.region.name.clone());
             violation.resource.account_id = Some(region.account.account_id.clone());
-            violations.push(violation.cause(format!("{kind} {name} {other}")));
+            violations.push(violation.cause(Cause::Pair(format!("{kind} {name}"), other.to_owned())));
         }
     }
-    violations
+    violations.into()
 }
 
-fn id_disagreement(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn id_disagreement(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let mut ids: BTreeMap<String, Vec<&Member<'_>>> = BTreeMap::new();
     let controlplane =
         |member: &&Member<'_>| member.roles.roles.contains(NodeRole::Controlplane) && member.roles.is_reliable();
@@ -697,7 +698,7 @@ fn id_disagreement(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
         };
         ids.entry(id).or_default().push(member);
     }
-    let Some(first) = ids.values().flatten().next().filter(|_| ids.len() > 1) else { return Vec::new() };
+    let Some(first) = ids.values().flatten().next().filter(|_| ids.len() > 1) else { return Checked::clean() };
     let told: Vec<String> = ids
         .iter()
         .map(|(id, members)| {
@@ -715,11 +716,12 @@ fn id_disagreement(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
             fix,
         )
         .related(others)
-        .cause(ids.keys().cloned().collect::<Vec<_>>().join(" ")),
+        .cause(Cause::Group("controlplane".to_owned())),
     ]
+    .into()
 }
 
-fn lbc_mismatch(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn lbc_mismatch(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let reach = in_reach(region);
     let live = || region.region.instances.iter().filter(|instance| instance.state.is_live());
@@ -729,7 +731,7 @@ fn lbc_mismatch(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
         .collect();
     // With another cluster about, its controllers may well run under a name of their own.
     if region.members.is_empty() || !other_nodes.is_empty() {
-        return Vec::new();
+        return Checked::NotApplicable("other clusters may run their controllers here under names of their own");
     }
     let in_use: BTreeSet<&str> = region
         .network_interfaces()
@@ -771,7 +773,7 @@ fn lbc_mismatch(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
             Some(
                 Violation::new(Severity::Warning, region.resource(*first), message, fix)
                     .related(others)
-                    .cause(format!("{key}={name}")),
+                    .cause(Cause::Pair(key.to_owned(), name)),
             )
         })
         .collect()

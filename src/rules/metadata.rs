@@ -9,7 +9,7 @@ use crate::tags;
 use crate::transition::{Attribute, MetadataOption, State, Transition, Value};
 use crate::view::{Distribution, Member, NodeRole, RegionView};
 
-use super::{Check, Context, Rule, Violation, has, ids, instances_phrase};
+use super::{Check, Checked, Context, Rule, Subjects, has, ids, instances_phrase};
 
 const INSTANCE: &[ResourceKind] = &[ResourceKind::Instance];
 
@@ -26,6 +26,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#buildSelfAWSInstance"],
         example: "instance `i-0a` has the metadata service off",
         reads: &[],
+        subjects: Subjects::Members,
         check: Check::Region(disabled),
     },
     Rule {
@@ -43,6 +44,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "3 instances have a hop limit of 1 with IMDSv2 required",
         reads: &[],
+        subjects: Subjects::Members,
         check: Check::Region(hop_limit_low),
     },
     Rule {
@@ -61,6 +63,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "instance `i-0a` requires IMDSv2 and runs v1.28.9+rke2r1",
         reads: &[],
+        subjects: Subjects::Members,
         check: Check::Region(v2_unsupported),
     },
     Rule {
@@ -79,6 +82,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "instance `i-0a` has instance metadata tags on and no cluster tag",
         reads: &[],
+        subjects: Subjects::Members,
         check: Check::Region(instance_tags_enabled),
     },
 ];
@@ -93,7 +97,7 @@ fn set(region: &RegionView<'_>, members: &[&Member<'_>], option: MetadataOption,
     ids(members).map(one).collect()
 }
 
-fn disabled(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn disabled(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let off =
         region.members.iter().filter(|m| options(m).is_some_and(|o| o.http_endpoint.as_deref() == Some("disabled")));
     let severity = |member: &Member<'_>| {
@@ -106,7 +110,7 @@ fn disabled(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     })
 }
 
-fn hop_limit_low(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn hop_limit_low(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let required = |member: &Member<'_>| options(member).is_some_and(|o| o.http_tokens.as_deref() == Some("required"));
     let low = region.members.iter().filter(|member| {
         options(member).is_some_and(|options| {
@@ -162,7 +166,7 @@ fn speaks_only_v1(member: &Member<'_>, node: &KubernetesNode) -> bool {
     is_rke1 && is_renamed
 }
 
-fn v2_unsupported(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn v2_unsupported(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let affected = region.members.iter().filter(|member| {
         options(member).is_some_and(|options| options.http_tokens.as_deref() == Some("required"))
             && member.node.is_some_and(|node| speaks_only_v1(member, node))
@@ -180,7 +184,7 @@ fn v2_unsupported(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     )
 }
 
-fn instance_tags_enabled(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn instance_tags_enabled(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let on = region
         .members

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::finding::{Applicability, Choice, Fix, Severity};
-use crate::inventory::{Route, RouteTable, Vpc};
+use crate::finding::{Applicability, Cause, Choice, Fix, Severity};
+use crate::inventory::{Read, Route, RouteTable, Vpc};
 use crate::nodes;
 use crate::resource::ResourceKind;
 use crate::tags::{self, CLUSTER_TAG_PREFIX, OWNED, SHARED};
@@ -11,13 +11,13 @@ use crate::text;
 use crate::transition::{Attribute, Transition, Value, VpcAttribute};
 use crate::view::{Distribution, RegionView};
 
-use super::{Check, Context, Rule, Tagged, Violation, node};
+use super::{Check, Checked, Context, Rule, Subjects, Tagged, Violation, node};
 
 const VPC: &[ResourceKind] = &[ResourceKind::Vpc];
 /// Cluster API Provider AWS marks its network with this prefix instead of the Kubernetes one.
 const CAPA_PREFIX: &str = "sigs.k8s.io/cluster-api-provider-aws/cluster/";
-const INSTANCES: &str = "ec2:DescribeInstances";
-const VPCS: &str = "ec2:DescribeVpcs";
+const INSTANCES: Read = Read::DescribeInstances;
+const VPCS: Read = Read::DescribeVpcs;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -35,6 +35,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "VPC `vpc-0a` has no tag `kubernetes.io/cluster/bravo`",
         reads: &[INSTANCES, VPCS],
+        subjects: Subjects::MemberVpcs,
         check: Check::Region(cluster_tag_missing),
     },
     Rule {
@@ -51,7 +52,8 @@ pub(super) const RULES: &[Rule] = &[
             "https://github.com/kubernetes/kops/issues/3965",
         ],
         example: "VPC `vpc-0a` is owned by alpha and hosts nodes or subnets of bravo",
-        reads: &[INSTANCES, VPCS, "ec2:DescribeSubnets"],
+        reads: &[INSTANCES, VPCS, Read::DescribeSubnets],
+        subjects: Subjects::MemberVpcs,
         check: Check::Region(owned_hosts_others),
     },
     Rule {
@@ -68,7 +70,8 @@ pub(super) const RULES: &[Rule] = &[
             "https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/780",
         ],
         example: "VPC `vpc-0a` has enableDnsHostnames off",
-        reads: &[INSTANCES, VPCS, "ec2:DescribeVpcAttribute"],
+        reads: &[INSTANCES, VPCS, Read::DescribeVpcAttribute],
+        subjects: Subjects::MemberVpcs,
         check: Check::Region(dns_attributes),
     },
     Rule {
@@ -85,7 +88,8 @@ pub(super) const RULES: &[Rule] = &[
             "https://github.com/kubernetes/cloud-provider-aws/issues/799",
         ],
         example: "VPC `vpc-0a` hands out the domain name `corp.example`, and EC2 names instances in `us-east-2.compute.internal`",
-        reads: &[INSTANCES, VPCS, "ec2:DescribeDhcpOptions"],
+        reads: &[INSTANCES, VPCS, Read::DescribeDhcpOptions],
+        subjects: Subjects::MemberVpcs,
         check: Check::Region(dhcp_domain),
     },
     Rule {
@@ -102,7 +106,8 @@ pub(super) const RULES: &[Rule] = &[
             "https://github.com/kubernetes/kops/issues/6184",
         ],
         example: "3 route tables carry the cluster tag, and cloud routes need exactly one",
-        reads: &[INSTANCES, "ec2:DescribeRouteTables"],
+        reads: &[INSTANCES, Read::DescribeRouteTables],
+        subjects: Subjects::Region,
         check: Check::Region(route_table_tag_count),
     },
     Rule {
@@ -116,7 +121,8 @@ pub(super) const RULES: &[Rule] = &[
         applicability: Applicability::Confirm,
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws_routes.go#CreateRoute"],
         example: "a route leads to instance `i-0a`, whose source/destination check is on",
-        reads: &["ec2:DescribeRouteTables"],
+        reads: &[Read::DescribeRouteTables],
+        subjects: Subjects::Members,
         check: Check::Region(source_dest_check),
     },
 ];
@@ -125,7 +131,7 @@ fn member_vpcs<'a>(region: &RegionView<'a>) -> Vec<&'a Vpc> {
     region.member_vpcs().into_iter().filter_map(|id| region.vpc(id)).collect()
 }
 
-fn cluster_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn cluster_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let key = context.cluster_key();
     member_vpcs(region)
@@ -147,7 +153,7 @@ fn cluster_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
         .collect()
 }
 
-fn owned_hosts_others(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn owned_hosts_others(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     for vpc in member_vpcs(region) {
@@ -200,11 +206,11 @@ fn owned_hosts_others(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vio
             );
             violations.push(
                 Violation::new(Severity::Warning, region.resource(Tagged::Vpc(vpc)), message, fix)
-                    .cause(format!("{} {owner}", vpc.id)),
+                    .with_respect_to(owner),
             );
         }
     }
-    violations
+    violations.into()
 }
 
 /// Whether Nodes are found by something else than their private DNS name: by providerID or by an instance id as name. EKS
@@ -223,9 +229,9 @@ fn names_do_not_matter(context: &Context<'_>, region: &RegionView<'_>) -> bool {
     }
 }
 
-fn dns_attributes(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn dns_attributes(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     if names_do_not_matter(context, region) {
-        return Vec::new();
+        return Checked::NotApplicable("the Nodes are not found by their private DNS names");
     }
     let mismatch = !node::unmatched(context).is_empty();
     member_vpcs(region)
@@ -247,18 +253,14 @@ fn dns_attributes(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violati
             let fix = Fix::with(Applicability::Confirm, format!("turn {} on", names.join(" and ")), changes.collect());
             let severity = if mismatch { Severity::Error } else { Severity::Warning };
             let message = format!("VPC `{}` has {} off", vpc.id, names.join(" and "));
-            Some(Violation::new(severity, region.resource(Tagged::Vpc(vpc)), message, fix).cause(format!(
-                "{} {}",
-                vpc.id,
-                names.join(" ")
-            )))
+            Some(Violation::new(severity, region.resource(Tagged::Vpc(vpc)), message, fix))
         })
         .collect()
 }
 
-fn dhcp_domain(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn dhcp_domain(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     if names_do_not_matter(context, region) {
-        return Vec::new();
+        return Checked::NotApplicable("the Nodes are not found by their private DNS names");
     }
     let name = &region.region.name;
     let expected = if name == "us-east-1" { "ec2.internal".to_owned() } else { format!("{name}.compute.internal") };
@@ -284,10 +286,7 @@ fn dhcp_domain(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation>
             let message = format!("VPC `{}` hands out {shown}, and EC2 names instances in `{expected}`", vpc.id);
             let fix =
                 Fix::none("override the host name of kubelet and kube-proxy with the private DNS name of the instance");
-            Some(
-                Violation::new(Severity::Warning, region.resource(Tagged::Vpc(vpc)), message, fix)
-                    .cause(format!("{} {id}", vpc.id)),
-            )
+            Some(Violation::new(Severity::Warning, region.resource(Tagged::Vpc(vpc)), message, fix))
         })
         .collect()
 }
@@ -305,7 +304,7 @@ fn routes_to_members<'a>(region: &RegionView<'a>) -> Vec<(&'a RouteTable, &'a Ro
         .collect()
 }
 
-fn route_table_tag_count(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn route_table_tag_count(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let routes = routes_to_members(region);
     let of_pods = |cidr: &str| {
@@ -313,13 +312,13 @@ fn route_table_tag_count(context: &Context<'_>, region: &RegionView<'_>) -> Vec<
     };
     let in_use = context.cloud_routes || routes.iter().any(|(_, route, _)| of_pods(&route.destination));
     if region.members.is_empty() || (!in_use && routes.is_empty()) {
-        return Vec::new();
+        return Checked::NotApplicable("the cluster does not use cloud routes");
     }
     let severity = if in_use { Severity::Error } else { Severity::Info };
     let tagged: Vec<&RouteTable> =
         region.region.route_tables.iter().filter(|table| tags::has_cluster_tag(&table.tags, own)).collect();
     if tagged.len() == 1 {
-        return Vec::new();
+        return Checked::clean();
     }
     let key = context.cluster_key();
     let used_tables: BTreeSet<&str> = region
@@ -334,7 +333,7 @@ fn route_table_tag_count(context: &Context<'_>, region: &RegionView<'_>) -> Vec<
     } else {
         tagged.clone()
     };
-    let Some(first) = candidates.first() else { return Vec::new() };
+    let Some(first) = candidates.first() else { return Checked::clean() };
     let message = if tagged.is_empty() {
         "no route table carries the cluster tag, and cloud routes need exactly one".to_owned()
     } else {
@@ -362,11 +361,12 @@ fn route_table_tag_count(context: &Context<'_>, region: &RegionView<'_>) -> Vec<
     vec![
         Violation::new(severity, region.resource(Tagged::RouteTable(first)), message, fix)
             .related(others)
-            .cause(format!("count {}", tagged.len().min(2))),
+            .cause(Cause::Group(ResourceKind::RouteTable.name().to_owned())),
     ]
+    .into()
 }
 
-fn source_dest_check(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn source_dest_check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let targets: BTreeSet<&str> = routes_to_members(region).into_iter().map(|(.., id)| id).collect();
     let checked = region
         .members

@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
-use crate::inventory::{Instance, InstanceState};
+use crate::inventory::{Instance, InstanceState, Read};
 use crate::nodes::{self, KubernetesNode, ProviderId};
 use crate::resource::ResourceKind;
 use crate::tags;
 use crate::text;
 use crate::view::RegionView;
 
-use super::{Check, Context, Rule, Violation, instances_phrase};
+use super::{Check, Checked, Context, Rule, Subjects, Violation, instances_phrase};
 
 const NODE: &[ResourceKind] = &[ResourceKind::Node];
-const INSTANCES: &str = "ec2:DescribeInstances";
+const INSTANCES: Read = Read::DescribeInstances;
 /// How long a new instance may take to register before its missing Node is worth a word.
 const GRACE_MINUTES: i64 = 15;
 
@@ -34,7 +34,8 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "Node `worker-1` has no providerID, and no tagged instance has that private DNS name",
         reads: &[INSTANCES],
-        check: Check::Scan(name_mismatch),
+        subjects: Subjects::KubernetesNodes,
+        check: Check::Kubernetes(name_mismatch),
     },
     Rule {
         id: "node-provider-id-invalid",
@@ -52,7 +53,8 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "Node `worker-1` has the providerID `aws:///us-east-1a/vol-0a`",
         reads: &[],
-        check: Check::Scan(provider_id_invalid),
+        subjects: Subjects::KubernetesNodes,
+        check: Check::Kubernetes(provider_id_invalid),
     },
     Rule {
         id: "ccm-wrong-cloud-provider",
@@ -71,7 +73,8 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "4 Nodes have a providerID of RKE2's own cloud controller, such as `rke2://worker-1`",
         reads: &[],
-        check: Check::Scan(wrong_cloud_provider),
+        subjects: Subjects::KubernetesNodes,
+        check: Check::Kubernetes(wrong_cloud_provider),
     },
     Rule {
         id: "node-provider-id-without-zone",
@@ -88,7 +91,8 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "Node `worker-1` has the providerID `i-0a`, and the cluster autoscaler manages its instance",
         reads: &[INSTANCES],
-        check: Check::Scan(provider_id_without_zone),
+        subjects: Subjects::KubernetesNodes,
+        check: Check::Kubernetes(provider_id_without_zone),
     },
     Rule {
         id: "node-without-instance",
@@ -102,7 +106,8 @@ pub(super) const RULES: &[Rule] = &[
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/instances_v2.go#InstanceExists"],
         example: "Node `worker-1` names instance `i-0a`, which is terminated",
         reads: &[INSTANCES],
-        check: Check::Scan(without_instance),
+        subjects: Subjects::KubernetesNodes,
+        check: Check::Kubernetes(without_instance),
     },
     Rule {
         id: "instance-without-node",
@@ -116,6 +121,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#findInstanceByNodeName"],
         example: "instance `i-0a` carries the cluster tag, and no Node names it",
         reads: &[INSTANCES],
+        subjects: Subjects::Members,
         check: Check::Region(instance_without_node),
     },
 ];
@@ -157,7 +163,7 @@ pub(super) fn unmatched<'a>(context: &'a Context<'_>) -> Vec<(&'a KubernetesNode
         .collect()
 }
 
-fn name_mismatch(context: &Context<'_>) -> Vec<Violation> {
+fn name_mismatch(context: &Context<'_>, _: &[KubernetesNode]) -> Checked {
     unmatched(context)
         .into_iter()
         .map(|(node, fits)| {
@@ -217,8 +223,7 @@ fn replacing(nodes: &[&KubernetesNode]) -> &'static str {
     }
 }
 
-fn provider_id_invalid(context: &Context<'_>) -> Vec<Violation> {
-    let nodes = context.view.nodes.unwrap_or_default();
+fn provider_id_invalid(_: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
     let broken = nodes
         .iter()
         .filter(|node| !node.provider_id.is_empty() && nodes::parse_provider_id(&node.provider_id).is_none());
@@ -234,13 +239,12 @@ fn provider_id_invalid(context: &Context<'_>) -> Vec<Violation> {
         .collect()
 }
 
-fn wrong_cloud_provider(context: &Context<'_>) -> Vec<Violation> {
-    let nodes = context.view.nodes.unwrap_or_default();
+fn wrong_cloud_provider(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
     let embedded: Vec<&KubernetesNode> = nodes
         .iter()
         .filter(|node| matches!(nodes::parse_provider_id(&node.provider_id), Some(ProviderId::Embedded(_))))
         .collect();
-    let Some(first) = embedded.first() else { return Vec::new() };
+    let Some(first) = embedded.first() else { return Checked::clean() };
     let distribution = if first.provider_id.starts_with("rke2://") { "RKE2" } else { "K3s" };
     let message = format!(
         "{} {} a providerID of {distribution}'s own cloud controller, such as `{}`",
@@ -253,11 +257,10 @@ fn wrong_cloud_provider(context: &Context<'_>) -> Vec<Violation> {
     );
     let resource = ResourceRef::bare(ResourceKind::Cluster, context.cluster_id());
     let others = embedded.iter().map(|node| ResourceRef::bare(ResourceKind::Node, &node.name));
-    vec![Violation::new(Severity::Error, resource, message, fix).related(others)]
+    vec![Violation::new(Severity::Error, resource, message, fix).related(others)].into()
 }
 
-fn provider_id_without_zone(context: &Context<'_>) -> Vec<Violation> {
-    let nodes = context.view.nodes.unwrap_or_default();
+fn provider_id_without_zone(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
     nodes
         .iter()
         .filter_map(|node| {
@@ -288,8 +291,7 @@ fn provider_id_without_zone(context: &Context<'_>) -> Vec<Violation> {
         .collect()
 }
 
-fn without_instance(context: &Context<'_>) -> Vec<Violation> {
-    let nodes = context.view.nodes.unwrap_or_default();
+fn without_instance(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
     let read: BTreeSet<&str> = context.view.regions.iter().map(|region| region.region.name.as_str()).collect();
     nodes
         .iter()
@@ -327,9 +329,9 @@ fn without_instance(context: &Context<'_>) -> Vec<Violation> {
         .collect()
 }
 
-fn instance_without_node(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn instance_without_node(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     if context.view.nodes.is_none() {
-        return Vec::new();
+        return Checked::NotApplicable(super::subjects::NODES_NOT_GIVEN);
     }
     let read_at = context.view.inventory.collected_at.as_deref().and_then(|at| at.parse::<jiff::Timestamp>().ok());
     let old_enough = |instance: &Instance| {

@@ -3,17 +3,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Fix, Severity};
+use crate::finding::{Cause, Fix, Severity};
+use crate::inventory::Read;
 use crate::resource::ResourceKind;
 use crate::tags;
 use crate::text;
 use crate::view::RegionView;
 
 use super::instance_tags::is_load_balancer_group;
-use super::{Check, Context, Rule, Tagged, Violation};
+use super::{Check, Checked, Context, Rule, Subjects, Tagged, Violation};
 use crate::finding::Applicability;
 
-const INSTANCES: &str = "ec2:DescribeInstances";
+const INSTANCES: Read = Read::DescribeInstances;
 
 pub(super) const RULES: &[Rule] = &[
     Rule {
@@ -27,7 +28,8 @@ pub(super) const RULES: &[Rule] = &[
         applicability: Applicability::None,
         sources: &["https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/773"],
         example: "2 available volumes are owned by `bravo`, which has no live instance here",
-        reads: &[INSTANCES, "ec2:DescribeVolumes"],
+        reads: &[INSTANCES, Read::DescribeVolumes],
+        subjects: Subjects::Region,
         check: Check::Region(volumes),
     },
     Rule {
@@ -46,7 +48,8 @@ pub(super) const RULES: &[Rule] = &[
             "kubernetes-sigs/aws-load-balancer-controller pkg/deploy/tracking/provider.go",
         ],
         example: "security group `sg-0a` (k8s-elb-a1b2) was made for a load balancer and is on no network interface",
-        reads: &[INSTANCES, "ec2:DescribeSecurityGroups", "ec2:DescribeNetworkInterfaces"],
+        reads: &[INSTANCES, Read::DescribeSecurityGroups, Read::DescribeNetworkInterfaces],
+        subjects: Subjects::Region,
         check: Check::Region(security_groups),
     },
     Rule {
@@ -63,7 +66,8 @@ pub(super) const RULES: &[Rule] = &[
             "https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/6067",
         ],
         example: "3 available network interfaces belong to `bravo`, which has no live instance here",
-        reads: &[INSTANCES, "ec2:DescribeNetworkInterfaces"],
+        reads: &[INSTANCES, Read::DescribeNetworkInterfaces],
+        subjects: Subjects::Region,
         check: Check::Region(network_interfaces),
     },
     Rule {
@@ -77,7 +81,8 @@ pub(super) const RULES: &[Rule] = &[
         applicability: Applicability::None,
         sources: &["https://github.com/kubernetes/kubernetes/issues/73480"],
         example: "1 VPC and 3 subnets are owned by `bravo`, which has no live instance here",
-        reads: &[INSTANCES, "ec2:DescribeVpcs", "ec2:DescribeSubnets", "ec2:DescribeRouteTables"],
+        reads: &[INSTANCES, Read::DescribeVpcs, Read::DescribeSubnets, Read::DescribeRouteTables],
+        subjects: Subjects::Region,
         check: Check::Region(networks),
     },
 ];
@@ -93,14 +98,15 @@ fn is_dead(context: &Context<'_>, region: &RegionView<'_>) -> bool {
 }
 
 /// One finding for everything of one kind: it was left behind by one deletion.
-fn one(region: &RegionView<'_>, found: &[Tagged<'_>], message: String, fix: &str) -> Vec<Violation> {
-    let Some(first) = found.first() else { return Vec::new() };
+fn one(region: &RegionView<'_>, found: &[Tagged<'_>], message: String, fix: &str) -> Checked {
+    let Some(first) = found.first() else { return Checked::clean() };
     let others = found.iter().skip(1).map(|resource| region.bare(resource.kind(), resource.id()));
     vec![
         Violation::new(Severity::Warning, region.resource(*first), message, Fix::none(fix))
             .related(others)
-            .cause(first.kind().name()),
+            .cause(Cause::Group(first.kind().name().to_owned())),
     ]
+    .into()
 }
 
 fn left_by(context: &Context<'_>, number: usize, noun: &str, verb: &str) -> String {
@@ -112,9 +118,9 @@ fn left_by(context: &Context<'_>, number: usize, noun: &str, verb: &str) -> Stri
     )
 }
 
-fn volumes(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn volumes(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     if !is_dead(context, region) {
-        return Vec::new();
+        return Checked::clean();
     }
     let found: Vec<Tagged<'_>> = region
         .volumes()
@@ -132,7 +138,7 @@ fn volumes(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
     )
 }
 
-fn security_groups(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn security_groups(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let dead = is_dead(context, region);
     let used: BTreeSet<&str> = region
@@ -183,10 +189,10 @@ fn security_groups(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
         .collect()
 }
 
-fn network_interfaces(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn network_interfaces(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     if !is_dead(context, region) {
-        return Vec::new();
+        return Checked::clean();
     }
     let found: Vec<Tagged<'_>> = region
         .network_interfaces()
@@ -202,9 +208,9 @@ fn network_interfaces(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vio
     one(region, &found, message, "delete them; those of a Network Load Balancer vanish by themselves within an hour")
 }
 
-fn networks(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn networks(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     if !is_dead(context, region) {
-        return Vec::new();
+        return Checked::clean();
     }
     let owned = |resource: &Tagged<'_>| tags::has_cluster_tag_owned(resource.tags(), context.cluster_id());
     let found: Vec<Tagged<'_>> = region

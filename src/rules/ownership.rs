@@ -4,18 +4,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Choice, Fix, Severity};
+use crate::finding::{Applicability, Cause, Choice, Fix, Severity};
+use crate::inventory::Read;
 use crate::resource::ResourceKind;
 use crate::tags::{self, LEGACY_TAG, OWNED, SHARED};
 use crate::text;
 use crate::view::RegionView;
 
 use super::instance_tags::is_load_balancer_group;
-use super::{Check, Context, Rule, Tagged, Violation, has, ids, instances_phrase};
+use super::{Check, Checked, Context, Rule, Subjects, Tagged, Violation, has, ids, instances_phrase};
 
 const NETWORK: &[ResourceKind] =
     &[ResourceKind::Vpc, ResourceKind::Subnet, ResourceKind::SecurityGroup, ResourceKind::RouteTable];
-const INSTANCES: &str = "ec2:DescribeInstances";
+const INSTANCES: Read = Read::DescribeInstances;
 const KOPS_OWNED: &str = "kubernetes/kops pkg/resources/aws/tags.go#HasOwnedTag";
 const CAPA_GC: &str = "kubernetes-sigs/cluster-api-provider-aws pkg/cloud/services/gc/ec2.go";
 
@@ -32,6 +33,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &[KOPS_OWNED, CAPA_GC],
         example: "security group `sg-0a` is owned by alpha, bravo",
         reads: &[],
+        subjects: Subjects::Region,
         check: Check::Region(owned_by_two),
     },
     Rule {
@@ -46,6 +48,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &[KOPS_OWNED, CAPA_GC],
         example: "subnet `subnet-0a` is owned by alpha and shared with bravo",
         reads: &[],
+        subjects: Subjects::Region,
         check: Check::Region(owned_and_shared),
     },
     Rule {
@@ -60,6 +63,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &[KOPS_OWNED, CAPA_GC, "https://github.com/kubernetes/kops/issues/3965"],
         example: "subnet `subnet-0a` is owned by alpha, and nodes of bravo use it",
         reads: &[INSTANCES],
+        subjects: Subjects::Region,
         check: Check::Region(owned_used_by_other),
     },
     Rule {
@@ -74,6 +78,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &["RKE documentation, AWS cloud provider, Tagging AWS Resources"],
         example: "subnet `subnet-0a` is shared, and 2 other subnets of the cluster are owned",
         reads: &[INSTANCES],
+        subjects: Subjects::Region,
         check: Check::Region(shared_single_user),
     },
     Rule {
@@ -88,6 +93,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasClusterTagOwned"],
         example: "3 instances are tagged `kubernetes.io/cluster/bravo=shared`",
         reads: &[],
+        subjects: Subjects::Members,
         check: Check::Region(instance_shared),
     },
     Rule {
@@ -102,6 +108,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasClusterTagOwned"],
         example: "subnet `subnet-0a` is shared and carries `KubernetesCluster=bravo`",
         reads: &[],
+        subjects: Subjects::Region,
         check: Check::Region(legacy_implies_owned),
     },
 ];
@@ -123,7 +130,7 @@ fn share(region: &RegionView<'_>, resource: Tagged<'_>, clusters: &[String]) -> 
     )
 }
 
-fn owned_by_two(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn owned_by_two(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     network(region)
         .filter_map(|resource| {
@@ -138,7 +145,7 @@ fn owned_by_two(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
         .collect()
 }
 
-fn owned_and_shared(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn owned_and_shared(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     network(region)
         .filter_map(|resource| {
@@ -184,7 +191,7 @@ fn users<'a>(region: &RegionView<'a>, own: &str) -> BTreeMap<&'a str, BTreeSet<&
     users
 }
 
-fn owned_used_by_other(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn owned_used_by_other(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let users = users(region, own);
     network(region)
@@ -218,7 +225,7 @@ fn of_load_balancer(resource: Tagged<'_>) -> bool {
     matches!(resource, Tagged::SecurityGroup(group) if is_load_balancer_group(&group.name, &group.description))
 }
 
-fn shared_single_user(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn shared_single_user(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let users = users(region, own);
     let mut by_kind: BTreeMap<ResourceKind, (Vec<Tagged<'_>>, usize)> = BTreeMap::new();
@@ -258,13 +265,13 @@ fn shared_single_user(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vio
             Some(
                 Violation::new(Severity::Info, region.resource(*first), message, fix)
                     .related(others)
-                    .cause(kind.name()),
+                    .cause(Cause::Group(kind.name().to_owned())),
             )
         })
         .collect()
 }
 
-fn instance_shared(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn instance_shared(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let key = context.cluster_key();
     let shared = region.members.iter().filter(|member| tags::cluster_value(&member.instance.tags, own) == Some(SHARED));
@@ -281,7 +288,7 @@ fn instance_shared(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
     )
 }
 
-fn legacy_implies_owned(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn legacy_implies_owned(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     network(region)
         .filter(|resource| {

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Applicability, Choice, Fix, Severity};
-use crate::inventory::SecurityGroup;
+use crate::finding::{Applicability, Cause, Choice, Fix, Severity};
+use crate::inventory::{Read, SecurityGroup};
 use crate::nodes;
 use crate::resource::ResourceKind;
 use crate::tags::{self, OWNED, SHARED};
@@ -12,13 +12,13 @@ use crate::transition::Transition;
 use crate::view::{Member, NodeRole, RegionView};
 
 use super::instance_tags::is_load_balancer_group;
-use super::{Check, Context, Rule, Tagged, Violation, instances_phrase};
+use super::{Check, Checked, Context, Rule, Subjects, Tagged, Violation, instances_phrase};
 
 const GROUP: &[ResourceKind] = &[ResourceKind::SecurityGroup];
 const INSTANCE: &[ResourceKind] = &[ResourceKind::Instance];
-const INSTANCES: &str = "ec2:DescribeInstances";
-const GROUPS: &str = "ec2:DescribeSecurityGroups";
-const INTERFACES: &str = "ec2:DescribeNetworkInterfaces";
+const INSTANCES: Read = Read::DescribeInstances;
+const GROUPS: Read = Read::DescribeSecurityGroups;
+const INTERFACES: Read = Read::DescribeNetworkInterfaces;
 const FIND_GROUP: &str = "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#findSecurityGroupForInstance";
 /// Ingress rules per group that EC2 allows by default (AWS documentation, Amazon VPC quotas); accounts can raise it.
 const DEFAULT_RULE_QUOTA: usize = 60;
@@ -40,6 +40,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "2 security groups of 3 instances carry `kubernetes.io/cluster/bravo`: sg-0a, sg-0b",
         reads: &[INSTANCES, GROUPS],
+        subjects: Subjects::Members,
         check: Check::Region(multiple_tagged),
     },
     Rule {
@@ -58,6 +59,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "none of the 2 security groups of 3 instances carries `kubernetes.io/cluster/bravo`: sg-0a, sg-0b",
         reads: &[INSTANCES, GROUPS],
+        subjects: Subjects::Members,
         check: Check::Region(none_tagged),
     },
     Rule {
@@ -75,6 +77,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "security group `sg-0a`, the only one of 3 instances, has no tag `kubernetes.io/cluster/bravo`",
         reads: &[INSTANCES, GROUPS],
+        subjects: Subjects::MemberGroups,
         check: Check::Region(single_untagged),
     },
     Rule {
@@ -89,6 +92,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &[FIND_GROUP, "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3325"],
         example: "security group `sg-0a` of alpha is the only group of 3 instances of `bravo`",
         reads: &[INSTANCES, GROUPS],
+        subjects: Subjects::MemberGroups,
         check: Check::Region(foreign_attached),
     },
     Rule {
@@ -103,6 +107,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &["https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2185"],
         example: "security group `sg-0a` carries cluster tags of alpha, bravo",
         reads: &[INSTANCES, GROUPS],
+        subjects: Subjects::MemberGroups,
         check: Check::Region(several_clusters),
     },
     Rule {
@@ -117,6 +122,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#getTaggedSecurityGroups"],
         example: "security group `sg-0a` carries the cluster tag and is attached to nothing",
         reads: &[INSTANCES, GROUPS, INTERFACES],
+        subjects: Subjects::Region,
         check: Check::Region(tagged_unattached),
     },
     Rule {
@@ -131,6 +137,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#getTaggedSecurityGroups"],
         example: "security group `sg-0a` of VPC `vpc-0b` carries the cluster tag, and no node lives there",
         reads: &[INSTANCES, GROUPS],
+        subjects: Subjects::Region,
         check: Check::Region(tagged_outside_vpc),
     },
     Rule {
@@ -148,6 +155,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "security group `sg-0a` has 55 ingress rules; the default quota is 60",
         reads: &[INSTANCES, GROUPS],
+        subjects: Subjects::MemberGroups,
         check: Check::Region(rules_near_limit),
     },
 ];
@@ -289,7 +297,7 @@ fn choices(
     choices.into_iter().map(|(_, choice)| choice).collect()
 }
 
-fn multiple_tagged(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn multiple_tagged(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let key = context.cluster_key();
     report_undecided(context, region, true, |groups, members| {
         let message = format!(
@@ -323,7 +331,7 @@ fn multiple_tagged(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
     })
 }
 
-fn none_tagged(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn none_tagged(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let key = context.cluster_key();
     let own = context.cluster_id();
     let foreign = region.foreign_users(own, |instance| instance.security_groups.iter().map(String::as_str).collect());
@@ -350,7 +358,7 @@ fn report_undecided(
     region: &RegionView<'_>,
     several: bool,
     describe: impl Fn(&[&str], &[&Member<'_>]) -> (String, Fix),
-) -> Vec<Violation> {
+) -> Checked {
     undecided(context, region, several)
         .into_iter()
         .filter_map(|(groups, members)| {
@@ -367,7 +375,7 @@ fn report_undecided(
                 Violation::new(severity_of(context, &members), region.resource(Tagged::Instance(first.instance)), message, fix)
                     .related(groups.iter().map(|id| region.bare(ResourceKind::SecurityGroup, id)))
                     .related(others)
-                    .cause(groups.join(" ")),
+                    .cause(Cause::Group(groups.join(" "))),
             )
         })
         .collect()
@@ -384,7 +392,7 @@ fn only_group<'r, 'a>(region: &'r RegionView<'a>) -> BTreeMap<&'a str, Vec<&'r M
     map
 }
 
-fn single_untagged(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn single_untagged(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let key = context.cluster_key();
     let foreign = region.foreign_users(own, |instance| instance.security_groups.iter().map(String::as_str).collect());
@@ -414,7 +422,7 @@ fn single_untagged(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violat
         .collect()
 }
 
-fn foreign_attached(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn foreign_attached(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let only = only_group(region);
     region
@@ -457,7 +465,7 @@ fn foreign_attached(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Viola
         .collect()
 }
 
-fn several_clusters(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn several_clusters(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     region
         .members_by_group()
@@ -484,18 +492,15 @@ fn several_clusters(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Viola
                 text::printable(own)
             );
             let fix = Fix::choose("give each cluster's nodes a group of their own", Vec::new());
-            Some(
-                Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix)
-                    .cause(format!("{id} {}", foreign.join(" "))),
-            )
+            Some(Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix))
         })
         .collect()
 }
 
-fn tagged_unattached(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn tagged_unattached(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     if region.members.is_empty() {
-        return Vec::new();
+        return Checked::NotApplicable("no instance is a node of the cluster");
     }
     let vpcs = region.member_vpcs();
     let mut used: BTreeSet<&str> = region
@@ -534,11 +539,11 @@ fn tagged_unattached(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Viol
         .collect()
 }
 
-fn tagged_outside_vpc(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn tagged_outside_vpc(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let vpcs = region.member_vpcs();
     if vpcs.is_empty() {
-        return Vec::new();
+        return Checked::NotApplicable("no instance is a node of the cluster");
     }
     region
         .region
@@ -564,7 +569,7 @@ fn tagged_outside_vpc(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vio
         .collect()
 }
 
-fn rules_near_limit(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn rules_near_limit(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
     region
         .members_by_group()
         .into_keys()

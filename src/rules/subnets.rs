@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Choice, Fix, ResourceRef, Severity};
-use crate::inventory::Subnet;
+use crate::finding::{Applicability, Cause, Choice, Fix, ResourceRef, Severity};
+use crate::inventory::{Read, Subnet};
 use crate::resource::ResourceKind;
 use crate::tags::{self, CLUSTER_TAG_PREFIX, OWNED, ROLE_ELB, ROLE_INTERNAL_ELB, SHARED};
 use crate::text;
@@ -13,13 +13,13 @@ use crate::view::{Distribution, RegionView};
 use super::load_balancer_subnets::{
     Candidate, MINIMUM_FREE_ADDRESSES, Scheme, ZoneChoice, choose_for_load_balancer_controller, choose_subnets,
 };
-use super::{Check, Context, Rule, Tagged, Violation};
+use super::{Check, Checked, Context, Rule, Subjects, Tagged, Violation};
 
 const SUBNET: &[ResourceKind] = &[ResourceKind::Subnet];
-const INSTANCES: &str = "ec2:DescribeInstances";
-const SUBNETS: &str = "ec2:DescribeSubnets";
-const TABLES: &str = "ec2:DescribeRouteTables";
-const ZONES: &str = "ec2:DescribeAvailabilityZones";
+const INSTANCES: Read = Read::DescribeInstances;
+const SUBNETS: Read = Read::DescribeSubnets;
+const TABLES: Read = Read::DescribeRouteTables;
+const ZONES: Read = Read::DescribeAvailabilityZones;
 const CCM_SUBNETS: &str = "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#findELBSubnets";
 const LBC_SUBNETS: &str = "kubernetes-sigs/aws-load-balancer-controller pkg/networking/subnet_resolver.go";
 
@@ -39,6 +39,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "2 subnets of VPC `vpc-0a` have no cluster tag: subnet-0b (hosts 3 nodes), subnet-0c (would be chosen for load balancers)",
         reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
+        subjects: Subjects::MemberVpcs,
         check: Check::Region(cluster_tag_missing),
     },
     Rule {
@@ -57,6 +58,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "subnet `subnet-0a` is tagged for alpha only, and 3 nodes of `bravo` live in it",
         reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
+        subjects: Subjects::MemberVpcs,
         check: Check::Region(foreign_cluster_tag),
     },
     Rule {
@@ -71,6 +73,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &[CCM_SUBNETS, "https://github.com/kubernetes/kubernetes/issues/29298"],
         example: "no subnet of VPC `vpc-0a` can hold an internet-facing load balancer: 3 are private",
         reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
+        subjects: Subjects::MemberVpcs,
         check: Check::Region(none_public),
     },
     Rule {
@@ -85,6 +88,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &[CCM_SUBNETS],
         example: "no subnet of VPC `vpc-0a` can hold an internal load balancer: 2 are tagged for other clusters",
         reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
+        subjects: Subjects::MemberVpcs,
         check: Check::Region(none_internal),
     },
     Rule {
@@ -99,6 +103,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &[CCM_SUBNETS],
         example: "4 nodes run in us-east-1c, where internet-facing load balancers get no subnet",
         reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
+        subjects: Subjects::MemberVpcs,
         check: Check::Region(az_uncovered),
     },
     Rule {
@@ -113,6 +118,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &[CCM_SUBNETS, "kubernetes-sigs/aws-load-balancer-controller docs/deploy/subnet_discovery.md"],
         example: "subnet-0a wins over subnet-0b for internet-facing load balancers in us-east-1a by its id alone",
         reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
+        subjects: Subjects::MemberVpcs,
         check: Check::Region(az_ambiguous),
     },
     Rule {
@@ -127,6 +133,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &[CCM_SUBNETS, LBC_SUBNETS],
         example: "1 public subnet of VPC `vpc-0a` lacks `kubernetes.io/role/elb`, which 2 others have",
         reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
+        subjects: Subjects::MemberVpcs,
         check: Check::Region(role_tag_missing),
     },
     Rule {
@@ -141,6 +148,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &[LBC_SUBNETS],
         example: "subnet `subnet-0a` has `kubernetes.io/role/elb=true`",
         reads: &[INSTANCES, SUBNETS],
+        subjects: Subjects::MemberVpcs,
         check: Check::Region(role_tag_value),
     },
     Rule {
@@ -155,6 +163,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#isSubnetPublic", LBC_SUBNETS],
         example: "subnet `subnet-0a` has `kubernetes.io/role/elb` and no route to an internet gateway",
         reads: &[INSTANCES, SUBNETS, TABLES],
+        subjects: Subjects::MemberVpcs,
         check: Check::Region(wrong_reachability),
     },
     Rule {
@@ -171,6 +180,7 @@ pub(super) const RULES: &[Rule] = &[
         ],
         example: "subnet `subnet-0a` has 3 free addresses, and a load balancer needs 8",
         reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
+        subjects: Subjects::MemberVpcs,
         check: Check::Region(low_free_ips),
     },
     Rule {
@@ -185,6 +195,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &[CCM_SUBNETS, LBC_SUBNETS],
         example: "subnet `subnet-0a` in us-east-1-bos-1a, a local-zone, has `kubernetes.io/role/elb`",
         reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
+        subjects: Subjects::MemberVpcs,
         check: Check::Region(zone_type),
     },
     Rule {
@@ -199,6 +210,7 @@ pub(super) const RULES: &[Rule] = &[
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#isSubnetPublic"],
         example: "no route table is visible for subnet `subnet-0a`",
         reads: &[INSTANCES, SUBNETS, TABLES],
+        subjects: Subjects::MemberVpcs,
         check: Check::Region(routetable_unresolvable),
     },
 ];
@@ -254,7 +266,7 @@ fn vpc_resource(region: &RegionView<'_>, vpc_id: &str) -> ResourceRef {
     }
 }
 
-fn cluster_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn cluster_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let key = context.cluster_key();
     let hosts = region.members_by_subnet();
@@ -320,13 +332,13 @@ fn cluster_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
         violations.push(
             Violation::new(severity, region.resource(Tagged::Subnet(first)), message, fix)
                 .related(others)
-                .cause(vpc_id),
+                .cause(Cause::Group(vpc_id.to_owned())),
         );
     }
-    violations
+    violations.into()
 }
 
-fn foreign_cluster_tag(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn foreign_cluster_tag(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let key = context.cluster_key();
     let hosts = region.members_by_subnet();
@@ -358,6 +370,7 @@ fn foreign_cluster_tag(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
         .into_iter()
         .filter_map(|((severity, vpc_id, ids), subnets)| {
             let first = subnets.first()?;
+            let uncovers = severity.0 == Severity::Error;
             let nodes: usize = subnets.iter().filter_map(|subnet| hosts.get(subnet.id.as_str())).map(Vec::len).sum();
             let told: Vec<&str> = subnets.iter().map(|subnet| subnet.id.as_str()).collect();
             let named = if ids.is_empty() { "no cluster (an empty id)".to_owned() } else { format!("{ids} only") };
@@ -388,23 +401,26 @@ fn foreign_cluster_tag(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vi
             };
             let others = subnets.iter().skip(1).map(|subnet| region.bare(ResourceKind::Subnet, &subnet.id));
             Some(
-                Violation::new(severity.0, region.resource(Tagged::Subnet(first)), message, fix)
-                    .related(others)
-                    .cause(format!("{vpc_id} {ids} {}", severity.0.name())),
+                Violation::new(severity.0, region.resource(Tagged::Subnet(first)), message, fix).related(others).cause(
+                    Cause::Pair(
+                        vpc_id.to_owned(),
+                        format!("{ids}{}", if uncovers { " in the zones of nodes" } else { "" }),
+                    ),
+                ),
             )
         })
         .collect()
 }
 
-fn none_public(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn none_public(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     none_of(context, region, Scheme::InternetFacing)
 }
 
-fn none_internal(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn none_internal(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     none_of(context, region, Scheme::Internal)
 }
 
-fn none_of(context: &Context<'_>, region: &RegionView<'_>, scheme: Scheme) -> Vec<Violation> {
+fn none_of(context: &Context<'_>, region: &RegionView<'_>, scheme: Scheme) -> Checked {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     for offer in Offer::all(region) {
@@ -436,10 +452,10 @@ fn none_of(context: &Context<'_>, region: &RegionView<'_>, scheme: Scheme) -> Ve
         });
         violations.push(Violation::new(Severity::Warning, vpc_resource(region, offer.vpc_id), message, fix));
     }
-    violations
+    violations.into()
 }
 
-fn az_uncovered(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn az_uncovered(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     for offer in Offer::all(region) {
@@ -498,14 +514,14 @@ fn az_uncovered(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
             violations.push(
                 Violation::new(Severity::Warning, vpc_resource(region, offer.vpc_id), message, fix)
                     .related(others)
-                    .cause(format!("{} {zone} {}", offer.vpc_id, schemes.join(" "))),
+                    .cause(Cause::Pair(offer.vpc_id.to_owned(), zone.to_owned())),
             );
         }
     }
-    violations
+    violations.into()
 }
 
-fn az_ambiguous(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn az_ambiguous(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     for offer in Offer::all(region) {
@@ -563,12 +579,12 @@ fn az_ambiguous(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
                 violations.push(
                     Violation::new(Severity::Warning, region.resource(Tagged::Subnet(choice.chosen)), message, fix)
                         .related(others)
-                        .cause(format!("{} {} {}", offer.vpc_id, choice.zone, scheme.name())),
+                        .cause(Cause::Pair(offer.vpc_id.to_owned(), format!("{} {}", choice.zone, scheme.name()))),
                 );
             }
         }
     }
-    violations
+    violations.into()
 }
 
 /// Whether the AWS Load Balancer Controller shows in the region for this cluster.
@@ -576,7 +592,7 @@ fn uses_load_balancer_controller(region: &RegionView<'_>) -> bool {
     region.region.security_groups.iter().any(|group| group.tags.iter().any(|tag| tag.key.starts_with("elbv2.k8s.aws/")))
 }
 
-fn role_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn role_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     for offer in Offer::all(region) {
@@ -617,18 +633,18 @@ fn role_tag_missing(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Viola
             violations.push(
                 Violation::new(severity, region.resource(Tagged::Subnet(first)), message, fix)
                     .related(others)
-                    .cause(format!("{} {key}", offer.vpc_id)),
+                    .cause(Cause::Pair(offer.vpc_id.to_owned(), key.to_owned())),
             );
         }
     }
-    violations
+    violations.into()
 }
 
 fn is_role_near_miss(key: &str, right: &str) -> bool {
     key != right && key.trim().trim_end_matches('/').eq_ignore_ascii_case(right)
 }
 
-fn role_tag_value(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn role_tag_value(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let mut violations = Vec::new();
     for subnet in subnets_in_reach(region) {
         for right in [ROLE_ELB, ROLE_INTERNAL_ELB] {
@@ -656,15 +672,15 @@ fn role_tag_value(_: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
                 let fix = Fix::with(Applicability::Confirm, format!("set `{right}=1`"), changes);
                 violations.push(
                     Violation::new(Severity::Warning, region.resource(Tagged::Subnet(subnet)), message, fix)
-                        .cause(format!("{} {}", subnet.id, tag.key)),
+                        .with_respect_to(&tag.key),
                 );
             }
         }
     }
-    violations
+    violations.into()
 }
 
-fn wrong_reachability(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn wrong_reachability(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     for vpc_id in region.member_vpcs() {
@@ -708,10 +724,10 @@ fn wrong_reachability(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Vio
             violations.push(Violation::new(severity, region.resource(Tagged::Subnet(candidate.subnet)), message, fix));
         }
     }
-    violations
+    violations.into()
 }
 
-fn low_free_ips(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn low_free_ips(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let mut low: BTreeMap<&str, (&Subnet, Severity)> = BTreeMap::new();
     for offer in Offer::all(region) {
@@ -744,7 +760,7 @@ fn low_free_ips(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation
         .collect()
 }
 
-fn zone_type(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn zone_type(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     let offers = Offer::all(region);
@@ -783,10 +799,10 @@ fn zone_type(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
             violations.push(Violation::new(Severity::Info, region.resource(Tagged::Subnet(subnet)), message, fix));
         }
     }
-    violations
+    violations.into()
 }
 
-fn routetable_unresolvable(context: &Context<'_>, region: &RegionView<'_>) -> Vec<Violation> {
+fn routetable_unresolvable(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let mut by_vpc: BTreeMap<&str, Vec<&Subnet>> = BTreeMap::new();
     for subnet in subnets_in_reach(region) {
@@ -812,7 +828,7 @@ fn routetable_unresolvable(context: &Context<'_>, region: &RegionView<'_>) -> Ve
             Some(
                 Violation::new(Severity::Error, region.resource(Tagged::Subnet(first)), message, fix)
                     .related(others)
-                    .cause(vpc_id),
+                    .cause(Cause::Group(vpc_id.to_owned())),
             )
         })
         .collect()

@@ -87,7 +87,7 @@ fn refusals(
 pub fn again(inventory: &Inventory, cluster_id: &str, options: &Options<'_>) -> Result<Vec<Finding>, String> {
     let is_other = cluster_id != options.cluster_id;
     let rules: Vec<&'static Rule> =
-        RULES.iter().copied().filter(|rule| !(is_other && rule.id.starts_with("iam-"))).collect();
+        RULES.iter().copied().filter(|rule| !(is_other && rule.check.is_of_policies())).collect();
     // The roles and Nodes of other clusters were not read.
     let defaults = Baselines::default();
     let options = if is_other {

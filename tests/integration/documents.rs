@@ -13,7 +13,7 @@ use tagaudit::view::{Evidence, RoleSource};
 
 use super::binary::command;
 
-fn path(name: &str) -> PathBuf {
+pub(crate) fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 

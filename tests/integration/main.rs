@@ -26,6 +26,7 @@ mod mock;
 mod mock_answers;
 #[cfg(feature = "aws")]
 mod mock_writes;
+mod outcomes;
 mod permissions;
 mod plans;
 mod policy_cases;

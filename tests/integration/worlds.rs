@@ -5,7 +5,8 @@ use serde_json::json;
 use tagaudit::inventory::{
     Account, AttachedInterface, AvailabilityZone, DhcpOptions, Gap, IngressPermission, InlinePolicy, Instance,
     InstanceProfile, InstanceProfileAssociation, InstanceState, Inventory, ManagedPolicy, MetadataOptions,
-    NetworkInterface, Provider, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, Tag, Volume, Vpc,
+    NetworkInterface, Provider, Read, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, Tag, Volume,
+    Vpc,
 };
 
 /// When the worlds were read.
@@ -446,19 +447,20 @@ pub(crate) fn unreadable() -> World {
     account.regions[0].security_groups.clear();
     let role = &mut account.roles[0];
     role.inline_policies.as_mut().unwrap()[0].document = None;
-    let gap = |api: &str, region: Option<&str>, resource: Option<&str>, reason: &str, message: &str| Gap {
-        api: api.into(),
+    let gap = |read: Read, region: Option<&str>, resource: Option<&str>, reason: &str, message: &str| Gap {
+        read,
         account_id: Some("111122223333".into()),
         region: region.map(str::to_owned),
         resource: resource.map(str::to_owned),
+        policy: resource.map(|_| "cloud-controller".to_owned()),
         reason: reason.into(),
         message: message.into(),
     };
     let groups = "You are not authorized to perform this operation.";
     let policy = "inline policy `cloud-controller`: not authorized to perform: iam:GetRolePolicy";
     let gaps = [
-        gap("ec2:DescribeSecurityGroups", Some("us-east-1"), None, "UnauthorizedOperation", groups),
-        gap("iam:GetRolePolicy", None, Some(&role.arn), "AccessDenied", policy),
+        gap(Read::DescribeSecurityGroups, Some("us-east-1"), None, "UnauthorizedOperation", groups),
+        gap(Read::GetRolePolicy, None, Some(&role.arn), "AccessDenied", policy),
     ];
     world.inventory.gaps.extend(gaps);
     World { name: "unreadable", ..world }

@@ -15,7 +15,7 @@ use indicatif::ProgressBar;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::inventory::Gap;
+use crate::inventory::{Gap, Read};
 use crate::text;
 
 use super::Request;
@@ -68,12 +68,13 @@ impl CallError {
     }
 
     /// The gap that this failure leaves.
-    pub(super) fn gap(&self, api: &str, region: &str, resource: Option<&str>) -> Gap {
+    pub(super) fn gap(&self, read: Read, region: &str, resource: Option<&str>) -> Gap {
         Gap {
-            api: api.to_owned(),
+            read,
             account_id: None,
             region: Some(region).filter(|region| !region.is_empty()).map(str::to_owned),
             resource: resource.map(str::to_owned),
+            policy: None,
             reason: self.code.clone(),
             message: self.message.clone(),
         }
@@ -236,7 +237,7 @@ impl Caller {
     /// there, and that it is not all is known.
     pub(super) async fn pages<O, E, T, F>(
         &self,
-        api: &'static str,
+        read: Read,
         region: &str,
         resource: Option<&str>,
         send: impl Fn(Option<String>) -> F,
@@ -250,10 +251,10 @@ impl Caller {
         let mut seen = BTreeSet::new();
         let mut token: Option<String> = None;
         for _ in 0..MAX_PAGES {
-            let page = self.call(api, region, || send(token.clone())).await.and_then(&take);
+            let page = self.call(read.action(), region, || send(token.clone())).await.and_then(&take);
             let page = match page {
                 Ok(page) => page,
-                Err(error) => return (items, Some(error.gap(api, region, resource))),
+                Err(error) => return (items, Some(error.gap(read, region, resource))),
             };
             items.extend(page.items);
             match page.next {
@@ -261,13 +262,13 @@ impl Caller {
                 Some(next) if !seen.insert(next.clone()) => {
                     let error =
                         CallError::new("Pagination", "the same page token came twice, so the list cannot be whole");
-                    return (items, Some(error.gap(api, region, resource)));
+                    return (items, Some(error.gap(read, region, resource)));
                 }
                 Some(next) => token = Some(next),
             }
         }
         let error = CallError::new("Pagination", format!("the list did not end within {MAX_PAGES} pages"));
-        (items, Some(error.gap(api, region, resource)))
+        (items, Some(error.gap(read, region, resource)))
     }
 
     fn log(&self, api: &str, region: &str, started: Instant, error: Option<String>) {

@@ -8,8 +8,8 @@ use aws_sdk_ec2::types;
 
 use crate::inventory::{
     AttachedInterface, AvailabilityZone, DhcpOptions, Gap, IngressPermission, Instance, InstanceProfileAssociation,
-    InstanceState, MetadataOptions, NetworkInterface, Region, Route, RouteTable, RuleSource, SecurityGroup, Subnet,
-    Tag, Volume, Vpc,
+    InstanceState, MetadataOptions, NetworkInterface, Read, Region, Route, RouteTable, RuleSource, SecurityGroup,
+    Subnet, Tag, Volume, Vpc,
 };
 
 use super::call::{CallError, Caller, page};
@@ -25,7 +25,7 @@ const VOLUME_PAGE: i32 = 500;
 pub(super) async fn read_region(client: Client, name: &str, caller: &Caller) -> (Region, Vec<Gap>) {
     /// Reads one list: the request for a page, the answer's list and token, and the conversion of an item.
     macro_rules! list {
-        ($api:literal, $client:ident => $request:expr, $list:ident, $convert:expr) => {
+        ($api:expr, $client:ident => $request:expr, $list:ident, $convert:expr) => {
             caller.pages(
                 $api,
                 name,
@@ -39,24 +39,25 @@ pub(super) async fn read_region(client: Client, name: &str, caller: &Caller) -> 
         };
     }
     let zones = async {
-        let answer =
-            caller.call("ec2:DescribeAvailabilityZones", name, || client.describe_availability_zones().send()).await;
+        let answer = caller
+            .call(Read::DescribeAvailabilityZones.action(), name, || client.describe_availability_zones().send())
+            .await;
         let taken = answer.and_then(|output| page(output.availability_zones, None, availability_zone));
         match taken {
             Ok(page) => (page.items, None),
-            Err(error) => (Vec::new(), Some(error.gap("ec2:DescribeAvailabilityZones", name, None))),
+            Err(error) => (Vec::new(), Some(error.gap(Read::DescribeAvailabilityZones, name, None))),
         }
     };
     let (instances, subnets, vpcs, groups, tables, dhcp, interfaces, volumes, associations, zones) = tokio::join!(
-        list!("ec2:DescribeInstances", c => c.describe_instances().max_results(PAGE).include_managed_resources(true), reservations, reservation),
-        list!("ec2:DescribeSubnets", c => c.describe_subnets().max_results(PAGE), subnets, subnet),
-        list!("ec2:DescribeVpcs", c => c.describe_vpcs().max_results(PAGE), vpcs, vpc),
-        list!("ec2:DescribeSecurityGroups", c => c.describe_security_groups().max_results(PAGE), security_groups, security_group),
-        list!("ec2:DescribeRouteTables", c => c.describe_route_tables().max_results(ROUTE_TABLE_PAGE), route_tables, route_table),
-        list!("ec2:DescribeDhcpOptions", c => c.describe_dhcp_options().max_results(PAGE), dhcp_options, dhcp_options),
-        list!("ec2:DescribeNetworkInterfaces", c => c.describe_network_interfaces().max_results(PAGE).include_managed_resources(true), network_interfaces, network_interface),
-        list!("ec2:DescribeVolumes", c => c.describe_volumes().max_results(VOLUME_PAGE).include_managed_resources(true), volumes, volume),
-        list!("ec2:DescribeIamInstanceProfileAssociations", c => c.describe_iam_instance_profile_associations().max_results(PAGE), iam_instance_profile_associations, association),
+        list!(Read::DescribeInstances, c => c.describe_instances().max_results(PAGE).include_managed_resources(true), reservations, reservation),
+        list!(Read::DescribeSubnets, c => c.describe_subnets().max_results(PAGE), subnets, subnet),
+        list!(Read::DescribeVpcs, c => c.describe_vpcs().max_results(PAGE), vpcs, vpc),
+        list!(Read::DescribeSecurityGroups, c => c.describe_security_groups().max_results(PAGE), security_groups, security_group),
+        list!(Read::DescribeRouteTables, c => c.describe_route_tables().max_results(ROUTE_TABLE_PAGE), route_tables, route_table),
+        list!(Read::DescribeDhcpOptions, c => c.describe_dhcp_options().max_results(PAGE), dhcp_options, dhcp_options),
+        list!(Read::DescribeNetworkInterfaces, c => c.describe_network_interfaces().max_results(PAGE).include_managed_resources(true), network_interfaces, network_interface),
+        list!(Read::DescribeVolumes, c => c.describe_volumes().max_results(VOLUME_PAGE).include_managed_resources(true), volumes, volume),
+        list!(Read::DescribeInstanceProfileAssociations, c => c.describe_iam_instance_profile_associations().max_results(PAGE), iam_instance_profile_associations, association),
         zones,
     );
     let gaps =
@@ -85,7 +86,7 @@ pub(super) async fn read_vpc_attributes(
     caller: &Caller,
 ) -> Vec<Gap> {
     use types::VpcAttributeName::{EnableDnsHostnames, EnableDnsSupport};
-    const API: &str = "ec2:DescribeVpcAttribute";
+    const API: Read = Read::DescribeVpcAttribute;
     let name = region.name.clone();
     let name = name.as_str();
     let vpcs = region.vpcs.iter_mut().filter(|vpc| wanted.contains(&vpc.id));
@@ -93,7 +94,7 @@ pub(super) async fn read_vpc_attributes(
         let id = vpc.id.clone();
         let ask = |attribute: types::VpcAttributeName| {
             let id = id.clone();
-            caller.call(API, name, move || {
+            caller.call(API.action(), name, move || {
                 client.describe_vpc_attribute().vpc_id(id.clone()).attribute(attribute.clone()).send()
             })
         };

@@ -9,7 +9,7 @@ use futures::future::join_all;
 use percent_encoding::percent_decode_str;
 
 use crate::iam::trusts_the_controller;
-use crate::inventory::{Gap, InlinePolicy, InstanceProfile, ManagedPolicy, Role, Tag};
+use crate::inventory::{Gap, InlinePolicy, InstanceProfile, ManagedPolicy, Read, Role, Tag};
 use crate::provider::IamReads;
 
 use super::call::{CallError, Caller, marked, page};
@@ -103,7 +103,7 @@ pub(super) async fn reread(
     let reader = Reader { client: session.iam(), caller, found: Mutex::default(), claimed: Mutex::default() };
     let mut found = Vec::new();
     for name in roles {
-        let answer = caller.call("iam:GetRole", "", || reader.client.get_role().role_name(*name).send()).await;
+        let answer = caller.call(Read::GetRole.action(), "", || reader.client.get_role().role_name(*name).send()).await;
         let role = match answer.map(|answer| answer.role) {
             Err(error) if error.is_no_such_entity() => continue,
             Err(error) => return Err(error),
@@ -155,15 +155,16 @@ impl Reader<'_> {
         self.found.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn gap(&self, api: &'static str, resource: &str, error: &CallError) {
-        self.found(|found| found.gaps.push(error.gap(api, "", Some(resource))));
+    fn gap(&self, read: Read, resource: &str, error: &CallError) {
+        self.found(|found| found.gaps.push(error.gap(read, "", Some(resource))));
     }
 
     async fn profile(&self, arn: &str) {
-        const API: &str = "iam:GetInstanceProfile";
+        const API: Read = Read::GetInstanceProfile;
         let name = arn.rsplit('/').next().unwrap_or(arn);
-        let ask =
-            || self.caller.call(API, "", || self.client.get_instance_profile().instance_profile_name(name).send());
+        let ask = || {
+            self.caller.call(API.action(), "", || self.client.get_instance_profile().instance_profile_name(name).send())
+        };
         let mut answer = ask().await;
         // IAM is eventually consistent: only what is missing twice is missing.
         if answer.as_ref().is_err_and(CallError::is_no_such_entity) {
@@ -189,11 +190,11 @@ impl Reader<'_> {
 
     /// The roles that the operator names for the controller, those left out that are read already.
     async fn named(&self, wanted: &Wanted<'_>) {
-        const API: &str = "iam:GetRole";
+        const API: Read = Read::GetRole;
         let arns = wanted.controller_roles.iter().flatten().filter(|arn| self.claim(arn));
         join_all(arns.map(|arn| async move {
             let name = arn.rsplit('/').next().unwrap_or(arn);
-            match self.caller.call(API, "", || self.client.get_role().role_name(name).send()).await {
+            match self.caller.call(API.action(), "", || self.client.get_role().role_name(name).send()).await {
                 Ok(answer) => {
                     if let Some(role) = answer.role.filter(|role| role.arn == *arn) {
                         Box::pin(self.role_with(&role, async { Ok(Some(role.clone())) })).await;
@@ -210,7 +211,7 @@ impl Reader<'_> {
 
     /// The roles that trust the controller's service account.
     async fn trusting(&self) {
-        const API: &str = "iam:ListRoles";
+        const API: Read = Read::ListRoles;
         let (roles, gap) = self
             .caller
             .pages(
@@ -235,7 +236,7 @@ impl Reader<'_> {
     async fn role(&self, shown: &types::Role) {
         let name = shown.role_name.as_str();
         let ask = || self.client.get_role().role_name(name).send();
-        let answer = async { self.caller.call("iam:GetRole", "", ask).await.map(|answer| answer.role) };
+        let answer = async { self.caller.call(Read::GetRole.action(), "", ask).await.map(|answer| answer.role) };
         Box::pin(self.role_with(shown, answer)).await;
     }
 
@@ -263,7 +264,7 @@ impl Reader<'_> {
                     code: "Changed".to_owned(),
                     message: "the role was deleted and made again while it was read".to_owned(),
                 };
-                self.gap("iam:GetRole", &shown.arn, &error);
+                self.gap(Read::GetRole, &shown.arn, &error);
             }
             Ok(Some(role)) => {
                 entry.trust_policy = role.assume_role_policy_document.as_deref().map(decode).or(entry.trust_policy);
@@ -273,9 +274,9 @@ impl Reader<'_> {
             }
             Ok(None) => {
                 let error = CallError { code: "Protocol".to_owned(), message: "the answer holds no role".to_owned() };
-                self.gap("iam:GetRole", &shown.arn, &error);
+                self.gap(Read::GetRole, &shown.arn, &error);
             }
-            Err(error) => self.gap("iam:GetRole", &shown.arn, &error),
+            Err(error) => self.gap(Read::GetRole, &shown.arn, &error),
         }
         if let Some(boundary) = &entry.permissions_boundary {
             self.managed(boundary).await;
@@ -285,8 +286,8 @@ impl Reader<'_> {
 
     /// The inline policies; a document that cannot be read stays absent, a list that cannot be read is `None`.
     async fn inline(&self, role: &types::Role) -> Option<Vec<InlinePolicy>> {
-        const LIST: &str = "iam:ListRolePolicies";
-        const GET: &str = "iam:GetRolePolicy";
+        const LIST: Read = Read::ListRolePolicies;
+        const GET: Read = Read::GetRolePolicy;
         let name = role.role_name.as_str();
         let (names, gap) = self
             .caller
@@ -304,11 +305,12 @@ impl Reader<'_> {
         }
         let documents = names.into_iter().map(|policy| async move {
             let request = || self.client.get_role_policy().role_name(name).policy_name(&policy).send();
-            let document = match self.caller.call(GET, "", request).await {
+            let document = match self.caller.call(GET.action(), "", request).await {
                 Ok(answer) => Some(decode(&answer.policy_document)),
                 Err(error) => {
                     let error = CallError { message: format!("inline policy `{policy}`: {}", error.message), ..error };
-                    self.gap(GET, &role.arn, &error);
+                    let gap = Gap { policy: Some(policy.clone()), ..error.gap(GET, "", Some(&role.arn)) };
+                    self.found(|found| found.gaps.push(gap));
                     None
                 }
             };
@@ -325,7 +327,7 @@ impl Reader<'_> {
     }
 
     async fn attached_arns(&self, role: &types::Role) -> Option<Vec<String>> {
-        const API: &str = "iam:ListAttachedRolePolicies";
+        const API: Read = Read::ListAttachedRolePolicies;
         let name = role.role_name.as_str();
         let (policies, gap) = self
             .caller
@@ -354,30 +356,31 @@ impl Reader<'_> {
         if !self.claim(arn) {
             return;
         }
-        let policy = self.caller.call("iam:GetPolicy", "", || self.client.get_policy().policy_arn(arn).send()).await;
+        let policy =
+            self.caller.call(Read::GetPolicy.action(), "", || self.client.get_policy().policy_arn(arn).send()).await;
         let version = match policy {
             Ok(answer) => answer.policy.and_then(|policy| policy.default_version_id),
-            Err(error) => return self.gap("iam:GetPolicy", arn, &error),
+            Err(error) => return self.gap(Read::GetPolicy, arn, &error),
         };
         let Some(version) = version else {
             let error =
                 CallError { code: "Protocol".to_owned(), message: "the answer names no default version".to_owned() };
-            return self.gap("iam:GetPolicy", arn, &error);
+            return self.gap(Read::GetPolicy, arn, &error);
         };
         let request = || self.client.get_policy_version().policy_arn(arn).version_id(&version).send();
-        match self.caller.call("iam:GetPolicyVersion", "", request).await {
+        match self.caller.call(Read::GetPolicyVersion.action(), "", request).await {
             Ok(answer) => {
                 let document = answer.policy_version.and_then(|version| version.document).as_deref().map(decode);
                 let policy = ManagedPolicy { arn: arn.to_owned(), version_id: Some(version), document };
                 self.found(|found| found.policies.push(policy));
             }
-            Err(error) => self.gap("iam:GetPolicyVersion", arn, &error),
+            Err(error) => self.gap(Read::GetPolicyVersion, arn, &error),
         }
     }
 
     /// Reads the whole account and keeps what belongs to the profiles. Says which profiles it found a role for.
     async fn account(&self, wanted_roles: &Wanted<'_>) -> Result<BTreeSet<String>, Gap> {
-        const API: &str = "iam:GetAccountAuthorizationDetails";
+        const API: Read = Read::GetAccountAuthorizationDetails;
         enum Item {
             Role(Box<types::RoleDetail>),
             Policy(Box<types::ManagedPolicyDetail>),

@@ -13,7 +13,7 @@ use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
 use crate::iam::grant;
-use crate::inventory::{Account, Inventory, Provider, Region};
+use crate::inventory::{Account, Inventory, Provider, Read, Region};
 use crate::plan::{Kind, Plan, PlannedChange};
 use crate::resource::ResourceKind;
 use crate::transition::{
@@ -247,45 +247,45 @@ impl Writer {
         let some = || Some(ids.iter().map(|id| (*id).to_owned()).collect::<Vec<String>>());
         /// Asks for the ids, and adds what comes to the list of the region.
         macro_rules! read {
-            ($api:literal, $request:expr, $answer:ident, $convert:path, $list:ident) => {{
-                let answer = self.reads.call($api, &name, || $request.send()).await?;
+            ($api:expr, $request:expr, $answer:ident, $convert:path, $list:ident) => {{
+                let answer = self.reads.call($api.action(), &name, || $request.send()).await?;
                 region.$list.extend(page(answer.$answer, None, $convert)?.items);
             }};
         }
         match kind {
             ResourceKind::Subnet => read!(
-                "ec2:DescribeSubnets",
+                Read::DescribeSubnets,
                 client.describe_subnets().set_subnet_ids(some()),
                 subnets,
                 ec2::subnet,
                 subnets
             ),
             ResourceKind::Vpc => {
-                read!("ec2:DescribeVpcs", client.describe_vpcs().set_vpc_ids(some()), vpcs, ec2::vpc, vpcs);
+                read!(Read::DescribeVpcs, client.describe_vpcs().set_vpc_ids(some()), vpcs, ec2::vpc, vpcs);
             }
             ResourceKind::SecurityGroup => read!(
-                "ec2:DescribeSecurityGroups",
+                Read::DescribeSecurityGroups,
                 client.describe_security_groups().set_group_ids(some()),
                 security_groups,
                 ec2::security_group,
                 security_groups
             ),
             ResourceKind::RouteTable => read!(
-                "ec2:DescribeRouteTables",
+                Read::DescribeRouteTables,
                 client.describe_route_tables().set_route_table_ids(some()),
                 route_tables,
                 ec2::route_table,
                 route_tables
             ),
             ResourceKind::Volume => read!(
-                "ec2:DescribeVolumes",
+                Read::DescribeVolumes,
                 client.describe_volumes().set_volume_ids(some()),
                 volumes,
                 ec2::volume,
                 volumes
             ),
             ResourceKind::NetworkInterface => read!(
-                "ec2:DescribeNetworkInterfaces",
+                Read::DescribeNetworkInterfaces,
                 client.describe_network_interfaces().set_network_interface_ids(some()),
                 network_interfaces,
                 ec2::network_interface,
@@ -293,7 +293,7 @@ impl Writer {
             ),
             ResourceKind::Instance => {
                 let request = || client.describe_instances().set_instance_ids(some()).send();
-                let answer = self.reads.call("ec2:DescribeInstances", &name, request).await?;
+                let answer = self.reads.call(Read::DescribeInstances.action(), &name, request).await?;
                 let found = page(answer.reservations, None, ec2::reservation)?;
                 region.instances.extend(found.items.into_iter().flatten());
             }
@@ -507,7 +507,8 @@ impl Writer {
         if !versions.iter().all(|(_, _, held)| is_ours(held)) {
             return Err(refused("the policy has versions that tagaudit did not write"));
         }
-        let policy = self.reads.call("iam:GetPolicy", "", || client.get_policy().policy_arn(arn).send()).await?;
+        let policy =
+            self.reads.call(Read::GetPolicy.action(), "", || client.get_policy().policy_arn(arn).send()).await?;
         let attachments = policy.policy.and_then(|policy| policy.attachment_count).unwrap_or_default();
         if attachments > 0 {
             return Err(refused("the policy is attached elsewhere"));
@@ -570,7 +571,7 @@ impl Writer {
         for version in listed.versions.unwrap_or_default() {
             let Some(id) = version.version_id else { continue };
             let request = || client.get_policy_version().policy_arn(arn).version_id(&id).send();
-            let document = reads.call("iam:GetPolicyVersion", "", request).await?.policy_version;
+            let document = reads.call(Read::GetPolicyVersion.action(), "", request).await?.policy_version;
             let document = document.and_then(|version| version.document).as_deref().map(iam::decode);
             versions.push((id, version.is_default_version, document));
         }

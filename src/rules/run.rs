@@ -1,0 +1,258 @@
+//! Running the rules: which checks can be made with what was read, what they find, and what became of each rule.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use crate::finding::{Finding, Status, fingerprint};
+use crate::iam::{RoleAudit, RoleGap};
+use crate::inventory::{Account, Gap, Read};
+use crate::nodes::KubernetesNode;
+use crate::view::{ClusterView, RegionView};
+
+use super::{Check, Checked, Context, Rule, Violation, caution};
+
+/// What became of a rule; always one of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Everything that it looks at was looked at, and is in order.
+    Passed,
+    /// It has findings.
+    Failed,
+    /// There is nothing here that it could say something about.
+    NotApplicable,
+    /// It found nothing, and something that it looks at was not read.
+    NotAudited,
+}
+
+/// The outcome of a rule over all regions, accounts and roles.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RuleOutcome {
+    /// Rule id.
+    pub rule: &'static str,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// How many resources it was checked on.
+    pub checked: usize,
+    /// Why it was not checked, or not everywhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// What running the rules gave.
+#[derive(Debug, Default)]
+pub struct Outcomes {
+    /// Findings, worst first, then by rule and resource.
+    pub findings: Vec<Finding>,
+    /// Outcomes of the selected rules, by rule.
+    pub rules: Vec<RuleOutcome>,
+    /// Each read that failed, with the ids of the rules that were not checked on what it would have shown.
+    pub unread: Vec<(Gap, Vec<&'static str>)>,
+    /// Each role that was not compared, or not wholly, with the ids of the rules that were not checked on it.
+    pub uncompared: Vec<(RoleGap, Vec<&'static str>)>,
+}
+
+/// One check to run.
+#[derive(Clone, Copy)]
+enum Task<'t, 'v> {
+    Region(fn(&Context<'_>, &RegionView<'_>) -> Checked, &'t RegionView<'v>),
+    Role(fn(&Context<'_>, &RoleAudit<'_>) -> Checked, &'t RoleAudit<'v>),
+    Account(fn(&Context<'_>, &Account) -> Checked, &'t Account),
+    Cluster(fn(&Context<'_>) -> Checked),
+    Kubernetes(fn(&Context<'_>, &[KubernetesNode]) -> Checked, &'t [KubernetesNode]),
+}
+
+/// What a task gave.
+struct Done {
+    /// Position of its rule among the selected ones.
+    rule: usize,
+    /// How many resources it looked at.
+    checked: usize,
+    /// Why it says nothing.
+    not_applicable: Option<&'static str>,
+    findings: Vec<Finding>,
+}
+
+/// Runs the selected rules.
+#[must_use]
+pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
+    let gaps = &context.view.inventory.gaps;
+    let mut tasks: Vec<(usize, Task<'_, '_>)> = Vec::new();
+    for (index, rule) in selected.iter().enumerate() {
+        tasks.extend(tasks_of(context, rule, gaps).into_iter().map(|task| (index, task)));
+    }
+    let mut rules: Vec<RuleOutcome> = selected
+        .iter()
+        .map(|rule| RuleOutcome { rule: rule.id, outcome: Outcome::NotApplicable, checked: 0, why: None })
+        .collect();
+    let mut findings: Vec<Finding> = Vec::new();
+    for done in run_tasks(context, selected, &tasks) {
+        let Some(rule) = rules.get_mut(done.rule) else { continue };
+        if done.findings.is_empty() {
+            rule.why = rule.why.take().or(done.not_applicable.map(str::to_owned));
+        } else {
+            rule.outcome = Outcome::Failed;
+        }
+        if done.not_applicable.is_none() {
+            rule.checked += done.checked;
+        }
+        findings.extend(done.findings);
+    }
+    let unread: Vec<(Gap, Vec<&'static str>)> = gaps
+        .iter()
+        .map(|gap| (gap.clone(), selected.iter().filter(|rule| misses(rule, gap)).map(|rule| rule.id).collect()))
+        .collect();
+    let of_policies: Vec<&'static str> =
+        selected.iter().filter(|rule| rule.check.is_of_policies()).map(|rule| rule.id).collect();
+    let uncompared: Vec<(RoleGap, Vec<&'static str>)> =
+        context.roles.gaps.iter().map(|gap| (gap.clone(), of_policies.clone())).collect();
+    for (rule, outcome) in selected.iter().zip(&mut rules) {
+        let missed = unread.iter().filter(|(_, ids)| ids.contains(&rule.id)).map(|(gap, _)| describe(gap));
+        let missed =
+            missed.chain(uncompared.iter().filter(|(_, ids)| ids.contains(&rule.id)).map(|(gap, _)| gap.describe()));
+        settle(rule, outcome, &missed.collect::<Vec<_>>(), context.view.nodes);
+    }
+    findings.sort_by(|a, b| {
+        let key = |finding: &Finding| (std::cmp::Reverse(finding.severity), finding.rule);
+        key(a)
+            .cmp(&key(b))
+            .then_with(|| a.resource.id.cmp(&b.resource.id))
+            .then_with(|| a.fingerprint.cmp(&b.fingerprint))
+    });
+    Outcomes { findings, rules, unread, uncompared }
+}
+
+/// The outcome of a rule whose checks were made; `missed` says what was not read of what it looks at.
+fn settle(rule: &Rule, outcome: &mut RuleOutcome, missed: &[String], nodes: Option<&[KubernetesNode]>) {
+    let more = match missed.len() {
+        0 | 1 => String::new(),
+        several => format!("; and {} more", several - 1),
+    };
+    let missed = missed.first().map(|first| format!("{first}{more}"));
+    if outcome.outcome == Outcome::Failed {
+        outcome.why = missed;
+    } else if missed.is_some() {
+        outcome.outcome = Outcome::NotAudited;
+        outcome.why = missed;
+    } else if outcome.checked > 0 {
+        outcome.outcome = Outcome::Passed;
+        outcome.why = None;
+    } else {
+        outcome.outcome = Outcome::NotApplicable;
+        outcome.why = outcome.why.take().or_else(|| Some(rule.subjects.none(rule, nodes)));
+    }
+}
+
+fn describe(gap: &Gap) -> String {
+    let region = gap.region.as_ref().map(|region| format!(" in {region}")).unwrap_or_default();
+    format!("{}{region} failed: {}", gap.read, gap.reason)
+}
+
+/// Whether something that a rule looks at is not seen because of a gap. An account that could not be entered hides it all.
+fn misses(rule: &Rule, gap: &Gap) -> bool {
+    rule.reads.contains(&gap.read)
+        || gap.read == Read::AssumeRole
+        || gap.read.kinds().iter().any(|kind| rule.resources.contains(kind))
+}
+
+/// The checks of a rule that can be made. A rule is not run where a list that it needs is unknown; a gap of one resource
+/// leaves the list complete, and the check sees that resource's field as unread.
+fn tasks_of<'t, 'v>(context: &'t Context<'v>, rule: &Rule, gaps: &[Gap]) -> Vec<Task<'t, 'v>> {
+    let stops = |gap: &&Gap| gap.is_of_list() && rule.reads.contains(&gap.read);
+    let needed: Vec<&Gap> = gaps.iter().filter(stops).collect();
+    let is_read = |account: &Account| !needed.iter().any(|gap| gap.is_of_account(&account.account_id));
+    // An account that was not read at all leaves every list of the whole unknown.
+    let all_is_read =
+        || needed.is_empty() && (rule.reads.is_empty() || !gaps.iter().any(|gap| gap.read == Read::AssumeRole));
+    match rule.check {
+        Check::Region(check) => {
+            let regions = context.view.regions.iter().filter(|region| {
+                !needed.iter().any(|gap| {
+                    gap.is_of_account(&region.account.account_id)
+                        && gap.region.as_ref().is_none_or(|name| *name == region.region.name)
+                })
+            });
+            regions.map(|region| Task::Region(check, region)).collect()
+        }
+        Check::Role(check) => {
+            let audits = context.roles.audits.iter().filter(|audit| is_read(audit.account));
+            audits.map(|audit| Task::Role(check, audit)).collect()
+        }
+        Check::Account(check) => {
+            let accounts = context.view.inventory.accounts.iter().filter(|account| is_read(account));
+            accounts.map(|account| Task::Account(check, account)).collect()
+        }
+        Check::Cluster(check) if all_is_read() => vec![Task::Cluster(check)],
+        Check::Kubernetes(check) if all_is_read() => {
+            context.view.nodes.map(|nodes| Task::Kubernetes(check, nodes)).into_iter().collect()
+        }
+        Check::Cluster(_) | Check::Kubernetes(_) => Vec::new(),
+    }
+}
+
+impl Task<'_, '_> {
+    fn run(self, context: &Context<'_>, index: usize, rule: &Rule) -> Done {
+        let (checked, outcome) = match self {
+            Self::Region(check, region) => (rule.subjects.in_region(rule, region).len(), check(context, region)),
+            Self::Role(check, audit) => (1, check(context, audit)),
+            Self::Account(check, account) => {
+                (rule.subjects.in_account(context.view, account).len(), check(context, account))
+            }
+            Self::Cluster(check) => (1, check(context)),
+            Self::Kubernetes(check, nodes) => (nodes.len(), check(context, nodes)),
+        };
+        let (violations, not_applicable) = match outcome {
+            Checked::Done(violations) => (violations, None),
+            Checked::NotApplicable(why) => (Vec::new(), Some(why)),
+        };
+        let findings = violations.into_iter().map(|violation| finish(rule, violation, context.view)).collect();
+        Done { rule: index, checked, not_applicable, findings }
+    }
+}
+
+/// Runs the checks on every core: they are pure and share nothing. What they give comes in the order of the tasks.
+fn run_tasks(context: &Context<'_>, selected: &[&'static Rule], tasks: &[(usize, Task<'_, '_>)]) -> Vec<Done> {
+    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(tasks.len()).max(1);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut all: Vec<(usize, Done)> = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some((index, task)) = tasks.get(at) else { return all };
+            if let Some(rule) = selected.get(*index) {
+                all.push((at, task.run(context, *index, rule)));
+            }
+        }
+    };
+    let mut all = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut all = work();
+        for other in others {
+            match other.join() {
+                Ok(done) => all.extend(done),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        all
+    });
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, done)| done).collect()
+}
+
+fn finish(rule: &Rule, mut violation: Violation, view: &ClusterView<'_>) -> Finding {
+    caution::settle(&mut violation, view);
+    let scope = violation.resource.account_id.as_deref().unwrap_or_default();
+    let scope = format!("{scope}/{}", violation.resource.region.as_deref().unwrap_or_default());
+    Finding {
+        rule: rule.id,
+        severity: violation.severity,
+        fingerprint: fingerprint(rule.id, &scope, &violation.cause, &violation.resource.id),
+        related: violation.related,
+        message: violation.message,
+        breaks: violation.breaks.unwrap_or_else(|| rule.breaks.to_owned()),
+        fix: violation.fix,
+        status: Status::New,
+        resource: violation.resource,
+    }
+}

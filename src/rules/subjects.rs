@@ -1,0 +1,124 @@
+//! What rules look at: how many of it were checked, and when there is nothing that a rule could say something about.
+
+use std::collections::BTreeSet;
+
+use crate::inventory::{Account, Tagged};
+use crate::nodes::KubernetesNode;
+use crate::resource::{ResourceKey, ResourceKind};
+use crate::view::{ClusterView, RegionView};
+
+use super::Rule;
+
+/// What a rule looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subjects {
+    /// The instances that are nodes of the cluster.
+    Members,
+    /// Their instance profiles.
+    MemberProfiles,
+    /// The roles of those profiles.
+    MemberRoles,
+    /// Their security groups.
+    MemberGroups,
+    /// Resources of the rule's kinds in the VPCs in which they live.
+    MemberVpcs,
+    /// All resources of the rule's kinds in a region.
+    Region,
+    /// Roles that were compared with a baseline.
+    ComparedRoles,
+    /// The Nodes of the cluster.
+    KubernetesNodes,
+    /// The cluster.
+    Cluster,
+}
+
+impl Subjects {
+    /// Those of a region.
+    #[must_use]
+    pub fn in_region<'r>(self, rule: &Rule, region: &'r RegionView<'_>) -> BTreeSet<ResourceKey<'r>> {
+        let members = || region.members.iter().map(|member| member.instance);
+        match self {
+            Self::Members => members().map(|found| ResourceKey::new(ResourceKind::Instance, &found.id)).collect(),
+            Self::MemberProfiles => members()
+                .filter_map(|found| found.instance_profile_arn.as_deref())
+                .map(|arn| ResourceKey::new(ResourceKind::InstanceProfile, arn))
+                .collect(),
+            Self::MemberGroups => members()
+                .flat_map(|found| &found.security_groups)
+                .map(|id| ResourceKey::new(ResourceKind::SecurityGroup, id))
+                .collect(),
+            Self::MemberVpcs => {
+                let vpcs = region.member_vpcs();
+                let is_there = |found: Tagged<'_>| match found {
+                    Tagged::Vpc(vpc) => vpcs.contains(vpc.id.as_str()),
+                    Tagged::Instance(_)
+                    | Tagged::Subnet(_)
+                    | Tagged::SecurityGroup(_)
+                    | Tagged::RouteTable(_)
+                    | Tagged::Volume(_)
+                    | Tagged::NetworkInterface(_) => found.vpc_id().is_some_and(|vpc| vpcs.contains(vpc)),
+                };
+                of_kinds(rule, region).filter(|found| is_there(*found)).map(key).collect()
+            }
+            Self::Region => of_kinds(rule, region).map(key).collect(),
+            Self::MemberRoles | Self::ComparedRoles | Self::KubernetesNodes | Self::Cluster => BTreeSet::new(),
+        }
+    }
+
+    /// Those of an account beside its regions.
+    #[must_use]
+    pub fn in_account<'r>(self, view: &'r ClusterView<'_>, account: &'r Account) -> BTreeSet<ResourceKey<'r>> {
+        let used: BTreeSet<&str> =
+            view.members().filter_map(|member| member.instance.instance_profile_arn.as_deref()).collect();
+        let profiles = || account.instance_profiles.iter().filter(|profile| used.contains(profile.arn.as_str()));
+        match self {
+            Self::MemberProfiles => {
+                profiles().map(|found| ResourceKey::new(ResourceKind::InstanceProfile, &found.arn)).collect()
+            }
+            Self::MemberRoles => {
+                let named =
+                    |name: &str| profiles().any(|found| found.roles.iter().any(|held| held.eq_ignore_ascii_case(name)));
+                let roles = account.roles.iter().filter(|role| named(&role.name));
+                roles.map(|role| ResourceKey::new(ResourceKind::Role, &role.arn)).collect()
+            }
+            Self::Members
+            | Self::MemberGroups
+            | Self::MemberVpcs
+            | Self::Region
+            | Self::ComparedRoles
+            | Self::KubernetesNodes
+            | Self::Cluster => BTreeSet::new(),
+        }
+    }
+
+    /// Why a rule says nothing where there are none.
+    pub(super) fn none(self, rule: &Rule, nodes: Option<&[KubernetesNode]>) -> String {
+        let nouns = || {
+            let nouns: Vec<&str> = rule.resources.iter().map(|kind| kind.noun()).collect();
+            nouns.join(" or ")
+        };
+        match self {
+            Self::Members => "no instance is a node of the cluster".to_owned(),
+            Self::MemberProfiles => "no node has an instance profile".to_owned(),
+            Self::MemberRoles => "no node has an instance profile with a role".to_owned(),
+            Self::MemberGroups => "no node has a security group".to_owned(),
+            Self::MemberVpcs => format!("there is no {} where nodes live", nouns()),
+            Self::Region => format!("there is no {}", nouns()),
+            Self::ComparedRoles => "no role of the nodes was compared".to_owned(),
+            Self::KubernetesNodes if nodes.is_none() => NODES_NOT_GIVEN.to_owned(),
+            Self::KubernetesNodes => "the cluster has no Nodes".to_owned(),
+            Self::Cluster => "no account was read".to_owned(),
+        }
+    }
+}
+
+/// Why a rule on Nodes does not apply.
+pub(super) const NODES_NOT_GIVEN: &str = "the Nodes are not known: give them with --nodes";
+
+fn key(found: Tagged<'_>) -> ResourceKey<'_> {
+    ResourceKey::new(found.kind(), found.id())
+}
+
+fn of_kinds<'r>(rule: &Rule, region: &'r RegionView<'_>) -> impl Iterator<Item = Tagged<'r>> {
+    region.tagged().filter(|found| rule.resources.contains(&found.kind()))
+}

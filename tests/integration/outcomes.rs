@@ -1,0 +1,231 @@
+//! What becomes of each rule: silence is never clean, and a finding is known again whatever else changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tagaudit::finding::Finding;
+use tagaudit::iam::Baselines;
+use tagaudit::inventory::{Gap, Inventory, Read};
+use tagaudit::nodes::KubernetesNode;
+use tagaudit::policy::Catalogue;
+use tagaudit::report::Report;
+use tagaudit::rules::{Check, Outcome, RULES};
+use tagaudit::scan;
+use tagaudit::view::ClusterView;
+
+use super::fixtures::{parsed_nodes, report};
+use super::worlds;
+
+/// Whether everything that a report says of its rules fits the rest of it.
+fn is_consistent(report: &Report, name: &str) {
+    let ids: Vec<&str> = report.rules.iter().map(|rule| rule.rule).collect();
+    let all: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
+    assert_eq!(ids, all, "{name}: every rule has one outcome");
+    let failed: BTreeSet<&str> = report.findings.iter().map(|finding| finding.rule).collect();
+    let unread: BTreeSet<&str> = report.not_audited.iter().flat_map(|entry| entry.rules.iter().copied()).collect();
+    for rule in &report.rules {
+        let (is_failed, is_unread) = (failed.contains(rule.rule), unread.contains(rule.rule));
+        let fits = match rule.outcome {
+            Outcome::Failed => is_failed && rule.checked > 0 && rule.why.is_some() == is_unread,
+            Outcome::NotAudited => !is_failed && is_unread && rule.why.is_some(),
+            Outcome::Passed => !is_failed && !is_unread && rule.checked > 0 && rule.why.is_none(),
+            Outcome::NotApplicable => !is_failed && !is_unread && rule.checked == 0 && rule.why.is_some(),
+        };
+        assert!(fits, "{name}: {rule:?} with findings: {is_failed}, unread: {is_unread}");
+    }
+}
+
+fn outcomes(report: &Report) -> BTreeMap<&str, Outcome> {
+    report.rules.iter().map(|rule| (rule.rule, rule.outcome)).collect()
+}
+
+#[test]
+fn every_rule_has_one_outcome_on_every_fixture_and_without_each_of_its_reads() {
+    for world in worlds::all().iter().chain([&worlds::unreadable()]) {
+        let nodes = parsed_nodes(world);
+        for nodes in [None, nodes.as_deref()] {
+            is_consistent(&report(&world.inventory, world.cluster_id, nodes), world.name);
+        }
+        for read in Read::ALL {
+            let mut inventory = world.inventory.clone();
+            let region = inventory.accounts[0].regions.first().map(|region| region.name.clone());
+            inventory.gaps.push(Gap {
+                read: *read,
+                account_id: Some(inventory.accounts[0].account_id.clone()),
+                region: region.filter(|_| !read.is_iam() && *read != Read::AssumeRole),
+                resource: None,
+                policy: None,
+                reason: "AccessDenied".to_owned(),
+                message: "refused".to_owned(),
+            });
+            is_consistent(&report(&inventory, world.cluster_id, nodes.as_deref()), &format!("{} {read}", world.name));
+        }
+    }
+}
+
+#[test]
+fn an_account_that_could_not_be_entered_leaves_no_rule_passed() {
+    let world = worlds::all().into_iter().find(|world| world.name == "clean-rke2").unwrap();
+    let mut inventory = world.inventory.clone();
+    inventory.gaps.push(Gap {
+        read: Read::AssumeRole,
+        account_id: Some("999988887777".to_owned()),
+        region: None,
+        resource: Some("arn:aws:iam::999988887777:role/audit".to_owned()),
+        policy: None,
+        reason: "AssumeRoleFailed".to_owned(),
+        message: "refused".to_owned(),
+    });
+    let report = report(&inventory, world.cluster_id, None);
+    is_consistent(&report, "unread account");
+    assert!(outcomes(&report).values().all(|outcome| !matches!(outcome, Outcome::Passed | Outcome::NotApplicable)));
+}
+
+#[test]
+fn nothing_to_look_at_is_not_applicable_and_says_why() {
+    let world = worlds::all().into_iter().find(|world| world.name == "clean-rke2").unwrap();
+    let without = report(&world.inventory, world.cluster_id, None);
+    for rule in RULES.iter().filter(|rule| matches!(rule.check, Check::Kubernetes(_))) {
+        let outcome = without.rules.iter().find(|outcome| outcome.rule == rule.id).unwrap();
+        assert_eq!(outcome.outcome, Outcome::NotApplicable, "{}", rule.id);
+        assert!(outcome.why.as_deref().unwrap().contains("--nodes"), "{outcome:?}");
+    }
+    // An account with nothing of the cluster in it: only what looks at the account as a whole has anything to look at.
+    let mut empty = world.inventory.clone();
+    let region = &mut empty.accounts[0].regions[0];
+    *region = tagaudit::inventory::Region::new(&region.name);
+    empty.accounts[0].roles.clear();
+    empty.accounts[0].instance_profiles.clear();
+    let report = report(&empty, world.cluster_id, None);
+    is_consistent(&report, "empty");
+    let other: Vec<_> = report.rules.iter().filter(|rule| rule.outcome != Outcome::NotApplicable).collect();
+    assert_eq!(other.iter().map(|rule| rule.rule).collect::<Vec<_>>(), ["cluster-id-unexpected"], "{other:?}");
+}
+
+/// What is counted as checked is what findings are about.
+#[test]
+fn findings_are_about_what_their_rule_looks_at() {
+    let mut seen = 0;
+    for world in worlds::all() {
+        let nodes = parsed_nodes(&world);
+        let report = report(&world.inventory, world.cluster_id, nodes.as_deref());
+        let view = ClusterView::new(&world.inventory, world.cluster_id, nodes.as_deref(), &[]);
+        for finding in &report.findings {
+            let rule = tagaudit::rules::find(finding.rule).unwrap();
+            assert!(rule.resources.contains(&finding.resource.kind), "{}: {:?}", rule.id, finding.resource);
+            let key = finding.resource.key();
+            let is_subject = match rule.check {
+                Check::Region(_) => {
+                    view.regions.iter().any(|region| rule.subjects.in_region(rule, region).contains(&key))
+                }
+                Check::Account(_) => {
+                    let mut accounts = world.inventory.accounts.iter();
+                    accounts.any(|account| rule.subjects.in_account(&view, account).contains(&key))
+                }
+                Check::Role(_) => report.roles.iter().any(|role| role.role == key.id),
+                Check::Cluster(_) | Check::Kubernetes(_) => true,
+            };
+            assert!(is_subject, "{}: {} of {} is none of {:?}", world.name, key.id, rule.id, rule.subjects);
+            seen += 1;
+        }
+    }
+    assert!(seen > 80, "{seen} findings are too few to prove anything");
+}
+
+fn fingerprints(report: &Report) -> BTreeSet<(&str, &str)> {
+    report.findings.iter().map(|finding| (finding.rule, finding.fingerprint.as_str())).collect()
+}
+
+/// The same report with other options.
+fn with(inventory: &Inventory, cluster_id: &str, nodes: Option<&[KubernetesNode]>, baselines: &Baselines) -> Report {
+    let options = scan::Options {
+        cluster_id,
+        nodes,
+        selectors: &[],
+        baselines,
+        rules: &RULES,
+        cloud_routes: false,
+        source: "inventory",
+    };
+    scan::audit(inventory, &options).unwrap()
+}
+
+#[test]
+fn a_finding_is_known_again_when_more_instances_show_it() {
+    let mut grown = 0;
+    for world in worlds::all() {
+        let nodes = parsed_nodes(&world);
+        let before = report(&world.inventory, world.cluster_id, nodes.as_deref());
+        // Each Auto Scaling group and each instance profile makes one more of each of its instances, before and after the
+        // others by id.
+        let mut inventory = world.inventory.clone();
+        for region in inventory.accounts.iter_mut().flat_map(|account| &mut account.regions) {
+            let more = region.instances.clone().into_iter().filter(|instance| {
+                instance.instance_profile_arn.is_some()
+                    || instance.tags.iter().any(|tag| tag.key.starts_with("aws:autoscaling"))
+            });
+            let more: Vec<_> = more.collect();
+            for prefix in ["i-00", "i-zz"] {
+                region.instances.extend(more.iter().cloned().map(|mut instance| {
+                    instance.id = format!("{prefix}{}", instance.id.trim_start_matches("i-"));
+                    instance
+                }));
+            }
+        }
+        inventory.canonicalise();
+        let after = report(&inventory, world.cluster_id, nodes.as_deref());
+        // Nodes that one of two instances fits are another matter, and so is what is wrong with an instance by itself.
+        let about_nodes = |rule: &str| rule.starts_with("node-");
+        let lost: Vec<_> = fingerprints(&before)
+            .difference(&fingerprints(&after))
+            .filter(|(rule, _)| !about_nodes(rule))
+            .map(|(rule, _)| (*rule).to_owned())
+            .collect();
+        assert_eq!(lost, Vec::<String>::new(), "{}", world.name);
+        grown += usize::from(after.findings != before.findings);
+    }
+    assert!(grown > 5, "{grown} reports changed: too few to prove anything");
+}
+
+/// An older catalogue: only every fifth action of the embedded one is known.
+fn older_catalogue() -> &'static Catalogue {
+    let bytes = std::fs::read(super::documents::path("policies/catalogue.txt.zz")).unwrap();
+    let text = miniz_oxide::inflate::decompress_to_vec_zlib(&bytes).unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let mut actions = 0;
+    let kept = text.split_inclusive('\n').filter(|line| {
+        actions += usize::from(line.starts_with("a "));
+        !line.starts_with("a ") || actions % 5 == 0
+    });
+    Box::leak(Box::new(Catalogue::from_slice(kept.collect::<String>().as_bytes()).unwrap()))
+}
+
+#[test]
+fn a_finding_is_known_again_with_another_severity_catalogue_or_wording() {
+    let others = [
+        Baselines { controller_version: Some("1.30.0".parse().unwrap()), ..Baselines::default() },
+        Baselines { catalogue: Some(older_catalogue()), ..Baselines::default() },
+    ];
+    let (mut severities, mut wordings) = (0, [0, 0]);
+    for world in worlds::all() {
+        let nodes = parsed_nodes(&world);
+        let plain = with(&world.inventory, world.cluster_id, nodes.as_deref(), &Baselines::default());
+        for (baselines, wordings) in others.iter().zip(&mut wordings) {
+            let told = with(&world.inventory, world.cluster_id, nodes.as_deref(), baselines);
+            for before in plain.findings.iter().filter(|finding| finding.rule.starts_with("iam-")) {
+                let same = |after: &&Finding| after.rule == before.rule && after.resource.id == before.resource.id;
+                // A role has one finding of each rule but for `iam-condition-tag-missing`.
+                let mut again = told.findings.iter().filter(same).peekable();
+                if again.peek().is_none() {
+                    continue;
+                }
+                let known = again.find(|after| after.fingerprint == before.fingerprint);
+                let after =
+                    known.unwrap_or_else(|| panic!("{}: {} is another finding now", world.name, before.message));
+                severities += usize::from(after.severity != before.severity);
+                *wordings += usize::from(after.message != before.message);
+            }
+        }
+    }
+    assert!(severities > 0, "no severity changed: nothing is proven");
+    assert!(wordings.iter().all(|changed| *changed > 0), "{wordings:?} messages changed: nothing is proven");
+}
