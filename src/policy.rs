@@ -28,7 +28,8 @@ mod variables;
 mod yaml;
 
 pub use assess::{
-    Assessment, Environment, Layer, LeftOver, NamedDocument, PreparedPolicies, Question, StatementRef, Verdict,
+    Assessment, DeniedOn, Environment, Layer, LayerKind, LeftOver, Limit, NamedDocument, OpenCondition,
+    PreparedPolicies, Question, StatementRef, Verdict,
 };
 pub use catalogue::{AccessLevel, Action, Catalogue, CatalogueError, ConditionKey, ResourceType, Service};
 pub use condition::{Comparison, Context, ContextValue, Operator, Order, Quantifier};

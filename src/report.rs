@@ -148,8 +148,8 @@ impl RoleReport {
 pub struct ActionReport {
     /// Action.
     pub action: String,
-    /// `granted`, `partial`, `denied`, `missing` or `undecided`.
-    pub verdict: &'static str,
+    /// The verdict.
+    pub verdict: Verdict,
     /// Statements that decided it.
     pub because: Vec<StatementRef>,
     /// Resources it is limited to.
@@ -171,10 +171,10 @@ impl ActionReport {
         let undecided = assessment.verdict == Verdict::Undecided;
         Self {
             action: action.to_owned(),
-            verdict: assessment.verdict.name(),
+            verdict: assessment.verdict,
             because: assessment.because.clone(),
-            only_on: assessment.only_on.clone(),
-            only_if: assessment.only_if.clone(),
+            only_on: assessment.only_on(),
+            only_if: assessment.only_if(),
             left_over: assessment.left_over.clone(),
             reason: undecided.then(|| assessment.undecided_by.join("; ")),
         }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::policy::lint::{LintFinding, LintLevel, PolicyKind, lint, lint_within, no_policy};
 use crate::policy::templates::{self, FoundPolicy, FoundRole, Pseudo, TemplateError, Use};
 use crate::policy::{
-    self, Catalogue, CompiledPolicy, Context, ContextValue, Decision, Document, Environment, Layer, Matched,
+    self, Catalogue, CompiledPolicy, Context, ContextValue, Decision, Document, Environment, Layer, Limit, Matched,
     NamedDocument, Policies, PreparedPolicies, Question, Request, Verdict,
 };
 use crate::report::{ActionReport, PolicyDiff, RoleReport};
@@ -158,9 +158,9 @@ pub(super) fn diff(args: &DiffArgs) -> Result<(PolicyDiff, Vec<String>), Failure
 /// How a comparison ends: with 1 when something of the baseline is not granted.
 pub(super) fn diff_exit(diff: &PolicyDiff, unknown: &[String]) -> Exit {
     let verdicts = || diff.roles.iter().flat_map(|role| &role.actions).map(|action| action.verdict);
-    if verdicts().any(|verdict| matches!(verdict, "missing" | "denied" | "partial")) {
+    if verdicts().any(|verdict| matches!(verdict, Verdict::Missing | Verdict::Denied | Verdict::Partial)) {
         Exit::Findings
-    } else if !unknown.is_empty() || verdicts().any(|verdict| verdict == "undecided") {
+    } else if !unknown.is_empty() || verdicts().any(|verdict| verdict == Verdict::Undecided) {
         Exit::Incomplete
     } else {
         Exit::Clean
@@ -410,10 +410,18 @@ fn unknown(
             exit,
         );
     }
-    let mut limits = answer.only_if.clone();
-    let (excluded, included): (Vec<&String>, Vec<&String>) =
-        answer.only_on.iter().partition(|on| on.starts_with("not "));
-    let included: Vec<&str> = included.into_iter().map(String::as_str).collect();
+    let mut limits = answer.only_if();
+    let of_resources = |wanted: bool| {
+        let these = answer.limits.iter().filter(move |limit| match limit {
+            Limit::Resources { negated, .. } => *negated == wanted,
+            Limit::Conditions { .. } | Limit::Unless { .. } | Limit::Actions(_) => false,
+        });
+        let mut texts: Vec<String> = these.map(Limit::describe).collect();
+        texts.sort();
+        texts.dedup();
+        texts
+    };
+    let (excluded, included) = (of_resources(true), of_resources(false));
     if !included.is_empty() {
         limits.push(format!("the resource is {}", included.join(" or ")));
     }

@@ -21,10 +21,12 @@ use super::truth::{Atom, Expression, Holds};
 
 mod answer;
 mod judge;
+mod limit;
 mod witness;
 
 use answer::{Answer, together};
 use judge::{Active, Asking, LastFacts, judge};
+pub use limit::{DeniedOn, LayerKind, Limit, OpenCondition};
 use witness::{readable, sample};
 
 /// A document with the name it is reported under.
@@ -130,10 +132,8 @@ pub struct Assessment {
     pub verdict: Verdict,
     /// The statements that decided it.
     pub because: Vec<StatementRef>,
-    /// Resource patterns it is limited to (`not …` for excluded ones); empty when not limited.
-    pub only_on: Vec<String>,
-    /// Conditions it is limited to; empty when not limited.
-    pub only_if: Vec<String>,
+    /// What it is limited to; empty when not limited.
+    pub limits: Vec<Limit>,
     /// What is not granted of what was asked for.
     pub left_over: Vec<LeftOver>,
     /// Why it is undecided; empty for every other verdict.
@@ -141,15 +141,28 @@ pub struct Assessment {
 }
 
 impl Assessment {
+    /// Resource patterns it is limited to, for a person (`not …` for excluded ones); empty when not limited.
+    #[must_use]
+    pub fn only_on(&self) -> Vec<String> {
+        self.described(true)
+    }
+
+    /// Conditions it is limited to, for a person; empty when not limited.
+    #[must_use]
+    pub fn only_if(&self) -> Vec<String> {
+        self.described(false)
+    }
+
+    fn described(&self, of_resources: bool) -> Vec<String> {
+        let limits = self.limits.iter().filter(|limit| limit.is_of_resources() == of_resources);
+        let mut texts: Vec<String> = limits.map(Limit::describe).filter(|text| !text.is_empty()).collect();
+        texts.sort();
+        texts.dedup();
+        texts
+    }
+
     fn bare(verdict: Verdict) -> Self {
-        Self {
-            verdict,
-            because: Vec::new(),
-            only_on: Vec::new(),
-            only_if: Vec::new(),
-            left_over: Vec::new(),
-            undecided_by: Vec::new(),
-        }
+        Self { verdict, because: Vec::new(), limits: Vec::new(), left_over: Vec::new(), undecided_by: Vec::new() }
     }
 }
 
@@ -175,7 +188,7 @@ struct Prepared {
 pub struct PreparedPolicies {
     statements: Vec<Prepared>,
     /// Layers that must each allow, with what they are called: identity policies first.
-    layers: Vec<(String, &'static str)>,
+    layers: Vec<(String, LayerKind)>,
     /// Work that automata may still do, over all questions: hostile policies end undecided, not in minutes.
     work_left: Cell<usize>,
     last_facts: LastFacts,
@@ -215,7 +228,7 @@ impl PreparedPolicies {
     pub fn new(layer: &Layer) -> Self {
         let mut prepared = Self {
             statements: Vec::new(),
-            layers: vec![(String::new(), "")],
+            layers: vec![(String::new(), LayerKind::Identity)],
             work_left: Cell::new(ALL_WORK),
             last_facts: LastFacts::default(),
         };
@@ -223,13 +236,13 @@ impl PreparedPolicies {
             prepared.add(0, named);
         }
         if let Some(boundary) = &layer.boundary {
-            prepared.layers.push((boundary.name.clone(), "boundary: "));
+            prepared.layers.push((boundary.name.clone(), LayerKind::Boundary));
             prepared.add(1, boundary);
         }
         for level in &layer.scps {
             let at = prepared.layers.len();
             let names: Vec<&str> = level.iter().map(|named| named.name.as_str()).collect();
-            prepared.layers.push((names.join("+"), "control policy: "));
+            prepared.layers.push((names.join("+"), LayerKind::ControlPolicy));
             for named in level {
                 prepared.add(at, named);
             }
@@ -393,19 +406,21 @@ impl PreparedPolicies {
             if applies {
                 let mut all: Vec<Expression> = open.iter().map(|one| Expression::of_condition(one)).collect();
                 all.extend(prepared.compiled.guards.iter().map(Expression::of_guard));
-                let mut conditions: Vec<String> = open.iter().map(|one| one.description.clone()).collect();
-                let guards = prepared.compiled.guards.iter();
-                conditions.extend(
-                    guards.map(
-                        |guard| {
-                            if guard.holds { guard.decision.clone() } else { format!("not {}", guard.decision) }
-                        },
-                    ),
-                );
+                let of_key = open.iter().map(|one| OpenCondition {
+                    text: one.description.clone(),
+                    negated: false,
+                    key: Some(one.key.clone()),
+                });
+                let of_deployment = prepared.compiled.guards.iter().map(|guard| OpenCondition {
+                    text: guard.decision.clone(),
+                    negated: !guard.holds,
+                    key: None,
+                });
+                let mut conditions: Vec<OpenCondition> = of_key.chain(of_deployment).collect();
                 if *spoken == Match::Open {
                     let decision =
                         format!("statement {} of {} speaks of it", prepared.compiled.index, prepared.reference.policy);
-                    conditions.push(decision.clone());
+                    conditions.push(OpenCondition { text: decision.clone(), negated: false, key: None });
                     all.push(Expression::Atom(Atom::Speaks(prepared.position, decision)));
                 }
                 let expression = Expression::All(all);

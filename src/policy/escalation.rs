@@ -326,8 +326,8 @@ pub(super) fn paths(
             steps.push(Step {
                 action: catalogue.action(action).map_or((*action).to_owned(), |(_, known)| known.name.clone()),
                 beyond: !needed.covers(action),
-                only_on: answer.only_on,
-                only_if: answer.only_if,
+                only_on: answer.only_on(),
+                only_if: answer.only_if(),
                 because: answer.because,
             });
         }

@@ -18,6 +18,8 @@ const EXAMPLES: usize = 5;
 pub struct Excess {
     /// The pattern as granted; `not …` for a `NotAction`.
     pub action: String,
+    /// Whether it is a `NotAction`.
+    pub is_negated: bool,
     /// The highest access that it gives beyond what is needed.
     pub access_level: AccessLevel,
     /// How many actions that is today.
@@ -156,11 +158,13 @@ pub fn excess(
                     continue;
                 }
                 beyond.extend(gives.iter().map(|action| (action.folded.as_str(), *action)));
+                let is_negated = statement.action.negated;
                 if let Some(known) = positions.get(&folded).and_then(|at| found.get_mut(*at)) {
                     known.because.push(reference.clone());
                 } else {
                     positions.insert(folded, found.len());
-                    found.push(describe(pattern, &gives, is_open_ended, is_unknown, vec![reference.clone()]));
+                    let excess = describe(pattern, &gives, is_open_ended, is_unknown, vec![reference.clone()]);
+                    found.push(Excess { is_negated, ..excess });
                 }
             }
         }
@@ -171,7 +175,7 @@ pub fn excess(
         each.because.sort();
         each.because.dedup();
         let pattern = ActionPattern::new(&each.action.to_lowercase());
-        let is_negated = each.action.starts_with("not ");
+        let is_negated = each.is_negated;
         each.escalation = paths.iter().flat_map(|path| &path.actions).filter(|step| step.beyond).any(|step| {
             is_negated && each.because.iter().any(|reference| step.because.contains(reference))
                 || pattern.matches(&step.action.to_lowercase())
@@ -198,6 +202,7 @@ fn describe(
     let mut worst: Vec<&&Action> = gives.iter().collect();
     worst.sort_by_key(|action| (std::cmp::Reverse(action.level), &action.folded));
     Excess {
+        is_negated: false,
         // What nobody knows may be anything.
         access_level: level.unwrap_or(AccessLevel::Write),
         actions: gives.len(),

@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 use comfy_table::{ContentArrangement, Table, presets};
 
 use crate::finding::{Applicability, Finding, Severity};
-use crate::policy::{Gain, ServiceExcess};
+use crate::policy::{Gain, ServiceExcess, Verdict};
 use crate::rules::Outcome;
 use crate::text;
 use crate::transition::{Call, calls};
@@ -323,8 +323,7 @@ fn roles(page: &mut String, roles: &[RoleReport], painter: Painter, options: &Ta
         for role in roles {
             let name = text::printable(role.role.rsplit('/').next().unwrap_or(&role.role));
             let _ = writeln!(page, "{} on {} {}", painter.bold(&name), role.instances.len(), nodes_of(role));
-            let counts = ["granted", "partial", "denied", "missing"]
-                .map(|verdict| format!("{} {verdict}", count_of(role, verdict)));
+            let counts = COUNTED.map(|verdict| format!("{} {}", count_of(role, verdict), verdict.name()));
             let line =
                 format!("{}: {}, {} excess", text::printable(&role.baseline), counts.join(", "), role.excess.len());
             for part in text::wrap(&line, options.width, "  ", "  ") {
@@ -335,15 +334,15 @@ fn roles(page: &mut String, roles: &[RoleReport], painter: Painter, options: &Ta
         let header = ["role", "nodes", "baseline", "granted", "partial", "denied", "missing", "excess"];
         let mut table = layout(options.width, &header);
         for role in roles {
-            let of = |verdict: &str| count_of(role, verdict).to_string();
+            let of = |verdict: Verdict| count_of(role, verdict).to_string();
             table.add_row([
                 text::printable(role.role.rsplit('/').next().unwrap_or(&role.role)).into_owned(),
                 format!("{} {}", role.instances.len(), nodes_of(role)),
                 text::printable(&role.baseline).into_owned(),
-                of("granted"),
-                of("partial"),
-                of("denied"),
-                of("missing"),
+                of(Verdict::Granted),
+                of(Verdict::Partial),
+                of(Verdict::Denied),
+                of(Verdict::Missing),
                 role.excess.len().to_string(),
             ]);
         }
@@ -365,7 +364,7 @@ pub(super) fn write_roles(roles: &[RoleReport], options: &TableOptions, out: &mu
     let mut page = String::new();
     for role in roles {
         let total = role.actions.len();
-        let granted = count_of(role, "granted");
+        let granted = count_of(role, Verdict::Granted);
         let name = text::printable(&role.role);
         let verdict = if granted == total {
             painter.good(&format!("all {total} actions granted"))
@@ -382,7 +381,10 @@ fn nodes_of(role: &RoleReport) -> String {
     if role.node_roles.is_empty() { "unknown".to_owned() } else { role.node_roles.join("+") }
 }
 
-fn count_of(role: &RoleReport, verdict: &str) -> usize {
+/// The verdicts that a role is summed up in.
+const COUNTED: [Verdict; 4] = [Verdict::Granted, Verdict::Partial, Verdict::Denied, Verdict::Missing];
+
+fn count_of(role: &RoleReport, verdict: Verdict) -> usize {
     role.actions.iter().filter(|action| action.verdict == verdict).count()
 }
 
@@ -415,20 +417,20 @@ fn diff(page: &mut String, role: &RoleReport, painter: Painter, options: &TableO
 /// The baseline's actions that are not granted whole.
 fn shortfall(role: &RoleReport) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for verdict in ["missing", "denied", "partial", "undecided"] {
+    for verdict in [Verdict::Missing, Verdict::Denied, Verdict::Partial, Verdict::Undecided] {
         for action in role.actions.iter().filter(|action| action.verdict == verdict) {
-            let mut line = format!("{verdict:<9} {}", action.action);
+            let mut line = format!("{:<9} {}", verdict.name(), action.action);
             if !action.only_on.is_empty() {
                 let _ = write!(line, " on {}", action.only_on.join(", "));
             }
             if !action.only_if.is_empty() {
                 let _ = write!(line, " if {}", action.only_if.join(", and "));
             }
-            if verdict == "denied" {
+            if verdict == Verdict::Denied {
                 let by: Vec<&str> = action.because.iter().map(|reference| reference.policy.as_str()).collect();
                 let _ = write!(line, " by {}", by.join(", "));
             }
-            if verdict == "partial"
+            if verdict == Verdict::Partial
                 && let Some(left) = action.left_over.first()
             {
                 let when = if left.only_if.is_empty() { "" } else { " always" };

@@ -340,11 +340,12 @@ fn partial(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
     let names: Vec<&str> = limited.iter().map(|action| action.action.as_str()).collect();
     let mut limits: Vec<String> = Vec::new();
     for action in &limited {
-        if !action.assessment.only_on.is_empty() {
-            limits.push(format!("on {}", action.assessment.only_on.join(", ")));
+        let (only_on, only_if) = (action.assessment.only_on(), action.assessment.only_if());
+        if !only_on.is_empty() {
+            limits.push(format!("on {}", only_on.join(", ")));
         }
-        if !action.assessment.only_if.is_empty() {
-            limits.push(format!("if {}", action.assessment.only_if.join(", or if ")));
+        if !only_if.is_empty() {
+            limits.push(format!("if {}", only_if.join(", or if ")));
         }
     }
     limits.sort();
@@ -486,14 +487,15 @@ fn condition_tag_missing(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checke
     let edits =
         ["ec2:authorizesecuritygroupingress", "ec2:revokesecuritygroupingress", "ec2:createroute", "ec2:deleteroute"];
     for (key, value) in &wanted {
-        let asked = format!("aws:ResourceTag/{key} ");
+        let asked = format!("aws:ResourceTag/{key}");
         let limited: Vec<&str> = audit
             .actions
             .iter()
             .filter(|action| edits.contains(&action.action.to_lowercase().as_str()))
             .filter(|action| action.assessment.verdict == Verdict::Partial && action.covers_cluster)
             .filter(|action| {
-                action.assessment.only_if.iter().all(|only| only.to_lowercase().contains(&asked.to_lowercase()))
+                let mut conditions = action.assessment.limits.iter().filter(|limit| !limit.is_of_resources());
+                conditions.all(|limit| limit.asks_for(&asked))
             })
             .map(|action| action.action.as_str())
             .collect();

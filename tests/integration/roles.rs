@@ -104,6 +104,6 @@ fn roles_with_the_same_policies_get_the_same_answers_under_their_own_names() {
     twin.permissions_boundary = twin.attached_policies.as_mut().unwrap().pop();
     let report = super::fixtures::report(&world.inventory, world.cluster_id, None);
     let named = |name: &str| report.roles.iter().find(|role| role.role.ends_with(name)).unwrap();
-    assert!(named("demo-worker").actions.iter().all(|action| action.verdict == "granted"));
-    assert!(named("twin").actions.iter().all(|action| action.verdict == "missing"));
+    assert!(named("demo-worker").actions.iter().all(|action| action.verdict == tagaudit::policy::Verdict::Granted));
+    assert!(named("twin").actions.iter().all(|action| action.verdict == tagaudit::policy::Verdict::Missing));
 }

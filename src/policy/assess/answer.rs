@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::judge::{Applying, Outcome};
+use super::limit::{DeniedOn, LayerKind, Limit, OpenCondition, all_of};
 use super::{Assessment, LeftOver, StatementRef, Verdict};
 use crate::policy::catalogue::Action;
 use crate::policy::document::Effect;
@@ -53,7 +54,7 @@ impl Answer {
         }
     }
 
-    pub(super) fn finish(&self, action: &str, layers: &[(String, &'static str)]) -> Assessment {
+    pub(super) fn finish(&self, action: &str, layers: &[(String, LayerKind)]) -> Assessment {
         // Nothing looked at is nothing proven.
         if self.undecided || self.outcomes.is_empty() {
             return undecided(vec!["the patterns are too many or too intricate to decide within bounds".to_owned()]);
@@ -88,7 +89,7 @@ impl Answer {
     }
 
     /// Nothing is granted: because nothing grants it, or because it is taken away.
-    fn nothing(&self, action: &str, layers: &[(String, &'static str)]) -> Assessment {
+    fn nothing(&self, action: &str, layers: &[(String, LayerKind)]) -> Assessment {
         // Where an Allow would help anywhere, it is missing there.
         let taken = self.outcomes.iter().all(|outcome| outcome.helped == Holds::Never);
         let always_denied = self.outcomes.iter().all(|outcome| outcome.denied == Holds::Always);
@@ -104,7 +105,7 @@ impl Answer {
     }
 
     /// Layers that lack an Allow where the identity policies have one.
-    fn lacking(&self, layers: &[(String, &'static str)]) -> Vec<StatementRef> {
+    fn lacking(&self, layers: &[(String, LayerKind)]) -> Vec<StatementRef> {
         let lacking: BTreeSet<usize> = self
             .outcomes
             .iter()
@@ -115,7 +116,7 @@ impl Answer {
         lacking.into_iter().map(|layer| StatementRef { policy: name(layer), statement: None }).collect()
     }
 
-    fn part(&self, action: &str, layers: &[(String, &'static str)]) -> Assessment {
+    fn part(&self, action: &str, layers: &[(String, LayerKind)]) -> Assessment {
         let mut answer = Assessment { left_over: self.left_over(action), ..Assessment::bare(Verdict::Partial) };
         let total = self.outcomes.len();
         for layer in 0..layers.len() {
@@ -128,33 +129,32 @@ impl Answer {
             if allows.iter().any(|seen| seen.always == total) {
                 continue;
             }
-            let prefix = layers.get(layer).map_or("", |(_, prefix)| prefix);
+            let kind = layers.get(layer).map_or(LayerKind::Identity, |(_, kind)| *kind);
             // Where some of the resources are covered by nothing, the patterns are the limit.
             let covered =
                 |outcome: &Outcome| outcome.applying.iter().any(|a| a.effect == Effect::Allow && a.layer == layer);
             if !self.outcomes.iter().all(covered) {
-                let negate = |seen: &Seen<'_>, text: &str| {
-                    if seen.first.negated { format!("not {text}") } else { text.to_owned() }
-                };
-                answer.only_on.extend(
-                    allows
-                        .iter()
-                        .flat_map(|seen| seen.texts.iter().map(|text| format!("{prefix}{}", negate(seen, text)))),
-                );
+                answer.limits.extend(allows.iter().flat_map(|seen| {
+                    seen.texts.iter().map(|text| Limit::Resources {
+                        layer: kind,
+                        negated: seen.first.negated,
+                        patterns: vec![(*text).to_owned()],
+                    })
+                }));
             }
-            let mut alternatives: Vec<String> = Vec::new();
+            let mut any_of: Vec<Vec<OpenCondition>> = Vec::new();
             for outcome in self.outcomes.iter().filter(|outcome| covered(outcome)) {
                 let here: Vec<&Applying> =
                     outcome.applying.iter().filter(|a| a.effect == Effect::Allow && a.layer == layer).collect();
                 if !here.iter().any(|applying| applying.holds == Holds::Always) {
-                    alternatives.extend(here.iter().map(|applying| applying.conditions.join(" and ")));
+                    any_of.extend(here.iter().map(|applying| applying.conditions.clone()));
                 }
             }
-            alternatives.retain(|one| !one.is_empty());
-            alternatives.sort();
-            alternatives.dedup();
-            if !alternatives.is_empty() {
-                answer.only_if.push(format!("{prefix}{}", alternatives.join(" or ")));
+            any_of.retain(|all| !all.is_empty());
+            any_of.sort_by_cached_key(|all| all_of(all));
+            any_of.dedup();
+            if !any_of.is_empty() {
+                answer.limits.push(Limit::Conditions { layer: kind, any_of });
             }
         }
         for seen in self.statements(Effect::Deny, None) {
@@ -169,18 +169,17 @@ impl Answer {
                 .outcomes
                 .iter()
                 .all(|outcome| outcome.applying.iter().any(|a| a.reference == seen.first.reference));
-            let texts = seen.texts.iter().copied().collect::<Vec<_>>().join(" | ");
-            let conditions = seen.first.conditions.join(" and ");
-            match (everywhere, conditions.is_empty()) {
-                (_, true) if seen.first.negated => answer.only_on.push(texts),
-                (_, true) => answer.only_on.push(format!("not {texts}")),
-                (true, false) => answer.only_if.push(format!("not ({conditions})")),
-                (false, false) if seen.first.negated => {
-                    answer.only_if.push(format!("not ({conditions} on other than {texts})"));
-                }
+            let patterns: Vec<String> = seen.texts.iter().map(|text| (*text).to_owned()).collect();
+            let conditions = seen.first.conditions.clone();
+            answer.limits.push(if conditions.is_empty() {
+                // What a Deny names is excluded, and what it spares is what remains.
+                Limit::Resources { layer: LayerKind::Identity, negated: !seen.first.negated, patterns }
+            } else if everywhere {
+                Limit::Unless { conditions, on: None }
+            } else {
                 // A Deny needs both its resources and its conditions to bite; naming them apart would say too much.
-                (false, false) => answer.only_if.push(format!("not ({conditions} on {texts})")),
-            }
+                Limit::Unless { conditions, on: Some(DeniedOn { negated: seen.first.negated, patterns }) }
+            });
         }
         answer.because.extend(
             self.lacking(layers)
@@ -188,11 +187,6 @@ impl Answer {
                 .filter(|lacking| !answer.because.iter().any(|known| known.policy == lacking.policy))
                 .collect::<Vec<_>>(),
         );
-        for list in [&mut answer.only_on, &mut answer.only_if] {
-            list.retain(|text| !text.is_empty());
-            list.sort();
-            list.dedup();
-        }
         answer.because.sort();
         answer.because.dedup();
         answer
@@ -221,7 +215,7 @@ impl Answer {
                     let open = outcome.applying.iter().filter(|applying| !applying.conditions.is_empty());
                     let mut texts: Vec<String> = open
                         .map(|applying| {
-                            let all = applying.conditions.join(" and ");
+                            let all = all_of(&applying.conditions);
                             if applying.effect == Effect::Deny { format!("not ({all})") } else { all }
                         })
                         .collect();
@@ -326,13 +320,12 @@ pub(super) fn together(each: Vec<Assessment>, covered: &[&Action]) -> Assessment
     let mut answer = Assessment::bare(verdict);
     if verdict == Verdict::Partial && has(Verdict::Granted) {
         let names = covered.iter().zip(&each).filter(|(_, one)| one.verdict == Verdict::Granted);
-        let names: Vec<&str> = names.map(|(action, _)| action.name.as_str()).collect();
-        answer.only_if.push(format!("the action is one of {}", crate::text::list(&names, 6)));
+        answer.limits.push(Limit::Actions(names.map(|(action, _)| action.name.clone()).collect()));
     }
     for one in each {
         answer.because.extend(one.because);
-        answer.only_on.extend(one.only_on);
-        answer.only_if.extend(one.only_if);
+        let new = one.limits.into_iter().filter(|limit| !answer.limits.contains(limit));
+        answer.limits.extend(new.collect::<Vec<_>>());
         answer.left_over.extend(one.left_over);
         if verdict == Verdict::Undecided {
             answer.undecided_by.extend(one.undecided_by);
@@ -340,9 +333,7 @@ pub(super) fn together(each: Vec<Assessment>, covered: &[&Action]) -> Assessment
     }
     answer.because.sort();
     answer.because.dedup();
-    for list in [&mut answer.only_on, &mut answer.only_if, &mut answer.undecided_by] {
-        list.sort();
-        list.dedup();
-    }
+    answer.undecided_by.sort();
+    answer.undecided_by.dedup();
     answer
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::{Prepared, StatementRef};
+use super::{OpenCondition, Prepared, StatementRef};
 use crate::policy::document::Effect;
 use crate::policy::truth::{Bounds, Expression, Facts, Holds, Table};
 
@@ -12,8 +12,8 @@ pub(super) struct Active<'p> {
     pub(super) prepared: &'p Prepared,
     /// What its open conditions say.
     pub(super) expression: Expression,
-    /// The open conditions for a person.
-    pub(super) conditions: Vec<String>,
+    /// Its open conditions.
+    pub(super) conditions: Vec<OpenCondition>,
 }
 
 impl Active<'_> {
@@ -97,7 +97,7 @@ pub(super) struct Applying {
     pub(super) holds: Holds,
     pub(super) texts: Vec<String>,
     pub(super) negated: bool,
-    pub(super) conditions: Vec<String>,
+    pub(super) conditions: Vec<OpenCondition>,
 }
 
 /// What is asked of a region of the resources.

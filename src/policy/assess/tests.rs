@@ -27,7 +27,7 @@ fn verdict(statements: &[&str], action: &str) -> (Verdict, Vec<String>, Vec<Stri
         .map(|(index, statement)| named(&format!("p{index}"), &format!("{{\"Statement\":[{statement}]}}")))
         .collect();
     let answer = assess(&Layer { identity, ..Layer::default() }, action, &environment());
-    (answer.verdict, answer.only_on, answer.only_if)
+    (answer.verdict, answer.only_on(), answer.only_if())
 }
 
 const ALL: &str = r#"{"Effect":"Allow","Action":"*","Resource":"*"}"#;
@@ -238,7 +238,7 @@ fn denied_means_that_an_allow_would_not_help_and_layers_go_by_their_names() {
         ..Layer::default()
     };
     let answer = assess(&layer, "s3:GetObject", &environment());
-    assert_eq!(answer.only_on, ["control policy: arn:aws:s3:::a/*"]);
+    assert_eq!(answer.only_on(), ["control policy: arn:aws:s3:::a/*"]);
     assert!(answer.left_over.iter().any(|left| left.except == ["arn:aws:s3:::a/*"]), "{:?}", answer.left_over);
     assert!(!answer.left_over.iter().any(|left| left.except.contains(&"*".to_owned())), "{:?}", answer.left_over);
 }
