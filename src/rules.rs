@@ -39,8 +39,8 @@ pub struct Rule {
     pub id: &'static str,
     /// What is wrong, in a few words.
     pub title: &'static str,
-    /// Severity in words, with what it depends on.
-    pub severity: &'static str,
+    /// How bad it is.
+    pub severity: RuleSeverity,
     /// Resources it speaks about.
     pub resources: &'static [ResourceKind],
     /// When it reports.
@@ -62,6 +62,31 @@ pub struct Rule {
     pub subjects: Subjects,
     /// The check.
     pub check: Check,
+}
+
+/// How bad the findings of a rule are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleSeverity {
+    /// As a rule.
+    pub default: Severity,
+    /// What it depends on, in words that begin with the default; `None` where it is always the same.
+    pub note: Option<&'static str>,
+}
+
+impl RuleSeverity {
+    const fn always(default: Severity) -> Self {
+        Self { default, note: None }
+    }
+
+    const fn depends(default: Severity, note: &'static str) -> Self {
+        Self { default, note: Some(note) }
+    }
+
+    /// The whole in words.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        self.note.unwrap_or(self.default.name())
+    }
 }
 
 /// A check, by what it is done for one at a time. What could not be read of one leaves the others checked.

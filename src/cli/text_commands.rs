@@ -19,8 +19,7 @@ pub(super) fn rules(args: &RulesArgs, width: usize, out: &mut dyn Write) -> io::
         RulesFormat::Table => {
             let mut table = layout(width, &["rule", "what is wrong", "severity", "fix"]);
             for rule in RULES.iter() {
-                let severity = rule.severity.split([';', ',', ':']).next().unwrap_or_default();
-                table.add_row([rule.id, rule.title, severity, rule.applicability.name()]);
+                table.add_row([rule.id, rule.title, rule.severity.default.name(), rule.applicability.name()]);
             }
             writeln!(out, "{table}")
         }
@@ -37,7 +36,8 @@ fn rule_json(rule: &Rule) -> serde_json::Value {
     json!({
         "id": rule.id,
         "title": rule.title,
-        "severity": rule.severity,
+        "severity": rule.severity.default,
+        "severity_note": rule.severity.note,
         "resources": rule.resources.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
         "condition": rule.condition,
         "breaks": rule.breaks,
@@ -60,7 +60,7 @@ pub fn rules_markdown() -> String {
             "| [`{0}`](#{0}) | {1} | {2} | {3} |",
             rule.id,
             rule.title,
-            rule.severity,
+            rule.severity.describe(),
             rule.applicability.name()
         );
     }
@@ -77,7 +77,7 @@ fn rule_markdown(rule: &Rule) -> String {
         "## {}\n\n{}. Severity: {}. Resources: {}.\n\n**Reports when.** {}\n\n**What breaks.** {}.\n\n**Fix ({}).** {}\n\n**For example.** {}\n\n**Decided in**\n\n",
         rule.id,
         capitalised(rule.title),
-        rule.severity,
+        rule.severity.describe(),
         resources.join(", "),
         rule.condition,
         capitalised(rule.breaks),
@@ -141,7 +141,7 @@ fn explain_text(rule: &Rule, width: usize, out: &mut dyn Write) -> io::Result<()
     let resources: Vec<&str> = rule.resources.iter().map(|kind| kind.name()).collect();
     let resources = resources.join(", ");
     let sections = [
-        ("Severity", rule.severity),
+        ("Severity", rule.severity.describe()),
         ("Resources", &resources),
         ("Reports when", rule.condition),
         ("What breaks", &breaks),

@@ -12,7 +12,7 @@ use crate::tags;
 use crate::text;
 use crate::view::NodeRole;
 
-use super::{Check, Checked, Context, Rule, Subjects, Violation};
+use super::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
 
 const ROLE: &[ResourceKind] = &[ResourceKind::Role];
 const INSTANCES: Read = Read::DescribeInstances;
@@ -21,7 +21,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "iam-action-missing",
         title: "a node's role lacks actions of its baseline",
-        severity: "error if the controller always calls one of them, warning if only with a feature, info if never",
+        severity: RuleSeverity::depends(
+            Severity::Error,
+            "error if the controller always calls one of them, warning if only with a feature, info if never",
+        ),
         resources: ROLE,
         condition: "The policies of a role that nodes hold grant an action of the baseline on no resource. A role whose nodes have no known role is compared with both baselines and has to cover one.",
         breaks: "the calls are refused with AccessDenied",
@@ -40,7 +43,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "iam-action-denied",
         title: "actions of the baseline are taken away",
-        severity: "error; info for actions that are never called",
+        severity: RuleSeverity::depends(Severity::Error, "error; info for actions that are never called"),
         resources: ROLE,
         condition: "A Deny statement, the permissions boundary of a role that nodes hold, or a service control policy given with `--scp` takes an action of the baseline away on every resource.",
         breaks: "the calls are refused with AccessDenied whatever is added to the role",
@@ -58,7 +61,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "iam-action-partial",
         title: "actions of the baseline are granted in part",
-        severity: "warning; info for actions that are never called",
+        severity: RuleSeverity::depends(Severity::Warning, "warning; info for actions that are never called"),
         resources: ROLE,
         condition: "An action of the baseline is granted on some resources only, or under a condition that does not hold for the cluster's own resources. Conditions on this cluster's tags, as kOps writes them, count as granted.",
         breaks: "the calls are refused with AccessDenied on everything else",
@@ -73,7 +76,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "iam-action-excess",
         title: "a node's role may do more than its node needs",
-        severity: "warning for changes on roles of workers, else info",
+        severity: RuleSeverity::depends(Severity::Warning, "warning for changes on roles of workers, else info"),
         resources: ROLE,
         condition: "A role that nodes hold grants actions that are neither in its baseline nor called by any version of the controller. `ec2:Describe*` counts as needed: RKE asks for it. What well-known managed policies of AWS grant (SSM core, VPC CNI, ECR and the like) is told by their names, once.",
         breaks: "every pod on the node that reaches the metadata service can do it too",
@@ -91,7 +94,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "iam-privilege-escalation",
         title: "a node's role opens a way to further rights or to data",
-        severity: "error for rights or code from roles of workers, warning for data from them and for control-plane roles",
+        severity: RuleSeverity::depends(
+            Severity::Error,
+            "error for rights or code from roles of workers, warning for data from them and for control-plane roles",
+        ),
         resources: ROLE,
         condition: "The role's policies, Deny statements and boundary taken into account, grant every action of a known way to further rights, to code on other machines or to secrets, and at least one of them is neither in its baseline nor called by the controller; or the role may assume a role of the inventory that holds rights to change things that it does not hold.",
         breaks: "every pod that reaches the metadata service can go that way",
@@ -110,7 +116,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "iam-controller-action-missing",
         title: "the controller calls actions that no policy of the documents has",
-        severity: "warning while the controller version is not known; with --controller-version error for actions it always calls, warning with a feature, info if a denial is tolerated",
+        severity: RuleSeverity::depends(
+            Severity::Warning,
+            "warning while the controller version is not known; with --controller-version error for actions it always calls, warning with a feature, info if a denial is tolerated",
+        ),
         resources: ROLE,
         condition: "The role of control-plane nodes does not grant actions that the code of the controller calls and that its baseline does not name. The Rancher policy lacks three: `ec2:DescribeAvailabilityZones`, `ec2:DescribeInstanceTopology`, `elasticloadbalancing:DeregisterTargets`; with exactly that policy no controller from v1.30.0 on initialises a node.",
         breaks: "nodes keep their `uninitialized` taint, load balancers get no subnets, or removed nodes stay targets",
@@ -129,7 +138,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "iam-controller-credentials-elsewhere",
         title: "the controller seems to use other credentials than its nodes' role",
-        severity: "info",
+        severity: RuleSeverity::always(Severity::Info),
         resources: ROLE,
         condition: "The role of control-plane nodes grants none of the load balancer, security group and route actions that only the controller calls, and no role of the inventory trusts the controller's service account. `--controller-role` names the role that it uses; a role whose trust policy names `system:serviceaccount:kube-system:cloud-controller-manager` (or `aws-cloud-controller-manager`) is found by itself.",
         breaks: "nothing, if the controller has a role of its own or static keys: those were not audited; everything, if it has none",
@@ -147,7 +156,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "iam-condition-tag-missing",
         title: "a resource lacks a tag that the role's policy asks for",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: ROLE,
         condition: "A policy of a control-plane role allows changes only under a condition on `aws:ResourceTag/KubernetesCluster` or `aws:ResourceTag/kubernetes.io/cluster/<ID>`, and a security group or route table of the cluster that the controller edits lacks that tag.",
         breaks: "the controller's changes to those resources are refused with AccessDenied",

@@ -9,7 +9,7 @@ use crate::resource::ResourceKind;
 use crate::text;
 use crate::view::{Member, NodeRole, RegionView, RoleSet};
 
-use super::{Check, Checked, Context, Rule, Subjects, Violation, has, instances_phrase};
+use super::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation, has, instances_phrase};
 
 const INSTANCE: &[ResourceKind] = &[ResourceKind::Instance];
 
@@ -17,7 +17,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "instance-profile-missing",
         title: "a node has no instance profile",
-        severity: "error on the control plane, else warning; warning when stopped",
+        severity: RuleSeverity::depends(
+            Severity::Error,
+            "error on the control plane, else warning; warning when stopped",
+        ),
         resources: INSTANCE,
         condition: "A member has no instance profile, and none is being associated. etcd-only nodes are left out (kubespray gives them none). Credentials may also come from a web identity or a role in the cloud config.",
         breaks: "the cloud controller, the kubelet's ECR credentials and every pod that relies on the node fail with `NoCredentialProviders`",
@@ -35,7 +38,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "instance-profile-without-role",
         title: "an instance profile without a role",
-        severity: "error",
+        severity: RuleSeverity::always(Severity::Error),
         resources: &[ResourceKind::InstanceProfile],
         condition: "The instance profile of a member holds no role, or does not exist any more.",
         breaks: "the instance gets no credentials, as without a profile",
@@ -50,7 +53,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "instance-role-trust-not-ec2",
         title: "EC2 may not assume the node's role",
-        severity: "error",
+        severity: RuleSeverity::always(Severity::Error),
         resources: &[ResourceKind::Role],
         condition: "No Allow statement of the role's trust policy lets the service `ec2.amazonaws.com` (elsewhere also with the domain of the partition, as `ec2.amazonaws.com.cn`) do `sts:AssumeRole`.",
         breaks: "the instance gets no credentials, as without a profile",
@@ -68,7 +71,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "instance-profile-shared-by-roles",
         title: "control plane and workers share one instance profile",
-        severity: "warning; info when the control-plane nodes are workers too",
+        severity: RuleSeverity::depends(
+            Severity::Warning,
+            "warning; info when the control-plane nodes are workers too",
+        ),
         resources: &[ResourceKind::InstanceProfile],
         condition: "One instance profile is on control-plane instances and on instances that are workers only.",
         breaks: "either every worker may do what the cloud controller may, or the controller may not do what it must",
@@ -83,7 +89,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "instance-multiple-enis",
         title: "a node has several network interfaces",
-        severity: "info; warning if they differ in security groups or subnets",
+        severity: RuleSeverity::depends(Severity::Info, "info; warning if they differ in security groups or subnets"),
         resources: INSTANCE,
         condition: "Two or more network interfaces are attached to a member and no CNI (VPC CNI, Cilium) made them.",
         breaks: "every private address of every interface becomes an InternalIP of the node; the AWS Load Balancer Controller looks at the primary interface only",
@@ -101,7 +107,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "node-role-ambiguous",
         title: "sources disagree on the role of a node",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: INSTANCE,
         condition: "Labels of the Node, tags of the distribution and well-known profile names do not agree on whether a member is a control-plane node.",
         breaks: "its permissions are compared with the baseline of the stronger source, which may be the wrong one",

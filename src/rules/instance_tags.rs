@@ -10,7 +10,8 @@ use crate::text;
 use crate::view::{Confidence, Member, NodeRole, RegionView};
 
 use super::{
-    Check, Checked, Context, Rule, Subjects, Tagged, Violation, caution, has, ids, instances_phrase, safe_if_certain,
+    Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation, caution, has, ids, instances_phrase,
+    safe_if_certain,
 };
 
 const ANY: &[ResourceKind] = &[
@@ -27,7 +28,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "instance-cluster-tag-missing",
         title: "a node's instance lacks the cluster tag",
-        severity: "error; warning when the instance is stopped or only probably a node",
+        severity: RuleSeverity::depends(
+            Severity::Error,
+            "error; warning when the instance is stopped or only probably a node",
+        ),
         resources: &[ResourceKind::Instance],
         condition: "An instance is a node by other evidence (a Kubernetes Node, its Auto Scaling group, instance profile with security group, a tagged security group) and has neither `kubernetes.io/cluster/<ID>` nor `KubernetesCluster=<ID>`. Nodes named `i-…` or with a providerID still initialise, and still miss every load balancer. A Fargate node has no instance.",
         breaks: "on a control-plane node the cloud controller exits with `AWS cloud failed to find ClusterID`; a worker is silently never registered with any load balancer, and every sync lists all instances again",
@@ -47,7 +51,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "instance-cluster-tag-conflict",
         title: "an instance carries the cluster tags of two clusters",
-        severity: "error; warning when stopped",
+        severity: RuleSeverity::depends(Severity::Error, "error; warning when stopped"),
         resources: &[ResourceKind::Instance],
         condition: "A member has two or more `kubernetes.io/cluster/*` keys with different, non-empty ids. Rancher's node drivers append `kubernetes.io/cluster/<c-…>=owned` to whatever the template already has.",
         breaks: "a cloud controller (or in-tree kubelet) on it exits with `Found multiple cluster tags`; on a worker both clusters' clean-up takes the instance for its own",
@@ -65,7 +69,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "instance-legacy-tag-mismatch",
         title: "the legacy tag names another cluster",
-        severity: "error; warning when stopped",
+        severity: RuleSeverity::depends(Severity::Error, "error; warning when stopped"),
         resources: &[ResourceKind::Instance],
         condition: "A member has `KubernetesCluster=x` and `kubernetes.io/cluster/y` with x different from y. Workers are matched by either tag, so there it only breaks in-tree kubelets.",
         breaks: "a cloud controller (or in-tree kubelet) on it exits with `clusterID tags did not match`",
@@ -83,7 +87,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "instance-legacy-tag-only",
         title: "only the legacy tag is there",
-        severity: "info",
+        severity: RuleSeverity::always(Severity::Info),
         resources: ANY,
         condition: "A resource has `KubernetesCluster=<ID>` and no `kubernetes.io/cluster/<ID>`. Instances whose tags are readable through the metadata service are left out: they cannot hold a key with a slash.",
         breaks: "the cloud controller accepts it; the AWS Load Balancer Controller, Cluster API, Karpenter and the EBS CSI driver do not read it",
@@ -101,7 +105,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "cluster-tag-empty-id",
         title: "a cluster tag without a cluster id",
-        severity: "error on instances, warning elsewhere",
+        severity: RuleSeverity::depends(Severity::Error, "error on instances, warning elsewhere"),
         resources: ANY,
         condition: "A member instance, or a subnet, VPC, security group or route table of the cluster's VPCs, has a key that is exactly `kubernetes.io/cluster/`.",
         breaks: "the cloud controller fails or not depending on the order in which EC2 returns the tags; a subnet with it counts as another cluster's and is never used",
@@ -119,7 +123,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "cluster-tag-value-invalid",
         title: "the value of the cluster tag is neither owned nor shared",
-        severity: "error on a security group of a load balancer, but info where the value is empty there, which the controller repairs; else warning",
+        severity: RuleSeverity::depends(
+            Severity::Error,
+            "error on a security group of a load balancer, but info where the value is empty there, which the controller repairs; else warning",
+        ),
         resources: ANY,
         condition: "`kubernetes.io/cluster/<ID>` is there with a value other than exactly `owned` or `shared`. Seen in the wild: `member` (kubespray), `1` (Gardener), `true` (Kubernetes 1.7), empty.",
         breaks: "the cloud controller ignores the value, but deletion, garbage collection and the AWS Load Balancer Controller do not; on a security group that the controller made, it stops the load balancer from being synced",
@@ -138,7 +145,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "cluster-tag-near-miss",
         title: "a tag looks like the cluster tag and is not",
-        severity: "error where the exact key is missing, else warning",
+        severity: RuleSeverity::depends(Severity::Error, "error where the exact key is missing, else warning"),
         resources: ANY,
         condition: "A key differs from `kubernetes.io/cluster/<ID>` in case, white space, a slash at the end or its separator; the id stands in the value; a placeholder was left in; or the id is within two letters of the audited one and has no other resource in the account.",
         breaks: "the resource counts as untagged: every comparison in the controllers is exact",
@@ -157,7 +164,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "cluster-id-unexpected",
         title: "the cluster id is used nowhere, or another one is used instead",
-        severity: "error",
+        severity: RuleSeverity::always(Severity::Error),
         resources: &[ResourceKind::Cluster],
         condition: "Nothing that was read carries the id, or at least half of the instances of a VPC or Auto Scaling group in which members live carry one other id. Rancher's nodes carry `c-…` or `c-m-…`, not the display name.",
         breaks: "every audit and every controller that is given this id looks at the wrong cluster",
@@ -175,7 +182,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "controlplane-cluster-id-disagreement",
         title: "control-plane instances carry different cluster ids",
-        severity: "error",
+        severity: RuleSeverity::always(Severity::Error),
         resources: &[ResourceKind::Instance],
         condition: "The ids that a controller would read on the control-plane instances are not one and the same; no id counts as one.",
         breaks: "the cluster id changes with the controller's leader, and with it the names of load balancers, security groups and target groups",
@@ -190,7 +197,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "lbc-cluster-name-mismatch",
         title: "a controller beside this one runs under another cluster name",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: &[ResourceKind::SecurityGroup, ResourceKind::Volume],
         condition: "In a VPC (or zone, for volumes) where only this cluster's nodes live, a security group on a network interface of a member or load balancer carries `elbv2.k8s.aws/cluster=N`, or a volume that is attached to a member `ebs.csi.aws.com/cluster-name=N`, N is not the audited id, and no instance is tagged for N.",
         breaks: "the AWS Load Balancer Controller discovers subnets by the wrong name and leaves its load balancers behind; the EBS CSI driver tags volumes for another cluster",

@@ -9,7 +9,7 @@ use crate::tags;
 use crate::transition::{Attribute, MetadataOption, State, Transition, Value};
 use crate::view::{Distribution, Member, NodeRole, RegionView};
 
-use super::{Check, Checked, Context, Rule, Subjects, has, ids, instances_phrase};
+use super::{Check, Checked, Context, Rule, RuleSeverity, Subjects, has, ids, instances_phrase};
 
 const INSTANCE: &[ResourceKind] = &[ResourceKind::Instance];
 
@@ -17,7 +17,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "imds-disabled",
         title: "the metadata service is off",
-        severity: "error on the control plane, else warning",
+        severity: RuleSeverity::depends(Severity::Error, "error on the control plane, else warning"),
         resources: INSTANCE,
         condition: "A member has `HttpEndpoint=disabled`. Not needed if the cloud config names VPC, subnet or role, cluster id and region.",
         breaks: "the cloud controller does not start there (`error fetching instance-id from ec2 metadata service`), and pods get no credentials of the instance",
@@ -32,7 +32,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "imds-hop-limit-low",
         title: "pods cannot reach the metadata service",
-        severity: "warning with IMDSv2 required, else info; info where kOps, Cluster API or EKS set it so",
+        severity: RuleSeverity::depends(
+            Severity::Warning,
+            "warning with IMDSv2 required, else info; info where kOps, Cluster API or EKS set it so",
+        ),
         resources: INSTANCE,
         condition: "A member has `HttpPutResponseHopLimit` below 2. Controllers on the host network are not affected; with some CNIs even 2 is too low.",
         breaks: "pods outside the host network get no IMDSv2 token: the AWS Load Balancer Controller and the EBS CSI driver fail without credentials of their own",
@@ -50,7 +53,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "imds-v2-required-unsupported",
         title: "IMDSv2 is required and the node's software speaks only IMDSv1",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: INSTANCE,
         condition: "With `--nodes`: `HttpTokens=required` on an RKE2 node older than v1.29.11, v1.30.7 or v1.31.3 or an RKE1 node, whose name is not its private DNS name, or with a kubelet up to 1.16.",
         breaks: "the node asks the metadata service without a token and gets no name, or one without its domain",
@@ -69,7 +72,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "imds-instance-tags-enabled",
         title: "instance tags are readable through the metadata service",
-        severity: "error if the cluster tag is missing, else warning",
+        severity: RuleSeverity::depends(Severity::Error, "error if the cluster tag is missing, else warning"),
         resources: INSTANCE,
         condition: "A member has `InstanceMetadataTags=enabled`; it may come from the launch template or an account default.",
         breaks: "tag keys may then hold no slash: adding the cluster tag fails with `is not a valid tag key`, and so does every launch with it",

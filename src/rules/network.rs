@@ -11,7 +11,7 @@ use crate::text;
 use crate::transition::{Attribute, Transition, Value, VpcAttribute};
 use crate::view::{Distribution, RegionView};
 
-use super::{Check, Checked, Context, Rule, Subjects, Tagged, Violation, node};
+use super::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation, node};
 
 const VPC: &[ResourceKind] = &[ResourceKind::Vpc];
 /// Cluster API Provider AWS marks its network with this prefix instead of the Kubernetes one.
@@ -23,7 +23,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "vpc-cluster-tag-missing",
         title: "the VPC has no cluster tag",
-        severity: "info",
+        severity: RuleSeverity::always(Severity::Info),
         resources: VPC,
         condition: "A VPC in which members live has no cluster tag and none of Cluster API. The RKE documents ask for it; no code of the cloud controller reads it.",
         breaks: "nothing in the cloud controller; the AWS Load Balancer Controller with `--aws-vpc-tags` and the deletion of kOps clusters read it",
@@ -41,7 +41,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "vpc-owned-by-one-hosts-others",
         title: "a VPC owned by one cluster hosts another",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: VPC,
         condition: "A VPC in which members live is `owned` by one cluster (new-style or Cluster API tag), and live instances or subnets in it are tagged for another.",
         breaks: "deleting the owning cluster takes the network of the other one for its own",
@@ -59,7 +59,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "vpc-dns-attributes-disabled",
         title: "DNS support or host names are off in the VPC",
-        severity: "warning; error if a Node cannot be matched to its instance",
+        severity: RuleSeverity::depends(
+            Severity::Warning,
+            "warning; error if a Node cannot be matched to its instance",
+        ),
         resources: VPC,
         condition: "`enableDnsSupport` or `enableDnsHostnames` is off in a VPC in which members live. Clusters whose Nodes are not found by their private DNS name are left out: with `--nodes`, where all have a providerID or a name that starts with `i-`; without, kOps, EKS, and instances with resource names.",
         breaks: "host names lose their domain, so that IP-named nodes are not found by their private DNS name",
@@ -77,7 +80,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "vpc-dhcp-custom-domain",
         title: "the VPC hands out another domain name than EC2's",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: VPC,
         condition: "The DHCP options of a VPC in which members live have no `domain-name`, or another one than `ec2.internal` (us-east-1) or `<region>.compute.internal`. Clusters whose Nodes are not found by their private DNS name are left out: with `--nodes`, where all have a providerID or a name that starts with `i-`; without, kOps, EKS, and instances with resource names.",
         breaks: "the host name of an IP-named node differs from its private DNS name, and the controller does not find the instance",
@@ -95,7 +98,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "route-table-tag-count",
         title: "not exactly one route table is tagged",
-        severity: "error; info where only a route to a member hints at cloud routes",
+        severity: RuleSeverity::depends(
+            Severity::Error,
+            "error; info where only a route to a member hints at cloud routes",
+        ),
         resources: &[ResourceKind::RouteTable],
         condition: "Cloud routes are in use (`--cloud-routes`, or with `--nodes` a route to the pod network of a Node), or a route of a member's VPC leads to a member, and the number of route tables with the cluster tag in the region is not one. Routes to a NAT instance or VPN, and those of flannel's `aws-vpc` backend, look like cloud routes. Cluster API tags every table it makes, so that cloud routes cannot work there.",
         breaks: "the route controller fails with `unable to find route table for AWS cluster` or `found multiple matching AWS route tables`",
@@ -113,7 +119,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "instance-source-dest-check",
         title: "a route leads to an instance that drops foreign packets",
-        severity: "info",
+        severity: RuleSeverity::always(Severity::Info),
         resources: &[ResourceKind::Instance],
         condition: "A route targets a member whose source/destination check is on.",
         breaks: "the instance drops packets of the routed pod network; the controller turns the check off only when it makes the route itself",

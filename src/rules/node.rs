@@ -10,7 +10,7 @@ use crate::tags;
 use crate::text;
 use crate::view::RegionView;
 
-use super::{Check, Checked, Context, Rule, Subjects, Violation, instances_phrase};
+use super::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation, instances_phrase};
 
 const NODE: &[ResourceKind] = &[ResourceKind::Node];
 const INSTANCES: Read = Read::DescribeInstances;
@@ -21,7 +21,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "node-name-mismatch",
         title: "a Node cannot be matched to its instance",
-        severity: "error",
+        severity: RuleSeverity::always(Severity::Error),
         resources: NODE,
         condition: "A Node has no providerID, its name is not `i-…` of a live instance, and no live instance has that private DNS name together with the cluster tag; or two have.",
         breaks: "the controller says `failed to get provider ID … instance not found` (or `multiple instances found for name`), and the Node keeps its `uninitialized` taint",
@@ -40,7 +40,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "node-provider-id-invalid",
         title: "the providerID of a Node cannot be parsed",
-        severity: "error",
+        severity: RuleSeverity::always(Severity::Error),
         resources: NODE,
         condition: "The last part of a providerID is neither `i-…` nor `fargate-…`. EKS Hybrid Nodes (`eks-hybrid://`) are left out; `rke2://` and `k3s://` are `ccm-wrong-cloud-provider`.",
         breaks: "the Node is left out of every load balancer with a line in the log; controllers before v1.23.20, v1.24.19, v1.25.15, v1.26.11 and v1.27.6 panic at it",
@@ -59,7 +59,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "ccm-wrong-cloud-provider",
         title: "the distribution's own cloud controller has initialised the Nodes",
-        severity: "error",
+        severity: RuleSeverity::always(Severity::Error),
         resources: &[ResourceKind::Cluster],
         condition: "Nodes have a providerID that starts with `rke2://` or `k3s://`: the cloud controller that RKE2 or K3s bring along has set it, and it cannot be changed.",
         breaks: "the cloud controller neither initialises these Nodes nor makes them targets of a load balancer, and a Node that is made anew gets the same again while the embedded controller runs",
@@ -79,7 +79,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "node-provider-id-without-zone",
         title: "the cluster autoscaler does not understand a Node's providerID",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: NODE,
         condition: "A Node's providerID is not `aws:///<zone>/<id>`, and its instance is in a group that the cluster autoscaler discovers (`k8s.io/cluster-autoscaler/enabled`) or was made by Karpenter.",
         breaks: "the cluster autoscaler and Karpenter do not find the instance of the Node, and neither remove nor count it",
@@ -97,7 +97,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "node-without-instance",
         title: "the instance of a Node is gone",
-        severity: "warning; info while the instance is shutting down, as at every scale-in",
+        severity: RuleSeverity::depends(
+            Severity::Warning,
+            "warning; info while the instance is shutting down, as at every scale-in",
+        ),
         resources: NODE,
         condition: "The instance that a Node names is not there, or is shutting down or terminated.",
         breaks: "the node controller deletes the Node once the cloud controller works; while it does not, pods stay assigned to nothing",
@@ -112,7 +115,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "instance-without-node",
         title: "a tagged instance is no Node",
-        severity: "info",
+        severity: RuleSeverity::always(Severity::Info),
         resources: &[ResourceKind::Instance],
         condition: "A live, running instance carries the cluster tag for more than 15 minutes and no Node names it. Bastions of kOps and Cluster API are left out.",
         breaks: "nothing by itself: the kubelet has not registered, or the machine is not meant to be a node",

@@ -11,7 +11,7 @@ use crate::text;
 use crate::view::RegionView;
 
 use super::instance_tags::is_load_balancer_group;
-use super::{Check, Checked, Context, Rule, Subjects, Tagged, Violation};
+use super::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
 use crate::finding::Applicability;
 
 const INSTANCES: Read = Read::DescribeInstances;
@@ -20,7 +20,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "orphan-volume",
         title: "a volume of a cluster without nodes",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: &[ResourceKind::Volume],
         condition: "A volume is `available`, owned by the cluster, and no live instance of the region is tagged for it. Auto Scaling groups are not looked at: one with desired instances would bring nodes back.",
         breaks: "nothing runs on it, and it is paid for",
@@ -35,7 +35,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "orphan-security-group",
         title: "a load balancer's security group was left behind",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: &[ResourceKind::SecurityGroup],
         condition: "A group that the cloud controller or the AWS Load Balancer Controller (`elbv2.k8s.aws/cluster=<ID>`) made for a load balancer is owned by the cluster and is on no network interface; or any group that is owned by the cluster is on none, and no live instance of the region is tagged for the cluster.",
         breaks: "it counts against the quota of groups, keeps the VPC from being deleted, and rules that refer to it stay in the nodes' group",
@@ -55,7 +55,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "orphan-eni",
         title: "a network interface of a cluster without nodes",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: &[ResourceKind::NetworkInterface],
         condition: "A network interface is `available`, owned by the cluster or left by the VPC CNI for it (`cluster.k8s.amazonaws.com/name`), and no live instance of the region is tagged for the cluster. Those of a deleted Network Load Balancer vanish by themselves within an hour.",
         breaks: "it holds an address and keeps its subnet and security groups from being deleted",
@@ -73,7 +73,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "orphan-network",
         title: "the network of a cluster without nodes",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: &[ResourceKind::Vpc, ResourceKind::Subnet, ResourceKind::RouteTable],
         condition: "A VPC, subnet or route table is owned by the cluster, and no live instance of the region is tagged for it.",
         breaks: "nothing uses it",

@@ -12,7 +12,7 @@ use crate::text;
 use crate::view::RegionView;
 
 use super::instance_tags::is_load_balancer_group;
-use super::{Check, Checked, Context, Rule, Subjects, Tagged, Violation, has, ids, instances_phrase};
+use super::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation, has, ids, instances_phrase};
 
 const NETWORK: &[ResourceKind] =
     &[ResourceKind::Vpc, ResourceKind::Subnet, ResourceKind::SecurityGroup, ResourceKind::RouteTable];
@@ -24,7 +24,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "resource-owned-by-two-clusters",
         title: "two clusters own the same resource",
-        severity: "error",
+        severity: RuleSeverity::always(Severity::Error),
         resources: NETWORK,
         condition: "A network resource carries two cluster tags with the value `owned`, one of them this cluster's. Instances are `instance-cluster-tag-conflict`.",
         breaks: "deleting either cluster removes the resource from the other: Cluster API collects every security group that is `owned`",
@@ -39,7 +39,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "resource-owned-and-shared",
         title: "a resource is owned by one cluster and shared with another",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: NETWORK,
         condition: "A network resource is `owned` by one cluster and `shared` for another, and one of them is this cluster.",
         breaks: "deleting the owner removes the resource that the other one uses",
@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "resource-owned-used-by-other-cluster",
         title: "a resource owned by one cluster is used by another",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: NETWORK,
         condition: "A subnet, security group or route table is `owned` by exactly one cluster, has no tag of the other, and live instances tagged for the other sit in it, have it attached or route through it; one of the two is this cluster. For VPCs: `vpc-owned-by-one-hosts-others`.",
         breaks: "deleting the owner removes what the other cluster's nodes need",
@@ -69,7 +69,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "resource-shared-single-user",
         title: "shared, but only one cluster uses it",
-        severity: "info",
+        severity: RuleSeverity::always(Severity::Info),
         resources: &[ResourceKind::Vpc, ResourceKind::Subnet, ResourceKind::SecurityGroup],
         condition: "A resource is `shared` for this cluster alone and no other cluster's instance uses it, while other resources of the same kind are `owned`: the two values are mixed. A cluster that uses `shared` throughout, as the RKE documents give it, is left alone.",
         breaks: "nothing; it is not deleted with the cluster",
@@ -84,7 +84,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "instance-shared",
         title: "an instance is tagged shared",
-        severity: "info",
+        severity: RuleSeverity::always(Severity::Info),
         resources: &[ResourceKind::Instance],
         condition: "A member carries the cluster tag with the value `shared`.",
         breaks: "nothing in the cloud controller; tools that delete clusters leave the instance behind, and the scoped policy of the VPC CNI takes `owned` for the right to change the instance's interfaces",
@@ -99,7 +99,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "legacy-implies-owned",
         title: "the legacy tag makes a shared resource owned",
-        severity: "info; warning for security groups with controllers from v1.35.0 on",
+        severity: RuleSeverity::depends(
+            Severity::Info,
+            "info; warning for security groups with controllers from v1.35.0 on",
+        ),
         resources: NETWORK,
         condition: "A network resource has `KubernetesCluster=<ID>` beside `kubernetes.io/cluster/<ID>=shared`.",
         breaks: "the cloud controller looks at the legacy tag first and takes it for owned; from v1.35.0 on it deletes security groups of load balancers by that, and nothing else",

@@ -12,7 +12,7 @@ use crate::transition::Transition;
 use crate::view::{Member, NodeRole, RegionView};
 
 use super::instance_tags::is_load_balancer_group;
-use super::{Check, Checked, Context, Rule, Subjects, Tagged, Violation, instances_phrase};
+use super::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation, instances_phrase};
 
 const GROUP: &[ResourceKind] = &[ResourceKind::SecurityGroup];
 const INSTANCE: &[ResourceKind] = &[ResourceKind::Instance];
@@ -27,7 +27,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "sg-multiple-tagged-on-instance",
         title: "several security groups of a node carry the cluster tag",
-        severity: "error; warning when stopped, or on machines of the control plane alone while no list of Nodes says whether load balancers leave them out",
+        severity: RuleSeverity::depends(
+            Severity::Error,
+            "error; warning when stopped, or on machines of the control plane alone while no list of Nodes says whether load balancers leave them out",
+        ),
         resources: INSTANCE,
         condition: "More than one security group attached to a member carries the cluster tag; its value does not matter, and a group listed twice counts twice. Nodes with the label `node.kubernetes.io/exclude-from-external-load-balancers` and, with `--nodes`, machines that are no Nodes are left out. The annotation `service.beta.kubernetes.io/aws-load-balancer-target-node-labels` of a Service may leave out more, which cannot be seen here.",
         breaks: "the first such node stops the sync of every LoadBalancer Service with `Multiple tagged security groups found for instance`",
@@ -46,7 +49,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "sg-none-tagged-multiple-attached",
         title: "a node has several security groups and none is tagged",
-        severity: "error; warning when stopped, or on machines of the control plane alone while no list of Nodes says whether load balancers leave them out",
+        severity: RuleSeverity::depends(
+            Severity::Error,
+            "error; warning when stopped, or on machines of the control plane alone while no list of Nodes says whether load balancers leave them out",
+        ),
         resources: INSTANCE,
         condition: "Two or more security groups are attached to a member and none carries the cluster tag. Nodes with the label `node.kubernetes.io/exclude-from-external-load-balancers` and, with `--nodes`, machines that are no Nodes are left out.",
         breaks: "the first such node stops the sync of every LoadBalancer Service with `Multiple untagged security groups found for instance`",
@@ -65,7 +71,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "sg-single-untagged",
         title: "the only security group of a node is untagged",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: GROUP,
         condition: "A member has exactly one security group, and it carries no cluster tag.",
         breaks: "load balancing works, but clean-up only looks at tagged groups: rules of deleted Network Load Balancers stay in the group, and with controllers before v1.32.0 those of Classic ones too",
@@ -83,7 +89,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "sg-foreign-cluster-attached",
         title: "a security group of another cluster is attached to a node",
-        severity: "error if it is the only group, else warning",
+        severity: RuleSeverity::depends(Severity::Error, "error if it is the only group, else warning"),
         resources: GROUP,
         condition: "A group attached to a member carries the tag of another cluster and not this one's.",
         breaks: "it counts as untagged; as the only group, this cluster's controller writes its rules into the other cluster's group",
@@ -98,7 +104,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "sg-tagged-for-several-clusters",
         title: "a node's security group is tagged for several clusters",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: GROUP,
         condition: "A group attached to members carries this cluster's tag and another's.",
         breaks: "both controllers edit it; two AWS Load Balancer Controllers each take the rules of the other for their own and revoke them",
@@ -113,7 +119,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "sg-tagged-unattached",
         title: "a tagged security group is attached to nothing",
-        severity: "info",
+        severity: RuleSeverity::always(Severity::Info),
         resources: GROUP,
         condition: "A group with the cluster tag is on no network interface and was not made for a load balancer, while the cluster has nodes. Groups of node groups that are scaled to zero, and those that Karpenter selects, look the same.",
         breaks: "nothing; for Network Load Balancers every tagged group of the region is searched for stale rules",
@@ -128,7 +134,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "sg-tagged-outside-vpc",
         title: "a security group of another VPC carries the cluster tag",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: GROUP,
         condition: "A group with the cluster tag lies in a VPC in which no member lives.",
         breaks: "the controller's list of tagged groups covers the region, so two clusters that share an id revoke each other's rules",
@@ -143,7 +149,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "sg-rules-near-limit",
         title: "the nodes' security group is nearly full",
-        severity: "warning; info beyond the default quota, which must have been raised then",
+        severity: RuleSeverity::depends(
+            Severity::Warning,
+            "warning; info beyond the default quota, which must have been raised then",
+        ),
         resources: GROUP,
         condition: "A group attached to members has at least 80 percent of the default quota of 60 ingress rules, counted per source.",
         breaks: "the controller cannot add the rules of the next load balancer: `RulesPerSecurityGroupLimitExceeded`",

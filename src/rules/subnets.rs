@@ -13,7 +13,7 @@ use crate::view::{Distribution, RegionView};
 use super::load_balancer_subnets::{
     Candidate, MINIMUM_FREE_ADDRESSES, Scheme, ZoneChoice, choose_for_load_balancer_controller, choose_subnets,
 };
-use super::{Check, Checked, Context, Rule, Subjects, Tagged, Violation};
+use super::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
 
 const SUBNET: &[ResourceKind] = &[ResourceKind::Subnet];
 const INSTANCES: Read = Read::DescribeInstances;
@@ -27,7 +27,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "subnet-cluster-tag-missing",
         title: "a subnet of the nodes or load balancers has no cluster tag",
-        severity: "info where no subnet of the VPC has a cluster tag, or on kOps and EKS; warning where some have it and some not; error for controllers up to v1.20 with nodes in several zones",
+        severity: RuleSeverity::depends(
+            Severity::Info,
+            "info where no subnet of the VPC has a cluster tag, or on kOps and EKS; warning where some have it and some not; error for controllers up to v1.20 with nodes in several zones",
+        ),
         resources: SUBNET,
         condition: "A subnet hosts a live member, or would be chosen for a load balancer, and carries no cluster tag at all.",
         breaks: "controllers from v1.21 on still use it but prefer any tagged subnet of its zone; older ones build the load balancer in the controller's own zone only",
@@ -45,7 +48,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "subnet-foreign-cluster-tag",
         title: "a subnet is tagged for other clusters only",
-        severity: "error if it leaves a zone of the members without a subnet for load balancers, else info",
+        severity: RuleSeverity::depends(
+            Severity::Error,
+            "error if it leaves a zone of the members without a subnet for load balancers, else info",
+        ),
         resources: SUBNET,
         condition: "A subnet in a VPC of the members has cluster tags, none of them this cluster's. A foreign `KubernetesCluster` tag does not count.",
         breaks: "neither the cloud controller nor the AWS Load Balancer Controller uses the subnet",
@@ -64,7 +70,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "elb-subnets-none-public",
         title: "no subnet for internet-facing load balancers",
-        severity: "warning: a VPC without public subnets may be meant so",
+        severity: RuleSeverity::depends(Severity::Warning, "warning: a VPC without public subnets may be meant so"),
         resources: &[ResourceKind::Vpc],
         condition: "The controller's algorithm finds no subnet for an internet-facing load balancer in a VPC of the members.",
         breaks: "an internet-facing LoadBalancer Service stays pending with `could not find any suitable subnets for creating the ELB`",
@@ -79,7 +85,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "elb-subnets-none-internal",
         title: "no subnet for internal load balancers",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: &[ResourceKind::Vpc],
         condition: "The controller's algorithm finds no subnet for an internal load balancer in a VPC of the members: all are tagged for other clusters or lie in local or wavelength zones.",
         breaks: "an internal LoadBalancer Service stays pending with `could not find any suitable subnets for creating the ELB`",
@@ -94,7 +100,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "subnet-az-uncovered",
         title: "nodes run in a zone without a subnet for load balancers",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: &[ResourceKind::Vpc],
         condition: "Members live in an availability zone in which the controller finds no subnet for load balancers of a scheme, while it finds some in other zones. Zones whose subnets are tagged for other clusters are `subnet-foreign-cluster-tag`.",
         breaks: "the load balancer has no node in that zone, and without cross-zone balancing (off by default) no traffic reaches the nodes there",
@@ -109,7 +115,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "subnet-az-ambiguous",
         title: "two equal subnets in one zone",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: SUBNET,
         condition: "Two or more subnets of a zone are equally good for a scheme: same presence of role tag and cluster tag. The controller takes the smallest id and logs a warning.",
         breaks: "which subnet a load balancer lands in is decided by the subnet ids",
@@ -124,7 +130,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "subnet-role-tag-missing",
         title: "the load balancer role tag is missing",
-        severity: "warning if the AWS Load Balancer Controller is in use, else info",
+        severity: RuleSeverity::depends(
+            Severity::Warning,
+            "warning if the AWS Load Balancer Controller is in use, else info",
+        ),
         resources: SUBNET,
         condition: "A public subnet of the cluster lacks `kubernetes.io/role/elb`, or a private one `kubernetes.io/role/internal-elb`, while others of its kind in the VPC have it. Subnets in local and wavelength zones and on Outposts are left out.",
         breaks: "the AWS Load Balancer Controller never uses it as long as another subnet has the tag; the cloud controller prefers the others",
@@ -139,7 +148,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "subnet-role-tag-value",
         title: "the load balancer role tag has an unusable value or key",
-        severity: "warning",
+        severity: RuleSeverity::always(Severity::Warning),
         resources: SUBNET,
         condition: "A subnet of the cluster has `kubernetes.io/role/elb` or `kubernetes.io/role/internal-elb` with a value other than `1` or empty, or a key that differs from them in case, white space or a slash at the end.",
         breaks: "the AWS Load Balancer Controller ignores the tag; the cloud controller accepts any value but only the exact key",
@@ -154,7 +163,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "subnet-role-tag-wrong-reachability",
         title: "the load balancer role tag does not fit the subnet's routes",
-        severity: "warning for role/elb on a private subnet; info for role/internal-elb on a public one where private ones exist",
+        severity: RuleSeverity::depends(
+            Severity::Warning,
+            "warning for role/elb on a private subnet; info for role/internal-elb on a public one where private ones exist",
+        ),
         resources: SUBNET,
         condition: "`kubernetes.io/role/elb` on a subnet without a route to an internet gateway, or `kubernetes.io/role/internal-elb` on one with such a route in a VPC where the cluster has private subnets too. kOps puts the latter on public subnets on purpose when there is nothing else. A route through a firewall (`vpce-…`) counts as private: the cloud controller looks for an internet gateway only, while the AWS Load Balancer Controller uses a subnet with the explicit tag.",
         breaks: "the cloud controller drops the private subnet for internet-facing load balancers; the AWS Load Balancer Controller takes it, and the load balancer cannot be reached",
@@ -169,7 +181,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "subnet-low-free-ips",
         title: "a subnet has too few free addresses for a load balancer",
-        severity: "warning; error if it is the only subnet of its zone that could be used",
+        severity: RuleSeverity::depends(
+            Severity::Warning,
+            "warning; error if it is the only subnet of its zone that could be used",
+        ),
         resources: SUBNET,
         condition: "A subnet that would hold load balancers has fewer than 8 free IPv4 addresses. The cloud controller does not look.",
         breaks: "the AWS Load Balancer Controller leaves the subnet out, and AWS refuses to place a load balancer in it",
@@ -186,7 +201,10 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "subnet-zone-type-unsupported",
         title: "a subnet in a local or wavelength zone or on an Outpost carries load balancer tags",
-        severity: "info; on an Outpost warning, and error if the cloud controller would choose it",
+        severity: RuleSeverity::depends(
+            Severity::Info,
+            "info; on an Outpost warning, and error if the cloud controller would choose it",
+        ),
         resources: SUBNET,
         condition: "A subnet of the cluster whose zone is no ordinary availability zone has a load balancer role tag, or a subnet on an Outpost has one or would be chosen: its zone is an ordinary one, and the cloud controller does not look at the Outpost.",
         breaks: "the cloud controller skips local and wavelength zones; on an Outpost, Classic and Network Load Balancers cannot be created; the AWS Load Balancer Controller refuses to mix either with ordinary zones",
@@ -201,7 +219,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "subnet-routetable-unresolvable",
         title: "no route table can be seen for a subnet",
-        severity: "error",
+        severity: RuleSeverity::always(Severity::Error),
         resources: SUBNET,
         condition: "A subnet that the controller looks at has no associated route table, and no main table of its VPC is visible: as a rule a shared VPC whose tables the account may not see.",
         breaks: "the controller stops at it with `could not locate routing table for subnet`, and no load balancer is created at all",

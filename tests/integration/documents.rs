@@ -213,10 +213,11 @@ fn rules_say_everything_about_themselves() {
         assert!(rule.id > previous, "{} after {previous}", rule.id);
         previous = rule.id;
         assert!(rule.id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{}", rule.id);
-        for text in [rule.title, rule.severity, rule.condition, rule.breaks, rule.fix, rule.example] {
+        for text in [rule.title, rule.severity.describe(), rule.condition, rule.breaks, rule.fix, rule.example] {
             assert!(!text.trim().is_empty(), "{}", rule.id);
         }
         assert!(!rule.sources.is_empty() && !rule.resources.is_empty(), "{}", rule.id);
+        assert!(rule.severity.describe().starts_with(rule.severity.default.name()), "{}", rule.id);
         assert!(
             !rule.breaks.ends_with('.') && !rule.title.ends_with('.') && !rule.example.ends_with('.'),
             "{}",
@@ -237,6 +238,13 @@ fn no_fix_goes_beyond_its_rule() {
             let rule = tagaudit::rules::find(finding.rule).unwrap();
             assert!(finding.fix.applicability <= rule.applicability, "{}", finding.rule);
             assert!(rule.resources.contains(&finding.resource.kind), "{} on {:?}", finding.rule, finding.resource.kind);
+            let note = rule.severity.note.unwrap_or_default();
+            assert!(
+                finding.severity == rule.severity.default || note.contains(finding.severity.name()),
+                "{} says nothing of {}",
+                finding.rule,
+                finding.severity.name()
+            );
             if finding.fix.applicability == Applicability::Safe {
                 assert!(!finding.fix.changes.is_empty(), "{} is safe and changes nothing", finding.rule);
             }
