@@ -221,9 +221,10 @@ impl Answer {
                         .collect();
                     texts.extend(outcome.wide.iter().cloned());
                     if outcome.allowed.least != outcome.allowed.most {
-                        let told = texts.join(" ");
-                        let untold = outcome.open.iter().filter(|open| !told.contains(open.as_str()));
-                        texts.extend(untold.map(|open| format!("a deployment decides whether {open}")));
+                        let described = outcome.applying.iter().flat_map(|applying| &applying.conditions);
+                        let described: BTreeSet<&str> = described.map(|condition| condition.text.as_str()).collect();
+                        let open = outcome.open.iter().filter(|open| !described.contains(open.as_str()));
+                        texts.extend(open.map(|open| format!("a deployment decides whether {open}")));
                     }
                     if texts.is_empty() {
                         texts.push("conditions too many or too intricate to tell apart".to_owned());
