@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::inventory::{
-    Account, Instance, Inventory, NetworkInterface, Region, RouteTable, SecurityGroup, Subnet, Tag, Volume, Vpc,
+    Account, Instance, Inventory, NetworkInterface, Region, RouteTable, SecurityGroup, Subnet, Tag, Tagged, Volume, Vpc,
 };
 use crate::nodes::{self, KubernetesNode, ProviderId};
 use crate::tags;
@@ -143,10 +143,9 @@ pub struct RegionView<'a> {
     pub members: Vec<Member<'a>>,
     /// The tool that made the cluster, where it shows.
     pub distribution: Distribution,
-    subnets: HashMap<&'a str, &'a Subnet>,
-    groups: HashMap<&'a str, &'a SecurityGroup>,
-    vpcs: HashMap<&'a str, &'a Vpc>,
-    instances: HashMap<&'a str, &'a Instance>,
+    member_vpcs: BTreeSet<&'a str>,
+    member_groups: BTreeSet<&'a str>,
+    member_profiles: BTreeSet<&'a str>,
     neighbours: neighbours::ByVpc<'a>,
     main_tables: HashMap<&'a str, &'a RouteTable>,
     subnet_tables: HashMap<&'a str, &'a RouteTable>,
@@ -311,7 +310,7 @@ impl<'a> RegionView<'a> {
             .collect();
         let found = members(region, cluster_id, nodes);
         let distribution = distribution(&found, &groups);
-        let members = found
+        let members: Vec<Member<'_>> = found
             .into_iter()
             .filter(|(instance, ..)| !roles::is_bastion(instance, cluster_id))
             .map(|(instance, evidence, node)| Member {
@@ -321,15 +320,21 @@ impl<'a> RegionView<'a> {
                 node,
             })
             .collect();
+        let (mut member_vpcs, mut member_groups, mut member_profiles) =
+            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for member in &members {
+            member_vpcs.extend(member.instance.vpc_id.as_deref());
+            member_groups.extend(member.instance.security_groups.iter().map(String::as_str));
+            member_profiles.extend(member.instance.instance_profile_arn.as_deref());
+        }
         Self {
             account,
             region,
             members,
             distribution,
-            subnets: region.subnets.iter().map(|subnet| (subnet.id.as_str(), subnet)).collect(),
-            groups,
-            vpcs: region.vpcs.iter().map(|vpc| (vpc.id.as_str(), vpc)).collect(),
-            instances: region.instances.iter().map(|instance| (instance.id.as_str(), instance)).collect(),
+            member_vpcs,
+            member_groups,
+            member_profiles,
             neighbours: neighbours::by_vpc(region, cluster_id),
             main_tables: region.route_tables.iter().filter(|t| t.main).map(|t| (t.vpc_id.as_str(), t)).collect(),
             subnet_tables: region
@@ -350,36 +355,31 @@ impl<'a> RegionView<'a> {
     /// A subnet of the region by id.
     #[must_use]
     pub fn subnet(&self, id: &str) -> Option<&'a Subnet> {
-        self.subnets.get(id).copied()
+        self.region.subnet(id)
     }
 
     /// A security group of the region by id.
     #[must_use]
     pub fn security_group(&self, id: &str) -> Option<&'a SecurityGroup> {
-        self.groups.get(id).copied()
+        self.region.security_group(id)
     }
 
     /// A VPC of the region by id.
     #[must_use]
     pub fn vpc(&self, id: &str) -> Option<&'a Vpc> {
-        self.vpcs.get(id).copied()
+        self.region.vpc(id)
     }
 
     /// An instance of the region by id, in any state.
     #[must_use]
     pub fn instance(&self, id: &str) -> Option<&'a Instance> {
-        self.instances.get(id).copied()
+        self.region.instance(id)
     }
 
     /// Tags of a resource of the region by id, of any kind that carries cluster tags.
     #[must_use]
     pub fn tags_of(&self, id: &str) -> Option<&'a [Tag]> {
-        let instance = self.instance(id).map(|found| found.tags.as_slice());
-        instance
-            .or_else(|| self.subnet(id).map(|found| found.tags.as_slice()))
-            .or_else(|| self.security_group(id).map(|found| found.tags.as_slice()))
-            .or_else(|| self.vpc(id).map(|found| found.tags.as_slice()))
-            .or_else(|| self.region.tags_of(id))
+        self.region.tags_of(id)
     }
 
     /// The route table that decides for a subnet: the associated one, else the main one of its VPC.
@@ -391,7 +391,19 @@ impl<'a> RegionView<'a> {
     /// VPCs in which members live.
     #[must_use]
     pub fn member_vpcs(&self) -> BTreeSet<&'a str> {
-        self.members.iter().filter_map(|member| member.instance.vpc_id.as_deref()).collect()
+        self.member_vpcs.clone()
+    }
+
+    /// Security groups that members have at instance level.
+    #[must_use]
+    pub fn member_groups(&self) -> &BTreeSet<&'a str> {
+        &self.member_groups
+    }
+
+    /// ARNs of the instance profiles that members have.
+    #[must_use]
+    pub fn member_profiles(&self) -> &BTreeSet<&'a str> {
+        &self.member_profiles
     }
 
     /// Members by the subnet they live in.
@@ -455,11 +467,12 @@ impl<'a> RegionView<'a> {
     /// The VPC that a resource is in, or is.
     #[must_use]
     pub fn vpc_of(&self, id: &str) -> Option<&'a str> {
-        let of_instance = self.instance(id).and_then(|found| found.vpc_id.as_deref());
-        of_instance
-            .or_else(|| self.subnet(id).map(|found| found.vpc_id.as_str()))
-            .or_else(|| self.security_group(id).and_then(|found| found.vpc_id.as_deref()))
-            .or_else(|| self.vpc(id).map(|found| found.id.as_str()))
+        match self.region.find(id)? {
+            Tagged::Vpc(vpc) => Some(&vpc.id),
+            found @ (Tagged::Instance(_) | Tagged::Subnet(_) | Tagged::SecurityGroup(_)) => found.vpc_id(),
+            // What clusters share a VPC by is told of the network and the nodes alone.
+            Tagged::RouteTable(_) | Tagged::Volume(_) | Tagged::NetworkInterface(_) => None,
+        }
     }
 
     /// Network interfaces of the region.

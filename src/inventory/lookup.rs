@@ -57,6 +57,19 @@ macro_rules! tagged_kinds {
                 std::iter::empty()$(.chain(self.$list.iter().map(Tagged::$kind)))*
             }
 
+            /// Every resource of a kind that carries tags; nothing of other kinds.
+            #[must_use]
+            pub fn of_kind(&self, kind: ResourceKind) -> Box<dyn Iterator<Item = Tagged<'_>> + '_> {
+                match kind {
+                    $(ResourceKind::$kind => Box::new(self.$list.iter().map(Tagged::$kind)),)*
+                    ResourceKind::InstanceProfile
+                    | ResourceKind::Role
+                    | ResourceKind::Policy
+                    | ResourceKind::Node
+                    | ResourceKind::Cluster => Box::new(std::iter::empty()),
+                }
+            }
+
             /// A resource that carries tags, by id.
             #[must_use]
             pub fn find(&self, id: &str) -> Option<Tagged<'_>> {

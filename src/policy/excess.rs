@@ -15,6 +15,10 @@ const EXAMPLES: usize = 5;
 
 /// An action pattern that is granted and not needed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "four independent facts of a pattern, each with a name of its own in reports"
+)]
 pub struct Excess {
     /// The pattern as granted; `not …` for a `NotAction`.
     pub action: String,

@@ -194,7 +194,7 @@ fn tasks_of<'t, 'v>(context: &'t Context<'v>, rule: &Rule, gaps: &[Gap]) -> Vec<
 impl Task<'_, '_> {
     fn run(self, context: &Context<'_>, index: usize, rule: &Rule) -> Done {
         let (checked, outcome) = match self {
-            Self::Region(check, region) => (rule.subjects.in_region(rule, region).len(), check(context, region)),
+            Self::Region(check, region) => (rule.subjects.count_in_region(rule, region), check(context, region)),
             Self::Role(check, audit) => (1, check(context, audit)),
             Self::Account(check, account) => {
                 (rule.subjects.in_account(context.view, account).len(), check(context, account))

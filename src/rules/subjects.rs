@@ -33,23 +33,36 @@ pub enum Subjects {
 }
 
 impl Subjects {
-    /// Those of a region.
+    /// Those of a region, each once.
     #[must_use]
-    pub fn in_region<'r>(self, rule: &Rule, region: &'r RegionView<'_>) -> BTreeSet<ResourceKey<'r>> {
+    pub fn in_region<'r>(self, rule: &Rule, region: &'r RegionView<'_>) -> Vec<ResourceKey<'r>> {
+        let mut found = Vec::new();
+        self.each_in_region(rule, region, &mut |key| found.push(key));
+        found
+    }
+
+    /// How many there are in a region.
+    pub(super) fn count_in_region(self, rule: &Rule, region: &RegionView<'_>) -> usize {
+        let mut count = 0;
+        self.each_in_region(rule, region, &mut |_| count += 1);
+        count
+    }
+
+    fn each_in_region<'r>(self, rule: &Rule, region: &'r RegionView<'_>, each: &mut dyn FnMut(ResourceKey<'r>)) {
         let members = || region.members.iter().map(|member| member.instance);
         match self {
-            Self::Members => members().map(|found| ResourceKey::new(ResourceKind::Instance, &found.id)).collect(),
-            Self::MemberProfiles => members()
-                .filter_map(|found| found.instance_profile_arn.as_deref())
-                .map(|arn| ResourceKey::new(ResourceKind::InstanceProfile, arn))
-                .collect(),
-            Self::MemberGroups => members()
-                .flat_map(|found| &found.security_groups)
-                .map(|id| ResourceKey::new(ResourceKind::SecurityGroup, id))
-                .collect(),
+            Self::Members => members().for_each(|found| each(ResourceKey::new(ResourceKind::Instance, &found.id))),
+            Self::MemberProfiles => {
+                let arns = region.member_profiles().iter();
+                arns.for_each(|arn| each(ResourceKey::new(ResourceKind::InstanceProfile, arn)));
+            }
+            Self::MemberGroups => {
+                let ids = region.member_groups().iter();
+                ids.for_each(|id| each(ResourceKey::new(ResourceKind::SecurityGroup, id)));
+            }
             Self::MemberVpcs => {
                 let vpcs = region.member_vpcs();
-                let is_there = |found: Tagged<'_>| match found {
+                let is_there = |found: &Tagged<'_>| match found {
                     Tagged::Vpc(vpc) => vpcs.contains(vpc.id.as_str()),
                     Tagged::Instance(_)
                     | Tagged::Subnet(_)
@@ -58,10 +71,10 @@ impl Subjects {
                     | Tagged::Volume(_)
                     | Tagged::NetworkInterface(_) => found.vpc_id().is_some_and(|vpc| vpcs.contains(vpc)),
                 };
-                of_kinds(rule, region).filter(|found| is_there(*found)).map(key).collect()
+                of_kinds(rule, region).filter(is_there).for_each(|found| each(key(found)));
             }
-            Self::Region => of_kinds(rule, region).map(key).collect(),
-            Self::MemberRoles | Self::ComparedRoles | Self::KubernetesNodes | Self::Cluster => BTreeSet::new(),
+            Self::Region => of_kinds(rule, region).for_each(|found| each(key(found))),
+            Self::MemberRoles | Self::ComparedRoles | Self::KubernetesNodes | Self::Cluster => {}
         }
     }
 
@@ -69,7 +82,7 @@ impl Subjects {
     #[must_use]
     pub fn in_account<'r>(self, view: &'r ClusterView<'_>, account: &'r Account) -> BTreeSet<ResourceKey<'r>> {
         let used: BTreeSet<&str> =
-            view.members().filter_map(|member| member.instance.instance_profile_arn.as_deref()).collect();
+            view.regions.iter().flat_map(|region| region.member_profiles().iter().copied()).collect();
         let profiles = || account.instance_profiles.iter().filter(|profile| used.contains(profile.arn.as_str()));
         match self {
             Self::MemberProfiles => {
@@ -120,5 +133,6 @@ fn key(found: Tagged<'_>) -> ResourceKey<'_> {
 }
 
 fn of_kinds<'r>(rule: &Rule, region: &'r RegionView<'_>) -> impl Iterator<Item = Tagged<'r>> {
-    region.tagged().filter(|found| rule.resources.contains(&found.kind()))
+    let kinds = rule.resources.iter();
+    kinds.flat_map(|kind| region.region.of_kind(*kind)).filter(|found| found.is_live())
 }
