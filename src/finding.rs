@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::resource::{ResourceKey, ResourceKind};
-use crate::transition::{Transition, calls};
+use crate::transition::Transition;
+use crate::view::Confidence;
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -34,23 +35,23 @@ impl Severity {
 }
 
 /// A resource in a report.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceRef {
     /// What it is.
     pub kind: ResourceKind,
     /// Its id; the ARN for IAM resources.
     pub id: String,
     /// ARN, where it has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arn: Option<String>,
     /// `Name` tag or name.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Region, for regional resources.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
     /// Account.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub account_id: Option<String>,
 }
 
@@ -72,10 +73,6 @@ impl ResourceRef {
     pub fn to_bare(&self) -> Self {
         Self { name: self.name.clone(), ..Self::bare(self.kind, self.id.clone()) }
     }
-}
-
-fn as_calls<S: serde::Serializer>(changes: &[Transition], serializer: S) -> Result<S::Ok, S::Error> {
-    calls(changes).serialize(serializer)
 }
 
 /// Who decides whether a fix is applied.
@@ -106,14 +103,13 @@ impl Applicability {
 }
 
 /// One of the answers to a question that only the operator can decide.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     /// The answer.
     pub value: String,
     /// What it means.
     pub summary: String,
     /// The writes that follow from it; none where it is nothing that the tool could write.
-    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_calls")]
     pub changes: Vec<Transition>,
 }
 
@@ -132,14 +128,13 @@ impl Choice {
 }
 
 /// What would mend a finding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {
     /// Who decides.
     pub applicability: Applicability,
     /// What to do, one sentence.
     pub summary: String,
     /// The writes, when they are known; a report names the calls that make them.
-    #[serde(serialize_with = "as_calls")]
     pub changes: Vec<Transition>,
     /// The answers to choose from, when there is a question.
     pub choices: Vec<Choice>,
@@ -167,7 +162,7 @@ impl Fix {
 }
 
 /// Whether a finding was there before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Not known from an earlier report.
@@ -175,12 +170,15 @@ pub enum Status {
 }
 
 /// A finding of the report.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// Rule id.
     pub rule: &'static str,
     /// How bad.
     pub severity: Severity,
+    /// How sure it is that what it speaks of belongs to the cluster: as sure as the weakest evidence for an instance that it
+    /// names as a node.
+    pub confidence: Confidence,
     /// The resource it is about; the first of them when one cause shows on many.
     pub resource: ResourceRef,
     /// Other resources: what causes it, and where else it shows.
@@ -188,7 +186,7 @@ pub struct Finding {
     /// One sentence with the facts.
     pub message: String,
     /// One sentence: what breaks.
-    pub breaks: String,
+    pub impact: String,
     /// What would mend it.
     pub fix: Fix,
     /// Stable over runs: rule, resource or cause, and what is wrong; no times, no order.

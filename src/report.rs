@@ -1,110 +1,31 @@
-//! The report: a versioned type of its own, so that changes inside do not break the scripts of others.
+//! Reports: versioned types of their own, so that changes inside do not break the scripts of others.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::finding::{Finding, Severity};
-use crate::policy::{Assessment, Beyond, EscalationPath, Excess, LeftOver, ServiceExcess, StatementRef, Verdict};
-use crate::rules::RuleOutcome;
+use crate::policy::{
+    AccessLevel, Assessment, Beyond, EscalationPath, Excess, LeftOver, ServiceExcess, StatementRef, Verdict,
+};
+use crate::view::NodeRole;
 
-mod json;
 mod table;
+mod v1;
 
 pub use table::TableOptions;
-
-/// Schema of the JSON report; `docs/report.schema.json` describes it.
-pub const SCHEMA: &str = "tagaudit.report/1";
-
-/// A report.
-#[derive(Debug, Clone, Serialize)]
-pub struct Report {
-    /// [`SCHEMA`].
-    pub schema: &'static str,
-    /// Who wrote it.
-    pub tool: Tool,
-    /// Cloud.
-    pub provider: &'static str,
-    /// Audited cluster id.
-    pub cluster_id: String,
-    /// Accounts and regions that were read.
-    pub accounts: Vec<ReportAccount>,
-    /// Where the evidence comes from.
-    pub source: Source,
-    /// Whether everything could be audited.
-    pub complete: bool,
-    /// What could not be.
-    pub not_audited: Vec<NotAudited>,
-    /// Findings, worst first.
-    pub findings: Vec<Finding>,
-    /// The roles of the nodes, compared with their baselines.
-    pub roles: Vec<RoleReport>,
-    /// What became of each rule that was asked for, by its id.
-    pub rules: Vec<RuleOutcome>,
-    /// Counts.
-    pub summary: Summary,
-}
-
-/// The tool and its version.
-#[derive(Debug, Clone, Serialize)]
-pub struct Tool {
-    /// `tagaudit`.
-    pub name: &'static str,
-    /// Version.
-    pub version: &'static str,
-}
-
-/// An account of the report.
-#[derive(Debug, Clone, Serialize)]
-pub struct ReportAccount {
-    /// Account id.
-    pub account_id: String,
-    /// Partition.
-    pub partition: String,
-    /// Regions.
-    pub regions: Vec<String>,
-}
-
-/// Where the evidence comes from.
-#[derive(Debug, Clone, Serialize)]
-pub struct Source {
-    /// `live` or `inventory`.
-    pub kind: &'static str,
-    /// When it was read, if that is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub collected_at: Option<String>,
-}
-
-/// Something that could not be audited.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct NotAudited {
-    /// IAM name of the call, or what it is.
-    pub what: String,
-    /// The resource; absent when a whole list is unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resource: Option<String>,
-    /// Account.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub account_id: Option<String>,
-    /// Region.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub region: Option<String>,
-    /// Error code.
-    pub reason: String,
-    /// What happened.
-    pub message: String,
-    /// Rules that were not checked because of it, or not on what it would have shown.
-    pub rules: Vec<&'static str>,
-}
+pub(crate) use table::{Painter, layout};
+pub use v1::{
+    Account, Choice, Finding, Fix, NotAudited, Report, ReportError, RuleOutcome, SCHEMA, Source, SourceKind, Summary,
+    Tool,
+};
 
 /// A role compared with its baseline.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoleReport {
     /// ARN.
     pub role: String,
     /// Roles of the nodes that hold it; empty when unknown.
-    pub node_roles: Vec<&'static str>,
+    pub node_roles: Vec<NodeRole>,
     /// Instances that hold it.
     pub instances: Vec<String>,
     /// Name of the baseline.
@@ -120,7 +41,7 @@ pub struct RoleReport {
     /// Stronger roles of the account that it may assume.
     pub assumable_roles: Vec<String>,
     /// The smallest policy that still covers the baseline, when something goes beyond it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tightened_policy: Option<serde_json::Value>,
 }
 
@@ -144,7 +65,7 @@ impl RoleReport {
 }
 
 /// The verdict on one action.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActionReport {
     /// Action.
     pub action: String,
@@ -157,10 +78,10 @@ pub struct ActionReport {
     /// Conditions it is limited to.
     pub only_if: Vec<String>,
     /// What of the baseline is not granted, each with a resource that shows it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_over: Vec<LeftOver>,
     /// Why there is no verdict.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
@@ -182,12 +103,12 @@ impl ActionReport {
 }
 
 /// Something granted beyond the baseline.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExcessReport {
     /// Action pattern.
     pub action: String,
     /// The highest access that it gives beyond the baseline.
-    pub access_level: &'static str,
+    pub access_level: AccessLevel,
     /// How many actions beyond the baseline it grants today.
     pub actions: usize,
     /// The worst of them, a few.
@@ -199,7 +120,7 @@ pub struct ExcessReport {
     /// Whether it is part of a way to further rights.
     pub escalation: bool,
     /// Resources on which the baseline asks for it, when the excess is that it is granted on others too.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needed_on: Vec<String>,
 }
 
@@ -207,7 +128,7 @@ impl ExcessReport {
     fn new(excess: &Excess) -> Self {
         Self {
             action: excess.action.clone(),
-            access_level: excess.access_level.name(),
+            access_level: excess.access_level,
             actions: excess.actions,
             worst: excess.worst.clone(),
             open_ended: excess.is_open_ended,
@@ -243,50 +164,19 @@ impl PolicyDiff {
     /// When the writer fails.
     pub fn write(&self, as_json: bool, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
         if as_json {
-            let json = serde_json::to_string_pretty(self)?;
-            return writeln!(out, "{}", crate::text::json_printable(&json));
+            return write_json(self, out);
         }
         table::write_roles(&self.roles, options, out)
     }
 }
 
-/// Counts of the report.
-#[derive(Debug, Clone, Serialize)]
-pub struct Summary {
-    /// Resources read, by kind.
-    pub resources: BTreeMap<&'static str, usize>,
-    /// Nodes of the cluster, by role set.
-    pub nodes: BTreeMap<String, usize>,
-    /// Open findings, by severity.
-    pub findings: BTreeMap<&'static str, usize>,
-    /// Findings waived by configuration.
-    pub waived: usize,
-    /// Entries of `not_audited`.
-    pub not_audited: usize,
+/// Writes a document as JSON, for a file or another program: what is hidden or steers a terminal is written as escapes.
+///
+/// # Errors
+/// When the writer fails.
+pub(crate) fn write_json<T: Serialize>(document: &T, out: &mut dyn Write) -> io::Result<()> {
+    let json = serde_json::to_string_pretty(document)?;
+    out.write_all(crate::text::json_printable(&json).as_bytes())?;
+    out.write_all(b"\n")?;
+    out.flush()
 }
-
-impl Report {
-    /// How many findings are at least this bad.
-    #[must_use]
-    pub fn at_least(&self, severity: Severity) -> usize {
-        self.findings.iter().filter(|finding| finding.severity >= severity).count()
-    }
-
-    /// Writes it as JSON.
-    ///
-    /// # Errors
-    /// When the writer fails.
-    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        json::write(self, out)
-    }
-
-    /// Writes it for a person at a terminal.
-    ///
-    /// # Errors
-    /// When the writer fails.
-    pub fn write_table(&self, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
-        table::write(self, options, out)
-    }
-}
-
-pub(crate) use table::{Painter, layout};

@@ -46,7 +46,7 @@ pub struct Rule {
     /// When it reports.
     pub condition: &'static str,
     /// What breaks; the sentence of the finding unless the facts say it better.
-    pub breaks: &'static str,
+    pub impact: &'static str,
     /// What mends it.
     pub fix: &'static str,
     /// The most that `--fix` may do about it.
@@ -180,7 +180,7 @@ pub struct Violation {
     /// The facts.
     pub message: String,
     /// What breaks, where it says more than the rule does.
-    pub breaks: Option<String>,
+    pub impact: Option<String>,
     /// What mends it.
     pub fix: Fix,
     /// What is wrong, by which the finding is known again.
@@ -190,7 +190,7 @@ pub struct Violation {
 impl Violation {
     fn new(severity: Severity, resource: ResourceRef, message: impl Into<String>, fix: Fix) -> Self {
         let cause = Cause::Resource;
-        Self { severity, resource, related: Vec::new(), message: message.into(), breaks: None, fix, cause }
+        Self { severity, resource, related: Vec::new(), message: message.into(), impact: None, fix, cause }
     }
 
     fn related(mut self, related: impl IntoIterator<Item = ResourceRef>) -> Self {
@@ -213,8 +213,8 @@ impl Violation {
         self.cause(Cause::Pair(cause, what.into()))
     }
 
-    fn breaks(mut self, breaks: impl Into<String>) -> Self {
-        self.breaks = Some(breaks.into());
+    fn impact(mut self, impact: impl Into<String>) -> Self {
+        self.impact = Some(impact.into());
         self
     }
 }

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use crate::baseline::BaselineError;
 use crate::finding::{Finding, Severity};
 use crate::iam::{self, Baselines, RoleAudit, RoleAudits};
-use crate::inventory::{Gap, Inventory};
+use crate::inventory::{Gap, Inventory, Provider};
 use crate::nodes::KubernetesNode;
-use crate::report::{ActionReport, NotAudited, Report, ReportAccount, RoleReport, SCHEMA, Source, Summary, Tool};
+use crate::report::{self, ActionReport, RoleReport, SourceKind};
 use crate::resource::ResourceKind;
-use crate::rules::{self, Context, Outcomes, Rule};
-use crate::view::{ClusterView, NodeRole, NodeRoleSelector};
+use crate::rules::{self, Context, Outcomes, Rule, RuleOutcome};
+use crate::view::{ClusterView, NodeRoleSelector};
 
 /// What is asked of a scan.
 #[derive(Debug)]
@@ -31,8 +31,8 @@ pub struct Options<'a> {
     pub rules: &'a [&'static Rule],
     /// `--cloud-routes`.
     pub cloud_routes: bool,
-    /// `live` or `inventory`.
-    pub source: &'static str,
+    /// Where the evidence comes from.
+    pub source: SourceKind,
 }
 
 /// What the rules find, as they see it: whether a fix of theirs would break something else is not looked at.
@@ -58,11 +58,69 @@ fn run<'a>(view: &'a ClusterView<'a>, options: &Options<'_>) -> Result<(RoleAudi
     Ok((roles, outcome))
 }
 
+/// What an audit comes to.
+#[derive(Debug, Clone)]
+pub struct Audit {
+    /// Cloud.
+    pub provider: Provider,
+    /// Audited cluster id.
+    pub cluster_id: String,
+    /// Accounts and regions that were read.
+    pub accounts: Vec<report::Account>,
+    /// Where the evidence comes from.
+    pub source: report::Source,
+    /// What could not be audited.
+    pub not_audited: Vec<NotAudited>,
+    /// Findings, worst first.
+    pub findings: Vec<Finding>,
+    /// The roles of the nodes, compared with their baselines.
+    pub roles: Vec<RoleReport>,
+    /// What became of each rule that was asked for, by its id.
+    pub rules: Vec<RuleOutcome>,
+    /// Resources read, by kind.
+    pub resources: BTreeMap<ResourceKind, usize>,
+    /// Nodes of the cluster, by role set.
+    pub nodes: BTreeMap<String, usize>,
+}
+
+/// Something that could not be audited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotAudited {
+    /// IAM name of the call, or what it is.
+    pub what: &'static str,
+    /// The resource; absent when a whole list is unknown.
+    pub resource: Option<String>,
+    /// Account.
+    pub account_id: Option<String>,
+    /// Region.
+    pub region: Option<String>,
+    /// Error code.
+    pub reason: String,
+    /// What happened.
+    pub message: String,
+    /// Rules that were not checked because of it, or not on what it would have shown.
+    pub rules: Vec<&'static str>,
+}
+
+impl Audit {
+    /// Whether everything could be audited.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.not_audited.is_empty()
+    }
+
+    /// How many findings are at least this bad.
+    #[must_use]
+    pub fn at_least(&self, severity: Severity) -> usize {
+        self.findings.iter().filter(|finding| finding.severity >= severity).count()
+    }
+}
+
 /// Audits an inventory. What the report calls safe is what `--fix` makes of it without another word.
 ///
 /// # Errors
 /// When a baseline is broken.
-pub fn audit(inventory: &Inventory, options: &Options<'_>) -> Result<Report, BaselineError> {
+pub fn audit(inventory: &Inventory, options: &Options<'_>) -> Result<Audit, BaselineError> {
     let view = ClusterView::new(inventory, options.cluster_id, options.nodes, options.selectors);
     let (roles, mut outcome) = run(&view, options)?;
     promise::keep(inventory, options, &mut outcome.findings);
@@ -76,7 +134,7 @@ pub fn audit(inventory: &Inventory, options: &Options<'_>) -> Result<Report, Bas
             entry.rules.dedup();
         } else {
             not_audited.push(NotAudited {
-                what: gap.what().to_owned(),
+                what: gap.what(),
                 reason: gap.reason().to_owned(),
                 message: gap.message(),
                 resource: Some(gap.role),
@@ -86,45 +144,29 @@ pub fn audit(inventory: &Inventory, options: &Options<'_>) -> Result<Report, Bas
             });
         }
     }
-    let mut findings_by_severity: BTreeMap<&'static str, usize> = BTreeMap::new();
-    for severity in Severity::WORST_FIRST {
-        let number = outcome.findings.iter().filter(|finding| finding.severity == severity).count();
-        findings_by_severity.insert(severity.name(), number);
-    }
-    Ok(Report {
-        schema: SCHEMA,
-        tool: Tool { name: "tagaudit", version: env!("CARGO_PKG_VERSION") },
-        provider: inventory.provider.name(),
+    let accounts = inventory.accounts.iter().map(|account| report::Account {
+        account_id: account.account_id.clone(),
+        partition: account.partition.clone(),
+        regions: account.regions.iter().map(|region| region.name.clone()).collect(),
+    });
+    Ok(Audit {
+        provider: inventory.provider,
         cluster_id: options.cluster_id.to_owned(),
-        accounts: inventory
-            .accounts
-            .iter()
-            .map(|account| ReportAccount {
-                account_id: account.account_id.clone(),
-                partition: account.partition.clone(),
-                regions: account.regions.iter().map(|region| region.name.clone()).collect(),
-            })
-            .collect(),
-        source: Source { kind: options.source, collected_at: inventory.collected_at.clone() },
-        complete: not_audited.is_empty(),
-        summary: Summary {
-            resources: count_resources(inventory),
-            nodes: count_nodes(&view),
-            findings: findings_by_severity,
-            waived: 0,
-            not_audited: not_audited.len(),
-        },
+        accounts: accounts.collect(),
+        source: report::Source { kind: options.source, collected_at: inventory.collected_at.clone() },
         not_audited,
-        rules: outcome.rules,
         findings: outcome.findings,
         roles: roles.audits.iter().map(role_report).collect(),
+        rules: outcome.rules,
+        resources: count_resources(inventory),
+        nodes: count_nodes(&view),
     })
 }
 
 /// A failed read in the report.
 fn unread((gap, rules): (Gap, Vec<&'static str>)) -> NotAudited {
     NotAudited {
-        what: gap.read.action().to_owned(),
+        what: gap.read.action(),
         resource: gap.resource,
         account_id: gap.account_id,
         region: gap.region,
@@ -134,9 +176,9 @@ fn unread((gap, rules): (Gap, Vec<&'static str>)) -> NotAudited {
     }
 }
 
-fn count_resources(inventory: &Inventory) -> BTreeMap<&'static str, usize> {
-    let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
-    let mut add = |kind: ResourceKind, number: usize| *counts.entry(kind.name()).or_default() += number;
+fn count_resources(inventory: &Inventory) -> BTreeMap<ResourceKind, usize> {
+    let mut counts: BTreeMap<ResourceKind, usize> = BTreeMap::new();
+    let mut add = |kind: ResourceKind, number: usize| *counts.entry(kind).or_default() += number;
     for account in &inventory.accounts {
         add(ResourceKind::Role, account.roles.len());
         add(ResourceKind::InstanceProfile, account.instance_profiles.len());
@@ -164,7 +206,7 @@ fn count_nodes(view: &ClusterView<'_>) -> BTreeMap<String, usize> {
 
 fn role_report(audit: &RoleAudit<'_>) -> RoleReport {
     RoleReport {
-        node_roles: audit.node_roles.iter().map(NodeRole::name).collect(),
+        node_roles: audit.node_roles.iter().collect(),
         instances: audit.members.iter().map(|member| member.instance.id.clone()).collect(),
         actions: audit.actions.iter().map(|one| ActionReport::new(&one.action, &one.assessment)).collect(),
         assumable_roles: audit.stronger.iter().map(|arn| (*arn).to_owned()).collect(),

@@ -41,7 +41,8 @@ pub enum Evidence {
 }
 
 /// How sure the evidence makes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// Inferred from what it shares with the cluster; a person should look.
     Probable,

@@ -7,9 +7,10 @@ use std::path::Path;
 use crate::finding::{Choice, Finding};
 use crate::inventory::{Inventory, write_private};
 use crate::plan::{self, Choose, DryRunAnswer, Left, LeftReason, Plan, Planned, Wishes};
-use crate::report::Report;
+use crate::report::SourceKind;
 use crate::rules::Rule;
 use crate::scan;
+use crate::scan::Audit;
 use crate::text;
 
 use super::failure::{Exit, Failure};
@@ -86,7 +87,7 @@ pub(super) fn scan(
     scope: &Scope<'_>,
     rules: &[&'static Rule],
     inventory: &Inventory,
-    report: &Report,
+    report: &Audit,
 ) -> Result<Exit, Failure> {
     let out = Out::new(&args.output.terminal);
     let live = args.source.inventory.is_none();
@@ -154,7 +155,7 @@ pub(super) fn scan(
 
 /// The account after a plan was carried out.
 struct CarriedOut {
-    report: Report,
+    report: Audit,
     inventory: Inventory,
     whole: bool,
 }
@@ -169,15 +170,16 @@ fn make(
 ) -> Result<Planned, Failure> {
     let created = now();
     let expires = created.checked_add(plan::LIFETIME).unwrap_or(created);
+    let source = if live { SourceKind::Live } else { SourceKind::Inventory };
     let for_plan = plan::Scope {
         cluster_id: scope.cluster_id,
         created_at: stamp(created),
         expires_at: stamp(expires),
-        evidence: if live { "live" } else { "inventory" },
+        evidence: source.name(),
         nodes: scope.nodes.as_deref(),
         rules: rules.iter().map(|rule| rule.id).collect(),
     };
-    let options = scope.options(rules, for_plan.evidence);
+    let options = scope.options(rules, source);
     let audit = |inventory: &Inventory, cluster_id: &str| scan::again(inventory, cluster_id, &options);
     plan::build(inventory, findings, &for_plan, wishes, &audit).map_err(Failure::usage)
 }

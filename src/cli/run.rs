@@ -11,9 +11,9 @@ use crate::inventory::{Inventory, write_private};
 use crate::nodes::KubernetesNode;
 #[cfg(feature = "aws")]
 use crate::provider::aws;
-use crate::report::{Report, TableOptions};
+use crate::report::{Report, SourceKind, TableOptions};
 use crate::rules::Rule;
-use crate::scan;
+use crate::scan::{self, Audit};
 
 #[cfg(feature = "aws")]
 use super::ConnectionArgs;
@@ -129,7 +129,7 @@ impl<'a> Scope<'a> {
         Ok(Self { cluster_id, nodes, baselines, audit })
     }
 
-    pub(super) fn options<'o>(&'o self, rules: &'o [&'static Rule], source: &'static str) -> scan::Options<'o> {
+    pub(super) fn options<'o>(&'o self, rules: &'o [&'static Rule], source: SourceKind) -> scan::Options<'o> {
         scan::Options {
             cluster_id: self.cluster_id,
             nodes: self.nodes.as_deref(),
@@ -145,8 +145,8 @@ impl<'a> Scope<'a> {
         &self,
         inventory: &Inventory,
         rules: &[&'static Rule],
-        source: &'static str,
-    ) -> Result<Report, Failure> {
+        source: SourceKind,
+    ) -> Result<Audit, Failure> {
         let options = self.options(rules, source);
         scan::audit(inventory, &options).map_err(|error| Failure::from_error(Exit::Usage, &error))
     }
@@ -161,7 +161,7 @@ fn scan(args: &ScanArgs) -> Result<Exit, Failure> {
     }
     let scope = Scope::read(&args.cluster_id, &args.audit)?;
     let inventory = collect(&args.source, &args.output.terminal, Some(&scope))?;
-    let source = if args.source.inventory.is_some() { "inventory" } else { "live" };
+    let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
     let report = scope.report(&inventory, &rules, source)?;
     if args.fix.fix {
         return fix::scan(args, &scope, &rules, &inventory, &report);
@@ -173,19 +173,20 @@ fn scan(args: &ScanArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-pub(super) fn write_report(args: &ScanArgs, report: &Report) -> Result<(), Failure> {
+pub(super) fn write_report(args: &ScanArgs, audit: &Audit) -> Result<(), Failure> {
+    let report = Report::new(audit);
     emit(&args.output, |options, out| match args.output.format {
         Format::Table => report.write_table(&options, out),
         Format::Json => report.write_json(out),
     })
 }
 
-pub(super) fn verdict(report: &Report, inventory: &Inventory, args: &ScanArgs) -> Exit {
+pub(super) fn verdict(report: &Audit, inventory: &Inventory, args: &ScanArgs) -> Exit {
     if args.fail_on.threshold().is_some_and(|threshold| report.at_least(threshold) > 0) {
         Exit::Findings
     } else if is_empty_handed(inventory) {
         Exit::Nothing
-    } else if !report.complete {
+    } else if !report.is_complete() {
         Exit::Incomplete
     } else {
         Exit::Clean
@@ -208,10 +209,7 @@ fn clusters(args: &ClustersArgs) -> Result<Exit, Failure> {
     let clusters = Clusters::of(&inventory);
     emit(&args.output, |options, out| match args.output.format {
         Format::Table => clusters.write_table(&options, out),
-        Format::Json => {
-            serde_json::to_writer_pretty(&mut *out, &clusters)?;
-            writeln!(out)
-        }
+        Format::Json => crate::report::write_json(&clusters, out),
     })?;
     Ok(match (is_empty_handed(&inventory), clusters.not_audited.is_empty()) {
         (true, _) => Exit::Nothing,

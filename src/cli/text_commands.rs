@@ -40,7 +40,7 @@ fn rule_json(rule: &Rule) -> serde_json::Value {
         "severity_note": rule.severity.note,
         "resources": rule.resources.iter().map(|kind| kind.name()).collect::<Vec<_>>(),
         "condition": rule.condition,
-        "breaks": rule.breaks,
+        "impact": rule.impact,
         "fix": rule.fix,
         "applicability": rule.applicability.name(),
         "sources": rule.sources,
@@ -80,7 +80,7 @@ fn rule_markdown(rule: &Rule) -> String {
         rule.severity.describe(),
         resources.join(", "),
         rule.condition,
-        capitalised(rule.breaks),
+        capitalised(rule.impact),
         rule.applicability.name(),
         rule.fix,
         rule.example
@@ -136,7 +136,7 @@ pub(super) fn explain(args: &ExplainArgs, width: usize, out: &mut dyn Write) -> 
 
 fn explain_text(rule: &Rule, width: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}: {}", rule.id, rule.title)?;
-    let breaks = format!("{}.", capitalised(rule.breaks));
+    let breaks = format!("{}.", capitalised(rule.impact));
     let fix = format!("[{}] {}", rule.applicability.name(), rule.fix);
     let resources: Vec<&str> = rule.resources.iter().map(|kind| kind.name()).collect();
     let resources = resources.join(", ");

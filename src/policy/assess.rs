@@ -68,17 +68,17 @@ pub struct Environment {
 }
 
 /// A statement, by policy name and position.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct StatementRef {
     /// Policy name or ARN.
     pub policy: String,
     /// Zero-based position; absent when the policy decides by what it lacks, as a boundary does.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statement: Option<usize>,
 }
 
 /// The answer for one action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// On every resource, under no condition.
@@ -109,17 +109,17 @@ impl Verdict {
 }
 
 /// A part of what was asked for that is not granted, or only under conditions.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 pub struct LeftOver {
     /// The action, where more than one was asked for.
     pub action: String,
     /// Resources, as a pattern.
     pub resource: String,
     /// Patterns that are not part of it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub except: Vec<String>,
     /// Conditions under which it is granted; never when empty.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only_if: Vec<String>,
     /// A resource that shows it.
     pub witness: String,

@@ -32,7 +32,7 @@ const HEADER: &str = "tagaudit.catalogue/2";
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 
 /// What kind of access an action gives. Classes: Service Authorization Reference, "Access levels".
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessLevel {
     /// Lists or describes.

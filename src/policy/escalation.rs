@@ -7,7 +7,7 @@ use super::catalogue::Catalogue;
 use super::excess::Needed;
 
 /// What a way leads to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gain {
     /// Rights that the policies do not give.
@@ -266,24 +266,24 @@ pub static METHODS: &[Method] = &[
 ];
 
 /// One action of a way.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Step {
     /// The action.
     pub action: String,
     /// Whether it goes beyond what is needed.
     pub beyond: bool,
     /// Resources that it is limited to; empty when not limited.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only_on: Vec<String>,
     /// Conditions that it is limited to; empty when not limited.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only_if: Vec<String>,
     /// Statements that grant it.
     pub because: Vec<StatementRef>,
 }
 
 /// A way that the policies open, in part by what goes beyond what is needed.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct EscalationPath {
     /// Name of the method.
     pub id: String,

@@ -59,7 +59,7 @@ impl Need {
 }
 
 /// The actions beyond what is needed, of one service and level.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ServiceExcess {
     /// Prefix of the service.
     pub service: String,

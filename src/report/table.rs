@@ -7,13 +7,13 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use comfy_table::{ContentArrangement, Table, presets};
 
-use crate::finding::{Applicability, Finding, Severity};
+use crate::finding::{Applicability, Severity};
 use crate::policy::{Gain, ServiceExcess, Verdict};
 use crate::rules::Outcome;
 use crate::text;
-use crate::transition::{Call, calls};
+use crate::transition::Call;
 
-use super::{Report, RoleReport};
+use super::{Finding, Report, RoleReport, SourceKind};
 
 /// How to lay the table out.
 #[derive(Debug, Clone, Copy)]
@@ -114,7 +114,7 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
     };
     line("cluster", &painter.bold(&text::printable(&report.cluster_id)));
     for account in &report.accounts {
-        let partition = if account.partition == report.provider {
+        let partition = if account.partition == report.provider.name() {
             String::new()
         } else {
             format!(" ({})", text::printable(&account.partition))
@@ -125,8 +125,8 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
         );
     }
     let read = match (&report.source.collected_at, report.source.kind) {
-        (Some(at), "live") => format!("live at {}", text::printable(at)),
-        (Some(at), _) => format!("recorded inventory of {}", text::printable(at)),
+        (Some(at), SourceKind::Live) => format!("live at {}", text::printable(at)),
+        (Some(at), SourceKind::Inventory) => format!("recorded inventory of {}", text::printable(at)),
         (None, _) => "recorded evidence without a date".to_owned(),
     };
     line("evidence", &read);
@@ -179,7 +179,7 @@ fn outcomes(report: &Report) -> String {
 fn not_applicable(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
     let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for rule in report.rules.iter().filter(|rule| rule.outcome == Outcome::NotApplicable) {
-        by_reason.entry(rule.why.as_deref().unwrap_or_default()).or_default().push(rule.rule);
+        by_reason.entry(rule.why.as_deref().unwrap_or_default()).or_default().push(&rule.rule);
     }
     if !options.verbose || by_reason.is_empty() {
         return;
@@ -239,15 +239,15 @@ fn findings(page: &mut String, report: &Report, severity: Severity, painter: Pai
     let mut shown: BTreeMap<&str, usize> = BTreeMap::new();
     let mut folded: BTreeMap<&str, usize> = BTreeMap::new();
     for (index, finding) in found.iter().enumerate() {
-        let number = shown.entry(finding.rule).or_default();
+        let number = shown.entry(finding.rule.as_str()).or_default();
         *number += 1;
         if options.verbose || *number <= SHOWN_PER_RULE {
             block(page, finding, painter, options);
         } else {
-            *folded.entry(finding.rule).or_default() += 1;
+            *folded.entry(finding.rule.as_str()).or_default() += 1;
         }
         let last_of_rule = found.get(index + 1).is_none_or(|next| next.rule != finding.rule);
-        if let Some(number) = folded.get(finding.rule).filter(|_| last_of_rule) {
+        if let Some(number) = folded.get(finding.rule.as_str()).filter(|_| last_of_rule) {
             let _ = writeln!(
                 page,
                 "\n  {}",
@@ -270,11 +270,11 @@ fn block(page: &mut String, finding: &Finding, painter: Painter, options: &Table
         page,
         "\n{} {}  {resource}",
         painter.severity(finding.severity, finding.severity.name()),
-        painter.bold(finding.rule)
+        painter.bold(&finding.rule)
     );
     let mut paragraph = |label: &str, body: &str| paragraph(page, label, body, painter, options);
     paragraph("what", &finding.message);
-    paragraph("breaks", &finding.breaks);
+    paragraph("impact", &finding.impact);
     let class = match finding.fix.applicability {
         Applicability::None => String::new(),
         other => format!(" [{}]", other.name()),
@@ -284,7 +284,7 @@ fn block(page: &mut String, finding: &Finding, painter: Painter, options: &Table
         paragraph("", &format!("- {}", choice.summary));
     }
     // Commands are never wrapped: they are there to be copied.
-    let commands: Vec<String> = calls(&finding.fix.changes).iter().flat_map(Call::shown_commands).collect();
+    let commands: Vec<String> = finding.fix.changes.iter().flat_map(Call::shown_commands).collect();
     let limit = if options.verbose { commands.len() } else { 4 };
     for (index, command) in commands.iter().take(limit).enumerate() {
         let label = if index == 0 { painter.dim("  run     ") } else { " ".repeat(10) };
@@ -378,7 +378,11 @@ pub(super) fn write_roles(roles: &[RoleReport], options: &TableOptions, out: &mu
 }
 
 fn nodes_of(role: &RoleReport) -> String {
-    if role.node_roles.is_empty() { "unknown".to_owned() } else { role.node_roles.join("+") }
+    if role.node_roles.is_empty() {
+        "unknown".to_owned()
+    } else {
+        role.node_roles.iter().map(|role| role.name()).collect::<Vec<_>>().join("+")
+    }
 }
 
 /// The verdicts that a role is summed up in.

@@ -27,7 +27,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
         resources: ROLE,
         condition: "The policies of a role that nodes hold grant an action of the baseline on no resource. A role whose nodes have no known role is compared with both baselines and has to cover one.",
-        breaks: "the calls are refused with AccessDenied",
+        impact: "the calls are refused with AccessDenied",
         fix: "Put the missing actions into one policy of their own. Never for roles whose nodes' roles are only guessed: a controlplane policy on workers is a privilege escalation.",
         applicability: Applicability::Confirm,
         sources: &[
@@ -46,7 +46,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::depends(Severity::Error, "error; info for actions that are never called"),
         resources: ROLE,
         condition: "A Deny statement, the permissions boundary of a role that nodes hold, or a service control policy given with `--scp` takes an action of the baseline away on every resource.",
-        breaks: "the calls are refused with AccessDenied whatever is added to the role",
+        impact: "the calls are refused with AccessDenied whatever is added to the role",
         fix: "Change the Deny or the boundary; adding an Allow cannot help.",
         applicability: Applicability::None,
         sources: &[
@@ -64,7 +64,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::depends(Severity::Warning, "warning; info for actions that are never called"),
         resources: ROLE,
         condition: "An action of the baseline is granted on some resources only, or under a condition that does not hold for the cluster's own resources. Conditions on this cluster's tags, as kOps writes them, count as granted.",
-        breaks: "the calls are refused with AccessDenied on everything else",
+        impact: "the calls are refused with AccessDenied on everything else",
         fix: "Widen the statement, or make sure that the cluster needs no more than it covers.",
         applicability: Applicability::None,
         sources: &["AWS IAM User Guide, Policy evaluation logic"],
@@ -79,7 +79,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::depends(Severity::Warning, "warning for changes on roles of workers, else info"),
         resources: ROLE,
         condition: "A role that nodes hold grants actions that are neither in its baseline nor called by any version of the controller. `ec2:Describe*` counts as needed: RKE asks for it. What well-known managed policies of AWS grant (SSM core, VPC CNI, ECR and the like) is told by their names, once.",
-        breaks: "every pod on the node that reaches the metadata service can do it too",
+        impact: "every pod on the node that reaches the metadata service can do it too",
         fix: "Remove what nothing on the node uses.",
         applicability: Applicability::None,
         sources: &[
@@ -100,7 +100,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
         resources: ROLE,
         condition: "The role's policies, Deny statements and boundary taken into account, grant every action of a known way to further rights, to code on other machines or to secrets, and at least one of them is neither in its baseline nor called by the controller; or the role may assume a role of the inventory that holds rights to change things that it does not hold.",
-        breaks: "every pod that reaches the metadata service can go that way",
+        impact: "every pod that reaches the metadata service can go that way",
         fix: "Remove the actions that the node does not need, or limit them to the resources that it does; raise the metadata service's guard against pods.",
         applicability: Applicability::None,
         sources: &[
@@ -122,7 +122,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
         resources: ROLE,
         condition: "The role of control-plane nodes does not grant actions that the code of the controller calls and that its baseline does not name. The Rancher policy lacks three: `ec2:DescribeAvailabilityZones`, `ec2:DescribeInstanceTopology`, `elasticloadbalancing:DeregisterTargets`; with exactly that policy no controller from v1.30.0 on initialises a node.",
-        breaks: "nodes keep their `uninitialized` taint, load balancers get no subnets, or removed nodes stay targets",
+        impact: "nodes keep their `uninitialized` taint, load balancers get no subnets, or removed nodes stay targets",
         fix: "Add the actions to the role.",
         applicability: Applicability::Confirm,
         sources: &[
@@ -141,7 +141,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::always(Severity::Info),
         resources: ROLE,
         condition: "The role of control-plane nodes grants none of the load balancer, security group and route actions that only the controller calls, and no role of the inventory trusts the controller's service account. `--controller-role` names the role that it uses; a role whose trust policy names `system:serviceaccount:kube-system:cloud-controller-manager` (or `aws-cloud-controller-manager`) is found by itself.",
-        breaks: "nothing, if the controller has a role of its own or static keys: those were not audited; everything, if it has none",
+        impact: "nothing, if the controller has a role of its own or static keys: those were not audited; everything, if it has none",
         fix: "Name the controller's role with --controller-role, so that it is audited. Nothing is added to the nodes' role because of a guess: every pod on the control plane could use it.",
         applicability: Applicability::None,
         sources: &[
@@ -159,7 +159,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::always(Severity::Warning),
         resources: ROLE,
         condition: "A policy of a control-plane role allows changes only under a condition on `aws:ResourceTag/KubernetesCluster` or `aws:ResourceTag/kubernetes.io/cluster/<ID>`, and a security group or route table of the cluster that the controller edits lacks that tag.",
-        breaks: "the controller's changes to those resources are refused with AccessDenied",
+        impact: "the controller's changes to those resources are refused with AccessDenied",
         fix: "Add the tag that the condition asks for, and never remove it as a legacy one.",
         applicability: Applicability::Confirm,
         sources: &["kubernetes/kops pkg/model/iam/iam_builder.go#AddCCMPermissions"],
@@ -293,7 +293,7 @@ fn missing(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
     let mut violation =
         Violation::new(severity, audit.resource(), message, grant(audit, &names)).related(instances(audit));
     if let Some(breaks) = breaks(calls) {
-        violation = violation.breaks(breaks);
+        violation = violation.impact(breaks);
     }
     vec![violation].into()
 }
@@ -332,7 +332,7 @@ fn denied(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
     )
     .related(instances(audit));
     if let Some(breaks) = breaks(calls) {
-        violation = violation.breaks(breaks);
+        violation = violation.impact(breaks);
     }
     vec![violation].into()
 }
@@ -481,7 +481,7 @@ fn controller_missing(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
         Violation::new(severity, audit.resource(), message, grant(audit, &names)).related(instances(audit));
     let calls = lacking.iter().map(|entry| (entry.call.action.clone(), Some(entry.call)));
     if let Some(breaks) = breaks(calls) {
-        violation = violation.breaks(breaks);
+        violation = violation.impact(breaks);
     }
     vec![violation].into()
 }

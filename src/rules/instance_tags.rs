@@ -34,7 +34,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
         resources: &[ResourceKind::Instance],
         condition: "An instance is a node by other evidence (a Kubernetes Node, its Auto Scaling group, instance profile with security group, a tagged security group) and has neither `kubernetes.io/cluster/<ID>` nor `KubernetesCluster=<ID>`. Nodes named `i-…` or with a providerID still initialise, and still miss every load balancer. A Fargate node has no instance.",
-        breaks: "on a control-plane node the cloud controller exits with `AWS cloud failed to find ClusterID`; a worker is silently never registered with any load balancer, and every sync lists all instances again",
+        impact: "on a control-plane node the cloud controller exits with `AWS cloud failed to find ClusterID`; a worker is silently never registered with any load balancer, and every sync lists all instances again",
         fix: "Add `kubernetes.io/cluster/<ID>=owned`, and to the Auto Scaling group or launch template too, or the next instance is born without it. Instances with `InstanceMetadataTags=enabled` cannot hold the key: mend that first (`imds-instance-tags-enabled`).",
         applicability: Applicability::Safe,
         sources: &[
@@ -54,7 +54,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::depends(Severity::Error, "error; warning when stopped"),
         resources: &[ResourceKind::Instance],
         condition: "A member has two or more `kubernetes.io/cluster/*` keys with different, non-empty ids. Rancher's node drivers append `kubernetes.io/cluster/<c-…>=owned` to whatever the template already has.",
-        breaks: "a cloud controller (or in-tree kubelet) on it exits with `Found multiple cluster tags`; on a worker both clusters' clean-up takes the instance for its own",
+        impact: "a cloud controller (or in-tree kubelet) on it exits with `Found multiple cluster tags`; on a worker both clusters' clean-up takes the instance for its own",
         fix: "Remove the tag of the other cluster, after making sure that this instance is no node of it.",
         applicability: Applicability::Choice,
         sources: &[
@@ -72,7 +72,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::depends(Severity::Error, "error; warning when stopped"),
         resources: &[ResourceKind::Instance],
         condition: "A member has `KubernetesCluster=x` and `kubernetes.io/cluster/y` with x different from y. Workers are matched by either tag, so there it only breaks in-tree kubelets.",
-        breaks: "a cloud controller (or in-tree kubelet) on it exits with `clusterID tags did not match`",
+        impact: "a cloud controller (or in-tree kubelet) on it exits with `clusterID tags did not match`",
         fix: "Set `KubernetesCluster` to the cluster id or remove it. Look first whether a policy has a condition on it: those of kOps do.",
         applicability: Applicability::Choice,
         sources: &[
@@ -90,7 +90,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::always(Severity::Info),
         resources: ANY,
         condition: "A resource has `KubernetesCluster=<ID>` and no `kubernetes.io/cluster/<ID>`. Instances whose tags are readable through the metadata service are left out: they cannot hold a key with a slash.",
-        breaks: "the cloud controller accepts it; the AWS Load Balancer Controller, Cluster API, Karpenter and the EBS CSI driver do not read it",
+        impact: "the cloud controller accepts it; the AWS Load Balancer Controller, Cluster API, Karpenter and the EBS CSI driver do not read it",
         fix: "Add `kubernetes.io/cluster/<ID>=owned`: the legacy tag means owned.",
         applicability: Applicability::Confirm,
         sources: &[
@@ -108,7 +108,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::depends(Severity::Error, "error on instances, warning elsewhere"),
         resources: ANY,
         condition: "A member instance, or a subnet, VPC, security group or route table of the cluster's VPCs, has a key that is exactly `kubernetes.io/cluster/`.",
-        breaks: "the cloud controller fails or not depending on the order in which EC2 returns the tags; a subnet with it counts as another cluster's and is never used",
+        impact: "the cloud controller fails or not depending on the order in which EC2 returns the tags; a subnet with it counts as another cluster's and is never used",
         fix: "Remove the tag; add the right one first where it is missing.",
         applicability: Applicability::Confirm,
         sources: &[
@@ -129,7 +129,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
         resources: ANY,
         condition: "`kubernetes.io/cluster/<ID>` is there with a value other than exactly `owned` or `shared`. Seen in the wild: `member` (kubespray), `1` (Gardener), `true` (Kubernetes 1.7), empty.",
-        breaks: "the cloud controller ignores the value, but deletion, garbage collection and the AWS Load Balancer Controller do not; on a security group that the controller made, it stops the load balancer from being synced",
+        impact: "the cloud controller ignores the value, but deletion, garbage collection and the AWS Load Balancer Controller do not; on a security group that the controller made, it stops the load balancer from being synced",
         fix: "Set `owned` on instances and where only case or space differs; else choose `owned` or `shared`.",
         applicability: Applicability::Confirm,
         sources: &[
@@ -148,7 +148,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::depends(Severity::Error, "error where the exact key is missing, else warning"),
         resources: ANY,
         condition: "A key differs from `kubernetes.io/cluster/<ID>` in case, white space, a slash at the end or its separator; the id stands in the value; a placeholder was left in; or the id is within two letters of the audited one and has no other resource in the account.",
-        breaks: "the resource counts as untagged: every comparison in the controllers is exact",
+        impact: "the resource counts as untagged: every comparison in the controllers is exact",
         fix: "Add the right key, then remove the wrong one.",
         applicability: Applicability::Confirm,
         sources: &[
@@ -167,7 +167,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::always(Severity::Error),
         resources: &[ResourceKind::Cluster],
         condition: "Nothing that was read carries the id, or at least half of the instances of a VPC or Auto Scaling group in which members live carry one other id. Rancher's nodes carry `c-…` or `c-m-…`, not the display name.",
-        breaks: "every audit and every controller that is given this id looks at the wrong cluster",
+        impact: "every audit and every controller that is given this id looks at the wrong cluster",
         fix: "Run `tagaudit clusters` to see which ids there are.",
         applicability: Applicability::None,
         sources: &[
@@ -185,7 +185,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::always(Severity::Error),
         resources: &[ResourceKind::Instance],
         condition: "The ids that a controller would read on the control-plane instances are not one and the same; no id counts as one.",
-        breaks: "the cluster id changes with the controller's leader, and with it the names of load balancers, security groups and target groups",
+        impact: "the cluster id changes with the controller's leader, and with it the names of load balancers, security groups and target groups",
         fix: "Give every control-plane instance the same cluster tag.",
         applicability: Applicability::Choice,
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#newAWSCloud2"],
@@ -200,7 +200,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::always(Severity::Warning),
         resources: &[ResourceKind::SecurityGroup, ResourceKind::Volume],
         condition: "In a VPC (or zone, for volumes) where only this cluster's nodes live, a security group on a network interface of a member or load balancer carries `elbv2.k8s.aws/cluster=N`, or a volume that is attached to a member `ebs.csi.aws.com/cluster-name=N`, N is not the audited id, and no instance is tagged for N.",
-        breaks: "the AWS Load Balancer Controller discovers subnets by the wrong name and leaves its load balancers behind; the EBS CSI driver tags volumes for another cluster",
+        impact: "the AWS Load Balancer Controller discovers subnets by the wrong name and leaves its load balancers behind; the EBS CSI driver tags volumes for another cluster",
         fix: "Set `--cluster-name` (Load Balancer Controller) or `--k8s-tag-cluster-id` (EBS CSI driver) to the cluster id.",
         applicability: Applicability::None,
         sources: &[

@@ -20,7 +20,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::depends(Severity::Error, "error on the control plane, else warning"),
         resources: INSTANCE,
         condition: "A member has `HttpEndpoint=disabled`. Not needed if the cloud config names VPC, subnet or role, cluster id and region.",
-        breaks: "the cloud controller does not start there (`error fetching instance-id from ec2 metadata service`), and pods get no credentials of the instance",
+        impact: "the cloud controller does not start there (`error fetching instance-id from ec2 metadata service`), and pods get no credentials of the instance",
         fix: "Set `HttpEndpoint=enabled`.",
         applicability: Applicability::Confirm,
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#buildSelfAWSInstance"],
@@ -38,7 +38,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
         resources: INSTANCE,
         condition: "A member has `HttpPutResponseHopLimit` below 2. Controllers on the host network are not affected; with some CNIs even 2 is too low.",
-        breaks: "pods outside the host network get no IMDSv2 token: the AWS Load Balancer Controller and the EBS CSI driver fail without credentials of their own",
+        impact: "pods outside the host network get no IMDSv2 token: the AWS Load Balancer Controller and the EBS CSI driver fail without credentials of their own",
         fix: "Give pods that need AWS roles of their own (IRSA, Pod Identity), and the AWS Load Balancer Controller `--aws-region` and `--aws-vpc-id`; or set the hop limit to 2, which lets every pod reach the credentials of the node.",
         applicability: Applicability::Confirm,
         sources: &[
@@ -56,7 +56,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::always(Severity::Warning),
         resources: INSTANCE,
         condition: "With `--nodes`: `HttpTokens=required` on an RKE2 node older than v1.29.11, v1.30.7 or v1.31.3 or an RKE1 node, whose name is not its private DNS name, or with a kubelet up to 1.16.",
-        breaks: "the node asks the metadata service without a token and gets no name, or one without its domain",
+        impact: "the node asks the metadata service without a token and gets no name, or one without its domain",
         fix: "Upgrade the distribution, or set `HttpTokens=optional` until then.",
         applicability: Applicability::None,
         sources: &[
@@ -75,7 +75,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::depends(Severity::Error, "error if the cluster tag is missing, else warning"),
         resources: INSTANCE,
         condition: "A member has `InstanceMetadataTags=enabled`; it may come from the launch template or an account default.",
-        breaks: "tag keys may then hold no slash: adding the cluster tag fails with `is not a valid tag key`, and so does every launch with it",
+        impact: "tag keys may then hold no slash: adding the cluster tag fails with `is not a valid tag key`, and so does every launch with it",
         fix: "Set `InstanceMetadataTags=disabled` before adding tags.",
         applicability: Applicability::Confirm,
         sources: &[

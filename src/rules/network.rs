@@ -26,7 +26,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::always(Severity::Info),
         resources: VPC,
         condition: "A VPC in which members live has no cluster tag and none of Cluster API. The RKE documents ask for it; no code of the cloud controller reads it.",
-        breaks: "nothing in the cloud controller; the AWS Load Balancer Controller with `--aws-vpc-tags` and the deletion of kOps clusters read it",
+        impact: "nothing in the cloud controller; the AWS Load Balancer Controller with `--aws-vpc-tags` and the deletion of kOps clusters read it",
         fix: "Add `kubernetes.io/cluster/<ID>=shared`.",
         applicability: Applicability::Confirm,
         sources: &[
@@ -44,7 +44,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::always(Severity::Warning),
         resources: VPC,
         condition: "A VPC in which members live is `owned` by one cluster (new-style or Cluster API tag), and live instances or subnets in it are tagged for another.",
-        breaks: "deleting the owning cluster takes the network of the other one for its own",
+        impact: "deleting the owning cluster takes the network of the other one for its own",
         fix: "Set the owner's tag to `shared` and add `shared` tags for the others.",
         applicability: Applicability::Choice,
         sources: &[
@@ -65,7 +65,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
         resources: VPC,
         condition: "`enableDnsSupport` or `enableDnsHostnames` is off in a VPC in which members live. Clusters whose Nodes are not found by their private DNS name are left out: with `--nodes`, where all have a providerID or a name that starts with `i-`; without, kOps, EKS, and instances with resource names.",
-        breaks: "host names lose their domain, so that IP-named nodes are not found by their private DNS name",
+        impact: "host names lose their domain, so that IP-named nodes are not found by their private DNS name",
         fix: "Turn the attribute on; it changes name resolution for everything in the VPC.",
         applicability: Applicability::Confirm,
         sources: &[
@@ -83,7 +83,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::always(Severity::Warning),
         resources: VPC,
         condition: "The DHCP options of a VPC in which members live have no `domain-name`, or another one than `ec2.internal` (us-east-1) or `<region>.compute.internal`. Clusters whose Nodes are not found by their private DNS name are left out: with `--nodes`, where all have a providerID or a name that starts with `i-`; without, kOps, EKS, and instances with resource names.",
-        breaks: "the host name of an IP-named node differs from its private DNS name, and the controller does not find the instance",
+        impact: "the host name of an IP-named node differs from its private DNS name, and the controller does not find the instance",
         fix: "Override the host name of kubelet and kube-proxy with the private DNS name (RKE1: `use_instance_metadata_hostname`; RKE2: `node-name-from-cloud-provider-metadata`), or use resource-based names.",
         applicability: Applicability::None,
         sources: &[
@@ -104,7 +104,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
         resources: &[ResourceKind::RouteTable],
         condition: "Cloud routes are in use (`--cloud-routes`, or with `--nodes` a route to the pod network of a Node), or a route of a member's VPC leads to a member, and the number of route tables with the cluster tag in the region is not one. Routes to a NAT instance or VPN, and those of flannel's `aws-vpc` backend, look like cloud routes. Cluster API tags every table it makes, so that cloud routes cannot work there.",
-        breaks: "the route controller fails with `unable to find route table for AWS cluster` or `found multiple matching AWS route tables`",
+        impact: "the route controller fails with `unable to find route table for AWS cluster` or `found multiple matching AWS route tables`",
         fix: "Tag exactly the table of the nodes' subnets, or set `RouteTableID` in the cloud config, or turn cloud routes off.",
         applicability: Applicability::Choice,
         sources: &[
@@ -122,7 +122,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::always(Severity::Info),
         resources: &[ResourceKind::Instance],
         condition: "A route targets a member whose source/destination check is on.",
-        breaks: "the instance drops packets of the routed pod network; the controller turns the check off only when it makes the route itself",
+        impact: "the instance drops packets of the routed pod network; the controller turns the check off only when it makes the route itself",
         fix: "Turn the source/destination check off.",
         applicability: Applicability::Confirm,
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws_routes.go#CreateRoute"],

@@ -24,7 +24,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::always(Severity::Error),
         resources: NODE,
         condition: "A Node has no providerID, its name is not `i-…` of a live instance, and no live instance has that private DNS name together with the cluster tag; or two have.",
-        breaks: "the controller says `failed to get provider ID … instance not found` (or `multiple instances found for name`), and the Node keeps its `uninitialized` taint",
+        impact: "the controller says `failed to get provider ID … instance not found` (or `multiple instances found for name`), and the Node keeps its `uninitialized` taint",
         fix: "Name the Node by the private DNS name of its instance, or by its id, and tag the instance. Where no live instance has its address either, delete the Node. Names such as `i-….corp.example` need a controller from v1.27.2 on.",
         applicability: Applicability::None,
         sources: &[
@@ -43,7 +43,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::always(Severity::Error),
         resources: NODE,
         condition: "The last part of a providerID is neither `i-…` nor `fargate-…`. EKS Hybrid Nodes (`eks-hybrid://`) are left out; `rke2://` and `k3s://` are `ccm-wrong-cloud-provider`.",
-        breaks: "the Node is left out of every load balancer with a line in the log; controllers before v1.23.20, v1.24.19, v1.25.15, v1.26.11 and v1.27.6 panic at it",
+        impact: "the Node is left out of every load balancer with a line in the log; controllers before v1.23.20, v1.24.19, v1.25.15, v1.26.11 and v1.27.6 panic at it",
         fix: "The providerID of a Node cannot be changed: replace the node. On RKE2 and K3s, deleting the Node of a server removes it from etcd.",
         applicability: Applicability::None,
         sources: &[
@@ -62,7 +62,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::always(Severity::Error),
         resources: &[ResourceKind::Cluster],
         condition: "Nodes have a providerID that starts with `rke2://` or `k3s://`: the cloud controller that RKE2 or K3s bring along has set it, and it cannot be changed.",
-        breaks: "the cloud controller neither initialises these Nodes nor makes them targets of a load balancer, and a Node that is made anew gets the same again while the embedded controller runs",
+        impact: "the cloud controller neither initialises these Nodes nor makes them targets of a load balancer, and a Node that is made anew gets the same again while the embedded controller runs",
         fix: "First switch the embedded controller off (`disable-cloud-controller: true` on servers) and set the kubelets to `cloud-provider=external` (RKE2: `cloud-provider-name: external`); then replace the workers one by one; then the servers one at a time, after an etcd snapshot. Never delete the Node of a server by itself: that removes it from etcd.",
         applicability: Applicability::None,
         sources: &[
@@ -82,7 +82,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::always(Severity::Warning),
         resources: NODE,
         condition: "A Node's providerID is not `aws:///<zone>/<id>`, and its instance is in a group that the cluster autoscaler discovers (`k8s.io/cluster-autoscaler/enabled`) or was made by Karpenter.",
-        breaks: "the cluster autoscaler and Karpenter do not find the instance of the Node, and neither remove nor count it",
+        impact: "the cluster autoscaler and Karpenter do not find the instance of the Node, and neither remove nor count it",
         fix: "The providerID of a Node cannot be changed: have the kubelet or the cloud controller set the full one on the next nodes.",
         applicability: Applicability::None,
         sources: &[
@@ -103,7 +103,7 @@ pub(super) const RULES: &[Rule] = &[
         ),
         resources: NODE,
         condition: "The instance that a Node names is not there, or is shutting down or terminated.",
-        breaks: "the node controller deletes the Node once the cloud controller works; while it does not, pods stay assigned to nothing",
+        impact: "the node controller deletes the Node once the cloud controller works; while it does not, pods stay assigned to nothing",
         fix: "Nothing if the controller runs; else delete the Node.",
         applicability: Applicability::None,
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/instances_v2.go#InstanceExists"],
@@ -118,7 +118,7 @@ pub(super) const RULES: &[Rule] = &[
         severity: RuleSeverity::always(Severity::Info),
         resources: &[ResourceKind::Instance],
         condition: "A live, running instance carries the cluster tag for more than 15 minutes and no Node names it. Bastions of kOps and Cluster API are left out.",
-        breaks: "nothing by itself: the kubelet has not registered, or the machine is not meant to be a node",
+        impact: "nothing by itself: the kubelet has not registered, or the machine is not meant to be a node",
         fix: "Look at the kubelet on the instance.",
         applicability: Applicability::None,
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#findInstanceByNodeName"],

@@ -8,7 +8,8 @@ use crate::finding::{Finding, Status, fingerprint};
 use crate::iam::{RoleAudit, RoleGap};
 use crate::inventory::{Account, Gap, Read};
 use crate::nodes::KubernetesNode;
-use crate::view::{ClusterView, RegionView};
+use crate::resource::ResourceKind;
+use crate::view::{ClusterView, Confidence, RegionView};
 
 use super::{Check, Checked, Context, Rule, Violation, caution};
 
@@ -27,7 +28,7 @@ pub enum Outcome {
 }
 
 /// The outcome of a rule over all regions, accounts and roles.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleOutcome {
     /// Rule id.
     pub rule: &'static str,
@@ -36,7 +37,6 @@ pub struct RuleOutcome {
     /// How many resources it was checked on.
     pub checked: usize,
     /// Why it was not checked, or not everywhere.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
@@ -240,6 +240,14 @@ fn run_tasks(context: &Context<'_>, selected: &[&'static Rule], tasks: &[(usize,
     all.into_iter().map(|(_, done)| done).collect()
 }
 
+/// How sure it is that what a violation speaks of belongs to the cluster.
+fn confidence(violation: &Violation, view: &ClusterView<'_>) -> Confidence {
+    let named = std::iter::once(&violation.resource).chain(&violation.related);
+    let instances = named.filter(|named| named.kind == ResourceKind::Instance);
+    let members = instances.filter_map(|named| view.regions.iter().find_map(|region| region.member(&named.id)));
+    members.map(|member| member.evidence.confidence()).min().unwrap_or(Confidence::Certain)
+}
+
 fn finish(rule: &Rule, mut violation: Violation, view: &ClusterView<'_>) -> Finding {
     caution::settle(&mut violation, view);
     let scope = violation.resource.account_id.as_deref().unwrap_or_default();
@@ -247,10 +255,11 @@ fn finish(rule: &Rule, mut violation: Violation, view: &ClusterView<'_>) -> Find
     Finding {
         rule: rule.id,
         severity: violation.severity,
+        confidence: confidence(&violation, view),
         fingerprint: fingerprint(rule.id, &scope, &violation.cause, &violation.resource.id),
         related: violation.related,
         message: violation.message,
-        breaks: violation.breaks.unwrap_or_else(|| rule.breaks.to_owned()),
+        impact: violation.impact.unwrap_or_else(|| rule.impact.to_owned()),
         fix: violation.fix,
         status: Status::New,
         resource: violation.resource,

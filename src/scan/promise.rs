@@ -63,7 +63,7 @@ fn refusals(
         cluster_id: options.cluster_id,
         created_at: String::new(),
         expires_at: String::new(),
-        evidence: options.source,
+        evidence: options.source.name(),
         nodes: options.nodes,
         rules: options.rules.iter().map(|rule| rule.id).collect(),
     };

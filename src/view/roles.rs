@@ -14,7 +14,7 @@ use super::AUTO_SCALING_GROUP_TAG;
 pub(super) const CAPA_ROLE_TAG: &str = "sigs.k8s.io/cluster-api-provider-aws/role";
 
 /// A role of a node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeRole {
     /// Runs the Kubernetes control plane, and with it the cloud controller.

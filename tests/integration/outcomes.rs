@@ -7,16 +7,17 @@ use tagaudit::iam::Baselines;
 use tagaudit::inventory::{Gap, Inventory, Read};
 use tagaudit::nodes::KubernetesNode;
 use tagaudit::policy::Catalogue;
-use tagaudit::report::Report;
+use tagaudit::report::{Report, TableOptions};
 use tagaudit::rules::{Check, Outcome, RULES};
 use tagaudit::scan;
+use tagaudit::scan::Audit;
 use tagaudit::view::ClusterView;
 
 use super::fixtures::{parsed_nodes, report};
 use super::worlds;
 
 /// Whether everything that a report says of its rules fits the rest of it.
-fn is_consistent(report: &Report, name: &str) {
+fn is_consistent(report: &Audit, name: &str) {
     let ids: Vec<&str> = report.rules.iter().map(|rule| rule.rule).collect();
     let all: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
     assert_eq!(ids, all, "{name}: every rule has one outcome");
@@ -34,7 +35,7 @@ fn is_consistent(report: &Report, name: &str) {
     }
 }
 
-fn outcomes(report: &Report) -> BTreeMap<&str, Outcome> {
+fn outcomes(report: &Audit) -> BTreeMap<&str, Outcome> {
     report.rules.iter().map(|rule| (rule.rule, rule.outcome)).collect()
 }
 
@@ -131,12 +132,56 @@ fn findings_are_about_what_their_rule_looks_at() {
     assert!(seen > 80, "{seen} findings are too few to prove anything");
 }
 
-fn fingerprints(report: &Report) -> BTreeSet<(&str, &str)> {
+/// A saved report is read back as it was written, and written again byte for byte.
+#[test]
+fn a_report_reads_back_what_it_wrote() {
+    let mut rng = 7_u64;
+    for world in worlds::all().iter().chain([&worlds::unreadable()]) {
+        let nodes = parsed_nodes(world);
+        let mut audit = report(&world.inventory, world.cluster_id, nodes.as_deref());
+        // Texts that others write.
+        for finding in &mut audit.findings {
+            rng = rng.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let hostile = ["\u{202e}\u{1b}[2J", "\"\\\u{0}\n", "\u{2028}é\u{10ffff}", "</script>"];
+            finding.message.push_str(hostile[(rng >> 62) as usize]);
+        }
+        let written = Report::new(&audit);
+        let mut bytes = Vec::new();
+        written.write_json(&mut bytes).unwrap();
+        assert!(!bytes.contains(&0x1b), "{}: nothing steers a terminal", world.name);
+        let read = Report::from_slice("report", &bytes).unwrap();
+        assert_eq!(read, written, "{}", world.name);
+        let mut again = Vec::new();
+        read.write_json(&mut again).unwrap();
+        assert_eq!(again, bytes, "{}", world.name);
+        let table = |report: &Report| {
+            let options = TableOptions { width: 100, color: false, verbose: true };
+            let mut page = Vec::new();
+            report.write_table(&options, &mut page).unwrap();
+            page
+        };
+        assert_eq!(table(&read), table(&written), "{}", world.name);
+    }
+}
+
+#[test]
+fn what_is_no_report_is_refused_with_its_place() {
+    let error = |text: &str| Report::from_slice("saved.json", text.as_bytes()).unwrap_err().to_string();
+    assert!(error("{").contains("at line 1"), "{}", error("{"));
+    assert!(error(r#"{"schema":"tagaudit.report/2"}"#).contains("reads `tagaudit.report/1`"));
+    let world = worlds::all().into_iter().find(|world| world.name == "demo").unwrap();
+    let whole = serde_json::to_string(&Report::new(&report(&world.inventory, world.cluster_id, None))).unwrap();
+    let broken = error(&whole.replacen("\"outcome\":\"passed\"", "\"outcome\":\"fine\"", 1));
+    assert!(broken.contains("/rules/1/outcome") && broken.contains("fine"), "{broken}");
+    assert!(error(&format!("{whole}{whole}")).contains("is not a report"));
+}
+
+fn fingerprints(report: &Audit) -> BTreeSet<(&str, &str)> {
     report.findings.iter().map(|finding| (finding.rule, finding.fingerprint.as_str())).collect()
 }
 
 /// The same report with other options.
-fn with(inventory: &Inventory, cluster_id: &str, nodes: Option<&[KubernetesNode]>, baselines: &Baselines) -> Report {
+fn with(inventory: &Inventory, cluster_id: &str, nodes: Option<&[KubernetesNode]>, baselines: &Baselines) -> Audit {
     let options = scan::Options {
         cluster_id,
         nodes,
@@ -144,7 +189,7 @@ fn with(inventory: &Inventory, cluster_id: &str, nodes: Option<&[KubernetesNode]
         baselines,
         rules: &RULES,
         cloud_routes: false,
-        source: "inventory",
+        source: tagaudit::report::SourceKind::Inventory,
     };
     scan::audit(inventory, &options).unwrap()
 }

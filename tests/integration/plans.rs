@@ -42,7 +42,7 @@ fn build(
         baselines: &tagaudit::iam::Baselines::default(),
         rules: &rules,
         cloud_routes: false,
-        source: "inventory",
+        source: tagaudit::report::SourceKind::Inventory,
     };
     let audit = |inventory: &Inventory, of: &str| tagaudit::scan::again(inventory, of, &options);
     plan::build(inventory, &findings, &scope, wishes, &audit)

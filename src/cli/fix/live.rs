@@ -9,6 +9,7 @@ use crate::apply::{self as engine, Applied, ApplyError, Stop, is_whole};
 use crate::finding::Severity;
 use crate::journal::{Journal, JournalError, Outcome, Run};
 use crate::provider::aws::{self, ErrorKind, Request};
+use crate::report::SourceKind;
 use crate::rules::RULES;
 
 use super::super::fix_args::{ApplyArgs, CarryOutArgs, UndoArgs};
@@ -100,7 +101,7 @@ pub(super) fn carry_out_and_scan(
     )?;
     let request = super::super::run::request(&args.source.connection, &args.output.terminal, Some(scope));
     let inventory = scan_again(&of_plan(request, plan))?;
-    let report = scope.report(&inventory, rules, "live")?;
+    let report = scope.report(&inventory, rules, SourceKind::Live)?;
     compare(plan, &report.findings);
     Ok(CarriedOut { report, inventory, whole: is_whole(&applied) })
 }
@@ -293,11 +294,11 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
 /// Scans once more, and says what there is now.
 fn look_again(plan: &Plan, scope: &Scope<'_>, request: &Request<'_>) -> Result<(), Failure> {
     let inventory = scan_again(request)?;
-    let report = scope.report(&inventory, &RULES, "live")?;
+    let report = scope.report(&inventory, &RULES, SourceKind::Live)?;
     compare(plan, &report.findings);
     let mut counts: Vec<String> = Vec::new();
     for severity in Severity::WORST_FIRST {
-        let number = report.summary.findings.get(severity.name()).copied().unwrap_or(0);
+        let number = report.findings.iter().filter(|finding| finding.severity == severity).count();
         let noun = if severity == Severity::Info { "note" } else { severity.name() };
         counts.extend((number > 0).then(|| text::count(number, noun)));
     }

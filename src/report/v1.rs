@@ -1,0 +1,362 @@
+//! The report as it is written and read back: version 1. It owns everything, so that a saved report can be shown again, and
+//! what changes inside does not change it.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::finding::{self, Applicability, ResourceRef, Severity, Status};
+use crate::inventory::Provider;
+use crate::rules;
+use crate::scan::{self, Audit};
+use crate::text;
+use crate::transition::{self, Call};
+use crate::view::Confidence;
+
+use super::{RoleReport, TableOptions, table};
+
+/// Schema of the JSON report; `docs/report.schema.json` describes it.
+pub const SCHEMA: &str = "tagaudit.report/1";
+
+/// A report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Who wrote it.
+    pub tool: Tool,
+    /// Cloud.
+    pub provider: Provider,
+    /// Audited cluster id.
+    pub cluster_id: String,
+    /// Accounts and regions that were read.
+    pub accounts: Vec<Account>,
+    /// Where the evidence comes from.
+    pub source: Source,
+    /// Whether everything could be audited.
+    pub complete: bool,
+    /// What could not be.
+    pub not_audited: Vec<NotAudited>,
+    /// Findings, worst first.
+    pub findings: Vec<Finding>,
+    /// The roles of the nodes, compared with their baselines.
+    pub roles: Vec<RoleReport>,
+    /// What became of each rule that was asked for, by its id.
+    pub rules: Vec<RuleOutcome>,
+    /// Counts.
+    pub summary: Summary,
+}
+
+/// The tool and its version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tool {
+    /// `tagaudit`.
+    pub name: String,
+    /// Version.
+    pub version: String,
+}
+
+/// An account of the report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// Account id.
+    pub account_id: String,
+    /// Partition.
+    pub partition: String,
+    /// Regions.
+    pub regions: Vec<String>,
+}
+
+/// Where the evidence comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// `live` or `inventory`.
+    pub kind: SourceKind,
+    /// When it was read, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collected_at: Option<String>,
+}
+
+/// Kinds of evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SourceKind {
+    /// Read from the account for this report.
+    Live,
+    /// Recorded before.
+    Inventory,
+}
+
+impl SourceKind {
+    /// The word used in reports and plans.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Inventory => "inventory",
+        }
+    }
+}
+
+/// Something that could not be audited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotAudited {
+    /// IAM name of the call, or what it is.
+    pub what: String,
+    /// The resource; absent when a whole list is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<String>,
+    /// Account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account_id: Option<String>,
+    /// Region.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// Error code.
+    pub reason: String,
+    /// What happened.
+    pub message: String,
+    /// Rules that were not checked because of it, or not on what it would have shown.
+    pub rules: Vec<String>,
+}
+
+/// A finding of the report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Rule id.
+    pub rule: String,
+    /// How bad.
+    pub severity: Severity,
+    /// How sure it is that what it speaks of belongs to the cluster.
+    pub confidence: Confidence,
+    /// The resource it is about; the first of them when one cause shows on many.
+    pub resource: ResourceRef,
+    /// Other resources: what causes it, and where else it shows.
+    pub related: Vec<ResourceRef>,
+    /// One sentence with the facts.
+    pub message: String,
+    /// One sentence: what breaks.
+    pub impact: String,
+    /// What would mend it.
+    pub fix: Fix,
+    /// Stable over runs: rule, resource or cause, and what is wrong; no times, no order.
+    pub fingerprint: String,
+    /// New, unchanged or waived.
+    pub status: Status,
+}
+
+/// What would mend a finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fix {
+    /// Who decides.
+    pub applicability: Applicability,
+    /// What to do, one sentence.
+    pub summary: String,
+    /// The calls that make it, when they are known.
+    pub changes: Vec<Call>,
+    /// The answers to choose from, when there is a question.
+    pub choices: Vec<Choice>,
+}
+
+/// One of the answers to a question that only the operator can decide.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Choice {
+    /// The answer.
+    pub value: String,
+    /// What it means.
+    pub summary: String,
+    /// The calls that follow from it; none where it is nothing that the tool could write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Call>,
+}
+
+/// The outcome of a rule over all regions, accounts and roles.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleOutcome {
+    /// Rule id.
+    pub rule: String,
+    /// What became of it.
+    pub outcome: rules::Outcome,
+    /// How many resources it was checked on.
+    pub checked: usize,
+    /// Why it was not checked, or not everywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// Counts of the report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Resources read, by kind.
+    pub resources: BTreeMap<String, usize>,
+    /// Nodes of the cluster, by role set.
+    pub nodes: BTreeMap<String, usize>,
+    /// Open findings, by severity.
+    pub findings: BTreeMap<String, usize>,
+    /// Findings waived by configuration.
+    pub waived: usize,
+    /// Entries of `not_audited`.
+    pub not_audited: usize,
+}
+
+/// Why a saved report cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReportError {
+    /// The text is not JSON or not a report.
+    #[error("`{file}` is not a report: {reason} at line {line}, column {column} ({pointer})")]
+    Malformed {
+        /// Name of the input.
+        file: String,
+        /// What is wrong.
+        reason: String,
+        /// One-based line.
+        line: usize,
+        /// One-based column.
+        column: usize,
+        /// JSON pointer of the offending value.
+        pointer: String,
+    },
+    /// Another or a newer schema.
+    #[error("`{file}` has the schema `{found}`, and this version of tagaudit reads `{SCHEMA}`")]
+    Schema {
+        /// Name of the input.
+        file: String,
+        /// What it says.
+        found: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct SchemaProbe {
+    schema: String,
+}
+
+impl Report {
+    /// What an audit comes to.
+    #[must_use]
+    pub fn new(audit: &Audit) -> Self {
+        let mut findings: BTreeMap<String, usize> = BTreeMap::new();
+        for severity in Severity::WORST_FIRST {
+            let number = audit.findings.iter().filter(|finding| finding.severity == severity).count();
+            findings.insert(severity.name().to_owned(), number);
+        }
+        Self {
+            schema: SCHEMA.to_owned(),
+            tool: Tool { name: "tagaudit".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+            provider: audit.provider,
+            cluster_id: audit.cluster_id.clone(),
+            accounts: audit.accounts.clone(),
+            source: audit.source.clone(),
+            complete: audit.is_complete(),
+            not_audited: audit.not_audited.iter().map(NotAudited::from).collect(),
+            findings: audit.findings.iter().map(Finding::from).collect(),
+            roles: audit.roles.clone(),
+            rules: audit.rules.iter().map(RuleOutcome::from).collect(),
+            summary: Summary {
+                resources: audit.resources.iter().map(|(kind, number)| (kind.name().to_owned(), *number)).collect(),
+                nodes: audit.nodes.clone(),
+                findings,
+                waived: 0,
+                not_audited: audit.not_audited.len(),
+            },
+        }
+    }
+
+    /// Reads a saved report; `file` is only used in errors.
+    ///
+    /// # Errors
+    /// When it is not a report, or one of another schema.
+    pub fn from_slice(file: &str, bytes: &[u8]) -> Result<Self, ReportError> {
+        if let Ok(probe) = serde_json::from_slice::<SchemaProbe>(bytes)
+            && probe.schema != SCHEMA
+        {
+            return Err(ReportError::Schema { file: file.to_owned(), found: probe.schema });
+        }
+        let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+        let malformed = |pointer: String, error: &serde_json::Error| ReportError::Malformed {
+            file: file.to_owned(),
+            reason: text::without_position(error),
+            line: error.line(),
+            column: error.column(),
+            pointer,
+        };
+        let report = serde_path_to_error::deserialize(&mut deserializer)
+            .map_err(|error| malformed(text::json_pointer(error.path()), error.inner()))?;
+        deserializer.end().map_err(|error| malformed("/".to_owned(), &error))?;
+        Ok(report)
+    }
+
+    /// Writes it as JSON, with what is hidden or steers a terminal as escapes.
+    ///
+    /// # Errors
+    /// When the writer fails.
+    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        super::write_json(self, out)
+    }
+
+    /// Writes it for a person at a terminal.
+    ///
+    /// # Errors
+    /// When the writer fails.
+    pub fn write_table(&self, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+        table::write(self, options, out)
+    }
+}
+
+impl From<&scan::NotAudited> for NotAudited {
+    fn from(entry: &scan::NotAudited) -> Self {
+        Self {
+            what: entry.what.to_owned(),
+            resource: entry.resource.clone(),
+            account_id: entry.account_id.clone(),
+            region: entry.region.clone(),
+            reason: entry.reason.clone(),
+            message: entry.message.clone(),
+            rules: entry.rules.iter().map(|rule| (*rule).to_owned()).collect(),
+        }
+    }
+}
+
+impl From<&finding::Finding> for Finding {
+    fn from(finding: &finding::Finding) -> Self {
+        Self {
+            rule: finding.rule.to_owned(),
+            severity: finding.severity,
+            confidence: finding.confidence,
+            resource: finding.resource.clone(),
+            related: finding.related.clone(),
+            message: finding.message.clone(),
+            impact: finding.impact.clone(),
+            fix: Fix {
+                applicability: finding.fix.applicability,
+                summary: finding.fix.summary.clone(),
+                changes: transition::calls(&finding.fix.changes),
+                choices: finding.fix.choices.iter().map(Choice::from).collect(),
+            },
+            fingerprint: finding.fingerprint.clone(),
+            status: finding.status,
+        }
+    }
+}
+
+impl From<&finding::Choice> for Choice {
+    fn from(choice: &finding::Choice) -> Self {
+        Self {
+            value: choice.value.clone(),
+            summary: choice.summary.clone(),
+            changes: transition::calls(&choice.changes),
+        }
+    }
+}
+
+impl From<&rules::RuleOutcome> for RuleOutcome {
+    fn from(outcome: &rules::RuleOutcome) -> Self {
+        Self {
+            rule: outcome.rule.to_owned(),
+            outcome: outcome.outcome,
+            checked: outcome.checked,
+            why: outcome.why.clone(),
+        }
+    }
+}
