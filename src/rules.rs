@@ -244,20 +244,16 @@ pub fn find(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == id).copied()
 }
 
+/// How alike a name has to be, of 1, for a rule to be what was meant.
+const ALIKE: f64 = 0.8;
+
 /// The rule that a name with a typing error may mean.
 #[must_use]
 pub fn nearest(name: &str) -> Option<&'static str> {
     RULES
         .iter()
-        .map(|rule| (common(name, rule.id), rule.id))
-        .max_by(|(a, x), (b, y)| a.cmp(b).then_with(|| y.cmp(x)))
-        .filter(|(shared, _)| *shared > 3)
+        .map(|rule| (strsim::jaro_winkler(name, rule.id), rule.id))
+        .max_by(|(a, x), (b, y)| a.total_cmp(b).then_with(|| y.cmp(x)))
+        .filter(|(alike, _)| *alike >= ALIKE)
         .map(|(_, id)| id)
-}
-
-/// Letters both have in common from the front and from the back.
-fn common(left: &str, right: &str) -> usize {
-    let front = left.bytes().zip(right.bytes()).take_while(|(a, b)| a == b).count();
-    let back = left.bytes().rev().zip(right.bytes().rev()).take_while(|(a, b)| a == b).count();
-    front + back
 }

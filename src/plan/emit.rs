@@ -233,8 +233,10 @@ fn cloudformation(plan: &Plan) -> String {
     let resources: BTreeMap<String, Value> =
         resources.into_iter().map(|(id, fragment)| (id, fragment.into_value())).collect();
     let template = json!({"AWSTemplateFormatVersion": "2010-09-09", "Resources": resources});
+    // CloudFormation reads YAML 1.1, where `on` is a truth value and `2010-09-09` a date: every string is quoted.
+    let options = serde_saphyr::ser_options! { quote_all: true };
     // Plain data without keys other than strings: it always has a YAML form.
-    page.push_str(&serde_yaml_ng::to_string(&template).unwrap_or_default());
+    page.push_str(&serde_saphyr::to_string_with_options(&template, options).unwrap_or_default());
     page
 }
 

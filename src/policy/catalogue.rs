@@ -306,7 +306,7 @@ impl Catalogue {
             if candidate.len().abs_diff(wanted.len()) > wanted.len().max(3) / 3 {
                 return None;
             }
-            let distance = edit_distance(candidate, wanted);
+            let distance = strsim::levenshtein(candidate, wanted);
             (distance <= wanted.len().max(3) / 3).then_some(distance)
         };
         if let Some(service) = self.service(prefix) {
@@ -323,7 +323,7 @@ impl Catalogue {
         let same = self.entries.iter().filter_map(|entry| {
             let service = self.service(&entry.prefix)?;
             let found = self.action(&format!("{}:{name}", service.prefix))?;
-            Some((edit_distance(&service.prefix, prefix), found.1.name.as_str()))
+            Some((strsim::levenshtein(&service.prefix, prefix), found.1.name.as_str()))
         });
         same.min().map(|(_, name)| name)
     }
@@ -455,24 +455,6 @@ fn numbers(text: &str, bound: usize) -> Option<Vec<(usize, bool)>> {
 
 fn key_numbers(text: &str, service: &Service) -> Option<Vec<usize>> {
     Some(numbers(text, service.keys.len())?.into_iter().map(|(number, _)| number).collect())
-}
-
-/// Levenshtein's distance.
-fn edit_distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, letter) in one.chars().enumerate() {
-        let mut diagonal = index;
-        let mut left = index + 1;
-        let mut next = vec![left];
-        for (above, candidate) in row.iter().skip(1).zip(&other) {
-            left = (left + 1).min(above + 1).min(diagonal + usize::from(letter != *candidate));
-            diagonal = *above;
-            next.push(left);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use aws_sdk_ec2::Client as Ec2;
-use futures::future::join_all;
+use futures_util::future::join_all;
 
 use crate::inventory::{Account, Gap, Inventory, Provider, Read, Region};
 use crate::nodes::KubernetesNode;

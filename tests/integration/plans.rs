@@ -407,7 +407,7 @@ fn assert_emitted(plan: &Plan) {
     assert_eq!(found, wanted);
     // CloudFormation, by a parser of YAML.
     let text = emit(plan, EmitFormat::Cloudformation);
-    let template: serde_json::Value = serde_yaml_ng::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let template: serde_json::Value = serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let resources = template["Resources"].as_object().unwrap().values();
     let listed = resources.flat_map(|resource| resource["Properties"]["Tags"].as_array().cloned().unwrap_or_default());
     let mut listed: Vec<(String, String)> =

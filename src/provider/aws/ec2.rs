@@ -116,7 +116,7 @@ pub(super) async fn read_vpc_attributes(
         }
         gaps
     });
-    futures::future::join_all(reads).await.into_iter().flatten().collect()
+    futures_util::future::join_all(reads).await.into_iter().flatten().collect()
 }
 
 fn empty_answer() -> CallError {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use aws_sdk_iam::Client;
 use aws_sdk_iam::types::{self, EntityType};
-use futures::future::join_all;
+use futures_util::future::join_all;
 use percent_encoding::percent_decode_str;
 
 use crate::iam::trusts_the_controller;
