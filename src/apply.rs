@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::journal::{Journal, JournalError, Outcome, Progress, Record, SCHEMA};
 use crate::plan::{DryRunAnswer, Fit, Plan, PlannedChange, batches, fit, observe, waves};
 use crate::provider::aws::{
-    DRY_RUN_IGNORED, Error, ErrorKind, Heeded, Request, WriteError, WriteErrorKind, Writer, pauses,
+    DRY_RUN_IGNORED, Error, ErrorKind, Request, SignalGuard, WriteError, WriteErrorKind, Writer, pauses,
 };
 use crate::transition::{Attribute, Transition};
 
@@ -153,7 +153,7 @@ pub fn settle(journal: &mut Journal, run: &str, options: &Options<'_>) -> Result
     let Some(plan) = journal.run(run).map(|run| run.plan.clone()) else {
         return Ok(Applied { settled: Vec::new(), open: 0, stopped: None });
     };
-    let stop = Heeded::begin();
+    let stop = SignalGuard::begin();
     runtime()?.block_on(async {
         let writer = connect(&plan, options.request).await?;
         let mut applier = Applier { writer, plan: &plan, journal, run, options, stop };
@@ -164,7 +164,7 @@ pub fn settle(journal: &mut Journal, run: &str, options: &Options<'_>) -> Result
             return Ok(applier.ended(Some(stop)));
         }
         let open = applier.open();
-        applier.settled(&open, Outcome::NotMade, None)?;
+        applier.settled(&open, Outcome::NotAttempted, None)?;
         applier.end()?;
         Ok(applier.ended(None))
     })
@@ -181,7 +181,7 @@ pub fn apply(
     options: &Options<'_>,
 ) -> Result<Applied, ApplyError> {
     // From here on a signal is noted, and the call in flight is finished and written down first.
-    let stop = Heeded::begin();
+    let stop = SignalGuard::begin();
     let runtime = runtime()?;
     runtime.block_on(async {
         let writer = connect(plan, options.request).await?;
@@ -214,7 +214,7 @@ struct Applier<'a, 'r> {
     journal: &'a mut Journal,
     run: &'a str,
     options: &'a Options<'r>,
-    stop: Heeded,
+    stop: SignalGuard,
 }
 
 type Step = Result<Option<Stop>, JournalError>;
@@ -282,7 +282,7 @@ impl<'a> Applier<'a, '_> {
             }
         }
         self.settled(&applied, Outcome::Applied, None)?;
-        self.settled(&lost, Outcome::LostRace, Some(ANOTHER_VALUE))?;
+        self.settled(&lost, Outcome::Conflict, Some(ANOTHER_VALUE))?;
         Ok(rest)
     }
 
@@ -383,7 +383,7 @@ impl<'a> Applier<'a, '_> {
                 Fit::Stale(why) => self.settled(&[change], Outcome::Stale, Some(&why))?,
             }
         }
-        self.settled(&done, Outcome::AlreadySo, None)?;
+        self.settled(&done, Outcome::Unchanged, None)?;
         if fitting.is_empty() {
             return Ok(None);
         }
@@ -426,8 +426,8 @@ impl<'a> Applier<'a, '_> {
                 Fit::AsPlanned => {}
                 Fit::Done => {
                     // After a call in doubt it is ours.
-                    let ours = error.kind == WriteErrorKind::Doubt || self.is_doubtful(change);
-                    self.settled(&[change], if ours { Outcome::Applied } else { Outcome::AlreadySo }, None)?;
+                    let ours = error.kind == WriteErrorKind::Ambiguous || self.is_doubtful(change);
+                    self.settled(&[change], if ours { Outcome::Applied } else { Outcome::Unchanged }, None)?;
                     continue;
                 }
                 Fit::Stale(why) => {
@@ -478,7 +478,7 @@ impl<'a> Applier<'a, '_> {
             last.clone_from(&error.message);
             // What is there already, after a call that was never answered, is most likely ours.
             let kind = match error.kind {
-                WriteErrorKind::Invalid if in_doubt && error.code == "EntityAlreadyExists" => WriteErrorKind::Doubt,
+                WriteErrorKind::Invalid if in_doubt && error.code == "EntityAlreadyExists" => WriteErrorKind::Ambiguous,
                 kind => kind,
             };
             match kind {
@@ -491,7 +491,7 @@ impl<'a> Applier<'a, '_> {
                     return Ok(Sent::Never(error.message));
                 }
                 WriteErrorKind::Throttled => self.reopen(&ids, true)?,
-                WriteErrorKind::Doubt => {
+                WriteErrorKind::Ambiguous => {
                     in_doubt = true;
                     // Made or not? What is there says so. What is not known stays in flight, and is the run's own if it shows.
                     match self.look_after(batch).await {

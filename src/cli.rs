@@ -27,7 +27,7 @@ pub use text_commands::rules_markdown;
 pub const EXIT_CODES: &[(u8, &str)] = &[
     (0, "complete, and no open finding at or above --fail-on"),
     (1, "open findings at or above --fail-on"),
-    (2, "used wrongly: arguments, environment, an unreadable or invalid input file or plan"),
+    (2, "usage error: arguments, environment, an unreadable or invalid input file or plan"),
     (3, "no such finding, but something could not be audited"),
     (4, "nothing could be audited: no credentials, wrong account, endpoint unreachable"),
     (5, "a fix was refused, went stale, or did not finish or verify whole"),
@@ -39,7 +39,7 @@ const AFTER_HELP: &str = "\
 Exit codes:
   0    complete, and no open finding at or above --fail-on
   1    open findings at or above --fail-on
-  2    used wrongly: arguments, environment, an unreadable or invalid input file or plan
+  2    usage error: arguments, environment, an unreadable or invalid input file or plan
   3    no such finding, but something could not be audited
   4    nothing could be audited: no credentials, wrong account, endpoint unreachable
   5    a fix was refused, went stale, or did not finish or verify whole

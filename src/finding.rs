@@ -1,4 +1,4 @@
-//! What a rule found: on which resource, what it breaks, and what would mend it.
+//! What a rule found: on which resource, what it breaks, and what would fix it.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -127,7 +127,7 @@ impl Choice {
     }
 }
 
-/// What would mend a finding.
+/// What would fix a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {
     /// Who decides.
@@ -187,7 +187,7 @@ pub struct Finding {
     pub message: String,
     /// One sentence: what breaks.
     pub impact: String,
-    /// What would mend it.
+    /// What would fix it.
     pub fix: Fix,
     /// Stable over runs: rule, resource or cause, and what is wrong; no times, no order.
     pub fingerprint: String,

@@ -115,7 +115,7 @@ pub struct RoleAudit<'a> {
     /// What it grants beyond the baseline and the controller's calls.
     pub beyond: Beyond,
     /// Roles of the account that hold more rights and that this one may assume, by ARN.
-    pub stronger: Vec<&'a str>,
+    pub more_privileged: Vec<&'a str>,
     /// The smallest policy that covers the baseline and the controller's calls.
     pub tightened: String,
     /// Calls of the controller that the baseline does not name; for control-plane roles.
@@ -124,7 +124,7 @@ pub struct RoleAudit<'a> {
 
 impl<'a> RoleAudit<'a> {
     /// The same comparison for a role that does not differ in what it depends on.
-    fn for_role(&self, role: &'a Role, users: &Users<'a>, stronger: Vec<&'a str>) -> Self {
+    fn for_role(&self, role: &'a Role, users: &Users<'a>, more_privileged: Vec<&'a str>) -> Self {
         Self {
             account: self.account,
             role,
@@ -136,7 +136,7 @@ impl<'a> RoleAudit<'a> {
             baseline: self.baseline.clone(),
             actions: self.actions.clone(),
             beyond: self.beyond.clone(),
-            stronger,
+            more_privileged,
             tightened: self.tightened.clone(),
             controller: self.controller.clone(),
         }
@@ -322,7 +322,7 @@ fn managed<'a>(account: &'a Account, arn: &str) -> Option<&'a str> {
 }
 
 /// What a comparison depends on. Roles that differ in nothing of it are compared once.
-struct Likeness<'a> {
+struct ComparisonKey<'a> {
     documents: Vec<(&'a str, &'a str)>,
     boundary: Option<&'a str>,
     regions: &'a BTreeSet<&'a str>,
@@ -332,7 +332,7 @@ struct Likeness<'a> {
     roles_apart: (bool, bool),
 }
 
-impl<'a> Likeness<'a> {
+impl<'a> ComparisonKey<'a> {
     fn of(account: &'a Account, role: &'a Role, users: &'a Users<'a>) -> Self {
         let inline =
             role.inline_policies.iter().flatten().map(|policy| (policy.name.as_str(), policy.document.as_deref()));
@@ -426,7 +426,7 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
             role,
             cause: RoleGapCause::NotRead(read, Missing::OfNodes),
         }));
-        let mut compared: Vec<(Likeness<'_>, usize)> = Vec::new();
+        let mut compared: Vec<(ComparisonKey<'_>, usize)> = Vec::new();
         for role in &account.roles {
             // Role names are unique without regard to case (IAM User Guide, quotas).
             let Some((_, users)) = users.iter().find(|(name, _)| name.eq_ignore_ascii_case(&role.name)) else {
@@ -434,17 +434,18 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
             };
             match layer(account, role, &baselines.scps) {
                 Ok(layer) => {
-                    let likeness = Likeness::of(account, role, users);
+                    let key = ComparisonKey::of(account, role, users);
                     let alike =
-                        compared.iter().find(|(other, _)| other.is_same(&likeness, &baselines.scps)).map(|(_, at)| *at);
+                        compared.iter().find(|(other, _)| other.is_same(&key, &baselines.scps)).map(|(_, at)| *at);
                     let audit = match alike.and_then(|at| result.audits.get(at)) {
                         Some(audit) => {
                             // Whom other roles trust goes by name.
                             let policies = PreparedPolicies::new(&layer);
                             let environment = environment(account, role, users);
                             let catalogue = baselines.catalogue();
-                            let stronger = stronger(account, role, &layer, &policies, &environment, catalogue);
-                            audit.for_role(role, users, stronger)
+                            let more_privileged =
+                                more_privileged(account, role, &layer, &policies, &environment, catalogue);
+                            audit.for_role(role, users, more_privileged)
                         }
                         None => compare(view.cluster_id, account, role, users, &layer, baselines)?,
                     };
@@ -457,7 +458,7 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &Baselines) -> Result<Rol
                             by: action.assessment.undecided_by.clone(),
                         },
                     }));
-                    compared.push((likeness, result.audits.len()));
+                    compared.push((key, result.audits.len()));
                     result.audits.push(audit);
                 }
                 Err(gaps) => result.gaps.extend(gaps),
@@ -710,7 +711,7 @@ fn compare<'a>(
         baseline,
         actions,
         beyond: policy::excess(layer, &policies, &needs, &environment, catalogue),
-        stronger: stronger(account, role, layer, &policies, &environment, catalogue),
+        more_privileged: more_privileged(account, role, layer, &policies, &environment, catalogue),
         tightened,
         controller,
     })
@@ -766,7 +767,7 @@ fn needed_calls(node_roles: RoleSet, version: Option<ControllerVersion>) -> Vec<
 }
 
 /// The roles of the account that trust this one and hold rights to change things that it does not hold itself.
-fn stronger<'a>(
+fn more_privileged<'a>(
     account: &'a Account,
     role: &Role,
     own: &Layer,

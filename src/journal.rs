@@ -22,17 +22,17 @@ pub enum Outcome {
     /// Made, and read back.
     Applied,
     /// The value was the new one before.
-    AlreadySo,
+    Unchanged,
     /// Made as far as the call says; reading back still showed the old value when the time was up.
     Unconfirmed,
     /// Somebody else wrote another value at the same time.
-    LostRace,
+    Conflict,
     /// It was not as planned; nothing was written.
     Stale,
     /// The call was refused.
     Failed,
     /// Not made when the run ended.
-    NotMade,
+    NotAttempted,
 }
 
 impl Outcome {
@@ -41,19 +41,19 @@ impl Outcome {
     pub fn name(self) -> &'static str {
         match self {
             Self::Applied => "applied",
-            Self::AlreadySo => "already so",
+            Self::Unchanged => "unchanged",
             Self::Unconfirmed => "unconfirmed",
-            Self::LostRace => "lost a race",
+            Self::Conflict => "conflict",
             Self::Stale => "stale",
             Self::Failed => "failed",
-            Self::NotMade => "not made",
+            Self::NotAttempted => "not attempted",
         }
     }
 
     /// Whether the value is now what was planned.
     #[must_use]
     pub fn is_good(self) -> bool {
-        matches!(self, Self::Applied | Self::AlreadySo)
+        matches!(self, Self::Applied | Self::Unchanged)
     }
 }
 
@@ -268,7 +268,7 @@ impl Journal {
             });
         }
         if whole < text.len() {
-            file.set_len(whole as u64).and_then(|()| file.sync_all()).map_err(io("mend", path))?;
+            file.set_len(whole as u64).and_then(|()| file.sync_all()).map_err(io("fix", path))?;
         }
         file.seek(SeekFrom::End(0)).map_err(io("read", path))?;
         Ok(Self { file, path: path.to_owned(), _lock: lock, runs })
@@ -314,7 +314,7 @@ impl Journal {
     #[must_use]
     pub fn is_undone(&self, id: &str) -> bool {
         let is_left = |one: &Progress| {
-            matches!(one, Progress::Settled(Outcome::NotMade | Outcome::Failed | Outcome::Unconfirmed))
+            matches!(one, Progress::Settled(Outcome::NotAttempted | Outcome::Failed | Outcome::Unconfirmed))
         };
         let is_whole = |undo: &Run| undo.is_over && !undo.progress.values().any(is_left);
         self.runs.iter().any(|other| other.undoes.as_deref() == Some(id) && is_whole(other))

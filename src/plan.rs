@@ -28,11 +28,11 @@ pub use wishes::{Choose, Left, LeftReason, Wishes};
 /// The schema this version writes; the number grows when a field changes its meaning.
 pub const SCHEMA: &str = "tagaudit.plan/1";
 
-/// Whether a plan mends findings or takes an earlier fix back.
+/// Whether a plan fixes findings or takes an earlier fix back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Mends findings.
+    /// Fixes findings.
     Fix,
     /// Takes back what a fix changed.
     Undo,
@@ -64,8 +64,8 @@ pub struct Plan {
     pub expires_at: String,
     /// What it was made from.
     pub evidence: Evidence,
-    /// The findings that it mends.
-    pub mends: Vec<Mended>,
+    /// The findings that it fixes.
+    pub fixes: Vec<FixedFinding>,
     /// The changes, in the order in which they are made.
     pub changes: Vec<PlannedChange>,
     /// SHA-256 of the canonical form without this field, in hexadecimal.
@@ -85,10 +85,10 @@ pub struct Evidence {
     pub gaps: Vec<Gap>,
 }
 
-/// A finding that a plan mends.
+/// A finding that a plan fixes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Mended {
+pub struct FixedFinding {
     /// Rule id.
     pub rule: String,
     /// How bad it is.

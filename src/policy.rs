@@ -28,7 +28,7 @@ mod variables;
 mod yaml;
 
 pub use assess::{
-    Assessment, DeniedOn, Environment, Layer, LayerKind, LeftOver, Limit, NamedDocument, OpenCondition,
+    Assessment, DeniedOn, Environment, Layer, LayerKind, Limit, NamedDocument, NotGranted, OpenCondition,
     PreparedPolicies, Question, StatementRef, Verdict,
 };
 pub use catalogue::{AccessLevel, Action, Catalogue, CatalogueError, ConditionKey, ResourceType, Service};

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::{Deserialize, Serialize};
 
 use crate::policy::{
-    AccessLevel, Assessment, Beyond, EscalationPath, Excess, LeftOver, ServiceExcess, StatementRef, Verdict,
+    AccessLevel, Assessment, Beyond, EscalationPath, Excess, NotGranted, ServiceExcess, StatementRef, Verdict,
 };
 use crate::view::NodeRole;
 
@@ -36,9 +36,9 @@ pub struct RoleReport {
     pub excess: Vec<ExcessReport>,
     /// The same by service and access level.
     pub excess_by_service: Vec<ServiceExcess>,
-    /// Ways to further rights and to data that what goes beyond the baseline opens.
+    /// Privilege escalation paths that what goes beyond the baseline opens.
     pub escalation_paths: Vec<EscalationPath>,
-    /// Stronger roles of the account that it may assume.
+    /// More privileged roles of the account that it may assume.
     pub assumable_roles: Vec<String>,
     /// The smallest policy that still covers the baseline, when something goes beyond it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ pub struct ActionReport {
     pub only_if: Vec<String>,
     /// What of the baseline is not granted, each with a resource that shows it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub left_over: Vec<LeftOver>,
+    pub not_granted: Vec<NotGranted>,
     /// Why there is no verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -96,7 +96,7 @@ impl ActionReport {
             because: assessment.because.clone(),
             only_on: assessment.only_on(),
             only_if: assessment.only_if(),
-            left_over: assessment.left_over.clone(),
+            not_granted: assessment.not_granted.clone(),
             reason: undecided.then(|| assessment.undecided_by.join("; ")),
         }
     }
@@ -117,7 +117,7 @@ pub struct ExcessReport {
     pub open_ended: bool,
     /// Statements that grant it.
     pub because: Vec<StatementRef>,
-    /// Whether it is part of a way to further rights.
+    /// Whether it is part of a privilege escalation path.
     pub escalation: bool,
     /// Resources on which the baseline asks for it, when the excess is that it is granted on others too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

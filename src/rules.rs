@@ -47,7 +47,7 @@ pub struct Rule {
     pub condition: &'static str,
     /// What breaks; the sentence of the finding unless the facts say it better.
     pub impact: &'static str,
-    /// What mends it.
+    /// What fixes it.
     pub fix: &'static str,
     /// The most that `--fix` may do about it.
     pub applicability: Applicability,
@@ -181,7 +181,7 @@ pub struct Violation {
     pub message: String,
     /// What breaks, where it says more than the rule does.
     pub impact: Option<String>,
-    /// What mends it.
+    /// What fixes it.
     pub fix: Fix,
     /// What is wrong, by which the finding is known again.
     pub cause: Cause,

@@ -209,7 +209,7 @@ fn role_report(audit: &RoleAudit<'_>) -> RoleReport {
         node_roles: audit.node_roles.iter().collect(),
         instances: audit.members.iter().map(|member| member.instance.id.clone()).collect(),
         actions: audit.actions.iter().map(|one| ActionReport::new(&one.action, &one.assessment)).collect(),
-        assumable_roles: audit.stronger.iter().map(|arn| (*arn).to_owned()).collect(),
+        assumable_roles: audit.more_privileged.iter().map(|arn| (*arn).to_owned()).collect(),
         ..RoleReport::of_policies(audit.role.arn.clone(), audit.baseline.clone(), &audit.beyond, &audit.tightened)
     }
 }

@@ -48,7 +48,7 @@ fuzz_target!(|input: Input| {
         Verdict::Missing | Verdict::Denied => assert!(!thought_of),
         Verdict::Partial | Verdict::Undecided => {}
     }
-    for left in answer.left_over {
+    for left in answer.not_granted {
         assert!(!allowed(&left.witness), "{left:?}");
     }
 });

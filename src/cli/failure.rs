@@ -63,7 +63,7 @@ impl Failure {
         Self { exit, error: error.into(), causes: Vec::new(), help: None }
     }
 
-    /// The tool was used wrongly.
+    /// A usage error.
     #[must_use]
     pub fn usage(error: impl Into<String>) -> Self {
         Self::new(Exit::Usage, error)

@@ -29,7 +29,7 @@ pub(super) fn check(args: &ScanArgs) -> Result<(), Failure> {
         ("--verify-timeout", carry_out.verify_timeout != super::fix_args::VERIFY_TIMEOUT),
     ];
     if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given && !fix.fix) {
-        return Err(Failure::usage(format!("{option} is about mending, and --fix is not given")).help("add --fix"));
+        return Err(Failure::usage(format!("{option} is about fixing, and --fix is not given")).help("add --fix"));
     }
     if fix.plan_out.as_deref() == Some(Path::new("-")) {
         return Err(Failure::usage("a plan is written to a file that only its owner may read, not to standard output")
@@ -81,7 +81,7 @@ fn stamp(at: jiff::Timestamp) -> String {
     format!("{at:.0}")
 }
 
-/// A scan that goes on to mend what it found.
+/// A scan that goes on to fix what it found.
 pub(super) fn scan(
     args: &ScanArgs,
     scope: &Scope<'_>,
@@ -187,7 +187,7 @@ fn make(
 fn rejected(planned: &Planned) -> Failure {
     let mut failure = Failure::new(Exit::Unfixed, "the plan was refused, and nothing was written");
     failure.causes.clone_from(&planned.rejected);
-    failure.help("leave out the --allow or --choose that leads there, or mend that by hand first")
+    failure.help("leave out the --allow or --choose that leads there, or fix that by hand first")
 }
 
 fn tell_left(planned: &Planned, out: &Out) {

@@ -13,13 +13,13 @@ pub(super) const MAX_CHANGES: usize = 50;
 /// Default of `--verify-timeout`, in seconds.
 pub(super) const VERIFY_TIMEOUT: u64 = 60;
 
-/// What is to be mended, and how.
+/// What is to be fixed, and how.
 #[derive(Debug, Args)]
 pub(super) struct FixArgs {
-    /// Mend what is found: add what is missing where that is provably safe. The plan is shown first
+    /// Fix what is found: add what is missing where that is provably safe. The plan is shown first
     #[arg(long, help_heading = "Fix")]
     pub(super) fix: bool,
-    /// Mend also what overwrites, removes or widens something, for the findings of this rule; repeatable
+    /// Fix also what overwrites, removes or widens something, for the findings of this rule; repeatable
     #[arg(long, value_name = "RULE", help_heading = "Fix", requires = "fix")]
     pub(super) allow: Vec<String>,
     /// Answer the question of a finding; repeatable
@@ -85,7 +85,7 @@ pub(super) struct ApplyArgs {
 pub(super) struct UndoArgs {
     /// The journal that the fix wrote
     pub(super) journal: PathBuf,
-    /// Take back this run instead of the last one that is not taken back yet
+    /// Undo this run instead of the last one that is not undone yet
     #[arg(long, value_name = "ID")]
     pub(super) run: Option<String>,
     /// Stop when the plan is shown

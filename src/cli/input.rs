@@ -116,7 +116,7 @@ pub(super) fn baselines(args: &AuditArgs) -> Result<Baselines, Failure> {
                 .help("for example --baseline worker=upstream-node"));
         };
         let slot = match role {
-            "controlplane" => &mut baselines.controlplane,
+            "controlplane" | "control-plane" => &mut baselines.controlplane,
             "worker" => &mut baselines.worker,
             _ => {
                 return Err(Failure::usage(format!(

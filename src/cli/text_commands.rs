@@ -174,10 +174,7 @@ pub(super) fn baseline(
             let mut table = layout(width, &["baseline", "for", "actions", "versions", "source"]);
             for embedded in EMBEDDED {
                 let actions = embedded.baseline(None).map_or(0, |baseline| baseline.actions.len());
-                let node_role = match embedded.node_role {
-                    crate::controller::CallRole::Controlplane => "controlplane",
-                    crate::controller::CallRole::Worker => "worker",
-                };
+                let node_role = embedded.node_role.name();
                 table.add_row([embedded.name, node_role, &actions.to_string(), embedded.versions, embedded.source]);
             }
             Ok(writeln!(out, "{table}"))
@@ -204,7 +201,7 @@ pub(super) fn permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Wr
         PermissionsFormat::Policy if args.fix => out.write_all(permissions::fix_policy(&limits).as_bytes()),
         PermissionsFormat::Policy => out.write_all(permissions::scan_policy().as_bytes()),
         PermissionsFormat::Table => {
-            let without = if args.fix { "not mended without it" } else { "not audited without it" };
+            let without = if args.fix { "not fixed without it" } else { "not audited without it" };
             let mut table = layout(width, &["action", "for", without]);
             for permission in if args.fix { permissions::FIX } else { permissions::SCAN } {
                 table.add_row([permission.action, permission.purpose, permission.without.unwrap_or("everything")]);

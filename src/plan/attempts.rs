@@ -55,7 +55,7 @@ impl<'a> Attempts<'a> {
         Ok(Attempt { planner, changes, after, created })
     }
 
-    /// Leaves out what would create findings, and takes in what shows, or can be mended, only when the rest is.
+    /// Leaves out what would create findings, and takes in what shows, or can be fixed, only when the rest is.
     pub(super) fn settle(&self, findings: &[Finding]) -> Result<(Planner<'a>, Vec<Asked>), String> {
         let mut refused: BTreeMap<usize, String> = BTreeMap::new();
         let mut rounds = ROUNDS;

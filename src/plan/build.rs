@@ -20,7 +20,7 @@ use super::attempts::Attempts;
 use super::guard::{self, NodeGroups};
 use super::state::{cluster_tags, observe, simulate};
 use super::wishes::{self, Left, LeftReason, Wishes, is_about};
-use super::{Beside, Evidence, Expect, Kind, Mended, Plan, PlannedChange, SCHEMA};
+use super::{Beside, Evidence, Expect, FixedFinding, Kind, Plan, PlannedChange, SCHEMA};
 
 /// Audits an inventory for a cluster once more: with the options of the scan for its own cluster, as well as can be for
 /// others.
@@ -39,7 +39,7 @@ pub struct Scope<'a> {
     pub evidence: &'static str,
     /// Kubernetes Nodes, when they were given: they say which instances are nodes.
     pub nodes: Option<&'a [KubernetesNode]>,
-    /// Ids of the rules that were asked for: nothing is mended that another one finds.
+    /// Ids of the rules that were asked for: nothing is fixed that another one finds.
     pub rules: Vec<&'static str>,
 }
 
@@ -102,8 +102,8 @@ pub fn build(
         before: std::cell::RefCell::default(),
     };
     let (planner, changes) = attempts.settle(findings)?;
-    let mended: BTreeSet<usize> = changes.iter().flat_map(|(_, findings)| findings.iter().copied()).collect();
-    let mends = mended.iter().filter_map(|index| findings.get(*index)).map(|finding| Mended {
+    let fixed: BTreeSet<usize> = changes.iter().flat_map(|(_, findings)| findings.iter().copied()).collect();
+    let fixes = fixed.iter().filter_map(|index| findings.get(*index)).map(|finding| FixedFinding {
         rule: finding.rule.to_owned(),
         severity: finding.severity,
         resource: finding.resource.id.clone(),
@@ -125,7 +125,7 @@ pub fn build(
             collected_at: inventory.collected_at.clone(),
             gaps: inventory.gaps.clone(),
         },
-        mends: mends.collect(),
+        fixes: fixes.collect(),
         changes: changes.into_iter().map(|(change, _)| change).collect(),
         digest: String::new(),
     };

@@ -365,7 +365,7 @@ mod tests {
             created_at: "2026-01-01T00:00:00Z".to_owned(),
             expires_at: "2026-01-01T01:00:00Z".to_owned(),
             evidence: Evidence { kind: "live".to_owned(), collected_at: None, gaps: Vec::new() },
-            mends: Vec::new(),
+            fixes: Vec::new(),
             changes: vec![PlannedChange {
                 id: build::change_id(&arn, &attribute),
                 rules: Vec::new(),

@@ -154,15 +154,15 @@ pub(super) fn created(before: &[Finding], after: Vec<Finding>) -> Vec<Finding> {
         worst
     };
     let (known, now) = (by_resource(before), by_resource(&after));
-    let mut mended: BTreeMap<&str, Severity> = BTreeMap::new();
+    let mut fixed: BTreeMap<&str, Severity> = BTreeMap::new();
     for (key, severity) in known.iter().filter(|(key, _)| !now.contains_key(*key)) {
-        let worst = mended.entry(&key.1).or_insert(*severity);
+        let worst = fixed.entry(&key.1).or_insert(*severity);
         *worst = (*worst).max(*severity);
     }
     let is_new = |finding: &Finding| {
         resources(finding).any(|id| {
             let new = known.get(&(finding.rule, id.to_owned())).is_none_or(|severity| *severity < finding.severity);
-            new && mended.get(id).is_none_or(|severity| *severity <= finding.severity)
+            new && fixed.get(id).is_none_or(|severity| *severity <= finding.severity)
         })
     };
     after.into_iter().filter(is_new).collect()

@@ -31,7 +31,7 @@ pub fn show(plan: &Plan, answers: &BTreeMap<String, DryRunAnswer>, color: bool, 
     let mut page = String::new();
     let what = match plan.kind {
         Kind::Fix => "Plan",
-        Kind::Undo => "Plan to take back",
+        Kind::Undo => "Plan to undo",
     };
     let _ = writeln!(
         page,
@@ -199,7 +199,7 @@ pub fn show_left(left: &[Left], color: bool, width: usize) -> String {
         paragraph(
             &mut page,
             "",
-            &format!("{} {be} to be mended by hand: the report says how.", text::count(by_hand, "finding")),
+            &format!("{} {be} to be fixed by hand: the report says how.", text::count(by_hand, "finding")),
         );
     }
     page

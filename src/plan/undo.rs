@@ -21,7 +21,7 @@ pub fn undo(
         let back = PlannedChange {
             transition: change.transition.inverse(),
             class: Applicability::Confirm,
-            reason: format!("takes back what the plan {} did", done.short_id()),
+            reason: format!("undoes what the plan {} did", done.short_id()),
             // The value and the identity decide: what the fix saw beside it may have changed rightfully since.
             expect: Expect {
                 vpc_id: change.expect.vpc_id.clone(),
@@ -46,7 +46,7 @@ pub fn undo(
         created_at,
         expires_at,
         evidence: Evidence { kind: "journal".to_owned(), collected_at: None, gaps: Vec::new() },
-        mends: Vec::new(),
+        fixes: Vec::new(),
         changes,
         digest: String::new(),
     };

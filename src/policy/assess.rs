@@ -110,7 +110,7 @@ impl Verdict {
 
 /// A part of what was asked for that is not granted, or only under conditions.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-pub struct LeftOver {
+pub struct NotGranted {
     /// The action, where more than one was asked for.
     pub action: String,
     /// Resources, as a pattern.
@@ -122,6 +122,7 @@ pub struct LeftOver {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only_if: Vec<String>,
     /// A resource that shows it.
+    #[serde(rename = "example_resource")]
     pub witness: String,
 }
 
@@ -135,7 +136,7 @@ pub struct Assessment {
     /// What it is limited to; empty when not limited.
     pub limits: Vec<Limit>,
     /// What is not granted of what was asked for.
-    pub left_over: Vec<LeftOver>,
+    pub not_granted: Vec<NotGranted>,
     /// Why it is undecided; empty for every other verdict.
     pub undecided_by: Vec<String>,
 }
@@ -162,7 +163,7 @@ impl Assessment {
     }
 
     fn bare(verdict: Verdict) -> Self {
-        Self { verdict, because: Vec::new(), limits: Vec::new(), left_over: Vec::new(), undecided_by: Vec::new() }
+        Self { verdict, because: Vec::new(), limits: Vec::new(), not_granted: Vec::new(), undecided_by: Vec::new() }
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Excess {
     pub is_unknown: bool,
     /// Statements that grant it.
     pub because: Vec<StatementRef>,
-    /// Whether it is part of a way to further rights.
+    /// Whether it is part of a privilege escalation path.
     pub escalation: bool,
     /// Resources on which it is needed, when what goes beyond is that it is granted on others as well.
     pub needed_on: Vec<String>,
@@ -78,7 +78,7 @@ pub struct Beyond {
     pub excess: Vec<Excess>,
     /// The same by service and level, worst first.
     pub services: Vec<ServiceExcess>,
-    /// Ways to further rights and to data, of which a part is beyond what is needed.
+    /// Privilege escalation paths of which a part is beyond what is needed.
     pub paths: Vec<EscalationPath>,
 }
 

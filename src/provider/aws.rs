@@ -23,7 +23,7 @@ mod signals;
 mod strict;
 mod write;
 
-pub(crate) use signals::Heeded;
+pub(crate) use signals::SignalGuard;
 pub(crate) use write::{DRY_RUN_IGNORED, WriteError, WriteErrorKind, Writer, pauses};
 
 /// What is to be read, and how.
@@ -128,7 +128,7 @@ pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
         .enable_all()
         .build()
         .map_err(|error| Error::new(ErrorKind::Unreachable, "cannot start the runtime").cause(error.to_string()))?;
-    let mut heeded = signals::Heeded::begin();
+    let mut heeded = signals::SignalGuard::begin();
     let result = runtime.block_on(async {
         tokio::select! {
             result = read(request) => result,

@@ -435,7 +435,7 @@ fn shortfall(role: &RoleReport) -> Vec<String> {
                 let _ = write!(line, " by {}", by.join(", "));
             }
             if verdict == Verdict::Partial
-                && let Some(left) = action.left_over.first()
+                && let Some(left) = action.not_granted.first()
             {
                 let when = if left.only_if.is_empty() { "" } else { " always" };
                 let _ = write!(line, "; not{when} on {}", left.witness);
@@ -449,15 +449,18 @@ fn shortfall(role: &RoleReport) -> Vec<String> {
     lines
 }
 
-/// Ways to further rights and to data.
+/// Privilege escalation paths.
 fn ways(role: &RoleReport) -> Vec<String> {
-    let mut lines: Vec<String> =
-        role.assumable_roles.iter().map(|arn| format!("{:<9} assume {arn}, which is stronger", "rights")).collect();
+    let mut lines: Vec<String> = role
+        .assumable_roles
+        .iter()
+        .map(|arn| format!("{:<9} assume {arn}, which is more privileged", "rights"))
+        .collect();
     lines.extend(role.escalation_paths.iter().map(|path| {
         let gain = match path.gain {
-            Gain::Rights => "rights",
-            Gain::Code => "code",
-            Gain::Data => "data",
+            Gain::PrivilegeEscalation => "rights",
+            Gain::CodeExecution => "code",
+            Gain::DataAccess => "data",
         };
         let steps: Vec<String> = path
             .actions

@@ -138,7 +138,7 @@ pub struct Finding {
     pub message: String,
     /// One sentence: what breaks.
     pub impact: String,
-    /// What would mend it.
+    /// What would fix it.
     pub fix: Fix,
     /// Stable over runs: rule, resource or cause, and what is wrong; no times, no order.
     pub fingerprint: String,
@@ -146,7 +146,7 @@ pub struct Finding {
     pub status: Status,
 }
 
-/// What would mend a finding.
+/// What would fix a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fix {
     /// Who decides.

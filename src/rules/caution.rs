@@ -1,4 +1,4 @@
-//! What a fix has to be careful about: resources that others own, share, or will make again. A rule says what would mend
+//! What a fix has to be careful about: resources that others own, share, or will make again. A rule says what would fix
 //! the finding; here it is decided whether that may happen without asking.
 
 use std::collections::BTreeMap;
@@ -115,7 +115,7 @@ fn region<'v, 'a>(view: &'v ClusterView<'a>, account: &str, name: &str) -> Optio
     view.regions.iter().find(|region| region.account.account_id == account && region.region.name == name)
 }
 
-/// What a template makes again loses the fix with the next instance or update: the advice is to mend the template.
+/// What a template makes again loses the fix with the next instance or update: the advice is to fix the template.
 fn name_makers(violation: &mut Violation, view: &ClusterView<'_>) {
     let account = violation.resource.account_id.as_deref().unwrap_or_default();
     let mut makers: Vec<String> = Vec::new();
@@ -134,7 +134,7 @@ fn name_makers(violation: &mut Violation, view: &ClusterView<'_>) {
     if makers.is_empty() {
         return;
     }
-    let note = format!("; made by {}: mend that too, or it comes back", text::list(&makers, 3));
+    let note = format!("; managed by {}: fix that too, or it comes back", text::list(&makers, 3));
     violation.fix.summary.push_str(&note);
 }
 

@@ -93,13 +93,13 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "iam-privilege-escalation",
-        title: "a node's role opens a way to further rights or to data",
+        title: "a node's role opens a privilege escalation path",
         severity: RuleSeverity::depends(
             Severity::Error,
             "error for rights or code from roles of workers, warning for data from them and for control-plane roles",
         ),
         resources: ROLE,
-        condition: "The role's policies, Deny statements and boundary taken into account, grant every action of a known way to further rights, to code on other machines or to secrets, and at least one of them is neither in its baseline nor called by the controller; or the role may assume a role of the inventory that holds rights to change things that it does not hold.",
+        condition: "The role's policies, Deny statements and boundary taken into account, grant every action of a known privilege escalation path, to rights, to code on other machines or to secrets, and at least one of them is neither in its baseline nor called by the controller; or the role may assume a role of the inventory that holds rights to change things that it does not hold.",
         impact: "every pod that reaches the metadata service can go that way",
         fix: "Remove the actions that the node does not need, or limit them to the resources that it does; raise the metadata service's guard against pods.",
         applicability: Applicability::None,
@@ -108,7 +108,7 @@ pub(super) const RULES: &[Rule] = &[
             "salesforce/cloudsplaining PRIVILEGE_ESCALATION_METHODS",
             "prowler-cloud/prowler, privilege escalation by IAM policies",
         ],
-        example: "role `workers` can start an instance with a stronger role and take its credentials: iam:PassRole, ec2:RunInstances",
+        example: "role `workers` can start an instance with a more privileged role and take its credentials: iam:PassRole, ec2:RunInstances",
         reads: &[INSTANCES],
         subjects: Subjects::ComparedRoles,
         check: Check::Role(escalation),
@@ -365,7 +365,7 @@ fn partial(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
 }
 
 fn excess(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
-    // What opens a way to further rights is told as that.
+    // What opens a privilege escalation path is told as that.
     let excess: Vec<&Excess> = audit.beyond.excess.iter().filter(|excess| !excess.escalation).collect();
     if excess.is_empty() && audit.explained.is_empty() {
         return Checked::clean();
@@ -424,14 +424,14 @@ fn describe_excess(excess: &Excess) -> String {
 
 fn escalation(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
     let paths = &audit.beyond.paths;
-    if paths.is_empty() && audit.stronger.is_empty() {
+    if paths.is_empty() && audit.more_privileged.is_empty() {
         return Checked::clean();
     }
-    let only_data = audit.stronger.is_empty() && paths.iter().all(|path| path.gain == Gain::Data);
+    let only_data = audit.more_privileged.is_empty() && paths.iter().all(|path| path.gain == Gain::DataAccess);
     let severity = if is_workers_only(audit) && !only_data { Severity::Error } else { Severity::Warning };
     let mut told: Vec<String> = Vec::new();
-    if !audit.stronger.is_empty() {
-        told.push(format!("assume the stronger {}", text::list(&audit.stronger, 3)));
+    if !audit.more_privileged.is_empty() {
+        told.push(format!("assume the more privileged {}", text::list(&audit.more_privileged, 3)));
     }
     told.extend(paths.iter().map(|path| {
         let actions: Vec<&str> = path.actions.iter().map(|step| step.action.as_str()).collect();

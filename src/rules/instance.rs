@@ -111,7 +111,7 @@ pub(super) const RULES: &[Rule] = &[
         resources: INSTANCE,
         condition: "Labels of the Node, tags of the distribution and well-known profile names do not agree on whether a member is a control-plane node.",
         impact: "its permissions are compared with the baseline of the stronger source, which may be the wrong one",
-        fix: "Say it with `--node-role SELECTOR=ROLE`, or mend the tag, label or profile that is wrong.",
+        fix: "Say it with `--node-role SELECTOR=ROLE`, or fix the tag, label or profile that is wrong.",
         applicability: Applicability::Choice,
         sources: &["docs/membership.md, Node roles"],
         example: "instance `i-0a` is a worker by tags of the distribution and controlplane by name of the instance profile",

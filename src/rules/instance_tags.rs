@@ -35,7 +35,7 @@ pub(super) const RULES: &[Rule] = &[
         resources: &[ResourceKind::Instance],
         condition: "An instance is a node by other evidence (a Kubernetes Node, its Auto Scaling group, instance profile with security group, a tagged security group) and has neither `kubernetes.io/cluster/<ID>` nor `KubernetesCluster=<ID>`. Nodes named `i-…` or with a providerID still initialise, and still miss every load balancer. A Fargate node has no instance.",
         impact: "on a control-plane node the cloud controller exits with `AWS cloud failed to find ClusterID`; a worker is silently never registered with any load balancer, and every sync lists all instances again",
-        fix: "Add `kubernetes.io/cluster/<ID>=owned`, and to the Auto Scaling group or launch template too, or the next instance is born without it. Instances with `InstanceMetadataTags=enabled` cannot hold the key: mend that first (`imds-instance-tags-enabled`).",
+        fix: "Add `kubernetes.io/cluster/<ID>=owned`, and to the Auto Scaling group or launch template too, or the next instance is born without it. Instances with `InstanceMetadataTags=enabled` cannot hold the key: fix that first (`imds-instance-tags-enabled`).",
         applicability: Applicability::Safe,
         sources: &[
             "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#initFromTags",

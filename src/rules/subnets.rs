@@ -170,7 +170,7 @@ pub(super) const RULES: &[Rule] = &[
         resources: SUBNET,
         condition: "`kubernetes.io/role/elb` on a subnet without a route to an internet gateway, or `kubernetes.io/role/internal-elb` on one with such a route in a VPC where the cluster has private subnets too. kOps puts the latter on public subnets on purpose when there is nothing else. A route through a firewall (`vpce-…`) counts as private: the cloud controller looks for an internet gateway only, while the AWS Load Balancer Controller uses a subnet with the explicit tag.",
         impact: "the cloud controller drops the private subnet for internet-facing load balancers; the AWS Load Balancer Controller takes it, and the load balancer cannot be reached",
-        fix: "Move the tag to a subnet with the right routes, or mend the routes.",
+        fix: "Move the tag to a subnet with the right routes, or fix the routes.",
         applicability: Applicability::Choice,
         sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#isSubnetPublic", LBC_SUBNETS],
         example: "subnet `subnet-0a` has `kubernetes.io/role/elb` and no route to an internet gateway",
@@ -733,7 +733,7 @@ fn wrong_reachability(context: &Context<'_>, region: &RegionView<'_>) -> Checked
             let id = &candidate.subnet.id;
             let remove = tag.into_iter().flat_map(|tag| region.remove_tag(ResourceKind::Subnet, [id], tag)).collect();
             let fix = Fix::choose(
-                "move the tag or mend the routes",
+                "move the tag or fix the routes",
                 vec![
                     Choice::with("remove-tag", "the subnet is as it should be: remove the tag", remove),
                     Choice::advice("change-routes", "the tag is right: change the routes"),

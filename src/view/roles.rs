@@ -178,7 +178,7 @@ impl FromStr for NodeRoleSelector {
             .map(|name| {
                 NodeRole::ALL
                     .into_iter()
-                    .find(|role| role.name() == name)
+                    .find(|role| role.name() == name || (*role == NodeRole::Controlplane && name == "control-plane"))
                     .ok_or_else(|| format!("`{name}` is not a node role: controlplane, etcd or worker"))
             })
             .collect::<Result<RoleSet, _>>()?;
@@ -381,6 +381,8 @@ mod tests {
         let parsed: NodeRoleSelector = "tag:Role=master=controlplane,etcd".parse().unwrap();
         assert_eq!(parsed.selector, Selector::Tag("Role".into(), Some("master".into())));
         assert_eq!(parsed.roles.describe(), "controlplane+etcd");
+        let kubernetes: NodeRoleSelector = "i-1=control-plane".parse().unwrap();
+        assert_eq!(kubernetes.roles.describe(), "controlplane", "as Kubernetes spells it");
         for text in ["controlplane", "i-1=boss", "color:red=worker", "foo=worker"] {
             assert!(text.parse::<NodeRoleSelector>().is_err(), "{text}");
         }

@@ -107,9 +107,9 @@ fn the_readme_names_every_exit_code_and_its_commands_exist() {
 
 #[test]
 fn the_page_about_fixing_names_every_outcome_and_every_fault_has_its_test() {
-    use tagaudit::journal::Outcome::{AlreadySo, Applied, Failed, LostRace, NotMade, Stale, Unconfirmed};
+    use tagaudit::journal::Outcome::{Applied, Conflict, Failed, NotAttempted, Stale, Unchanged, Unconfirmed};
     let page = read("docs/fixing.md");
-    for outcome in [Applied, AlreadySo, Unconfirmed, LostRace, Stale, Failed, NotMade] {
+    for outcome in [Applied, Unchanged, Unconfirmed, Conflict, Stale, Failed, NotAttempted] {
         assert!(page.contains(&format!("\n| {} | ", outcome.name())), "{outcome:?}");
     }
     let tests: String =

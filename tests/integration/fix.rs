@@ -1,4 +1,4 @@
-//! Mending through the real SDK against the mock. The numbers are those of the table of faults in `docs/fixing.md`.
+//! Fixing through the real SDK against the mock. The numbers are those of the table of faults in `docs/fixing.md`.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -42,7 +42,7 @@ impl Site {
         self.folder.path().join(name)
     }
 
-    /// Who mends has Nodes at hand: what they name belongs to the cluster for certain.
+    /// Who fixes has Nodes at hand: what they name belongs to the cluster for certain.
     fn nodes(&self, arguments: &[&str]) -> Vec<String> {
         if arguments.first() != Some(&"scan") || !arguments.contains(&CLUSTER) {
             return Vec::new();
@@ -185,7 +185,7 @@ fn every_kind_of_change_is_made_and_taken_back_byte_for_byte() {
     assert!(site.mock.inventory() == before, "W18: tags and policies are as they were");
     let again = site.undo(&[]);
     assert_eq!(again.code, Some(0));
-    has(&again.stderr, "Nothing to take back");
+    has(&again.stderr, "Nothing to undo");
 }
 
 #[test]
@@ -460,7 +460,7 @@ fn a_value_that_somebody_else_wrote_at_the_same_time_is_a_lost_race() {
     let site = Site::new(mock);
     let ended = site.fix(&[]);
     assert_eq!(ended.code, Some(5), "{}", ended.stderr);
-    has(&ended.stderr, "1 lost a race");
+    has(&ended.stderr, "1 conflict");
     assert_eq!(site.mock.writes().len(), 1);
 }
 
@@ -898,8 +898,8 @@ fn w27_what_others_make_is_never_safe_and_what_aws_owns_is_never_planned() {
     }
     let site = Site::of(&inventory);
     let ended = site.fix(&["--allow", "instance-cluster-tag-missing"]);
-    has(&ended.stderr, "stack `nodes`, the Karpenter node pool `nodes`: mend that too, or it comes back");
-    has(&ended.stderr, "group `nodes`: mend that too, or it comes back");
+    has(&ended.stderr, "stack `nodes`, the Karpenter node pool `nodes`: fix that too, or it comes back");
+    has(&ended.stderr, "group `nodes`: fix that too, or it comes back");
     has(&ended.stderr, "3 applied");
 }
 

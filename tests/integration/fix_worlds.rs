@@ -1,4 +1,4 @@
-//! Accounts in which something is to be mended.
+//! Accounts in which something is to be fixed.
 
 use tagaudit::inventory::{Instance, Inventory, Region, Tag};
 

@@ -76,7 +76,7 @@ fn fixtures_are_the_worlds_of_the_tests() {
     }
 }
 
-/// What a clean cluster may be told is what a later version asks for: nothing that anybody has to mend today.
+/// What a clean cluster may be told is what a later version asks for: nothing that anybody has to fix today.
 #[test]
 fn clean_clusters_give_no_error_and_no_warning() {
     for world in worlds::all().iter().filter(|world| world.is_clean()) {

@@ -103,7 +103,7 @@ fn taken_back(after: &Inventory, plan: &Plan) -> Inventory {
     before
 }
 
-/// The findings of the broken cluster one by one, with every answer: each plan mends what it is for, and can be taken back.
+/// The findings of the broken cluster one by one, with every answer: each plan fixes what it is for, and can be taken back.
 #[test]
 fn every_fix_of_the_broken_cluster_holds_or_is_refused_with_a_reason() {
     let world = named("broken");

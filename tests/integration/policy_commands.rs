@@ -45,7 +45,10 @@ fn a_diff_says_what_is_missing_then_what_is_dangerous_then_the_rest() {
     assert_eq!(entry("ecr:GetRepositoryPolicy")["verdict"], "denied");
     assert_eq!(entry("ecr:GetRepositoryPolicy")["because"][0]["statement"], 4);
     assert_eq!(entry("ecr:ListImages")["only_on"][0], "arn:aws:ecr:*:*:repository/team/*");
-    assert_eq!(entry("ecr:ListImages")["left_over"][0]["witness"], "arn:aws:ecr:us-east-1:123456789012:repository/x");
+    assert_eq!(
+        entry("ecr:ListImages")["not_granted"][0]["example_resource"],
+        "arn:aws:ecr:us-east-1:123456789012:repository/x"
+    );
     assert_eq!(entry("ecr:DescribeRepositories")["only_if"][0], "aws:RequestedRegion StringEquals us-east-1");
     assert_eq!(report["roles"][0]["tightened_policy"]["Statement"][0]["Resource"], "*");
 }

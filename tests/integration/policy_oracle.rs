@@ -269,14 +269,14 @@ proptest! {
             }
         }
         // Each witness of what is never granted is refused whatever the context is.
-        for left in answer.left_over.iter().filter(|left| left.only_if.is_empty()) {
+        for left in answer.not_granted.iter().filter(|left| left.only_if.is_empty()) {
             for keys in &requests {
                 let decision = naive(&layers, "ec2:DeleteVolume", &left.witness, keys);
                 prop_assert!(decision != Decision::Allowed, "{left:?} is granted with {keys:?}");
             }
         }
         if answer.verdict == Verdict::Partial {
-            prop_assert!(!answer.left_over.is_empty(), "partial, and nothing is left over");
+            prop_assert!(!answer.not_granted.is_empty(), "partial, and nothing is left over");
         }
     }
 }
@@ -369,7 +369,7 @@ proptest! {
                 prop_assert!(holds, "{:?}, and not so on {volume} with {keys:?}", answer.verdict);
             }
         }
-        for left in answer.left_over.iter().filter(|left| left.only_if.is_empty()) {
+        for left in answer.not_granted.iter().filter(|left| left.only_if.is_empty()) {
             for keys in &requests {
                 let decision = naive(&layers, "ec2:DeleteVolume", &left.witness, keys);
                 prop_assert!(decision != Decision::Allowed, "{left:?} is granted with {keys:?}");

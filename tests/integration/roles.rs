@@ -42,7 +42,7 @@ fn a_control_policy_takes_away_and_is_named() {
 }
 
 #[test]
-fn a_stronger_role_that_can_be_assumed_is_a_way_to_further_rights() {
+fn a_more_privileged_role_that_can_be_assumed_is_an_escalation_path() {
     let mut world = demo();
     let account = &mut world.inventory.accounts[0];
     let trust = |principal: &str| {
@@ -69,7 +69,7 @@ fn a_stronger_role_that_can_be_assumed_is_a_way_to_further_rights() {
             .map(|finding| finding.message.as_str())
             .collect();
         assert_eq!(
-            found.iter().any(|message| message.contains(&format!("assume the stronger {arn}"))),
+            found.iter().any(|message| message.contains(&format!("assume the more privileged {arn}"))),
             expected,
             "{found:?}"
         );

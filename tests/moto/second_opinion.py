@@ -76,8 +76,8 @@ def state(ec2, iam):
     return tags, documents
 
 
-def mend(run, ec2, iam, groups, instances, conflict):
-    """Mends what was seeded, and takes it back."""
+def fix(run, ec2, iam, groups, instances, conflict):
+    """Fixes what was seeded, and takes it back."""
     before = state(ec2, iam)
     wishes = ["--allow", "iam-action-missing", "--allow", "instance-cluster-tag-missing", "--choose", f"sg-multiple-tagged-on-instance:{conflict}={groups[0]}"]
     dry = run("scan", "--fix", "--dry-run", *wishes)
@@ -143,8 +143,8 @@ def main():
                 return subprocess.run(words, env=home, cwd=folder, capture_output=True, text=True, timeout=120)
 
             conflict = found["sg-multiple-tagged-on-instance"]["resource"]["id"]
-            mend(run, ec2, iam, groups, instances, conflict)
-        print(f"moto agrees: {len(report['findings'])} findings on what boto3 seeded, mended and taken back")
+            fix(run, ec2, iam, groups, instances, conflict)
+        print(f"moto agrees: {len(report['findings'])} findings on what boto3 seeded, fixed and taken back")
     finally:
         server.terminate()
         server.wait()

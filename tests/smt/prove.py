@@ -120,7 +120,7 @@ def assignments(variables):
         yield [(variable, z3.BoolVal(bool(bits >> at & 1))) for at, variable in enumerate(variables)]
 
 
-def judge(question, verdict, left_over):
+def judge(question, verdict, not_granted):
     """What is wrong with a verdict, or an empty text; and what kind of answer it was."""
     may_fail = satisfiable(question.asked, z3.Not(question.allowed))
     may_hold = satisfiable(question.asked, question.allowed)
@@ -137,7 +137,7 @@ def judge(question, verdict, left_over):
             return "", f"known, given up, {expected}"
         if verdict != expected:
             return f"it says {verdict}, the solver proves {expected}", f"known, {verdict}"
-        return witnesses(question, left_over[-1:]), f"known, {verdict}"
+        return witnesses(question, not_granted[-1:]), f"known, {verdict}"
     if verdict == "undecided":
         return "", "undecided" if may_fail and may_hold else "undecided, and the solver decides"
     if verdict == "granted":
@@ -149,15 +149,15 @@ def judge(question, verdict, left_over):
     return f"it says {verdict} whatever is deployed, the solver does not" if wrong else "", f"unknown values, {verdict}"
 
 
-def witnesses(question, left_over):
+def witnesses(question, not_granted):
     """What is wrong with the resources that are named to show what is left over."""
     request = question.request
-    for left in left_over:
+    for left in not_granted:
         places = [
-            (at, left["witness"][len(start):])
+            (at, left["example_resource"][len(start):])
             for at, (prefix, _, region) in enumerate(request.targets)
             for start in ["arn:aws:" + (prefix or "").format(region=region, account=generate.ACCOUNT)]
-            if left["witness"].startswith(start) or prefix is None
+            if left["example_resource"].startswith(start) or prefix is None
         ]
         if not places:
             return f"the witness {left['witness']} is none of what is asked for"
@@ -202,8 +202,8 @@ def run(work):
             question = Question(spelt, baseline, role, controls, regions)
             try:
                 # What is left over is looked at in one of four: it takes as long as the verdict.
-                left_over = answer.get("left_over", []) if at % 4 == 0 else []
-                problem, kind = judge(question, answer["verdict"], left_over)
+                not_granted = answer.get("not_granted", []) if at % 4 == 0 else []
+                problem, kind = judge(question, answer["verdict"], not_granted)
             except Unsure as why:
                 problem, kind = "", f"not proven: {why}"
             counts[kind] += 1

@@ -186,7 +186,11 @@ fn agree(plan: &Plan, args: &CarryOutArgs, max_changes: usize) -> Result<(), Fai
         return Ok(());
     }
     if !is_interactive() {
-        let why = if args.yes { "--yes without a terminal needs --expect-account" } else { "nobody can be asked here" };
+        let why = if args.yes {
+            "--yes without a terminal needs --expect-account"
+        } else {
+            "there is no terminal to confirm on"
+        };
         return Err(refuse(format!("{why}; nothing was written"))
             .help(format!("without a terminal, agree with --yes --expect-account {}", plan.account_id)));
     }
@@ -250,12 +254,12 @@ fn stopped(stop: &Stop) -> (Exit, String) {
 /// What the findings that a plan was for have become.
 fn compare(plan: &Plan, after: &[Finding]) {
     let mut rules: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    for mended in &plan.mends {
-        let entry = rules.entry(&mended.rule).or_default();
+    for fixed in &plan.fixes {
+        let entry = rules.entry(&fixed.rule).or_default();
         entry.0 += 1;
         let still = after.iter().any(|finding| {
-            finding.rule == mended.rule
-                && (finding.fingerprint == mended.fingerprint || finding.resource.id == mended.resource)
+            finding.rule == fixed.rule
+                && (finding.fingerprint == fixed.fingerprint || finding.resource.id == fixed.resource)
         });
         entry.1 += usize::from(still);
     }
@@ -314,7 +318,7 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     // Whose it is stands in it; then the cluster is locked as a whole, as for a fix.
     let about = Journal::open(&args.journal, None).map_err(|error| unusable(&error))?;
     let Some(first) = chosen(&about, args)?.map(|run| run.plan.clone()) else {
-        line("Nothing to take back: the journal holds no run that was not taken back.");
+        line("Nothing to undo: the journal holds no run that was not undone.");
         return Ok(Exit::Clean);
     };
     drop(about);
@@ -326,7 +330,7 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     // An undo of the same run that was broken off is gone on with; of anything else it is found out first what it did.
     let wanted = chosen(&journal, args)?.map(|run| run.id.clone()).unwrap_or_default();
     if args.run.is_some() && journal.is_undone(&wanted) {
-        line(&format!("Nothing to take back: the run {wanted} was taken back already."));
+        line(&format!("Nothing to undo: the run {wanted} was undone already."));
         return Ok(Exit::Clean);
     }
     let broken_off =
@@ -344,7 +348,7 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
         (None, None) => return Err(Failure::usage(format!("the journal holds no run `{wanted}`"))),
     };
     if plan.changes.is_empty() {
-        line(&format!("Nothing to take back: the run {wanted} changed nothing."));
+        line(&format!("Nothing to undo: the run {wanted} changed nothing."));
         return Ok(Exit::Clean);
     }
     let out = Out::new(&args.terminal);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::judge::{Applying, Outcome};
 use super::limit::{DeniedOn, LayerKind, Limit, OpenCondition, all_of};
-use super::{Assessment, LeftOver, StatementRef, Verdict};
+use super::{Assessment, NotGranted, StatementRef, Verdict};
 use crate::policy::catalogue::Action;
 use crate::policy::document::Effect;
 use crate::policy::pattern::split_arn;
@@ -93,15 +93,15 @@ impl Answer {
         // Where an Allow would help anywhere, it is missing there.
         let taken = self.outcomes.iter().all(|outcome| outcome.helped == Holds::Never);
         let always_denied = self.outcomes.iter().all(|outcome| outcome.denied == Holds::Always);
-        let left_over = self.left_over(action);
+        let not_granted = self.not_granted(action);
         if !taken {
-            return Assessment { left_over, ..Assessment::bare(Verdict::Missing) };
+            return Assessment { not_granted, ..Assessment::bare(Verdict::Missing) };
         }
         let mut because = self.deciding(&self.statements(Effect::Deny, None));
         if !always_denied {
             because.extend(self.lacking(layers));
         }
-        Assessment { because, left_over, ..Assessment::bare(Verdict::Denied) }
+        Assessment { because, not_granted, ..Assessment::bare(Verdict::Denied) }
     }
 
     /// Layers that lack an Allow where the identity policies have one.
@@ -117,7 +117,7 @@ impl Answer {
     }
 
     fn part(&self, action: &str, layers: &[(String, LayerKind)]) -> Assessment {
-        let mut answer = Assessment { left_over: self.left_over(action), ..Assessment::bare(Verdict::Partial) };
+        let mut answer = Assessment { not_granted: self.not_granted(action), ..Assessment::bare(Verdict::Partial) };
         let total = self.outcomes.len();
         for layer in 0..layers.len() {
             let allows = self.statements(Effect::Allow, Some(layer));
@@ -193,10 +193,10 @@ impl Answer {
     }
 
     /// What of the targets is not granted always, in few patterns.
-    fn left_over(&self, action: &str) -> Vec<LeftOver> {
-        let mut found: Vec<LeftOver> = Vec::new();
-        let mut whole: Vec<LeftOver> = Vec::new();
-        let entry = |resource: &str, except: Vec<String>, only_if: Vec<String>, witness: &str| LeftOver {
+    fn not_granted(&self, action: &str) -> Vec<NotGranted> {
+        let mut found: Vec<NotGranted> = Vec::new();
+        let mut whole: Vec<NotGranted> = Vec::new();
+        let entry = |resource: &str, except: Vec<String>, only_if: Vec<String>, witness: &str| NotGranted {
             action: action.to_owned(),
             resource: resource.to_owned(),
             except,
@@ -255,7 +255,7 @@ impl Answer {
                         entry(target, except, only_if, &outcome.witness)
                     }
                 };
-                let is_known = |known: &LeftOver| {
+                let is_known = |known: &NotGranted| {
                     (&known.resource, &known.except, &known.only_if) == (&new.resource, &new.except, &new.only_if)
                 };
                 if !found.iter().any(is_known) {
@@ -281,7 +281,7 @@ impl Answer {
                 "*".clone_into(resource);
             }
             let all = parts.join(":");
-            let same = |other: &LeftOver| split_arn(&other.resource).iter().take(5).eq(parts.iter().take(5));
+            let same = |other: &NotGranted| split_arn(&other.resource).iter().take(5).eq(parts.iter().take(5));
             let resource = if whole.iter().all(same) { all } else { "*".to_owned() };
             found.insert(0, entry(&resource, except, Vec::new(), &first.witness));
         } else {
@@ -327,7 +327,7 @@ pub(super) fn together(each: Vec<Assessment>, covered: &[&Action]) -> Assessment
         answer.because.extend(one.because);
         let new = one.limits.into_iter().filter(|limit| !answer.limits.contains(limit));
         answer.limits.extend(new.collect::<Vec<_>>());
-        answer.left_over.extend(one.left_over);
+        answer.not_granted.extend(one.not_granted);
         if verdict == Verdict::Undecided {
             answer.undecided_by.extend(one.undecided_by);
         }

@@ -239,8 +239,8 @@ fn denied_means_that_an_allow_would_not_help_and_layers_go_by_their_names() {
     };
     let answer = assess(&layer, "s3:GetObject", &environment());
     assert_eq!(answer.only_on(), ["control policy: arn:aws:s3:::a/*"]);
-    assert!(answer.left_over.iter().any(|left| left.except == ["arn:aws:s3:::a/*"]), "{:?}", answer.left_over);
-    assert!(!answer.left_over.iter().any(|left| left.except.contains(&"*".to_owned())), "{:?}", answer.left_over);
+    assert!(answer.not_granted.iter().any(|left| left.except == ["arn:aws:s3:::a/*"]), "{:?}", answer.not_granted);
+    assert!(!answer.not_granted.iter().any(|left| left.except.contains(&"*".to_owned())), "{:?}", answer.not_granted);
 }
 
 #[test]

@@ -153,7 +153,7 @@ fn resource_form(
     }
     let shown = text::printable(pattern);
     if !pattern.is_known() {
-        // Only what no value can mend is said.
+        // Only what no value can fix is said.
         let start = pattern.known_start();
         if !start.starts_with("arn:") && !"arn:".starts_with(start) && !is_everything(start) {
             let message = format!("whatever is filled in, `{shown}` is neither `*` nor an ARN");

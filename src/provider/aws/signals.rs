@@ -15,11 +15,11 @@ static HEEDED: AtomicUsize = AtomicUsize::new(0);
 
 /// Held for as long as signals are to be told instead of ending the process.
 #[derive(Debug)]
-pub(crate) struct Heeded {
+pub(crate) struct SignalGuard {
     signal: watch::Receiver<Option<ErrorKind>>,
 }
 
-impl Heeded {
+impl SignalGuard {
     /// Begins to heed signals.
     pub(crate) fn begin() -> Self {
         HEEDED.fetch_add(1, Ordering::SeqCst);
@@ -46,7 +46,7 @@ impl Heeded {
     }
 }
 
-impl Drop for Heeded {
+impl Drop for SignalGuard {
     fn drop(&mut self) {
         HEEDED.fetch_sub(1, Ordering::SeqCst);
     }

@@ -55,7 +55,7 @@ pub(crate) enum WriteErrorKind {
     /// One of the resources, or the value, is wrong.
     Invalid,
     /// It may have been made or not.
-    Doubt,
+    Ambiguous,
 }
 
 impl WriteError {
@@ -77,8 +77,8 @@ impl WriteError {
             | "NoCredentials" => Kind::Credentials,
             "UnauthorizedOperation" | "AccessDenied" | "AccessDeniedException" | "TagPolicyViolation" => Kind::Denied,
             "Timeout" | "Unreachable" | "Protocol" | "InternalError" | "InternalFailure" | "ServiceFailure"
-            | "ServiceUnavailable" | "Unavailable" | "RequestTimeout" => Kind::Doubt,
-            code if code.starts_with("Http5") => Kind::Doubt,
+            | "ServiceUnavailable" | "Unavailable" | "RequestTimeout" => Kind::Ambiguous,
+            code if code.starts_with("Http5") => Kind::Ambiguous,
             _ => Kind::Invalid,
         };
         Self { kind, message: format!("{}: {}", error.code, error.message), code: error.code.clone() }
