@@ -102,8 +102,8 @@ pub fn build(
         before: std::cell::RefCell::default(),
     };
     let (planner, changes) = attempts.settle(findings)?;
-    let fixed: BTreeSet<usize> = changes.iter().flat_map(|(_, findings)| findings.iter().copied()).collect();
-    let fixes = fixed.iter().filter_map(|index| findings.get(*index)).map(|finding| FixedFinding {
+    let indexes: BTreeSet<usize> = changes.iter().flat_map(|(_, findings)| findings.iter().copied()).collect();
+    let fixes = indexes.iter().filter_map(|index| findings.get(*index)).map(|finding| FixedFinding {
         rule: finding.rule.to_owned(),
         severity: finding.severity,
         resource: finding.resource.id.clone(),
