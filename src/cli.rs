@@ -23,33 +23,16 @@ pub use failure::{Exit, Failure};
 pub use run::main;
 pub use text_commands::rules_markdown;
 
-/// Exit codes and their meaning, for the help text and the README.
-pub const EXIT_CODES: &[(u8, &str)] = &[
-    (0, "complete, and no open finding at or above --fail-on"),
-    (1, "open findings at or above --fail-on"),
-    (2, "usage error: arguments, environment, an unreadable or invalid input file or plan"),
-    (3, "no such finding, but something could not be audited"),
-    (4, "nothing could be audited: no credentials, wrong account, endpoint unreachable"),
-    (5, "a fix was refused, went stale, or did not finish or verify whole"),
-    (130, "interrupted"),
-    (143, "terminated"),
-];
-
-const AFTER_HELP: &str = "\
-Exit codes:
-  0    complete, and no open finding at or above --fail-on
-  1    open findings at or above --fail-on
-  2    usage error: arguments, environment, an unreadable or invalid input file or plan
-  3    no such finding, but something could not be audited
-  4    nothing could be audited: no credentials, wrong account, endpoint unreachable
-  5    a fix was refused, went stale, or did not finish or verify whole
-  130  interrupted
-  143  terminated";
+/// The exit codes, below the help.
+fn exit_codes() -> String {
+    let lines = Exit::ALL.map(|exit| format!("  {:<4} {}", exit.code(), exit.meaning()));
+    format!("Exit codes:\n{}", lines.join("\n"))
+}
 
 /// Audits what a self-managed Kubernetes cluster needs from AWS: cluster tags, security groups, subnets, and the IAM
 /// policies of its nodes.
 #[derive(Debug, Parser)]
-#[command(name = "tagaudit", version, propagate_version = true, arg_required_else_help = true, after_help = AFTER_HELP)]
+#[command(name = "tagaudit", version, propagate_version = true, arg_required_else_help = true, after_help = exit_codes())]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -420,10 +403,9 @@ mod tests {
     }
 
     #[test]
-    fn the_help_names_every_exit_code() {
-        for (code, meaning) in EXIT_CODES {
-            assert!(AFTER_HELP.contains(&format!("{code:<5}{meaning}")), "{code}");
-        }
+    fn every_exit_has_a_code_of_its_own_and_they_stand_in_order() {
+        assert!(Exit::ALL.map(Exit::code).is_sorted_by(|one, other| one < other));
+        assert_eq!(Exit::ALL.len(), Exit::Terminated as usize + 1, "an exit is missing in the list");
     }
 
     #[test]

@@ -27,6 +27,33 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// Every way to end, by its code.
+    pub const ALL: [Self; 8] = [
+        Self::Clean,
+        Self::Findings,
+        Self::Usage,
+        Self::Incomplete,
+        Self::Nothing,
+        Self::Unfixed,
+        Self::Interrupted,
+        Self::Terminated,
+    ];
+
+    /// What it means, for the help and the README.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Clean => "complete, and no open finding at or above --fail-on",
+            Self::Findings => "open findings at or above --fail-on",
+            Self::Usage => "usage error: arguments, environment, an unreadable or invalid input file or plan",
+            Self::Incomplete => "no such finding, but something could not be audited",
+            Self::Nothing => "nothing could be audited: no credentials, wrong account, endpoint unreachable",
+            Self::Unfixed => "a fix was refused, went stale, or did not finish or verify whole",
+            Self::Interrupted => "interrupted",
+            Self::Terminated => "terminated",
+        }
+    }
+
     /// The exit code of the contract.
     #[must_use]
     pub fn code(self) -> u8 {

@@ -25,7 +25,7 @@ pub(super) fn check(args: &ScanArgs) -> Result<(), Failure> {
         ("--yes", carry_out.yes),
         ("--expect-account", carry_out.expect_account.is_some()),
         ("--journal", fix.journal.is_some()),
-        ("--max-changes", carry_out.max_changes != super::fix_args::MAX_CHANGES),
+        ("--max-changes", carry_out.max_changes.is_some()),
         ("--verify-timeout", carry_out.verify_timeout != super::fix_args::VERIFY_TIMEOUT),
     ];
     if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given && !fix.fix) {

@@ -47,9 +47,14 @@ pub(super) struct FixArgs {
 /// How a plan is carried out.
 #[derive(Debug, Args)]
 pub(super) struct CarryOutArgs {
-    /// Refuse a plan with more changes, before the first of them
-    #[arg(long, value_name = "N", default_value_t = MAX_CHANGES, help_heading = "Fix")]
-    pub(super) max_changes: usize,
+    /// Largest plan that is carried out; whether it was given matters, so that the default stands in the help alone.
+    #[arg(
+        long,
+        value_name = "N",
+        help = format!("Refuse a plan with more changes, before the first of them [default: {MAX_CHANGES}]"),
+        help_heading = "Fix"
+    )]
+    pub(super) max_changes: Option<usize>,
     /// Do not ask; without a terminal it takes --expect-account as well
     #[arg(long, help_heading = "Fix")]
     pub(super) yes: bool,
@@ -59,6 +64,14 @@ pub(super) struct CarryOutArgs {
     /// How long to wait for a change to show
     #[arg(long, value_name = "SECONDS", default_value_t = VERIFY_TIMEOUT, value_parser = clap::value_parser!(u64).range(0..=3_600), help_heading = "Fix")]
     pub(super) verify_timeout: u64,
+}
+
+#[cfg(feature = "aws")]
+impl CarryOutArgs {
+    /// Changes that a plan may have.
+    pub(super) fn most_changes(&self) -> usize {
+        self.max_changes.unwrap_or(MAX_CHANGES)
+    }
 }
 
 #[derive(Debug, Args)]

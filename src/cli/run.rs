@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser};
 
 use crate::clusters::Clusters;
 use crate::iam::Baselines;
-use crate::inventory::{Inventory, write_private};
+use crate::inventory::{Inventory, Provider, write_private};
 use crate::nodes::KubernetesNode;
 #[cfg(feature = "aws")]
 use crate::provider::aws;
@@ -247,7 +247,15 @@ fn record(args: &RecordArgs) -> Result<Exit, Failure> {
 /// The evidence, from wherever the operator says. A scan says whose roles it needs; anything else reads them all.
 fn collect(source: &SourceArgs, terminal: &TerminalArgs, scope: Option<&Scope<'_>>) -> Result<Inventory, Failure> {
     if let Some(path) = &source.inventory {
-        return input::inventory(path, source);
+        let inventory = input::inventory(path, source)?;
+        return match inventory.provider {
+            Provider::Aws => Ok(inventory),
+            // The rules are those of the controllers in AWS: they would say nothing true of another cloud.
+            Provider::Alibaba => Err(Failure::usage(format!(
+                "`{}` is an inventory of Alibaba Cloud, and this version audits AWS",
+                path.display()
+            ))),
+        };
     }
     live(source, terminal, scope)
 }

@@ -379,6 +379,22 @@ fn hostile_recordings_cannot_write_to_the_terminal() {
     }
 }
 
+/// The rules are those of the controllers in AWS: they would say nothing true of another cloud, and nothing is not clean.
+#[test]
+fn an_inventory_of_another_cloud_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut inventory = super::worlds::all().remove(0).inventory;
+    inventory.provider = tagaudit::inventory::Provider::Alibaba;
+    let file = folder.path().join("inventory.json");
+    std::fs::write(&file, inventory.to_json().unwrap()).unwrap();
+    for arguments in [&["scan", "--cluster-id", "x"][..], &["clusters"]] {
+        let ended = run(&[arguments, &["--inventory", file.to_str().unwrap()]].concat());
+        assert_eq!(ended.status.code(), Some(2), "{arguments:?}");
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert!(said.contains("is an inventory of Alibaba Cloud, and this version audits AWS"), "{said}");
+    }
+}
+
 #[test]
 fn an_account_that_was_not_read_leaves_the_whole_scan_unknown() {
     let folder = tempfile::tempdir().unwrap();

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use tagaudit::cli::EXIT_CODES;
+use tagaudit::cli::Exit;
 use tagaudit::finding::Applicability;
 use tagaudit::policy::lint::CHECKS;
 use tagaudit::policy::{Catalogue, METHODS};
@@ -72,7 +72,7 @@ fn the_readme_shows_the_real_output_of_the_demo() {
 #[test]
 fn the_readme_names_every_exit_code_and_its_commands_exist() {
     let readme = read("README.md");
-    for (code, meaning) in EXIT_CODES {
+    for (code, meaning) in Exit::ALL.map(|exit| (exit.code(), exit.meaning())) {
         assert!(readme.contains(&format!("| {code} | {meaning} |")), "{code}");
     }
     let help = stdout(&["--help"]);

@@ -89,7 +89,7 @@ pub(super) fn carry_out_and_scan(
     planned: &Planned,
 ) -> Result<CarriedOut, Failure> {
     let plan = &planned.plan;
-    agree(plan, &args.fix.carry_out, args.fix.carry_out.max_changes)?;
+    agree(plan, &args.fix.carry_out, args.fix.carry_out.most_changes())?;
     let request = request(&args.source.connection, &args.output.terminal, Some(scope));
     let applied = carry_out(
         plan,
@@ -288,7 +288,7 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
         .help("make a new one with `tagaudit scan --fix --plan-out`"));
     }
     say(&plan::show(&plan, &BTreeMap::new(), out.color, out.width));
-    agree(&plan, &args.carry_out, args.carry_out.max_changes)?;
+    agree(&plan, &args.carry_out, args.carry_out.most_changes())?;
     settle_earlier(&mut journal, Some(&plan), &options)?;
     let applied = finish(&plan, &mut journal, None, &options)?;
     look_again(&plan, &scope, &request)?;
@@ -358,7 +358,7 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     }
     // What was agreed to once may be taken back as a whole.
     let made = journal.run(&wanted).map_or(0, |run| run.plan.changes.len());
-    agree(&plan, &args.carry_out, args.carry_out.max_changes.max(made))?;
+    agree(&plan, &args.carry_out, args.carry_out.most_changes().max(made))?;
     let applied = finish(&plan, &mut journal, Some(&wanted), &options)?;
     look_again(&plan, &scope, &request)?;
     Ok(if is_whole(&applied) { Exit::Clean } else { Exit::Unfixed })
