@@ -268,6 +268,9 @@ fn trust_not_ec2(context: &Context<'_>, account: &Account) -> Checked {
 }
 
 fn profile_shared(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    if !region.members.iter().any(|member| member.roles.is_reliable()) {
+        return Checked::NotApplicable("of no node it is known for certain which role it has");
+    }
     let mut profiles: BTreeMap<&str, Vec<&Member<'_>>> = BTreeMap::new();
     for member in region.members.iter().filter(|member| member.roles.is_reliable()) {
         if let Some(arn) = member.instance.instance_profile_arn.as_deref() {

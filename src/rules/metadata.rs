@@ -169,7 +169,10 @@ fn speaks_only_v1(member: &Member<'_>, node: &KubernetesNode) -> bool {
     is_rke1 && is_renamed
 }
 
-fn v2_unsupported(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn v2_unsupported(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    if context.view.nodes.is_none() {
+        return Checked::NotApplicable(super::subjects::NODES_NOT_GIVEN);
+    }
     let affected = region.members.iter().filter(|member| {
         options(member).is_some_and(|options| options.http_tokens.as_deref() == Some("required"))
             && member.node.is_some_and(|node| speaks_only_v1(member, node))

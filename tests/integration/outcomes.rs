@@ -102,6 +102,35 @@ fn nothing_to_look_at_is_not_applicable_and_says_why() {
     assert_eq!(other.iter().map(|rule| rule.rule).collect::<Vec<_>>(), ["cluster-id-unexpected"], "{other:?}");
 }
 
+/// A rule that can only find something with a list of Nodes has passed nothing without one.
+#[test]
+fn rules_that_need_nodes_do_not_pass_without_them() {
+    let audits: Vec<(Audit, Audit)> = worlds::all()
+        .iter()
+        .filter_map(|world| {
+            let nodes = parsed_nodes(world)?;
+            let of = |nodes| report(&world.inventory, world.cluster_id, nodes);
+            Some((of(Some(&nodes)), of(None)))
+        })
+        .collect();
+    let fired = |audits: Vec<&Audit>| -> BTreeSet<&'static str> {
+        audits.iter().flat_map(|audit| audit.findings.iter().map(|finding| finding.rule)).collect()
+    };
+    let with_nodes = fired(audits.iter().map(|(with, _)| with).collect());
+    let without = fired(audits.iter().map(|(_, without)| without).collect());
+    // Which role a node has is also told by tags of the distribution.
+    let by_role = ["controlplane-cluster-id-disagreement", "instance-profile-shared-by-roles", "node-role-ambiguous"];
+    let is_told_otherwise = |rule: &&str| by_role.contains(rule);
+    let need_nodes: Vec<&str> =
+        with_nodes.difference(&without).copied().filter(|rule| !is_told_otherwise(rule)).collect();
+    assert!(need_nodes.len() > 5, "{need_nodes:?}");
+    for (_, audit) in &audits {
+        for rule in audit.rules.iter().filter(|rule| need_nodes.contains(&rule.rule)) {
+            assert_eq!(rule.outcome, Outcome::NotApplicable, "{rule:?}");
+        }
+    }
+}
+
 /// What is counted as checked is what findings are about.
 #[test]
 fn findings_are_about_what_their_rule_looks_at() {
