@@ -15,6 +15,7 @@ pub mod finding;
 pub mod iam;
 pub mod inventory;
 pub mod journal;
+pub mod json_input;
 pub mod nodes;
 pub mod permissions;
 pub mod plan;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::json_input::{self, JsonError};
+
 /// A Kubernetes Node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KubernetesNode {
@@ -48,20 +50,12 @@ impl KubernetesNode {
 #[derive(Debug, thiserror::Error)]
 pub enum NodesError {
     /// Not JSON, or not what kubectl prints.
-    #[error(
-        "`{file}` is not the output of `kubectl get nodes -o json`: {reason} at line {line}, column {column} ({pointer})"
-    )]
+    #[error("`{file}` is not the output of `kubectl get nodes -o json`: {error}")]
     Malformed {
         /// Name of the input.
         file: String,
-        /// What is wrong.
-        reason: String,
-        /// One-based line.
-        line: usize,
-        /// One-based column.
-        column: usize,
-        /// JSON pointer.
-        pointer: String,
+        /// What is wrong, and where.
+        error: JsonError,
     },
     /// JSON of another kind.
     #[error("`{file}` holds a `{kind}` instead of a list of nodes")]
@@ -135,18 +129,8 @@ struct RawNodeInfo {
 /// # Errors
 /// When it is not JSON or not a list of nodes.
 pub fn parse(file: &str, bytes: &[u8]) -> Result<Vec<KubernetesNode>, NodesError> {
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let list: RawList = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-        let pointer = crate::text::json_pointer(error.path());
-        let inner = error.into_inner();
-        NodesError::Malformed {
-            file: file.to_owned(),
-            line: inner.line(),
-            column: inner.column(),
-            reason: crate::text::without_position(&inner),
-            pointer,
-        }
-    })?;
+    let list: RawList =
+        json_input::first(bytes).map_err(|error| NodesError::Malformed { file: file.to_owned(), error })?;
     let wrong_kind = |kind: &str| NodesError::Kind { file: file.to_owned(), kind: kind.to_owned() };
     if list.kind != "List" && list.kind != "NodeList" {
         return Err(wrong_kind(&list.kind));

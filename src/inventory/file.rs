@@ -5,6 +5,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use crate::json_input::{self, JsonError};
+
 use super::{Inventory, SCHEMA};
 
 /// Largest inventory that is read: 2 GiB, about 1.5 million instances.
@@ -14,18 +16,12 @@ pub const MAX_INVENTORY_BYTES: u64 = 2 << 30;
 #[derive(Debug, thiserror::Error)]
 pub enum InventoryError {
     /// The text is not JSON or not an inventory.
-    #[error("`{file}` is not a tagaudit inventory: {reason} at line {line}, column {column} ({pointer})")]
+    #[error("`{file}` is not a tagaudit inventory: {error}")]
     Malformed {
         /// Name of the input.
         file: String,
-        /// What is wrong.
-        reason: String,
-        /// One-based line.
-        line: usize,
-        /// One-based column.
-        column: usize,
-        /// JSON pointer of the offending value.
-        pointer: String,
+        /// What is wrong, and where.
+        error: JsonError,
     },
     /// Another or a newer schema.
     #[error("`{file}` has the schema `{found}`, and this version of tagaudit reads `{SCHEMA}`")]
@@ -79,30 +75,15 @@ fn diagnose(file: &str, bytes: &[u8]) -> InventoryError {
     {
         return InventoryError::Schema { file: file.to_owned(), found: probe.schema };
     }
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    match serde_path_to_error::deserialize::<_, Inventory>(&mut deserializer) {
-        Ok(_) => {
-            let end = deserializer.end().err();
-            InventoryError::Malformed {
-                file: file.to_owned(),
-                reason: "text after the end of the JSON value".to_owned(),
-                line: end.as_ref().map_or(0, serde_json::Error::line),
-                column: end.as_ref().map_or(0, serde_json::Error::column),
-                pointer: "/".to_owned(),
-            }
+    let error = match json_input::first_and_end::<Inventory>(bytes) {
+        Err(error) => error,
+        Ok((_, end)) => {
+            let (line, column) = end.err().map_or((0, 0), |error| (error.line, error.column));
+            let reason = "text after the end of the JSON value".to_owned();
+            JsonError { reason, line, column, pointer: "/".to_owned() }
         }
-        Err(error) => {
-            let pointer = crate::text::json_pointer(error.path());
-            let inner = error.into_inner();
-            InventoryError::Malformed {
-                file: file.to_owned(),
-                line: inner.line(),
-                column: inner.column(),
-                reason: crate::text::without_position(&inner),
-                pointer,
-            }
-        }
-    }
+    };
+    InventoryError::Malformed { file: file.to_owned(), error }
 }
 
 /// Whether there is something at a path that a file cannot be renamed over and that bytes can be sent to: a pipe, a

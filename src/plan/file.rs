@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::finding::Applicability;
 use crate::iam::grant;
 use crate::inventory::Tag;
+use crate::json_input::{self, JsonError};
 use crate::resource::ResourceKind;
 use crate::tags;
 use crate::text;
@@ -22,18 +23,12 @@ pub const MAX_PLAN_BYTES: u64 = 64 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// The text is not JSON or not a plan.
-    #[error("`{file}` is not a plan: {reason} at line {line}, column {column} ({pointer})")]
+    #[error("`{file}` is not a plan: {error}")]
     Malformed {
         /// Name of the input.
         file: String,
-        /// What is wrong.
-        reason: String,
-        /// One-based line.
-        line: usize,
-        /// One-based column.
-        column: usize,
-        /// JSON pointer of the offending value.
-        pointer: String,
+        /// What is wrong, and where.
+        error: JsonError,
     },
     /// Another or a newer schema.
     #[error("`{file}` has the schema `{found}`, and this version of tagaudit carries out `{SCHEMA}`")]
@@ -189,18 +184,8 @@ impl Plan {
         {
             return Err(PlanError::Schema { file: file.to_owned(), found: probe.schema });
         }
-        let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-        let plan: Self = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-            let pointer = text::json_pointer(error.path());
-            let inner = error.into_inner();
-            PlanError::Malformed {
-                file: file.to_owned(),
-                line: inner.line(),
-                column: inner.column(),
-                reason: text::without_position(&inner),
-                pointer,
-            }
-        })?;
+        let plan: Self =
+            json_input::first(bytes).map_err(|error| PlanError::Malformed { file: file.to_owned(), error })?;
         // The one canonical form: neither a value nor a space is other than it was written, and no key stands twice.
         if !plan.is_sealed() || plan.to_json().ok().as_deref() != Some(bytes) {
             return Err(PlanError::Edited { file: file.to_owned() });

@@ -15,6 +15,7 @@ use crate::inventory::{
     NetworkInterface, Provider, REASON_NOT_PROVIDED, Read as Call, Region, Role, Route, RouteTable, RuleSource,
     SecurityGroup, Subnet, Tag, Volume, Vpc,
 };
+use crate::json_input::{self, JsonError};
 
 /// Largest file that is read.
 const MAX_FILE_BYTES: u64 = 1 << 30;
@@ -54,18 +55,12 @@ pub enum FolderError {
         file: String,
     },
     /// A file is not what its name says.
-    #[error("`{file}` is not the output of its AWS CLI command: {reason} at line {line}, column {column} ({pointer})")]
+    #[error("`{file}` is not the output of its AWS CLI command: {error}")]
     Malformed {
         /// The file.
         file: String,
-        /// What is wrong.
-        reason: String,
-        /// One-based line.
-        line: usize,
-        /// One-based column.
-        column: usize,
-        /// JSON pointer.
-        pointer: String,
+        /// What is wrong, and where.
+        error: JsonError,
     },
     /// Nothing says whose account it is.
     #[error(
@@ -556,19 +551,8 @@ impl Files<'_> {
             }
             Err(source) => return Err(FolderError::Read { file, source }),
         };
-        let mut deserializer = serde_json::Deserializer::from_slice(&bytes);
-        let malformed = |pointer: String, error: &serde_json::Error| FolderError::Malformed {
-            file: file.clone(),
-            line: error.line(),
-            column: error.column(),
-            reason: crate::text::without_position(error),
-            pointer,
-        };
-        let value = serde_path_to_error::deserialize(&mut deserializer)
-            .map_err(|error| malformed(crate::text::json_pointer(error.path()), error.inner()))?;
         // Several pages appended to one file would otherwise be read as the first of them.
-        deserializer.end().map_err(|error| malformed("/".to_owned(), &error))?;
-        Ok(Some(value))
+        json_input::whole(&bytes).map(Some).map_err(|error| FolderError::Malformed { file, error })
     }
 
     /// The AWS CLI writes a token only when it was told to stop early.

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::{self, Applicability, ResourceRef, Severity, Status};
 use crate::inventory::Provider;
+use crate::json_input::{self, JsonError};
 use crate::rules;
 use crate::scan::{self, Audit};
-use crate::text;
 use crate::transition::{self, Call};
 use crate::view::Confidence;
 
@@ -204,18 +204,12 @@ pub struct Summary {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReportError {
     /// The text is not JSON or not a report.
-    #[error("`{file}` is not a report: {reason} at line {line}, column {column} ({pointer})")]
+    #[error("`{file}` is not a report: {error}")]
     Malformed {
         /// Name of the input.
         file: String,
-        /// What is wrong.
-        reason: String,
-        /// One-based line.
-        line: usize,
-        /// One-based column.
-        column: usize,
-        /// JSON pointer of the offending value.
-        pointer: String,
+        /// What is wrong, and where.
+        error: JsonError,
     },
     /// Another or a newer schema.
     #[error("`{file}` has the schema `{found}`, and this version of tagaudit reads `{SCHEMA}`")]
@@ -273,18 +267,7 @@ impl Report {
         {
             return Err(ReportError::Schema { file: file.to_owned(), found: probe.schema });
         }
-        let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-        let malformed = |pointer: String, error: &serde_json::Error| ReportError::Malformed {
-            file: file.to_owned(),
-            reason: text::without_position(error),
-            line: error.line(),
-            column: error.column(),
-            pointer,
-        };
-        let report = serde_path_to_error::deserialize(&mut deserializer)
-            .map_err(|error| malformed(text::json_pointer(error.path()), error.inner()))?;
-        deserializer.end().map_err(|error| malformed("/".to_owned(), &error))?;
-        Ok(report)
+        json_input::whole(bytes).map_err(|error| ReportError::Malformed { file: file.to_owned(), error })
     }
 
     /// Writes it as JSON, with what is hidden or steers a terminal as escapes.

@@ -1,0 +1,53 @@
+//! JSON that others wrote, read into types of ours with the place of what does not fit.
+
+use serde::de::DeserializeOwned;
+
+use crate::text;
+
+/// What is wrong with a JSON text, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason} at line {line}, column {column} ({pointer})")]
+pub struct JsonError {
+    /// What is wrong.
+    pub reason: String,
+    /// One-based line.
+    pub line: usize,
+    /// One-based column.
+    pub column: usize,
+    /// JSON pointer of the offending value.
+    pub pointer: String,
+}
+
+impl JsonError {
+    fn new(error: &serde_json::Error, pointer: String) -> Self {
+        Self { reason: text::without_position(error), line: error.line(), column: error.column(), pointer }
+    }
+}
+
+/// Reads the first value of a text; what follows it is not looked at.
+///
+/// # Errors
+/// When it is not JSON, or does not fit.
+pub(crate) fn first<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, JsonError> {
+    first_and_end(bytes).map(|(value, _)| value)
+}
+
+/// Reads a text that is one value.
+///
+/// # Errors
+/// When it is not JSON, does not fit, or goes on after the value.
+pub(crate) fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, JsonError> {
+    let (value, end) = first_and_end(bytes)?;
+    end.map(|()| value)
+}
+
+/// Reads the first value of a text, and says whether the text ends there.
+///
+/// # Errors
+/// When it is not JSON, or does not fit.
+pub(crate) fn first_and_end<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, Result<(), JsonError>), JsonError> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut deserializer)
+        .map_err(|error| JsonError::new(error.inner(), text::json_pointer(error.path())))?;
+    Ok((value, deserializer.end().map_err(|error| JsonError::new(&error, "/".to_owned()))))
+}
