@@ -213,8 +213,9 @@ impl Violation {
         self.cause(Cause::Pair(cause, what.into()))
     }
 
-    fn impact(mut self, impact: impl Into<String>) -> Self {
-        self.impact = Some(impact.into());
+    /// What breaks, where more is known than the rule says.
+    fn impact(mut self, impact: Option<String>) -> Self {
+        self.impact = impact;
         self
     }
 }

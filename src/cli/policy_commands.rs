@@ -412,14 +412,10 @@ fn unknown(
     }
     let mut limits = answer.only_if();
     let of_resources = |wanted: bool| {
-        let these = answer.limits.iter().filter(move |limit| match limit {
+        answer.describe_limits(|limit| match limit {
             Limit::Resources { negated, .. } => *negated == wanted,
             Limit::Conditions { .. } | Limit::Unless { .. } | Limit::Actions(_) => false,
-        });
-        let mut texts: Vec<String> = these.map(Limit::describe).collect();
-        texts.sort();
-        texts.dedup();
-        texts
+        })
     };
     let (excluded, included) = (of_resources(true), of_resources(false));
     if !included.is_empty() {

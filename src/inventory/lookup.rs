@@ -106,6 +106,12 @@ tagged_kinds! {
 }
 
 impl<'a> Tagged<'a> {
+    /// What it is within its account and region.
+    #[must_use]
+    pub fn key(self) -> ResourceKey<'a> {
+        ResourceKey::new(self.kind(), self.id())
+    }
+
     /// The account that owns it, where EC2 says so: another one where it is shared through AWS Resource Access Manager.
     #[must_use]
     pub fn owner(self) -> Option<&'a str> {

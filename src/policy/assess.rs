@@ -145,17 +145,19 @@ impl Assessment {
     /// Resource patterns it is limited to, for a person (`not …` for excluded ones); empty when not limited.
     #[must_use]
     pub fn only_on(&self) -> Vec<String> {
-        self.described(true)
+        self.describe_limits(Limit::is_of_resources)
     }
 
     /// Conditions it is limited to, for a person; empty when not limited.
     #[must_use]
     pub fn only_if(&self) -> Vec<String> {
-        self.described(false)
+        self.describe_limits(|limit| !limit.is_of_resources())
     }
 
-    fn described(&self, of_resources: bool) -> Vec<String> {
-        let limits = self.limits.iter().filter(|limit| limit.is_of_resources() == of_resources);
+    /// Some of the limits for a person, in order and each once.
+    #[must_use]
+    pub fn describe_limits(&self, is_wanted: impl Fn(&Limit) -> bool) -> Vec<String> {
+        let limits = self.limits.iter().filter(|limit| is_wanted(limit));
         let mut texts: Vec<String> = limits.map(Limit::describe).filter(|text| !text.is_empty()).collect();
         texts.sort();
         texts.dedup();

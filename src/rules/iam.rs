@@ -290,12 +290,8 @@ fn missing(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
     );
     let calls =
         lacking.iter().map(|action| (action.action.clone(), controller::find(action.call_role, &action.action)));
-    let mut violation =
-        Violation::new(severity, audit.resource(), message, grant(audit, &names)).related(instances(audit));
-    if let Some(breaks) = breaks(calls) {
-        violation = violation.impact(breaks);
-    }
-    vec![violation].into()
+    let violation = Violation::new(severity, audit.resource(), message, grant(audit, &names));
+    vec![violation.related(instances(audit)).impact(breaks(calls))].into()
 }
 
 fn deciders<'a>(audit: &RoleAudit<'_>, because: impl Iterator<Item = &'a StatementRef>) -> String {
@@ -324,16 +320,14 @@ fn denied(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
     let by = deciders(audit, taken.iter().flat_map(|action| &action.assessment.because));
     let message = format!("role `{}` is denied {} by {by}", audit.role.name, text::list(&names, 6));
     let calls = taken.iter().map(|action| (action.action.clone(), controller::find(action.call_role, &action.action)));
-    let mut violation = Violation::new(
+    let violation = Violation::new(
         severity,
         audit.resource(),
         message,
         Fix::none("change the Deny or the boundary: adding an Allow cannot help"),
     )
-    .related(instances(audit));
-    if let Some(breaks) = breaks(calls) {
-        violation = violation.impact(breaks);
-    }
+    .related(instances(audit))
+    .impact(breaks(calls));
     vec![violation].into()
 }
 
@@ -477,13 +471,9 @@ fn controller_missing(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
         audit.baseline,
         text::list(&names, 6)
     );
-    let mut violation =
-        Violation::new(severity, audit.resource(), message, grant(audit, &names)).related(instances(audit));
     let calls = lacking.iter().map(|entry| (entry.call.action.clone(), Some(entry.call)));
-    if let Some(breaks) = breaks(calls) {
-        violation = violation.impact(breaks);
-    }
-    vec![violation].into()
+    let violation = Violation::new(severity, audit.resource(), message, grant(audit, &names));
+    vec![violation.related(instances(audit)).impact(breaks(calls))].into()
 }
 
 fn condition_tag_missing(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {

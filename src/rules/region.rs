@@ -18,7 +18,7 @@ impl RegionView<'_> {
     }
 
     pub(super) fn resource(&self, resource: Tagged<'_>) -> ResourceRef {
-        let key = ResourceKey::new(resource.kind(), resource.id());
+        let key = resource.key();
         ResourceRef {
             kind: key.kind,
             id: resource.id().to_owned(),

@@ -108,10 +108,14 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
     let uncompared: Vec<(RoleGap, Vec<&'static str>)> =
         context.roles.gaps.iter().map(|gap| (gap.clone(), of_policies.clone())).collect();
     for (rule, outcome) in selected.iter().zip(&mut rules) {
-        let missed = unread.iter().filter(|(_, ids)| ids.contains(&rule.id)).map(|(gap, _)| describe(gap));
-        let missed =
-            missed.chain(uncompared.iter().filter(|(_, ids)| ids.contains(&rule.id)).map(|(gap, _)| gap.describe()));
-        settle(rule, outcome, &missed.collect::<Vec<_>>(), context.view.nodes);
+        let reads = || gaps.iter().filter(|gap| misses(rule, gap));
+        let of_roles = if rule.check.is_of_policies() { context.roles.gaps.as_slice() } else { &[] };
+        let first = reads().next().map(describe).or_else(|| of_roles.first().map(RoleGap::describe));
+        let missed = first.map(|first| match reads().count() + of_roles.len() {
+            1 => first,
+            several => format!("{first}; and {} more", several - 1),
+        });
+        conclude(rule, outcome, missed, context.view.nodes);
     }
     findings.sort_by(|a, b| {
         let key = |finding: &Finding| (std::cmp::Reverse(finding.severity), finding.rule);
@@ -124,12 +128,7 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
 }
 
 /// The outcome of a rule whose checks were made; `missed` says what was not read of what it looks at.
-fn settle(rule: &Rule, outcome: &mut RuleOutcome, missed: &[String], nodes: Option<&[KubernetesNode]>) {
-    let more = match missed.len() {
-        0 | 1 => String::new(),
-        several => format!("; and {} more", several - 1),
-    };
-    let missed = missed.first().map(|first| format!("{first}{more}"));
+fn conclude(rule: &Rule, outcome: &mut RuleOutcome, missed: Option<String>, nodes: Option<&[KubernetesNode]>) {
     if outcome.outcome == Outcome::Failed {
         outcome.why = missed;
     } else if missed.is_some() {

@@ -71,9 +71,9 @@ impl Subjects {
                     | Tagged::Volume(_)
                     | Tagged::NetworkInterface(_) => found.vpc_id().is_some_and(|vpc| vpcs.contains(vpc)),
                 };
-                of_kinds(rule, region).filter(is_there).for_each(|found| each(key(found)));
+                of_kinds(rule, region).filter(is_there).for_each(|found| each(found.key()));
             }
-            Self::Region => of_kinds(rule, region).for_each(|found| each(key(found))),
+            Self::Region => of_kinds(rule, region).for_each(|found| each(found.key())),
             Self::MemberRoles | Self::ComparedRoles | Self::KubernetesNodes | Self::Cluster => {}
         }
     }
@@ -127,10 +127,6 @@ impl Subjects {
 
 /// Why a rule on Nodes does not apply.
 pub(super) const NODES_NOT_GIVEN: &str = "the Nodes are not known: give them with --nodes";
-
-fn key(found: Tagged<'_>) -> ResourceKey<'_> {
-    ResourceKey::new(found.kind(), found.id())
-}
 
 fn of_kinds<'r>(rule: &Rule, region: &'r RegionView<'_>) -> impl Iterator<Item = Tagged<'r>> {
     let kinds = rule.resources.iter();
