@@ -1,0 +1,66 @@
+use std::collections::BTreeSet;
+
+use crate::controller::{self, Need};
+use crate::finding::{Applicability, Fix, Severity};
+use crate::iam::{ActionAudit, RoleAudit};
+use crate::policy::{StatementRef, Verdict};
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+use super::{INSTANCES, ROLE, breaks, instances, need};
+
+pub(super) const RULE: Rule = Rule {
+    id: "iam-action-denied",
+    title: "actions of the baseline are taken away",
+    severity: RuleSeverity::depends(Severity::Error, "error; info for actions that are never called"),
+    resources: ROLE,
+    condition: "A Deny statement, the permissions boundary of a role that nodes hold, or a service control policy given with `--scp` takes an action of the baseline away on every resource.",
+    impact: "the calls are refused with AccessDenied whatever is added to the role",
+    fix: "Change the Deny or the boundary; adding an Allow cannot help.",
+    applicability: Applicability::None,
+    sources: &[
+        "AWS IAM User Guide, Policy evaluation logic",
+        "AWS IAM User Guide, Permissions boundaries for IAM entities",
+    ],
+    example: "role `controlplane` is denied ec2:DeleteVolume by statement 2 of `guard`",
+    reads: &[INSTANCES],
+    subjects: Subjects::ComparedRoles,
+    check: Check::Role(check),
+};
+
+fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+    let taken: Vec<&ActionAudit> =
+        audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Denied).collect();
+    let worst =
+        taken.iter().map(|action| if need(action) == Some(Need::Never) { Severity::Info } else { Severity::Error });
+    let Some(severity) = worst.max() else { return Checked::clean() };
+    let names: Vec<&str> = taken.iter().map(|action| action.action.as_str()).collect();
+    let by = deciders(audit, taken.iter().flat_map(|action| &action.assessment.because));
+    let message = format!("role `{}` is denied {} by {by}", audit.role.name, text::list(&names, 6));
+    let calls = taken.iter().map(|action| (action.action.clone(), controller::find(action.call_role, &action.action)));
+    let violation = Violation::new(
+        severity,
+        audit.resource(),
+        message,
+        Fix::none("change the Deny or the boundary: adding an Allow cannot help"),
+    )
+    .related(instances(audit))
+    .impact(breaks(calls));
+    vec![violation].into()
+}
+
+fn deciders<'a>(audit: &RoleAudit<'_>, because: impl Iterator<Item = &'a StatementRef>) -> String {
+    let is_boundary = |name: &str| audit.role.permissions_boundary.as_deref() == Some(name);
+    let unique: BTreeSet<&StatementRef> = because.collect();
+    let told: Vec<String> = unique
+        .into_iter()
+        .map(|reference| match reference.statement {
+            Some(index) => format!("statement {index} of `{}`", reference.policy),
+            None if is_boundary(&reference.policy) => {
+                format!("the boundary `{}`, which does not allow it", reference.policy)
+            }
+            None => format!("the control policy `{}`, which does not allow it", reference.policy),
+        })
+        .collect();
+    text::list(&told, 3)
+}

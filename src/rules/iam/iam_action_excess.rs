@@ -1,0 +1,80 @@
+use crate::finding::{Applicability, Fix, Severity};
+use crate::iam::RoleAudit;
+use crate::policy::Excess;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+use super::{INSTANCES, ROLE, instances, is_workers_only};
+
+pub(super) const RULE: Rule = Rule {
+    id: "iam-action-excess",
+    title: "a node's role may do more than its node needs",
+    severity: RuleSeverity::depends(Severity::Warning, "warning for changes on roles of workers, else info"),
+    resources: ROLE,
+    condition: "A role that nodes hold grants actions that are neither in its baseline nor called by any version of the controller. `ec2:Describe*` counts as needed: RKE asks for it. What well-known managed policies of AWS grant (SSM core, VPC CNI, ECR and the like) is told by their names, once.",
+    impact: "every pod on the node that reaches the metadata service can do it too",
+    fix: "Remove what nothing on the node uses.",
+    applicability: Applicability::None,
+    sources: &[
+        "Rancher documentation, Amazon cloud provider: remove the permissions you do not need",
+        "AWS IAM User Guide, Grant least privilege",
+    ],
+    example: "role `workers` may do 1 thing beyond rancher-worker: s3:* (180 actions up to permissions-management)",
+    reads: &[INSTANCES],
+    subjects: Subjects::ComparedRoles,
+    check: Check::Role(check),
+};
+
+fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+    // What opens a privilege escalation path is told as that.
+    let excess: Vec<&Excess> = audit.beyond.excess.iter().filter(|excess| !excess.escalation).collect();
+    if excess.is_empty() && audit.explained.is_empty() {
+        return Checked::clean();
+    }
+    let by_name = text::list(&audit.explained, 6);
+    if excess.is_empty() {
+        let message = format!(
+            "role `{}` may do beyond {} what {} {}: {by_name}",
+            audit.role.name,
+            audit.baseline,
+            text::count(audit.explained.len(), "well-known managed policy"),
+            if audit.explained.len() == 1 { "grants" } else { "grant" },
+        );
+        let of_capa = audit.explained.iter().any(|name| name.starts_with("controllers"));
+        let fix = Fix::none(if of_capa {
+            "nothing to do while Cluster API's controllers run on these nodes; else set `disableClusterAPIControllerPolicyAttachment` in the bootstrap configuration"
+        } else {
+            "nothing to do where the nodes use these policies"
+        });
+        return vec![Violation::new(Severity::Info, audit.resource(), message, fix).related(instances(audit))].into();
+    }
+    let changes = excess.iter().any(|excess| excess.access_level.changes_something());
+    let severity = if changes && is_workers_only(audit) { Severity::Warning } else { Severity::Info };
+    let told: Vec<String> = excess.iter().map(|excess| describe_excess(excess)).collect();
+    let beside = if audit.explained.is_empty() { String::new() } else { format!(", beside what {by_name} grant") };
+    let message = format!(
+        "role `{}` may do {} beyond {}{beside}: {}",
+        audit.role.name,
+        text::count(told.len(), "thing"),
+        audit.baseline,
+        text::list(&told, 6)
+    );
+    vec![
+        Violation::new(severity, audit.resource(), message, Fix::none("remove what nothing on these nodes uses"))
+            .related(instances(audit)),
+    ]
+    .into()
+}
+
+/// A pattern with what it comes to.
+fn describe_excess(excess: &Excess) -> String {
+    let level = excess.access_level.name();
+    if !excess.needed_on.is_empty() {
+        return format!("{} on more than {} ({level})", excess.action, text::list(&excess.needed_on, 2));
+    }
+    match (excess.is_unknown, excess.actions) {
+        (true, _) => format!("{} (no known action)", excess.action),
+        (false, 0 | 1) => format!("{} ({level})", excess.action),
+        (false, several) => format!("{} ({several} actions up to {level})", excess.action),
+    }
+}

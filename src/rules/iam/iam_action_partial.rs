@@ -1,0 +1,51 @@
+use crate::controller::Need;
+use crate::finding::{Applicability, Fix, Severity};
+use crate::iam::{ActionAudit, RoleAudit};
+use crate::policy::Verdict;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+use super::{INSTANCES, ROLE, instances, need};
+
+pub(super) const RULE: Rule = Rule {
+    id: "iam-action-partial",
+    title: "actions of the baseline are granted in part",
+    severity: RuleSeverity::depends(Severity::Warning, "warning; info for actions that are never called"),
+    resources: ROLE,
+    condition: "An action of the baseline is granted on some resources only, or under a condition that does not hold for the cluster's own resources. Conditions on this cluster's tags, as kOps writes them, count as granted.",
+    impact: "the calls are refused with AccessDenied on everything else",
+    fix: "Widen the statement, or make sure that the cluster needs no more than it covers.",
+    applicability: Applicability::None,
+    sources: &["AWS IAM User Guide, Policy evaluation logic"],
+    example: "role `controlplane` has ec2:DeleteVolume only on arn:aws:ec2:*:*:volume/vol-1",
+    reads: &[INSTANCES],
+    subjects: Subjects::ComparedRoles,
+    check: Check::Role(check),
+};
+
+fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+    let limited: Vec<&ActionAudit> = audit
+        .actions
+        .iter()
+        .filter(|action| action.assessment.verdict == Verdict::Partial && !action.covers_cluster)
+        .collect();
+    let worst =
+        limited.iter().map(|action| if need(action) == Some(Need::Never) { Severity::Info } else { Severity::Warning });
+    let Some(severity) = worst.max() else { return Checked::clean() };
+    let names: Vec<&str> = limited.iter().map(|action| action.action.as_str()).collect();
+    let mut limits: Vec<String> = Vec::new();
+    for action in &limited {
+        let (only_on, only_if) = (action.assessment.only_on(), action.assessment.only_if());
+        if !only_on.is_empty() {
+            limits.push(format!("on {}", only_on.join(", ")));
+        }
+        if !only_if.is_empty() {
+            limits.push(format!("if {}", only_if.join(", or if ")));
+        }
+    }
+    limits.sort();
+    limits.dedup();
+    let message = format!("role `{}` has {} only {}", audit.role.name, text::list(&names, 6), text::list(&limits, 3));
+    let fix = Fix::none("widen the statement, or make sure that the cluster needs no more than it covers");
+    vec![Violation::new(severity, audit.resource(), message, fix).related(instances(audit))].into()
+}

@@ -1,0 +1,92 @@
+use crate::finding::{Applicability, Fix, Severity};
+use crate::iam::RoleAudit;
+use crate::inventory::Read;
+use crate::policy::Verdict;
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::tags;
+use crate::text;
+use crate::view::NodeRole;
+
+use super::{INSTANCES, NO_CONTROLPLANE, ROLE};
+
+pub(super) const RULE: Rule = Rule {
+    id: "iam-condition-tag-missing",
+    title: "a resource lacks a tag that the role's policy asks for",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: ROLE,
+    condition: "A policy of a control-plane role allows changes only under a condition on `aws:ResourceTag/KubernetesCluster` or `aws:ResourceTag/kubernetes.io/cluster/<ID>`, and a security group or route table of the cluster that the controller edits lacks that tag.",
+    impact: "the controller's changes to those resources are refused with AccessDenied",
+    fix: "Add the tag that the condition asks for, and never remove it as a legacy one.",
+    applicability: Applicability::Confirm,
+    sources: &["kubernetes/kops pkg/model/iam/iam_builder.go#AddCCMPermissions"],
+    example: "role `masters` may change resources with `KubernetesCluster=bravo` only, and 2 security groups lack it",
+    reads: &[INSTANCES, Read::DescribeSecurityGroups, Read::DescribeRouteTables],
+    subjects: Subjects::ComparedRoles,
+    check: Check::Role(check),
+};
+
+fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+    if !audit.node_roles.contains(NodeRole::Controlplane) {
+        return Checked::NotApplicable(NO_CONTROLPLANE);
+    }
+    let own = context.cluster_id();
+    let wanted = [(tags::LEGACY_TAG.to_owned(), own.to_owned()), (context.cluster_key(), tags::OWNED.to_owned())];
+    let mut violations = Vec::new();
+    let edits =
+        ["ec2:authorizesecuritygroupingress", "ec2:revokesecuritygroupingress", "ec2:createroute", "ec2:deleteroute"];
+    for (key, value) in &wanted {
+        let asked = format!("aws:ResourceTag/{key}");
+        let limited: Vec<&str> = audit
+            .actions
+            .iter()
+            .filter(|action| edits.contains(&action.action.to_lowercase().as_str()))
+            .filter(|action| action.assessment.verdict == Verdict::Partial && action.covers_cluster)
+            .filter(|action| {
+                let mut conditions = action.assessment.limits.iter().filter(|limit| !limit.is_of_resources());
+                conditions.all(|limit| limit.asks_for(&asked))
+            })
+            .map(|action| action.action.as_str())
+            .collect();
+        if limited.is_empty() {
+            continue;
+        }
+        for region in context.view.regions.iter().filter(|region| std::ptr::eq(region.account, audit.account)) {
+            let used = region.members_by_group();
+            // Only what the controller edits: the tagged groups of the nodes, and tagged route tables for cloud routes.
+            let groups = region
+                .region
+                .security_groups
+                .iter()
+                .filter(|group| used.contains_key(group.id.as_str()))
+                .map(|group| (ResourceKind::SecurityGroup, &group.id, &group.tags));
+            let tables =
+                region.region.route_tables.iter().map(|table| (ResourceKind::RouteTable, &table.id, &table.tags));
+            let edits_routes = limited.iter().any(|action| action.to_lowercase().ends_with("route"));
+            let lacking: Vec<(ResourceKind, &String)> = groups
+                .chain(tables.filter(|_| edits_routes && context.cloud_routes))
+                .filter(|(_, _, found)| tags::has_cluster_tag(found, own) && tags::value(found, key).is_none())
+                .map(|(kind, id, _)| (kind, id))
+                .collect();
+            if lacking.is_empty() {
+                continue;
+            }
+            let ids: Vec<String> = lacking.iter().map(|(_, id)| (*id).clone()).collect();
+            let message = format!(
+                "role `{}` may do {} only with the tag `{key}={value}`, which {} {}",
+                audit.role.name,
+                text::list(&limited, 3),
+                text::list(&ids, 4),
+                if ids.len() == 1 { "lacks" } else { "lack" }
+            );
+            let changes = lacking.iter().flat_map(|(kind, id)| region.set_tag(*kind, [id], key, value)).collect();
+            let fix = Fix::with(Applicability::Confirm, format!("add `{key}={value}`"), changes);
+            violations.push(
+                Violation::new(Severity::Warning, audit.resource(), message, fix)
+                    .related(lacking.iter().map(|(kind, id)| region.bare(*kind, id)))
+                    .with_respect_to(format!("{} {key}", region.region.name)),
+            );
+        }
+    }
+    violations.into()
+}

@@ -1,0 +1,66 @@
+use crate::controller::{self};
+use crate::finding::{Applicability, Severity};
+use crate::iam::RoleAudit;
+use crate::policy::Verdict;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+use crate::view::NodeRole;
+
+use super::{
+    ELSEWHERE, INSTANCES, NO_CONTROLPLANE, ROLE, breaks, grant_fix, instances, severity_of, uses_other_credentials,
+};
+
+pub(super) const RULE: Rule = Rule {
+    id: "iam-controller-action-missing",
+    title: "the controller calls actions that no policy of the documents has",
+    severity: RuleSeverity::depends(
+        Severity::Warning,
+        "warning while the controller version is not known; with --controller-version error for actions it always calls, warning with a feature, info if a denial is tolerated",
+    ),
+    resources: ROLE,
+    condition: "The role of control-plane nodes does not grant actions that the code of the controller calls and that its baseline does not name. The Rancher policy lacks three: `ec2:DescribeAvailabilityZones`, `ec2:DescribeInstanceTopology`, `elasticloadbalancing:DeregisterTargets`; with exactly that policy no controller from v1.30.0 on initialises a node.",
+    impact: "nodes keep their `uninitialized` taint, load balancers get no subnets, or removed nodes stay targets",
+    fix: "Add the actions to the role.",
+    applicability: Applicability::Confirm,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/zones.go#getZoneIDByZoneName",
+        "https://github.com/kubernetes/kops/issues/5816",
+        "https://github.com/openshift/managed-cluster-config/pull/1828",
+    ],
+    example: "role `controlplane` lacks 3 actions that the controller calls: ec2:DescribeAvailabilityZones, …",
+    reads: &[INSTANCES],
+    subjects: Subjects::ComparedRoles,
+    check: Check::Role(check),
+};
+
+fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+    if uses_other_credentials(audit) {
+        return Checked::NotApplicable(ELSEWHERE);
+    }
+    if audit.controller.is_empty() && !audit.node_roles.contains(NodeRole::Controlplane) {
+        return Checked::NotApplicable(NO_CONTROLPLANE);
+    }
+    let lacking: Vec<_> = audit
+        .controller
+        .iter()
+        .filter(|entry| matches!(entry.assessment.verdict, Verdict::Missing | Verdict::Denied))
+        .collect();
+    let worst = lacking.iter().map(|entry| severity_of(Some(entry.call.need))).max();
+    let Some(worst) = worst else { return Checked::clean() };
+    let severity = if context.controller_version.is_some() { worst } else { worst.min(Severity::Warning) };
+    let names: Vec<&str> = lacking.iter().map(|entry| entry.call.action.as_str()).collect();
+    let whose = match context.controller_version {
+        Some(version) => format!("controller v{version}"),
+        None => format!("controller (version not given, v{} assumed)", controller::newest()),
+    };
+    let message = format!(
+        "role `{}` lacks {} that the {whose} calls and {} does not name: {}",
+        audit.role.name,
+        text::count(names.len(), "action"),
+        audit.baseline,
+        text::list(&names, 6)
+    );
+    let calls = lacking.iter().map(|entry| (entry.call.action.clone(), Some(entry.call)));
+    let violation = Violation::new(severity, audit.resource(), message, grant_fix(audit, &names));
+    vec![violation.related(instances(audit)).impact(breaks(calls))].into()
+}

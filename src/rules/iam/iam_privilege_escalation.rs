@@ -1,0 +1,58 @@
+use crate::finding::{Applicability, Fix, Severity};
+use crate::iam::RoleAudit;
+use crate::policy::Gain;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+use super::{INSTANCES, ROLE, instances, is_workers_only};
+
+pub(super) const RULE: Rule = Rule {
+    id: "iam-privilege-escalation",
+    title: "a node's role opens a privilege escalation path",
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error for rights or code from roles of workers, warning for data from them and for control-plane roles",
+    ),
+    resources: ROLE,
+    condition: "The role's policies, Deny statements and boundary taken into account, grant every action of a known privilege escalation path, to rights, to code on other machines or to secrets, and at least one of them is neither in its baseline nor called by the controller; or the role may assume a role of the inventory that holds rights to change things that it does not hold.",
+    impact: "every pod that reaches the metadata service can go that way",
+    fix: "Remove the actions that the node does not need, or limit them to the resources that it does; raise the metadata service's guard against pods.",
+    applicability: Applicability::None,
+    sources: &[
+        "https://pathfinding.cloud",
+        "salesforce/cloudsplaining PRIVILEGE_ESCALATION_METHODS",
+        "prowler-cloud/prowler, privilege escalation by IAM policies",
+    ],
+    example: "role `workers` can start an instance with a more privileged role and take its credentials: iam:PassRole, ec2:RunInstances",
+    reads: &[INSTANCES],
+    subjects: Subjects::ComparedRoles,
+    check: Check::Role(check),
+};
+
+fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+    let paths = &audit.beyond.paths;
+    if paths.is_empty() && audit.more_privileged.is_empty() {
+        return Checked::clean();
+    }
+    let only_data = audit.more_privileged.is_empty() && paths.iter().all(|path| path.gain == Gain::DataAccess);
+    let severity = if is_workers_only(audit) && !only_data { Severity::Error } else { Severity::Warning };
+    let mut told: Vec<String> = Vec::new();
+    if !audit.more_privileged.is_empty() {
+        told.push(format!("assume the more privileged {}", text::list(&audit.more_privileged, 3)));
+    }
+    told.extend(paths.iter().map(|path| {
+        let actions: Vec<&str> = path.actions.iter().map(|step| step.action.as_str()).collect();
+        let limits: Vec<&str> = path.actions.iter().flat_map(|step| &step.only_on).map(String::as_str).collect();
+        let on = if limits.is_empty() { String::new() } else { format!(" on {}", text::list(&limits, 3)) };
+        let doubt = if path.actions.iter().any(|step| !step.only_if.is_empty()) { ", under conditions" } else { "" };
+        format!("{} ({}{on}{doubt})", path.so_that, actions.join(", "))
+    }));
+    let shown: Vec<&str> = told.iter().take(3).map(String::as_str).collect();
+    let rest = told.len().saturating_sub(shown.len());
+    let more = if rest == 0 { String::new() } else { format!("; and {} more", text::count(rest, "way")) };
+    let message = format!("role `{}` can {}{more}", audit.role.name, shown.join("; "));
+    let fix = Fix::none(
+        "remove what these nodes do not need: `tightened_policy` in the JSON report is the smallest policy that still covers the baseline",
+    );
+    vec![Violation::new(severity, audit.resource(), message, fix).related(instances(audit))].into()
+}

@@ -1,0 +1,76 @@
+use std::collections::BTreeSet;
+
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Read;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, has, instances_phrase};
+use crate::view::{Member, RegionView};
+
+use super::INSTANCE;
+
+pub(super) const RULE: Rule = Rule {
+    id: "instance-multiple-enis",
+    title: "a node has several network interfaces",
+    severity: RuleSeverity::depends(Severity::Info, "info; warning if they differ in security groups or subnets"),
+    resources: INSTANCE,
+    condition: "Two or more network interfaces are attached to a member and no CNI (VPC CNI, Cilium) made them.",
+    impact: "every private address of every interface becomes an InternalIP of the node; the AWS Load Balancer Controller looks at the primary interface only",
+    fix: "Make sure that the primary interface is the one for load balancer traffic.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#extractIPv4NodeAddresses",
+        "https://github.com/kubernetes/cloud-provider-aws/issues/890",
+    ],
+    example: "instance `i-0a` has 2 network interfaces with different security groups",
+    reads: &[Read::DescribeNetworkInterfaces],
+    subjects: Subjects::Members,
+    check: Check::Region(check),
+};
+
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    // Interfaces of the VPC CNI are how it works.
+    let of_cni: BTreeSet<&str> = region
+        .network_interfaces()
+        .iter()
+        .filter(|interface| {
+            interface.description.starts_with("aws-K8S-")
+                || interface.description.starts_with("Cilium-CNI")
+                || interface.tags.iter().any(|tag| tag.key.starts_with("io.cilium/"))
+                || interface.tags.iter().any(|tag| tag.key == "node.k8s.amazonaws.com/instance_id")
+        })
+        .map(|interface| interface.id.as_str())
+        .collect();
+    let own = |member: &Member<'_>| -> Vec<usize> {
+        let all = &member.instance.network_interfaces;
+        (0..all.len())
+            .filter(|index| all.get(*index).is_some_and(|interface| !of_cni.contains(interface.id.as_str())))
+            .collect()
+    };
+    let differs = |member: &Member<'_>| {
+        let interfaces: Vec<_> =
+            own(member).into_iter().filter_map(|index| member.instance.network_interfaces.get(index)).collect();
+        let sets: BTreeSet<Vec<&String>> = interfaces
+            .iter()
+            .map(|interface| {
+                let mut groups: Vec<&String> = interface.security_groups.iter().collect();
+                groups.sort();
+                groups
+            })
+            .collect();
+        let subnets: BTreeSet<_> = interfaces.iter().map(|interface| &interface.subnet_id).collect();
+        (sets.len() > 1, subnets.len() > 1)
+    };
+    let several =
+        region.members.iter().filter(|member| member.instance.network_interfaces.len() > 1 && own(member).len() > 1);
+    let severity =
+        |member: &Member<'_>| if differs(member) == (false, false) { Severity::Info } else { Severity::Warning };
+    region.grouped(several, severity, |members| {
+        let what = match members.first().map(|member| differs(member)) {
+            Some((true, true)) => " with different security groups and subnets",
+            Some((true, false)) => " with different security groups",
+            Some((false, true)) => " in different subnets",
+            _ => "",
+        };
+        let message = format!("{} {} several network interfaces{what}", instances_phrase(members), has(members));
+        (message, Fix::none("make sure that the primary interface is the one for load balancer traffic"))
+    })
+}

@@ -1,0 +1,61 @@
+use std::collections::BTreeSet;
+
+use crate::finding::{Applicability, Choice, Fix, Severity};
+use crate::inventory::Read;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, has, instances_phrase};
+use crate::view::{Member, NodeRole, RegionView, RoleSet};
+
+use super::INSTANCE;
+
+pub(super) const RULE: Rule = Rule {
+    id: "instance-profile-missing",
+    title: "a node has no instance profile",
+    severity: RuleSeverity::depends(Severity::Error, "error on the control plane, else warning; warning when stopped"),
+    resources: INSTANCE,
+    condition: "A member has no instance profile, and none is being associated. etcd-only nodes are left out (kubespray gives them none). Credentials may also come from a web identity or a role in the cloud config.",
+    impact: "the cloud controller, the kubelet's ECR credentials and every pod that relies on the node fail with `NoCredentialProviders`",
+    fix: "Associate an instance profile.",
+    applicability: Applicability::Choice,
+    sources: &[
+        "https://github.com/rancher-archives/rke/issues/1982",
+        "https://github.com/rancher/rancher/issues/17296",
+    ],
+    example: "instance `i-0a` has no instance profile",
+    reads: &[Read::DescribeInstanceProfileAssociations],
+    subjects: Subjects::Members,
+    check: Check::Region(check),
+};
+
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let on_the_way: BTreeSet<&str> = region
+        .region
+        .instance_profile_associations
+        .iter()
+        .filter(|association| matches!(association.state.as_str(), "associating" | "associated"))
+        .map(|association| association.instance_id.as_str())
+        .collect();
+    let bare = region.members.iter().filter(|member| {
+        let etcd_only = member.roles.roles == RoleSet::of(NodeRole::Etcd);
+        member.instance.instance_profile_arn.is_none()
+            && !on_the_way.contains(member.instance.id.as_str())
+            && !etcd_only
+    });
+    let severity = |member: &Member<'_>| {
+        if member.roles.roles.contains(NodeRole::Controlplane) { Severity::Error } else { Severity::Warning }
+    };
+    let profiles: BTreeSet<&str> =
+        region.members.iter().filter_map(|member| member.instance.instance_profile_arn.as_deref()).collect();
+    region.grouped(bare, severity, |members| {
+        let message = format!("{} {} no instance profile", instances_phrase(members), has(members));
+        let choices = profiles.iter().map(|arn| {
+            Choice::advice(*arn, format!("associate {}, which other nodes have", arn.rsplit('/').next().unwrap_or(arn)))
+        });
+        (
+            message,
+            Fix::choose(
+                "associate an instance profile whose role holds the baseline of these nodes",
+                choices.collect(),
+            ),
+        )
+    })
+}

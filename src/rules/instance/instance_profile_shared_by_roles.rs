@@ -1,0 +1,62 @@
+use std::collections::BTreeMap;
+
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+use crate::view::{Member, NodeRole, RegionView};
+
+use super::{instance_refs, profile_resource};
+
+pub(super) const RULE: Rule = Rule {
+    id: "instance-profile-shared-by-roles",
+    title: "control plane and workers share one instance profile",
+    severity: RuleSeverity::depends(Severity::Warning, "warning; info when the control-plane nodes are workers too"),
+    resources: &[ResourceKind::InstanceProfile],
+    condition: "One instance profile is on control-plane instances and on instances that are workers only.",
+    impact: "either every worker may do what the cloud controller may, or the controller may not do what it must",
+    fix: "Give workers an instance profile of their own.",
+    applicability: Applicability::Choice,
+    sources: &["Rancher documentation, Amazon cloud provider, Create an IAM Role and attach to the instances"],
+    example: "instance profile `nodes` is on 1 control-plane and 3 worker instances",
+    reads: &[Read::DescribeInstances],
+    subjects: Subjects::MemberProfiles,
+    check: Check::Region(check),
+};
+
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    if !region.members.iter().any(|member| member.roles.is_reliable()) {
+        return Checked::NotApplicable("of no node it is known for certain which role it has");
+    }
+    let mut profiles: BTreeMap<&str, Vec<&Member<'_>>> = BTreeMap::new();
+    for member in region.members.iter().filter(|member| member.roles.is_reliable()) {
+        if let Some(arn) = member.instance.instance_profile_arn.as_deref() {
+            profiles.entry(arn).or_default().push(member);
+        }
+    }
+    profiles
+        .into_iter()
+        .filter_map(|(arn, members)| {
+            let (control, workers): (Vec<&Member<'_>>, Vec<&Member<'_>>) =
+                members.iter().partition(|member| member.roles.roles.contains(NodeRole::Controlplane));
+            if control.is_empty() || workers.is_empty() {
+                return None;
+            }
+            let all_in_one = control.iter().all(|member| member.roles.roles.contains(NodeRole::Worker));
+            let severity = if all_in_one { Severity::Info } else { Severity::Warning };
+            let mut resource = profile_resource(arn, &region.account.account_id);
+            resource.region = Some(region.region.name.clone());
+            let name = resource.name.clone().unwrap_or_default();
+            let message = format!(
+                "instance profile `{}` is on {} control-plane and {} worker {}",
+                text::printable(&name),
+                control.len(),
+                workers.len(),
+                if control.len() + workers.len() == 1 { "instance" } else { "instances" }
+            );
+            let fix = Fix::choose("give the workers an instance profile of their own", Vec::new());
+            Some(Violation::new(severity, resource, message, fix).related(instance_refs(&members)))
+        })
+        .collect()
+}

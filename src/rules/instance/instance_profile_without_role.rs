@@ -1,0 +1,45 @@
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Account;
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation, instances_phrase};
+use crate::text;
+
+use super::{by_profile, instance_refs, profile_resource};
+
+pub(super) const RULE: Rule = Rule {
+    id: "instance-profile-without-role",
+    title: "an instance profile without a role",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::InstanceProfile],
+    condition: "The instance profile of a member holds no role, or does not exist any more.",
+    impact: "the instance gets no credentials, as without a profile",
+    fix: "Add the role to the profile, or associate another profile.",
+    applicability: Applicability::Choice,
+    sources: &["AWS IAM User Guide, Using instance profiles"],
+    example: "instance profile `workers` of 3 instances holds no role",
+    reads: &[],
+    subjects: Subjects::MemberProfiles,
+    check: Check::Account(check),
+};
+
+fn check(context: &Context<'_>, account: &Account) -> Checked {
+    let users = by_profile(context);
+    let mut violations = Vec::new();
+    for profile in account.instance_profiles.iter().filter(|profile| profile.roles.is_empty()) {
+        let Some(members) = users.get(profile.arn.as_str()) else { continue };
+        let resource = profile_resource(&profile.arn, &account.account_id);
+        let name = resource.name.clone().unwrap_or_default();
+        let message = if profile.exists {
+            format!("instance profile `{}` of {} holds no role", text::printable(&name), instances_phrase(members))
+        } else {
+            format!(
+                "instance profile `{}` of {} does not exist any more",
+                text::printable(&name),
+                instances_phrase(members)
+            )
+        };
+        let fix = Fix::choose("add the role of these nodes to the profile, or associate another profile", Vec::new());
+        violations.push(Violation::new(Severity::Error, resource, message, fix).related(instance_refs(members)));
+    }
+    violations.into()
+}

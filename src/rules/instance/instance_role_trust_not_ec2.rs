@@ -1,0 +1,115 @@
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::inventory::Account;
+use crate::policy::{Document, Effect};
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation, has, instances_phrase};
+use crate::view::Member;
+
+use super::{by_profile, instance_refs};
+
+pub(super) const RULE: Rule = Rule {
+    id: "instance-role-trust-not-ec2",
+    title: "EC2 may not assume the node's role",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Role],
+    condition: "No Allow statement of the role's trust policy lets the service `ec2.amazonaws.com` (elsewhere also with the domain of the partition, as `ec2.amazonaws.com.cn`) do `sts:AssumeRole`.",
+    impact: "the instance gets no credentials, as without a profile",
+    fix: "Add the EC2 service to the trust policy.",
+    applicability: Applicability::Choice,
+    sources: &[
+        "kubernetes-sigs/cluster-api-provider-aws cmd/clusterawsadm/cloudformation/bootstrap/template.go#ec2AssumeRolePolicy",
+        "kubernetes/kops pkg/model/iam/iam_builder.go",
+    ],
+    example: "the trust policy of role `workers` does not let EC2 assume it",
+    reads: &[],
+    subjects: Subjects::MemberRoles,
+    check: Check::Account(check),
+};
+
+fn check(context: &Context<'_>, account: &Account) -> Checked {
+    let users = by_profile(context);
+    let mut violations = Vec::new();
+    for role in &account.roles {
+        let members: Vec<&Member<'_>> = account
+            .instance_profiles
+            .iter()
+            .filter(|profile| profile.roles.iter().any(|name| name.eq_ignore_ascii_case(&role.name)))
+            .filter_map(|profile| users.get(profile.arn.as_str()))
+            .flatten()
+            .copied()
+            .collect();
+        // An unreadable trust policy is not audited; a refused one is a gap already.
+        let Some(document) = role.trust_policy.as_deref().and_then(|text| Document::parse(text).ok()) else {
+            continue;
+        };
+        if members.is_empty() || trusts_ec2(&document, &account.partition) {
+            continue;
+        }
+        let resource = ResourceRef {
+            arn: Some(role.arn.clone()),
+            name: Some(role.name.clone()),
+            account_id: Some(account.account_id.clone()),
+            ..ResourceRef::bare(ResourceKind::Role, &role.arn)
+        };
+        let message = format!(
+            "the trust policy of role `{}` does not let EC2 assume it, and {} {} it",
+            role.name,
+            instances_phrase(&members),
+            has(&members)
+        );
+        let fix = Fix::choose("add the EC2 service with sts:AssumeRole to the trust policy", Vec::new());
+        violations.push(Violation::new(Severity::Error, resource, message, fix).related(instance_refs(&members)));
+    }
+    violations.into()
+}
+
+/// Whether EC2 may assume a role with this trust policy.
+fn trusts_ec2(document: &Document, partition: &str) -> bool {
+    // kOps writes the name of the endpoint (pkg/model/iam/iam_builder.go#IAMServiceEC2), others the one of every partition.
+    let own = match partition {
+        "aws-cn" => "ec2.amazonaws.com.cn",
+        "aws-iso" => "ec2.c2s.ic.gov",
+        "aws-iso-b" => "ec2.sc2s.sgov.gov",
+        "aws-iso-e" => "ec2.cloud.adc-e.uk",
+        "aws-iso-f" => "ec2.csp.hci.ic.gov",
+        "aws-eusc" => "ec2.amazonaws.eu",
+        _ => "ec2.amazonaws.com",
+    };
+    let services = [own, "ec2.amazonaws.com"];
+    let speaks_of_ec2 = |statement: &crate::policy::Statement| {
+        let assumes = statement.action.folded.iter().any(|pattern| crate::policy::matches(pattern, "sts:assumerole"));
+        let named = statement.principal.as_ref().is_some_and(|principal| {
+            let listed = principal.entries.iter().any(|(kind, value)| {
+                (kind == "Service" && services.contains(&&**value))
+                    || (kind == "*" || (kind == "AWS" && value == "*" && statement.effect == Effect::Deny))
+            });
+            listed != principal.negated
+        });
+        assumes != statement.action.negated && named
+    };
+    let denied =
+        document.statements.iter().any(|s| s.effect == Effect::Deny && s.conditions.is_empty() && speaks_of_ec2(s));
+    !denied && document.statements.iter().any(|s| s.effect == Effect::Allow && speaks_of_ec2(s))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trust_of_ec2_is_read_by_partition() {
+        let policy = |service: &str| {
+            let text = format!(
+                r#"{{"Statement":[{{"Effect":"Allow","Principal":{{"Service":"{service}"}},"Action":"sts:AssumeRole"}}]}}"#
+            );
+            Document::parse(&text).unwrap()
+        };
+        assert!(trusts_ec2(&policy("ec2.amazonaws.com"), "aws"));
+        assert!(!trusts_ec2(&policy("ec2.amazonaws.com.cn"), "aws"));
+        assert!(trusts_ec2(&policy("ec2.amazonaws.com.cn"), "aws-cn"));
+        assert!(
+            trusts_ec2(&policy("ec2.c2s.ic.gov"), "aws-iso") && trusts_ec2(&policy("ec2.amazonaws.com"), "aws-iso")
+        );
+        assert!(!trusts_ec2(&policy("lambda.amazonaws.com"), "aws"));
+    }
+}

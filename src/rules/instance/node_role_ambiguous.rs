@@ -1,0 +1,52 @@
+use crate::finding::{Applicability, Choice, Fix, Severity};
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, instances_phrase};
+use crate::view::{NodeRole, RegionView};
+
+use super::INSTANCE;
+
+pub(super) const RULE: Rule = Rule {
+    id: "node-role-ambiguous",
+    title: "sources disagree on the role of a node",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: INSTANCE,
+    condition: "Labels of the Node, tags of the distribution and well-known profile names do not agree on whether a member is a control-plane node.",
+    impact: "its permissions are compared with the baseline of the stronger source, which may be the wrong one",
+    fix: "Say it with `--node-role SELECTOR=ROLE`, or fix the tag, label or profile that is wrong.",
+    applicability: Applicability::Choice,
+    sources: &["docs/membership.md, Node roles"],
+    example: "instance `i-0a` is a worker by tags of the distribution and controlplane by name of the instance profile",
+    reads: &[],
+    subjects: Subjects::Members,
+    check: Check::Region(check),
+};
+
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let unclear = region.members.iter().filter(|member| member.roles.contradiction.is_some());
+    region.grouped(
+        unclear,
+        |_| Severity::Warning,
+        |members| {
+            let told = members.first().and_then(|member| {
+                let (source, roles) = member.roles.contradiction?;
+                Some(format!(
+                    "a node with the role {} by {} and {} by {}",
+                    member.roles.roles.describe(),
+                    member.roles.source.describe(),
+                    roles.describe(),
+                    source.describe()
+                ))
+            });
+            let message = format!(
+                "{} {} {}",
+                instances_phrase(members),
+                if members.len() == 1 { "is" } else { "are" },
+                told.unwrap_or_default()
+            );
+            let first = members.first().map_or("", |member| member.instance.id.as_str());
+            let choices = NodeRole::ALL
+                .into_iter()
+                .map(|role| Choice::advice(role.name(), format!("--node-role {first}={}", role.name())));
+            (message, Fix::choose("say which it is with --node-role", choices.collect()))
+        },
+    )
+}

@@ -1,0 +1,106 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::finding::{Applicability, Cause, Fix, ResourceRef, Severity};
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::tags::{self};
+use crate::text;
+use crate::view::Member;
+
+pub(super) const RULE: Rule = Rule {
+    id: "cluster-id-unexpected",
+    title: "the cluster id is used nowhere, or another one is used instead",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Cluster],
+    condition: "Nothing that was read carries the id, or at least half of the instances of a VPC or Auto Scaling group in which members live carry one other id. Rancher's nodes carry `c-…` or `c-m-…`, not the display name.",
+    impact: "every audit and every controller that is given this id looks at the wrong cluster",
+    fix: "Run `tagaudit clusters` to see which ids there are.",
+    applicability: Applicability::None,
+    sources: &[
+        "https://github.com/rancher/docs/issues/2521",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#newAWSCloud2",
+    ],
+    example: "no resource is tagged for `brvo`; the ids in the account are alpha, bravo",
+    reads: &[Read::DescribeInstances, Read::DescribeSubnets, Read::DescribeVpcs, Read::DescribeSecurityGroups],
+    subjects: Subjects::Cluster,
+    check: Check::Cluster(check),
+};
+
+fn check(context: &Context<'_>) -> Checked {
+    let own = context.cluster_id();
+    let mut violations = Vec::new();
+    let cluster = || ResourceRef::bare(ResourceKind::Cluster, own);
+    let used = context
+        .view
+        .regions
+        .iter()
+        .any(|region| region.tagged().any(|resource| tags::has_cluster_tag(resource.tags(), own)));
+    if !used && context.view.members().next().is_none() {
+        let mut ids: BTreeSet<&str> = BTreeSet::new();
+        for region in &context.view.regions {
+            ids.extend(region.tagged().flat_map(|resource| crate::view::instance_clusters(resource.tags())));
+        }
+        let ids: Vec<&str> = ids.into_iter().collect();
+        let others = if ids.is_empty() {
+            "no cluster id at all is in use".to_owned()
+        } else {
+            format!("the ids in use are {}", text::list(&ids, 10))
+        };
+        violations.push(Violation::new(
+            Severity::Error,
+            cluster(),
+            format!("nothing that was read is tagged for `{}`; {others}", text::printable(own)),
+            Fix::none("run `tagaudit clusters` and scan with one of the ids it lists"),
+        ));
+        return violations.into();
+    }
+    for region in &context.view.regions {
+        let vpcs = region.member_vpcs();
+        let groups: BTreeSet<&str> = region.members.iter().filter_map(Member::auto_scaling_group).collect();
+        let mut counts: BTreeMap<(&str, &str), BTreeMap<Option<&str>, usize>> = BTreeMap::new();
+        for instance in region.region.instances.iter().filter(|instance| instance.state.is_live()) {
+            let id = if tags::has_cluster_tag(&instance.tags, own) {
+                Some(own)
+            } else {
+                crate::view::instance_clusters(&instance.tags).next()
+            };
+            if let Some(vpc) = instance.vpc_id.as_deref().filter(|vpc| vpcs.contains(vpc)) {
+                *counts.entry(("VPC", vpc)).or_default().entry(id).or_default() += 1;
+            }
+            if let Some(group) =
+                tags::value(&instance.tags, crate::view::AUTO_SCALING_GROUP_TAG).filter(|group| groups.contains(group))
+            {
+                *counts.entry(("Auto Scaling group", group)).or_default().entry(id).or_default() += 1;
+            }
+        }
+        for ((kind, name), ids) in counts {
+            let all: usize = ids.values().sum();
+            let ours = ids.get(&Some(own)).copied().unwrap_or(0);
+            let dominant = ids
+                .iter()
+                .filter_map(|(id, count)| id.filter(|id| *id != own).map(|id| (id, *count)))
+                .max_by_key(|(_, count)| *count);
+            // Two clusters may share a VPC, and a small one beside a large one is no defect; a group belongs to one.
+            let odd = |count: usize| count * 2 >= all && (ours == 0 || kind != "VPC");
+            let Some((other, count)) = dominant.filter(|(_, count)| odd(*count)) else { continue };
+            let message = format!(
+                "{kind} `{}` holds {} of `{}` and {ours} of `{}`",
+                text::printable(name),
+                text::count(count, "instance"),
+                text::printable(other),
+                text::printable(own)
+            );
+            let mut violation = Violation::new(
+                Severity::Error,
+                cluster(),
+                message,
+                Fix::none("check whether the other id is the one that was meant"),
+            );
+            violation.resource.region = Some(region.region.name.clone());
+            violation.resource.account_id = Some(region.account.account_id.clone());
+            violations.push(violation.cause(Cause::Pair(format!("{kind} {name}"), other.to_owned())));
+        }
+    }
+    violations.into()
+}

@@ -1,0 +1,51 @@
+use crate::finding::{Applicability, Fix, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::tags::CLUSTER_TAG_PREFIX;
+use crate::view::RegionView;
+
+use super::{ANY, in_reach};
+
+pub(super) const RULE: Rule = Rule {
+    id: "cluster-tag-empty-id",
+    title: "a cluster tag without a cluster id",
+    severity: RuleSeverity::depends(Severity::Error, "error on instances, warning elsewhere"),
+    resources: ANY,
+    condition: "A member instance, or a subnet, VPC, security group or route table of the cluster's VPCs, has a key that is exactly `kubernetes.io/cluster/`.",
+    impact: "the cloud controller fails or not depending on the order in which EC2 returns the tags; a subnet with it counts as another cluster's and is never used",
+    fix: "Remove the tag; add the right one first where it is missing.",
+    applicability: Applicability::Confirm,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#findClusterIDs",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasNoClusterPrefixTag",
+    ],
+    example: "subnet `subnet-0a` has the tag key `kubernetes.io/cluster/` without an id",
+    reads: &[],
+    subjects: Subjects::Region,
+    check: Check::Region(check),
+};
+
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let reach = in_reach(region);
+    region
+        .tagged()
+        .filter_map(|resource| {
+            let tag = resource.tags().iter().find(|tag| tag.key == CLUSTER_TAG_PREFIX)?;
+            if !reach(resource) {
+                return None;
+            }
+            let severity = if resource.kind() == ResourceKind::Instance { Severity::Error } else { Severity::Warning };
+            let message = format!(
+                "{} `{}` has the tag key `{CLUSTER_TAG_PREFIX}` without an id",
+                resource.kind().noun(),
+                resource.id()
+            );
+            let fix = Fix::with(
+                Applicability::Confirm,
+                "remove the tag; it names no cluster",
+                region.remove_tag(resource.kind(), [resource.id()], tag),
+            );
+            Some(Violation::new(severity, region.resource(resource), message, fix))
+        })
+        .collect()
+}

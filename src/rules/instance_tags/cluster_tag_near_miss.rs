@@ -1,0 +1,112 @@
+use std::collections::BTreeMap;
+
+use crate::finding::{Applicability, Cause, Choice, Fix, Severity};
+use crate::inventory::{Read, Tag};
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::tags::{self, CLUSTER_TAG_PREFIX, NearMiss, OWNED, SHARED};
+use crate::text;
+use crate::view::RegionView;
+
+use super::{ANY, in_reach, tags_are_readable};
+
+pub(super) const RULE: Rule = Rule {
+    id: "cluster-tag-near-miss",
+    title: "a tag looks like the cluster tag and is not",
+    severity: RuleSeverity::depends(Severity::Error, "error where the exact key is missing, else warning"),
+    resources: ANY,
+    condition: "A key differs from `kubernetes.io/cluster/<ID>` in case, white space, a slash at the end or its separator; the id stands in the value; a placeholder was left in; or the id is within two letters of the audited one and has no other resource in the account.",
+    impact: "the resource counts as untagged: every comparison in the controllers is exact",
+    fix: "Add the right key, then remove the wrong one.",
+    applicability: Applicability::Confirm,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/tags_test.go#TestHasClusterTag",
+        "https://github.com/rancher/rancher/issues/42588",
+        "kubernetes-sigs/aws-load-balancer-controller pkg/networking/subnet_resolver.go#isSubnetContainsEligibleClusterTag",
+    ],
+    example: "instance `i-0a` has the key `Kubernetes.io/cluster/bravo`, which differs in case",
+    reads: &[Read::DescribeInstances],
+    subjects: Subjects::Region,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let own = context.cluster_id();
+    let key = context.cluster_key();
+    let reach = in_reach(region);
+    // How often each id is used as a cluster of its own: a similar id that others use is simply another cluster.
+    let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
+    for resource in region.tagged() {
+        for id in crate::view::instance_clusters(resource.tags()) {
+            *uses.entry(id).or_default() += 1;
+        }
+    }
+    type Group = (String, ResourceKind, bool, &'static str);
+    let mut groups: BTreeMap<Group, Vec<(Tagged<'_>, &Tag, NearMiss)>> = BTreeMap::new();
+    for resource in region.tagged() {
+        for tag in resource.tags() {
+            let Some(miss) = tags::near_miss(tag, own) else { continue };
+            if miss == NearMiss::SimilarId {
+                let id = tag.key.strip_prefix(CLUSTER_TAG_PREFIX).unwrap_or_default();
+                if uses.get(id).copied().unwrap_or(0) > 1 || !tags_near_cluster(resource, &reach, region) {
+                    continue;
+                }
+            } else if !miss.is_certain() && !reach(resource) {
+                continue;
+            }
+            let exact = tags::has_cluster_tag(resource.tags(), own);
+            let value = match (resource.kind(), tag.value.as_str()) {
+                (ResourceKind::Instance, _) | (_, OWNED) => OWNED,
+                _ => SHARED,
+            };
+            groups.entry((tag.key.clone(), resource.kind(), exact, value)).or_default().push((resource, tag, miss));
+        }
+    }
+    groups
+        .into_iter()
+        .filter_map(|((wrong, kind, exact, value), found)| {
+            let (first, _, miss) = *found.first()?;
+            let what = match found.as_slice() {
+                [(one, ..)] => format!("{} `{}` has", kind.noun(), one.id()),
+                several => format!("{} have", text::count(several.len(), kind.noun())),
+            };
+            let message = format!("{what} the key `{}`, which {}", text::printable(&wrong), miss.describe());
+            let mut changes = Vec::new();
+            if !exact {
+                let ids = found.iter().map(|(resource, ..)| resource.id());
+                changes.extend(region.set_tag(kind, ids, &key, value));
+            }
+            changes.extend(
+                found.iter().flat_map(|(resource, tag, _)| region.remove_tag(resource.kind(), [resource.id()], tag)),
+            );
+            let summary = if exact {
+                "remove the wrong key".to_owned()
+            } else {
+                format!("add `{key}={value}`, then remove the wrong key")
+            };
+            let severity = if exact { Severity::Warning } else { Severity::Error };
+            let others = found.iter().skip(1).map(|(resource, ..)| region.bare(kind, resource.id()));
+            let beside = if exact { "beside the right key".to_owned() } else { format!("for {value}") };
+            let cause = Cause::Pair(kind.name().to_owned(), format!("{wrong} {beside}"));
+            let readable = found.iter().any(|(resource, ..)| tags_are_readable(*resource));
+            let fix = if readable && !exact {
+                Fix::none("turn instance metadata tags off first: EC2 refuses the right key while they are on")
+            } else if miss.is_certain() {
+                Fix::with(Applicability::Confirm, summary, changes)
+            } else {
+                let choice = Choice::with("replace", format!("the key was meant as `{key}`: {summary}"), changes);
+                Fix::choose("decide whether the key was meant for this cluster", vec![choice])
+            };
+            Some(Violation::new(severity, region.resource(first), message, fix).related(others).cause(cause))
+        })
+        .collect()
+}
+
+/// Whether a resource with a similar id is close enough to the cluster to be a slip: in its network, and not an instance
+/// that may simply be another cluster's node elsewhere.
+fn tags_near_cluster(resource: Tagged<'_>, reach: &impl Fn(Tagged<'_>) -> bool, region: &RegionView<'_>) -> bool {
+    match resource {
+        Tagged::Instance(instance) => instance.vpc_id.as_deref().is_some_and(|vpc| region.member_vpcs().contains(vpc)),
+        other => reach(other),
+    }
+}

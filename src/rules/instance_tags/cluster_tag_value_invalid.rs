@@ -1,0 +1,95 @@
+use std::collections::BTreeMap;
+
+use crate::finding::{Applicability, Cause, Choice, Fix, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::tags::{self, OWNED, SHARED};
+use crate::text;
+use crate::view::RegionView;
+
+use super::{ANY, is_load_balancer_group};
+
+pub(super) const RULE: Rule = Rule {
+    id: "cluster-tag-value-invalid",
+    title: "the value of the cluster tag is neither owned nor shared",
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error on a security group of a load balancer, but info where the value is empty there, which the controller repairs; else warning",
+    ),
+    resources: ANY,
+    condition: "`kubernetes.io/cluster/<ID>` is there with a value other than exactly `owned` or `shared`. Seen in the wild: `member` (kubespray), `1` (Gardener), `true` (Kubernetes 1.7), empty.",
+    impact: "the cloud controller ignores the value, but deletion, garbage collection and the AWS Load Balancer Controller do not; on a security group that the controller made, it stops the load balancer from being synced",
+    fix: "Set `owned` on instances and where only case or space differs; else choose `owned` or `shared`.",
+    applicability: Applicability::Confirm,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasClusterTagOwned",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#readRepairClusterTags",
+        "kubernetes-sigs/aws-load-balancer-controller pkg/networking/networking_manager.go#fetchEndpointSGsFromAWS",
+    ],
+    example: "subnet `subnet-0a` has `kubernetes.io/cluster/bravo=Owned`",
+    reads: &[],
+    subjects: Subjects::Region,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let own = context.cluster_id();
+    let key = context.cluster_key();
+    // One wrong template writes one wrong value on everything it makes: one finding per kind and value.
+    let mut groups: BTreeMap<(ResourceKind, String, bool), Vec<Tagged<'_>>> = BTreeMap::new();
+    for resource in region.tagged() {
+        let Some(value) = tags::cluster_value(resource.tags(), own) else { continue };
+        let of_load_balancer =
+            matches!(resource, Tagged::SecurityGroup(group) if is_load_balancer_group(&group.name, &group.description));
+        // To the controller, `shared` on a group it made is another cluster's.
+        if value != OWNED && (value != SHARED || of_load_balancer) {
+            groups.entry((resource.kind(), value.to_owned(), of_load_balancer)).or_default().push(resource);
+        }
+    }
+    groups
+        .into_iter()
+        .filter_map(|((kind, value, of_load_balancer), resources)| {
+            let first = resources.first()?;
+            let meant = value.trim().to_lowercase();
+            let lawful = if of_load_balancer {
+                Some(OWNED.to_owned())
+            } else if [OWNED, SHARED].contains(&meant.as_str()) {
+                Some(meant)
+            } else {
+                (kind == ResourceKind::Instance).then(|| OWNED.to_owned())
+            };
+            let ids = || resources.iter().map(|resource| resource.id());
+            let set = |value: &str| region.set_tag(kind, ids(), &key, value);
+            let fix = if let Some(lawful) = lawful {
+                Fix::with(Applicability::Confirm, format!("set the value to `{lawful}`"), set(&lawful))
+            } else {
+                let choices = vec![
+                    Choice::with(SHARED, "it outlives the cluster", set(SHARED)),
+                    Choice::with(OWNED, "it is deleted with the cluster", set(OWNED)),
+                ];
+                Fix::choose("set the value to `owned` or `shared`", choices)
+            };
+            let what = match resources.as_slice() {
+                [one] => format!("{} `{}` has", kind.noun(), one.id()),
+                several => format!("{} have", text::count(several.len(), kind.noun())),
+            };
+            let shown = if value.is_empty() {
+                "an empty value".to_owned()
+            } else {
+                format!("the value `{}`", text::printable(&value))
+            };
+            let lawful = if of_load_balancer { format!("`{OWNED}`") } else { format!("`{OWNED}` or `{SHARED}`") };
+            let message = format!("{what} {shown} in `{key}` instead of {lawful}");
+            // An empty value is one that the controller sets itself.
+            let severity = match (of_load_balancer, value.is_empty()) {
+                (true, true) => Severity::Info,
+                (true, false) => Severity::Error,
+                (false, _) => Severity::Warning,
+            };
+            let others = resources.iter().skip(1).map(|resource| region.bare(kind, resource.id()));
+            let of = if of_load_balancer { "load balancer group" } else { kind.name() };
+            let cause = Cause::Pair(of.to_owned(), value);
+            Some(Violation::new(severity, region.resource(*first), message, fix).related(others).cause(cause))
+        })
+        .collect()
+}

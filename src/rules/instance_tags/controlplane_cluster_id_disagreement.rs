@@ -1,0 +1,64 @@
+use std::collections::BTreeMap;
+
+use crate::finding::{Applicability, Cause, Fix, Severity};
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::tags::{self, ClusterIdError};
+use crate::text;
+use crate::view::{Member, NodeRole, RegionView};
+
+pub(super) const RULE: Rule = Rule {
+    id: "controlplane-cluster-id-disagreement",
+    title: "control-plane instances carry different cluster ids",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Instance],
+    condition: "The ids that a controller would read on the control-plane instances are not one and the same; no id counts as one.",
+    impact: "the cluster id changes with the controller's leader, and with it the names of load balancers, security groups and target groups",
+    fix: "Give every control-plane instance the same cluster tag.",
+    applicability: Applicability::Choice,
+    sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#newAWSCloud2"],
+    example: "control-plane instances disagree: `bravo` on i-0a, none on i-0b",
+    reads: &[Read::DescribeInstances],
+    subjects: Subjects::Members,
+    check: Check::Region(check),
+};
+
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let mut ids: BTreeMap<String, Vec<&Member<'_>>> = BTreeMap::new();
+    let controlplane =
+        |member: &&Member<'_>| member.roles.roles.contains(NodeRole::Controlplane) && member.roles.is_reliable();
+    for member in region.members.iter().filter(controlplane) {
+        let id = match tags::controller_cluster_id(&member.instance.tags) {
+            Ok(id) => format!("`{id}`"),
+            Err(ClusterIdError::NotFound) => "none".to_owned(),
+            Err(ClusterIdError::Multiple) => "several".to_owned(),
+            Err(ClusterIdError::Mismatch { new, legacy }) => format!("`{new}` against `{legacy}`"),
+        };
+        ids.entry(id).or_default().push(member);
+    }
+    if ids.is_empty() {
+        return Checked::NotApplicable("of no node it is known for certain that it is of the control plane");
+    }
+    let Some(first) = ids.values().flatten().next().filter(|_| ids.len() > 1) else { return Checked::clean() };
+    let told: Vec<String> = ids
+        .iter()
+        .map(|(id, members)| {
+            let names: Vec<&str> = members.iter().map(|member| member.instance.id.as_str()).collect();
+            format!("{} on {}", text::printable(id), text::list(&names, 3))
+        })
+        .collect();
+    let fix = Fix::choose("give every control-plane instance the same cluster tag", Vec::new());
+    let others = ids.values().flatten().skip(1).map(|member| region.bare(ResourceKind::Instance, &member.instance.id));
+    vec![
+        Violation::new(
+            Severity::Error,
+            region.resource(Tagged::Instance(first.instance)),
+            format!("control-plane instances disagree on the cluster id: {}", told.join(", ")),
+            fix,
+        )
+        .related(others)
+        .cause(Cause::Group("controlplane".to_owned())),
+    ]
+    .into()
+}

@@ -1,0 +1,93 @@
+use std::collections::BTreeMap;
+
+use crate::finding::{Applicability, Choice, Fix, Severity};
+use crate::inventory::Tag;
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation, ids, instances_phrase};
+use crate::tags::{self, CLUSTER_TAG_PREFIX, NearMiss};
+use crate::text;
+use crate::view::{Member, RegionView};
+
+pub(super) const RULE: Rule = Rule {
+    id: "instance-cluster-tag-conflict",
+    title: "an instance carries the cluster tags of two clusters",
+    severity: RuleSeverity::depends(Severity::Error, "error; warning when stopped"),
+    resources: &[ResourceKind::Instance],
+    condition: "A member has two or more `kubernetes.io/cluster/*` keys with different, non-empty ids. Rancher's node drivers append `kubernetes.io/cluster/<c-…>=owned` to whatever the template already has.",
+    impact: "a cloud controller (or in-tree kubelet) on it exits with `Found multiple cluster tags`; on a worker both clusters' clean-up takes the instance for its own",
+    fix: "Remove the tag of the other cluster, after making sure that this instance is no node of it.",
+    applicability: Applicability::Choice,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#findClusterIDs",
+        "https://github.com/rancher/rancher/issues/42588",
+    ],
+    example: "instance `i-0a` carries cluster tags of bravo, c-x7k2p",
+    reads: &[],
+    subjects: Subjects::Members,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let own = context.cluster_id();
+    let foreign = |member: &Member<'_>| -> Vec<Tag> {
+        let has_own = tags::cluster_value(&member.instance.tags, own).is_some();
+        let others = member.instance.tags.iter().filter(|tag| {
+            tag.key.strip_prefix(CLUSTER_TAG_PREFIX).is_some_and(|id| !id.is_empty() && id != own)
+                && tags::near_miss(tag, own).is_none_or(|miss| miss == NearMiss::SimilarId)
+        });
+        let others: Vec<Tag> = others.cloned().collect();
+        if has_own || others.len() > 1 { others } else { Vec::new() }
+    };
+    let mut by_ids: BTreeMap<(String, String), Vec<&Member<'_>>> = BTreeMap::new();
+    for member in &region.members {
+        let others = foreign(member);
+        if !others.is_empty() {
+            let names: Vec<_> = others.iter().filter_map(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX)).collect();
+            let values: Vec<_> = others.iter().map(|tag| tag.value.as_str()).collect();
+            by_ids.entry((names.join(", "), values.join(", "))).or_default().push(member);
+        }
+    }
+    let mut violations = Vec::new();
+    for ((names, values), members) in by_ids {
+        let found: Vec<Violation> = region.grouped(
+            members,
+            |_| Severity::Error,
+            |members| {
+                let message = format!(
+                    "{} {} cluster tags of other clusters beside `{own}`: {}",
+                    instances_phrase(members),
+                    if members.len() == 1 { "carries" } else { "carry" },
+                    text::printable(&names)
+                );
+                let mut changes = Vec::new();
+                if let Some(first) = members.first() {
+                    let foreign = foreign(first);
+                    changes.extend(
+                        foreign.iter().flat_map(|tag| region.remove_tag(ResourceKind::Instance, ids(members), tag)),
+                    );
+                }
+                let mut choices =
+                    vec![Choice::with(own, format!("they are nodes of `{own}`: remove the other tags"), changes)];
+                let others = members.first().map(|first| foreign(first)).unwrap_or_default();
+                // Nodes of the other cluster only where there is just one that they can belong to.
+                if let [other] = others.as_slice()
+                    && let Some(id) = other.key.strip_prefix(CLUSTER_TAG_PREFIX)
+                {
+                    let own_tags = |member: &&Member<'_>| {
+                        let tag = member.instance.tags.iter().find(|tag| tag.key == tags::cluster_key(own))?;
+                        Some(region.remove_tag(ResourceKind::Instance, [&member.instance.id], tag))
+                    };
+                    let changes = members.iter().filter_map(own_tags).flatten().collect();
+                    choices.push(Choice::with(
+                        id,
+                        format!("they are nodes of `{id}`: remove the tag of `{own}`"),
+                        changes,
+                    ));
+                }
+                (message, Fix::choose("decide which cluster these instances belong to", choices))
+            },
+        );
+        violations.extend(found.into_iter().map(|violation| violation.with_respect_to(format!("{names} {values}"))));
+    }
+    violations.into()
+}

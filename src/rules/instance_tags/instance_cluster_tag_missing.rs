@@ -1,0 +1,80 @@
+use std::collections::BTreeSet;
+
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Tag;
+use crate::resource::ResourceKind;
+use crate::rules::{
+    Check, Checked, Context, Rule, RuleSeverity, Subjects, caution, has, ids, instances_phrase, safe_if_certain,
+};
+use crate::tags::{self, NearMiss, OWNED};
+use crate::text;
+use crate::view::{Confidence, Member, RegionView};
+
+pub(super) const RULE: Rule = Rule {
+    id: "instance-cluster-tag-missing",
+    title: "a node's instance lacks the cluster tag",
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error; warning when the instance is stopped or only probably a node",
+    ),
+    resources: &[ResourceKind::Instance],
+    condition: "An instance is a node by other evidence (a Kubernetes Node, its Auto Scaling group, instance profile with security group, a tagged security group) and has neither `kubernetes.io/cluster/<ID>` nor `KubernetesCluster=<ID>`. Nodes named `i-…` or with a providerID still initialise, and still miss every load balancer. A Fargate node has no instance.",
+    impact: "on a control-plane node the cloud controller exits with `AWS cloud failed to find ClusterID`; a worker is silently never registered with any load balancer, and every sync lists all instances again",
+    fix: "Add `kubernetes.io/cluster/<ID>=owned`, and to the Auto Scaling group or launch template too, or the next instance is born without it. Instances with `InstanceMetadataTags=enabled` cannot hold the key: fix that first (`imds-instance-tags-enabled`).",
+    applicability: Applicability::Safe,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#initFromTags",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#findInstancesForELB",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go#MeetsCriteria",
+        "https://github.com/rancher-archives/rke/issues/1350",
+    ],
+    example: "instance `i-0a` has no tag `kubernetes.io/cluster/bravo`; it is a node because it is in the Auto Scaling group of other nodes",
+    reads: &[],
+    subjects: Subjects::Members,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let id = context.cluster_id();
+    let key = context.cluster_key();
+    let untagged = region.members.iter().filter(|member| {
+        // A near miss is reported as what it is.
+        let near = |tag: &Tag| tags::near_miss(tag, id).is_some_and(NearMiss::is_certain);
+        !tags::has_cluster_tag(&member.instance.tags, id) && !member.instance.tags.iter().any(near)
+    });
+    let severity = |member: &Member<'_>| match member.evidence.confidence() {
+        Confidence::Probable => Severity::Warning,
+        Confidence::Strong | Confidence::Certain => Severity::Error,
+    };
+    region.grouped(untagged, severity, |members| {
+        let why: BTreeSet<_> = members.iter().map(|member| member.evidence).collect();
+        let why = why.into_iter().map(|evidence| evidence.describe().to_owned()).collect::<Vec<_>>().join(", or ");
+        let mut message =
+            format!("{} {} no tag `{key}`; taken for a node because {why}", instances_phrase(members), has(members));
+        if let Some(group) = members.first().and_then(|member| member.auto_scaling_group()) {
+            message.push_str(&format!(" (Auto Scaling group `{group}`)"));
+        }
+        let summary = format!("add `{key}={OWNED}`");
+        if members.iter().any(|member| caution::forbids_slash(member.instance)) {
+            return (
+                message,
+                Fix::none("turn instance metadata tags off first: EC2 refuses the key while they are on"),
+            );
+        }
+        let foreign: BTreeSet<&str> =
+            members.iter().flat_map(|member| crate::view::instance_clusters(&member.instance.tags)).collect();
+        if !foreign.is_empty() {
+            // A second cluster tag would stop the controller of the cluster that they are tagged for.
+            let foreign: Vec<&str> = foreign.into_iter().collect();
+            message.push_str(&format!("; tagged for {}", text::list(&foreign, 3)));
+            let question =
+                format!("check the cluster id first: these nodes are tagged for {}", text::list(&foreign, 3));
+            return (message, Fix::choose(question, Vec::new()));
+        }
+        let changes = region.set_tag(ResourceKind::Instance, ids(members), &key, OWNED);
+        // Where nothing carries the id yet, the id itself may be the mistake.
+        let known = region.tagged().any(|resource| tags::has_cluster_tag(resource.tags(), id));
+        let applicability = if known { safe_if_certain(members) } else { Applicability::Confirm };
+        (message, Fix::with(applicability, summary, changes))
+    })
+}

@@ -1,0 +1,35 @@
+use crate::finding::{Applicability, Fix, Severity};
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, has, instances_phrase};
+use crate::transition::{MetadataOption, State, Value};
+use crate::view::{Member, NodeRole, RegionView};
+
+use super::{INSTANCE, options, set};
+
+pub(super) const RULE: Rule = Rule {
+    id: "imds-disabled",
+    title: "the metadata service is off",
+    severity: RuleSeverity::depends(Severity::Error, "error on the control plane, else warning"),
+    resources: INSTANCE,
+    condition: "A member has `HttpEndpoint=disabled`. Not needed if the cloud config names VPC, subnet or role, cluster id and region.",
+    impact: "the cloud controller does not start there (`error fetching instance-id from ec2 metadata service`), and pods get no credentials of the instance",
+    fix: "Set `HttpEndpoint=enabled`.",
+    applicability: Applicability::Confirm,
+    sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#buildSelfAWSInstance"],
+    example: "instance `i-0a` has the metadata service off",
+    reads: &[],
+    subjects: Subjects::Members,
+    check: Check::Region(check),
+};
+
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let off =
+        region.members.iter().filter(|m| options(m).is_some_and(|o| o.http_endpoint.as_deref() == Some("disabled")));
+    let severity = |member: &Member<'_>| {
+        if member.roles.roles.contains(NodeRole::Controlplane) { Severity::Error } else { Severity::Warning }
+    };
+    region.grouped(off, severity, |members| {
+        let message = format!("{} {} the metadata service off", instances_phrase(members), has(members));
+        let changes = set(region, members, MetadataOption::HttpEndpoint, &Value::State(State::Enabled));
+        (message, Fix::with(Applicability::Confirm, "turn the metadata service on", changes))
+    })
+}

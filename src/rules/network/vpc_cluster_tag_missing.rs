@@ -1,0 +1,48 @@
+use crate::finding::{Applicability, Fix, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::tags::{self, SHARED};
+use crate::view::RegionView;
+
+use super::{CAPA_PREFIX, INSTANCES, VPC, VPCS, member_vpcs};
+
+pub(super) const RULE: Rule = Rule {
+    id: "vpc-cluster-tag-missing",
+    title: "the VPC has no cluster tag",
+    severity: RuleSeverity::always(Severity::Info),
+    resources: VPC,
+    condition: "A VPC in which members live has no cluster tag and none of Cluster API. The RKE documents ask for it; no code of the cloud controller reads it.",
+    impact: "nothing in the cloud controller; the AWS Load Balancer Controller with `--aws-vpc-tags` and the deletion of kOps clusters read it",
+    fix: "Add `kubernetes.io/cluster/<ID>=shared`.",
+    applicability: Applicability::Confirm,
+    sources: &[
+        "RKE documentation, AWS cloud provider, Tagging AWS Resources",
+        "https://github.com/rancher/rancher/issues/25148",
+    ],
+    example: "VPC `vpc-0a` has no tag `kubernetes.io/cluster/bravo`",
+    reads: &[INSTANCES, VPCS],
+    subjects: Subjects::MemberVpcs,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let own = context.cluster_id();
+    let key = context.cluster_key();
+    member_vpcs(region)
+        .into_iter()
+        .filter(|vpc| {
+            !tags::has_cluster_tag(&vpc.tags, own) && !vpc.tags.iter().any(|tag| tag.key.starts_with(CAPA_PREFIX))
+        })
+        .filter(|vpc| !vpc.tags.iter().any(|tag| tags::near_miss(tag, own).is_some_and(tags::NearMiss::is_certain)))
+        .map(|vpc| {
+            let changes = region.set_tag(ResourceKind::Vpc, [&vpc.id], &key, SHARED);
+            let fix = Fix::with(Applicability::Confirm, format!("add `{key}={SHARED}`"), changes);
+            Violation::new(
+                Severity::Info,
+                region.resource(Tagged::Vpc(vpc)),
+                format!("VPC `{}` has no tag `{key}`", vpc.id),
+                fix,
+            )
+        })
+        .collect()
+}

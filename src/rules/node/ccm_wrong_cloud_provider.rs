@@ -1,0 +1,47 @@
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::nodes::{self, KubernetesNode, ProviderId};
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ccm-wrong-cloud-provider",
+    title: "the distribution's own cloud controller has initialised the Nodes",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Cluster],
+    condition: "Nodes have a providerID that starts with `rke2://` or `k3s://`: the cloud controller that RKE2 or K3s bring along has set it, and it cannot be changed.",
+    impact: "the cloud controller neither initialises these Nodes nor makes them targets of a load balancer, and a Node that is made anew gets the same again while the embedded controller runs",
+    fix: "First switch the embedded controller off (`disable-cloud-controller: true` on servers) and set the kubelets to `cloud-provider=external` (RKE2: `cloud-provider-name: external`); then replace the workers one by one; then the servers one at a time, after an etcd snapshot. Never delete the Node of a server by itself: that removes it from etcd.",
+    applicability: Applicability::None,
+    sources: &[
+        "https://github.com/k3s-io/k3s/issues/1049",
+        "https://github.com/rancher/rke2/issues/142",
+        "https://github.com/rancher/rke2/issues/3439",
+        "k3s-io/k3s pkg/etcd/member_controller.go#onRemove",
+    ],
+    example: "4 Nodes have a providerID of RKE2's own cloud controller, such as `rke2://worker-1`",
+    reads: &[],
+    subjects: Subjects::KubernetesNodes,
+    check: Check::Kubernetes(check),
+};
+
+fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+    let embedded: Vec<&KubernetesNode> = nodes
+        .iter()
+        .filter(|node| matches!(nodes::parse_provider_id(&node.provider_id), Some(ProviderId::Embedded(_))))
+        .collect();
+    let Some(first) = embedded.first() else { return Checked::clean() };
+    let distribution = if first.provider_id.starts_with("rke2://") { "RKE2" } else { "K3s" };
+    let message = format!(
+        "{} {} a providerID of {distribution}'s own cloud controller, such as `{}`",
+        text::count(embedded.len(), "Node"),
+        if embedded.len() == 1 { "has" } else { "have" },
+        text::printable(&first.provider_id)
+    );
+    let fix = Fix::none(
+        "1. set `disable-cloud-controller: true` on the servers and `cloud-provider=external` for the kubelets; 2. replace the workers one by one; 3. take an etcd snapshot and replace the servers one at a time; never delete the Node of a server by itself, that removes it from etcd",
+    );
+    let resource = ResourceRef::bare(ResourceKind::Cluster, context.cluster_id());
+    let others = embedded.iter().map(|node| ResourceRef::bare(ResourceKind::Node, &node.name));
+    vec![Violation::new(Severity::Error, resource, message, fix).related(others)].into()
+}

@@ -1,0 +1,57 @@
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::{Instance, InstanceState};
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, instances_phrase};
+use crate::tags;
+use crate::view::RegionView;
+
+use super::INSTANCES;
+
+/// How long a new instance may take to register before its missing Node is worth a word.
+const GRACE_MINUTES: i64 = 15;
+
+pub(super) const RULE: Rule = Rule {
+    id: "instance-without-node",
+    title: "a tagged instance is no Node",
+    severity: RuleSeverity::always(Severity::Info),
+    resources: &[ResourceKind::Instance],
+    condition: "A live, running instance carries the cluster tag for more than 15 minutes and no Node names it. Bastions of kOps and Cluster API are left out.",
+    impact: "nothing by itself: the kubelet has not registered, or the machine is not meant to be a node",
+    fix: "Look at the kubelet on the instance.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#findInstanceByNodeName"],
+    example: "instance `i-0a` carries the cluster tag, and no Node names it",
+    reads: &[INSTANCES],
+    subjects: Subjects::Members,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    if context.view.nodes.is_none() {
+        return Checked::NotApplicable(crate::rules::subjects::NODES_NOT_GIVEN);
+    }
+    let read_at = context.view.inventory.collected_at.as_deref().and_then(|at| at.parse::<jiff::Timestamp>().ok());
+    let old_enough = |instance: &Instance| {
+        let launched = instance.launch_time.as_deref().and_then(|at| at.parse::<jiff::Timestamp>().ok());
+        match (read_at, launched) {
+            (Some(read), Some(launched)) => read.as_second() - launched.as_second() > GRACE_MINUTES * 60,
+            _ => true,
+        }
+    };
+    let lonely = region.members.iter().filter(|member| {
+        member.node.is_none()
+            && member.instance.state == InstanceState::Running
+            && tags::has_cluster_tag(&member.instance.tags, context.cluster_id())
+            && old_enough(member.instance)
+    });
+    region.grouped(
+        lonely,
+        |_| Severity::Info,
+        |members| {
+            let verb = if members.len() == 1 { "carries" } else { "carry" };
+            let whom = if members.len() == 1 { "it" } else { "them" };
+            let message = format!("{} {verb} the cluster tag, and no Node names {whom}", instances_phrase(members));
+            (message, Fix::none("look at the kubelet on the instance, or remove the tag if it is no node"))
+        },
+    )
+}

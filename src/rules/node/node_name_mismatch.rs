@@ -1,0 +1,77 @@
+use crate::finding::{Applicability, Fix, Severity};
+use crate::nodes::{self, KubernetesNode};
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+use super::{INSTANCES, NODE, resource, unmatched};
+
+pub(super) const RULE: Rule = Rule {
+    id: "node-name-mismatch",
+    title: "a Node cannot be matched to its instance",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: NODE,
+    condition: "A Node has no providerID, its name is not `i-…` of a live instance, and no live instance has that private DNS name together with the cluster tag; or two have.",
+    impact: "the controller says `failed to get provider ID … instance not found` (or `multiple instances found for name`), and the Node keeps its `uninitialized` taint",
+    fix: "Name the Node by the private DNS name of its instance, or by its id, and tag the instance. Where no live instance has its address either, delete the Node. Names such as `i-….corp.example` need a controller from v1.27.2 on.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#findInstanceByNodeName",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#nodeNameToInstanceID",
+        "https://github.com/kubernetes/cloud-provider-aws/issues/1471",
+    ],
+    example: "Node `worker-1` has no providerID, and no tagged instance has that private DNS name",
+    reads: &[INSTANCES],
+    subjects: Subjects::KubernetesNodes,
+    check: Check::Kubernetes(check),
+};
+
+fn check(context: &Context<'_>, _: &[KubernetesNode]) -> Checked {
+    unmatched(context)
+        .into_iter()
+        .map(|(node, fits)| {
+            let name = text::printable(&node.name);
+            let mut message = match (fits, nodes::instance_id_in_name(&node.name)) {
+                (0, Some(_)) => format!(
+                    "Node `{name}` has no providerID, and its name is taken for an instance id that is not there"
+                ),
+                (0, None) => {
+                    format!("Node `{name}` has no providerID, and no tagged instance has that private DNS name")
+                }
+                _ => format!("Node `{name}` has no providerID, and {fits} instances have that private DNS name"),
+            };
+            // The usual reason, where it can be seen: the same first label under another domain.
+            let short = node.name.split('.').next().unwrap_or_default();
+            let near = context.view.members().find(|member| {
+                member.instance.private_dns_name.as_deref().and_then(|dns| dns.split('.').next()) == Some(short)
+                    && !short.is_empty()
+            });
+            if let Some(dns) = near.filter(|_| fits == 0).and_then(|member| member.instance.private_dns_name.as_deref())
+                && dns != node.name
+            {
+                message.push_str(&format!("; `{}` does", text::printable(dns)));
+            }
+            // Nobody deletes a Node whose instance is gone when nothing says which instance it was.
+            let is_at = |address: &String| {
+                let instances = context.view.regions.iter().flat_map(|region| &region.region.instances);
+                instances.into_iter().any(|instance| {
+                    instance.state.is_live() && instance.private_ip_address.as_deref() == Some(address.as_str())
+                })
+            };
+            let addresses = &node.internal_addresses;
+            let is_gone = fits == 0 && near.is_none() && !addresses.is_empty() && !addresses.iter().any(is_at);
+            let fix = if is_gone {
+                message.push_str(&format!("; no live instance has its address {}", text::list(addresses, 2)));
+                Fix::none(if node.is_embedded_etcd_member() {
+                    "the machine is gone and the controller never deletes such a Node: check with an etcd snapshot at hand that the member is gone for good, then `kubectl delete node`"
+                } else {
+                    "the machine is gone and the controller never deletes such a Node: `kubectl delete node`"
+                })
+            } else {
+                Fix::none(
+                    "set the Node name to the private DNS name (kubelet --hostname-override), or to the instance id",
+                )
+            };
+            Violation::new(Severity::Error, resource(node), message, fix)
+        })
+        .collect()
+}

@@ -1,0 +1,51 @@
+use crate::finding::{Applicability, Fix, Severity};
+use crate::nodes::{self, KubernetesNode};
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+use super::{NODE, resource};
+
+pub(super) const RULE: Rule = Rule {
+    id: "node-provider-id-invalid",
+    title: "the providerID of a Node cannot be parsed",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: NODE,
+    condition: "The last part of a providerID is neither `i-…` nor `fargate-…`. EKS Hybrid Nodes (`eks-hybrid://`) are left out; `rke2://` and `k3s://` are `ccm-wrong-cloud-provider`.",
+    impact: "the Node is left out of every load balancer with a line in the log; controllers before v1.23.20, v1.24.19, v1.25.15, v1.26.11 and v1.27.6 panic at it",
+    fix: "The providerID of a Node cannot be changed: replace the node. On RKE2 and K3s, deleting the Node of a server removes it from etcd.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go#MapToAWSInstanceID",
+        "https://github.com/kubernetes/cloud-provider-aws/issues/604",
+        "https://github.com/rancher/rke2/issues/1874",
+    ],
+    example: "Node `worker-1` has the providerID `aws:///us-east-1a/vol-0a`",
+    reads: &[],
+    subjects: Subjects::KubernetesNodes,
+    check: Check::Kubernetes(check),
+};
+
+fn check(_: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+    let broken = nodes
+        .iter()
+        .filter(|node| !node.provider_id.is_empty() && nodes::parse_provider_id(&node.provider_id).is_none());
+    broken
+        .map(|node| {
+            let message = format!(
+                "Node `{}` has the providerID `{}`",
+                text::printable(&node.name),
+                text::printable(&node.provider_id)
+            );
+            Violation::new(Severity::Error, resource(node), message, Fix::none(replacing(&[node])))
+        })
+        .collect()
+}
+
+/// What replacing a Node needs, where deleting it does more than that.
+fn replacing(nodes: &[&KubernetesNode]) -> &'static str {
+    if nodes.iter().any(|node| node.is_embedded_etcd_member()) {
+        "replace the nodes, workers first; take an etcd snapshot, then replace servers one at a time: deleting the Node of a server by itself removes it from etcd"
+    } else {
+        "replace the node: drain it, delete the Node, and let the kubelet of the new machine register"
+    }
+}

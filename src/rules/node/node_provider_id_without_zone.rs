@@ -1,0 +1,57 @@
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::nodes::{self, KubernetesNode, ProviderId};
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+use super::{INSTANCES, NODE, resource};
+
+pub(super) const RULE: Rule = Rule {
+    id: "node-provider-id-without-zone",
+    title: "the cluster autoscaler does not understand a Node's providerID",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: NODE,
+    condition: "A Node's providerID is not `aws:///<zone>/<id>`, and its instance is in a group that the cluster autoscaler discovers (`k8s.io/cluster-autoscaler/enabled`) or was made by Karpenter.",
+    impact: "the cluster autoscaler and Karpenter do not find the instance of the Node, and neither remove nor count it",
+    fix: "The providerID of a Node cannot be changed: have the kubelet or the cloud controller set the full one on the next nodes.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go#validAwsRefIdRegex",
+        "aws/karpenter-provider-aws pkg/utils/utils.go#ParseInstanceID",
+    ],
+    example: "Node `worker-1` has the providerID `i-0a`, and the cluster autoscaler manages its instance",
+    reads: &[INSTANCES],
+    subjects: Subjects::KubernetesNodes,
+    check: Check::Kubernetes(check),
+};
+
+fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+    nodes
+        .iter()
+        .filter_map(|node| {
+            let Some(ProviderId::Instance(id)) = nodes::parse_provider_id(&node.provider_id) else { return None };
+            if nodes::names_its_zone(&node.provider_id) {
+                return None;
+            }
+            let instance = context.view.regions.iter().find_map(|region| region.instance(id))?;
+            let has = |prefix: &str| instance.tags.iter().any(|tag| tag.key.starts_with(prefix));
+            let manager = if has("karpenter.sh/nodepool") {
+                "Karpenter"
+            } else if has("k8s.io/cluster-autoscaler/enabled") {
+                "the cluster autoscaler"
+            } else {
+                return None;
+            };
+            let message = format!(
+                "Node `{}` has the providerID `{}`, and {manager} manages its instance",
+                text::printable(&node.name),
+                text::printable(&node.provider_id)
+            );
+            let fix = Fix::none(
+                "set `aws:///<zone>/<instance id>` as the providerID of the next nodes, and replace this one",
+            );
+            let related = [ResourceRef::bare(ResourceKind::Instance, id)];
+            Some(Violation::new(Severity::Warning, resource(node), message, fix).related(related))
+        })
+        .collect()
+}

@@ -1,0 +1,67 @@
+use std::collections::BTreeSet;
+
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::inventory::InstanceState;
+use crate::nodes::{self, KubernetesNode, ProviderId};
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+use super::{INSTANCES, NODE, resource};
+
+pub(super) const RULE: Rule = Rule {
+    id: "node-without-instance",
+    title: "the instance of a Node is gone",
+    severity: RuleSeverity::depends(
+        Severity::Warning,
+        "warning; info while the instance is shutting down, as at every scale-in",
+    ),
+    resources: NODE,
+    condition: "The instance that a Node names is not there, or is shutting down or terminated.",
+    impact: "the node controller deletes the Node once the cloud controller works; while it does not, pods stay assigned to nothing",
+    fix: "Nothing if the controller runs; else delete the Node.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/instances_v2.go#InstanceExists"],
+    example: "Node `worker-1` names instance `i-0a`, which is terminated",
+    reads: &[INSTANCES],
+    subjects: Subjects::KubernetesNodes,
+    check: Check::Kubernetes(check),
+};
+
+fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+    let read: BTreeSet<&str> = context.view.regions.iter().map(|region| region.region.name.as_str()).collect();
+    nodes
+        .iter()
+        .filter_map(|node| {
+            let Some(ProviderId::Instance(id)) = nodes::parse_provider_id(&node.provider_id) else { return None };
+            // An instance of a region that was not read is unknown, not gone.
+            let path = node.provider_id.strip_prefix("aws://").and_then(|rest| rest.split_once('/'));
+            let zone = path.map_or("", |(_, path)| path).split('/').next().unwrap_or_default();
+            let in_read_region =
+                zone.starts_with("i-") || zone.is_empty() || read.iter().any(|region| zone.starts_with(region));
+            let found = context.view.regions.iter().find_map(|region| region.instance(id));
+            let (state, severity) = match found {
+                Some(instance) if instance.state.is_live() => return None,
+                // The controller keeps the Node until the instance is terminated.
+                Some(instance) if instance.state == InstanceState::ShuttingDown => ("shutting down", Severity::Info),
+                Some(_) => ("terminated", Severity::Warning),
+                None if in_read_region => ("not there", Severity::Warning),
+                None => return None,
+            };
+            let message = format!(
+                "Node `{}` names instance `{}`, which is {state}",
+                text::printable(&node.name),
+                text::printable(id)
+            );
+            let fix = Fix::none(if node.is_embedded_etcd_member() {
+                "nothing if the controller runs, it deletes the Node; else check with an etcd snapshot at hand that the member is gone for good, then `kubectl delete node`"
+            } else {
+                "nothing if the controller runs, it deletes the Node; else `kubectl delete node`"
+            });
+            Some(
+                Violation::new(severity, resource(node), message, fix)
+                    .related([ResourceRef::bare(ResourceKind::Instance, id)]),
+            )
+        })
+        .collect()
+}

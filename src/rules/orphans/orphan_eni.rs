@@ -1,0 +1,47 @@
+use crate::finding::Applicability;
+use crate::finding::Severity;
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged};
+use crate::tags;
+use crate::view::RegionView;
+
+use super::{INSTANCES, is_dead, left_by, one};
+
+pub(super) const RULE: Rule = Rule {
+    id: "orphan-eni",
+    title: "a network interface of a cluster without nodes",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::NetworkInterface],
+    condition: "A network interface is `available`, owned by the cluster or left by the VPC CNI for it (`cluster.k8s.amazonaws.com/name`), and no live instance of the region is tagged for the cluster. Those of a deleted Network Load Balancer vanish by themselves within an hour.",
+    impact: "it holds an address and keeps its subnet and security groups from being deleted",
+    fix: "Delete the network interface.",
+    applicability: Applicability::None,
+    sources: &[
+        "https://github.com/aws/amazon-vpc-cni-k8s/issues/69",
+        "https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/6067",
+    ],
+    example: "3 available network interfaces belong to `bravo`, which has no live instance here",
+    reads: &[INSTANCES, Read::DescribeNetworkInterfaces],
+    subjects: Subjects::Region,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let own = context.cluster_id();
+    if !is_dead(context, region) {
+        return Checked::clean();
+    }
+    let found: Vec<Tagged<'_>> = region
+        .network_interfaces()
+        .iter()
+        .filter(|interface| interface.status == "available" && interface.managed_by.is_none())
+        .filter(|interface| {
+            tags::has_cluster_tag_owned(&interface.tags, own)
+                || tags::value(&interface.tags, "cluster.k8s.amazonaws.com/name") == Some(own)
+        })
+        .map(Tagged::NetworkInterface)
+        .collect();
+    let message = left_by(context, found.len(), "available network interface", "left");
+    one(region, &found, message, "delete them; those of a Network Load Balancer vanish by themselves within an hour")
+}

@@ -1,0 +1,51 @@
+use std::collections::BTreeMap;
+
+use crate::finding::Applicability;
+use crate::finding::Severity;
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged};
+use crate::tags;
+use crate::text;
+use crate::view::RegionView;
+
+use super::{INSTANCES, is_dead, one};
+
+pub(super) const RULE: Rule = Rule {
+    id: "orphan-network",
+    title: "the network of a cluster without nodes",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Vpc, ResourceKind::Subnet, ResourceKind::RouteTable],
+    condition: "A VPC, subnet or route table is owned by the cluster, and no live instance of the region is tagged for it.",
+    impact: "nothing uses it",
+    fix: "Delete it with the tool that made it.",
+    applicability: Applicability::None,
+    sources: &["https://github.com/kubernetes/kubernetes/issues/73480"],
+    example: "1 VPC and 3 subnets are owned by `bravo`, which has no live instance here",
+    reads: &[INSTANCES, Read::DescribeVpcs, Read::DescribeSubnets, Read::DescribeRouteTables],
+    subjects: Subjects::Region,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    if !is_dead(context, region) {
+        return Checked::clean();
+    }
+    let owned = |resource: &Tagged<'_>| tags::has_cluster_tag_owned(resource.tags(), context.cluster_id());
+    let found: Vec<Tagged<'_>> = region
+        .tagged()
+        .filter(|resource| matches!(resource, Tagged::Vpc(_) | Tagged::Subnet(_) | Tagged::RouteTable(_)))
+        .filter(owned)
+        .collect();
+    let mut kinds: BTreeMap<ResourceKind, usize> = BTreeMap::new();
+    for resource in &found {
+        *kinds.entry(resource.kind()).or_default() += 1;
+    }
+    let told: Vec<String> = kinds.iter().map(|(kind, number)| text::count(*number, kind.noun())).collect();
+    let message = format!(
+        "{} owned by `{}`, which has no live instance here",
+        told.join(" and "),
+        text::printable(context.cluster_id())
+    );
+    one(region, &found, message, "delete them with the tool that made them")
+}

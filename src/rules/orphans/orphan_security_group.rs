@@ -1,0 +1,85 @@
+use std::collections::BTreeSet;
+
+use crate::finding::Applicability;
+use crate::finding::{Fix, Severity};
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::instance_tags::is_load_balancer_group;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::tags;
+use crate::text;
+use crate::view::RegionView;
+
+use super::{INSTANCES, is_dead};
+
+pub(super) const RULE: Rule = Rule {
+    id: "orphan-security-group",
+    title: "a load balancer's security group was left behind",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::SecurityGroup],
+    condition: "A group that the cloud controller or the AWS Load Balancer Controller (`elbv2.k8s.aws/cluster=<ID>`) made for a load balancer is owned by the cluster and is on no network interface; or any group that is owned by the cluster is on none, and no live instance of the region is tagged for the cluster.",
+    impact: "it counts against the quota of groups, keeps the VPC from being deleted, and rules that refer to it stay in the nodes' group",
+    fix: "Revoke the rules that refer to it, then delete the group.",
+    applicability: Applicability::None,
+    sources: &[
+        "https://github.com/kubernetes/kubernetes/issues/79994",
+        "https://github.com/kubernetes/kubernetes/issues/84366",
+        "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4526",
+        "kubernetes-sigs/aws-load-balancer-controller pkg/deploy/tracking/provider.go",
+    ],
+    example: "security group `sg-0a` (k8s-elb-a1b2) was made for a load balancer and is on no network interface",
+    reads: &[INSTANCES, Read::DescribeSecurityGroups, Read::DescribeNetworkInterfaces],
+    subjects: Subjects::Region,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let own = context.cluster_id();
+    let dead = is_dead(context, region);
+    let used: BTreeSet<&str> = region
+        .network_interfaces()
+        .iter()
+        .flat_map(|interface| interface.security_groups.iter().map(String::as_str))
+        .collect();
+    region
+        .region
+        .security_groups
+        .iter()
+        .filter(|group| !used.contains(group.id.as_str()))
+        .filter(|group| {
+            let owned = tags::has_cluster_tag_owned(&group.tags, own);
+            let of_controller = is_load_balancer_group(&group.name, &group.description);
+            let of_other = tags::value(&group.tags, "elbv2.k8s.aws/cluster") == Some(own);
+            of_other || (owned && (of_controller || dead))
+        })
+        .map(|group| {
+            let referring: Vec<&str> = region
+                .region
+                .security_groups
+                .iter()
+                .filter(|other| other.id != group.id)
+                .filter(|other| other.ingress.iter().any(|p| p.groups.iter().any(|source| source.source == group.id)))
+                .map(|other| other.id.as_str())
+                .collect();
+            let of_load_balancer = is_load_balancer_group(&group.name, &group.description)
+                || tags::value(&group.tags, "elbv2.k8s.aws/cluster").is_some();
+            let what = if of_load_balancer {
+                "was made for a load balancer".to_owned()
+            } else {
+                format!("is owned by `{}`, which has no live instance here,", text::printable(own))
+            };
+            let mut message = format!(
+                "security group `{}` ({}) {what} and is on no network interface",
+                group.id,
+                text::printable(&group.name)
+            );
+            if !referring.is_empty() {
+                message.push_str(&format!("; rules of {} refer to it", text::list(&referring, 3)));
+            }
+            let fix =
+                Fix::none("check that its Service is gone, revoke the rules that refer to it, then delete the group");
+            Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix)
+                .related(referring.iter().map(|id| region.bare(ResourceKind::SecurityGroup, id)))
+        })
+        .collect()
+}

@@ -1,0 +1,45 @@
+use crate::finding::Applicability;
+use crate::finding::Severity;
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged};
+use crate::tags;
+use crate::view::RegionView;
+
+use super::{INSTANCES, is_dead, left_by, one};
+
+pub(super) const RULE: Rule = Rule {
+    id: "orphan-volume",
+    title: "a volume of a cluster without nodes",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Volume],
+    condition: "A volume is `available`, owned by the cluster, and no live instance of the region is tagged for it. Auto Scaling groups are not looked at: one with desired instances would bring nodes back.",
+    impact: "nothing runs on it, and it is paid for",
+    fix: "Take a snapshot if the data matters, then delete the volume.",
+    applicability: Applicability::None,
+    sources: &["https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/773"],
+    example: "2 available volumes are owned by `bravo`, which has no live instance here",
+    reads: &[INSTANCES, Read::DescribeVolumes],
+    subjects: Subjects::Region,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    if !is_dead(context, region) {
+        return Checked::clean();
+    }
+    let found: Vec<Tagged<'_>> = region
+        .volumes()
+        .iter()
+        .filter(|volume| volume.state == "available" && volume.attached_to.is_empty())
+        .filter(|volume| tags::has_cluster_tag_owned(&volume.tags, context.cluster_id()))
+        .map(Tagged::Volume)
+        .collect();
+    let message = left_by(context, found.len(), "available volume", "owned");
+    one(
+        region,
+        &found,
+        message,
+        "check that no Auto Scaling group brings the cluster back, save the data, then delete them",
+    )
+}

@@ -1,0 +1,38 @@
+use crate::finding::{Applicability, Choice, Fix, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, has, ids, instances_phrase};
+use crate::tags::{self, OWNED, SHARED};
+use crate::view::RegionView;
+
+pub(super) const RULE: Rule = Rule {
+    id: "instance-shared",
+    title: "an instance is tagged shared",
+    severity: RuleSeverity::always(Severity::Info),
+    resources: &[ResourceKind::Instance],
+    condition: "A member carries the cluster tag with the value `shared`.",
+    impact: "nothing in the cloud controller; tools that delete clusters leave the instance behind, and the scoped policy of the VPC CNI takes `owned` for the right to change the instance's interfaces",
+    fix: "Set it to `owned`: nodes are not shareable.",
+    applicability: Applicability::Choice,
+    sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasClusterTagOwned"],
+    example: "3 instances are tagged `kubernetes.io/cluster/bravo=shared`",
+    reads: &[],
+    subjects: Subjects::Members,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let own = context.cluster_id();
+    let key = context.cluster_key();
+    let shared = region.members.iter().filter(|member| tags::cluster_value(&member.instance.tags, own) == Some(SHARED));
+    region.grouped(
+        shared,
+        |_| Severity::Info,
+        |members| {
+            let message =
+                format!("{} {} `{key}={SHARED}`; nodes cannot be shared", instances_phrase(members), has(members));
+            let changes = region.set_tag(ResourceKind::Instance, ids(members), &key, OWNED);
+            let owned = Choice::with(OWNED, "tools may delete the instances with the cluster", changes);
+            (message, Fix::choose(format!("set it to `{OWNED}`"), vec![owned]))
+        },
+    )
+}

@@ -1,0 +1,62 @@
+use crate::controller::ControllerVersion;
+use crate::finding::{Applicability, Choice, Fix, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::tags::{self, LEGACY_TAG, SHARED};
+use crate::text;
+use crate::view::RegionView;
+
+use super::{NETWORK, network};
+
+pub(super) const RULE: Rule = Rule {
+    id: "legacy-implies-owned",
+    title: "the legacy tag makes a shared resource owned",
+    severity: RuleSeverity::depends(
+        Severity::Info,
+        "info; warning for security groups with controllers from v1.35.0 on",
+    ),
+    resources: NETWORK,
+    condition: "A network resource has `KubernetesCluster=<ID>` beside `kubernetes.io/cluster/<ID>=shared`.",
+    impact: "the cloud controller looks at the legacy tag first and takes it for owned; from v1.35.0 on it deletes security groups of load balancers by that, and nothing else",
+    fix: "Remove `KubernetesCluster`, unless a policy has a condition on it, as those of kOps do.",
+    applicability: Applicability::Choice,
+    sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasClusterTagOwned"],
+    example: "subnet `subnet-0a` is shared and carries `KubernetesCluster=bravo`",
+    reads: &[],
+    subjects: Subjects::Region,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let own = context.cluster_id();
+    network(region)
+        .filter(|resource| {
+            tags::cluster_value(resource.tags(), own) == Some(SHARED)
+                && tags::value(resource.tags(), LEGACY_TAG) == Some(own)
+        })
+        .map(|resource| {
+            let message = format!(
+                "{} `{}` is shared and carries `{LEGACY_TAG}={}`, which means owned",
+                resource.kind().noun(),
+                resource.id(),
+                text::printable(own)
+            );
+            let tag = resource.tags().iter().find(|tag| tag.key == LEGACY_TAG);
+            let changes =
+                tag.into_iter().flat_map(|tag| region.remove_tag(resource.kind(), [resource.id()], tag)).collect();
+            let fix = Fix::choose(
+                format!("remove `{LEGACY_TAG}` if no policy has a condition on it"),
+                vec![Choice::with("remove", format!("remove `{LEGACY_TAG}`"), changes)],
+            );
+            let deletes = context
+                .controller_version
+                .is_none_or(|version| "1.35.0".parse::<ControllerVersion>().is_ok_and(|first| version >= first));
+            let severity = if resource.kind() == ResourceKind::SecurityGroup && deletes {
+                Severity::Warning
+            } else {
+                Severity::Info
+            };
+            Violation::new(severity, region.resource(resource), message, fix)
+        })
+        .collect()
+}

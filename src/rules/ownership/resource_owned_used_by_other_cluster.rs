@@ -1,0 +1,54 @@
+use crate::finding::{Applicability, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::tags::{self, OWNED};
+use crate::text;
+use crate::view::RegionView;
+
+use super::{CAPA_GC, INSTANCES, KOPS_OWNED, NETWORK, network, owners, share, users};
+
+pub(super) const RULE: Rule = Rule {
+    id: "resource-owned-used-by-other-cluster",
+    title: "a resource owned by one cluster is used by another",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: NETWORK,
+    condition: "A subnet, security group or route table is `owned` by exactly one cluster, has no tag of the other, and live instances tagged for the other sit in it, have it attached or route through it; one of the two is this cluster. For VPCs: `vpc-owned-by-one-hosts-others`.",
+    impact: "deleting the owner removes what the other cluster's nodes need",
+    fix: "Set the owner's tag to `shared` and add `shared` for the other.",
+    applicability: Applicability::Choice,
+    sources: &[KOPS_OWNED, CAPA_GC, "https://github.com/kubernetes/kops/issues/3965"],
+    example: "subnet `subnet-0a` is owned by alpha, and nodes of bravo use it",
+    reads: &[INSTANCES],
+    subjects: Subjects::Region,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let own = context.cluster_id();
+    let users = users(region, own);
+    network(region)
+        .filter(|resource| resource.kind() != ResourceKind::Vpc)
+        .filter_map(|resource| {
+            let [owner] = &owners(resource, OWNED)[..] else { return None };
+            let others: Vec<String> = users
+                .get(resource.id())?
+                .iter()
+                .filter(|id| *id != owner && tags::cluster_value(resource.tags(), id).is_none())
+                .map(|id| (*id).to_owned())
+                .collect();
+            if others.is_empty() || !(owner == own || others.iter().any(|id| id == own)) {
+                return None;
+            }
+            let message = format!(
+                "{} `{}` is owned by {}, and nodes of {} use it",
+                resource.kind().noun(),
+                resource.id(),
+                text::printable(owner),
+                text::list(&others, 5)
+            );
+            let mut all = vec![owner.clone()];
+            all.extend(others);
+            Some(Violation::new(Severity::Warning, region.resource(resource), message, share(region, resource, &all)))
+        })
+        .collect()
+}

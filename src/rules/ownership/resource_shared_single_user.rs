@@ -1,0 +1,77 @@
+use std::collections::BTreeMap;
+
+use crate::finding::{Applicability, Cause, Fix, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::instance_tags::is_load_balancer_group;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::tags::{self, OWNED, SHARED};
+use crate::text;
+use crate::view::RegionView;
+
+use super::{INSTANCES, network, users};
+
+pub(super) const RULE: Rule = Rule {
+    id: "resource-shared-single-user",
+    title: "shared, but only one cluster uses it",
+    severity: RuleSeverity::always(Severity::Info),
+    resources: &[ResourceKind::Vpc, ResourceKind::Subnet, ResourceKind::SecurityGroup],
+    condition: "A resource is `shared` for this cluster alone and no other cluster's instance uses it, while other resources of the same kind are `owned`: the two values are mixed. A cluster that uses `shared` throughout, as the RKE documents give it, is left alone.",
+    impact: "nothing; it is not deleted with the cluster",
+    fix: "Set it to `owned` only if it should be deleted with the cluster.",
+    applicability: Applicability::None,
+    sources: &["RKE documentation, AWS cloud provider, Tagging AWS Resources"],
+    example: "subnet `subnet-0a` is shared, and 2 other subnets of the cluster are owned",
+    reads: &[INSTANCES],
+    subjects: Subjects::Region,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let own = context.cluster_id();
+    let users = users(region, own);
+    let mut by_kind: BTreeMap<ResourceKind, (Vec<Tagged<'_>>, usize)> = BTreeMap::new();
+    for resource in network(region).filter(|resource| resource.kind() != ResourceKind::RouteTable) {
+        let entry = by_kind.entry(resource.kind()).or_default();
+        match tags::cluster_value(resource.tags(), own) {
+            // Groups that the controller makes for load balancers are always owned.
+            Some(OWNED) => entry.1 += usize::from(!of_load_balancer(resource)),
+            Some(SHARED) => {
+                let alone = tags::cluster_ids(resource.tags()).count() == 1;
+                let used_by_others = users.get(resource.id()).is_some_and(|users| users.iter().any(|id| *id != own));
+                if alone && !used_by_others {
+                    entry.0.push(resource);
+                }
+            }
+            _ => {}
+        }
+    }
+    by_kind
+        .into_iter()
+        .filter_map(|(kind, (shared, owned))| {
+            let first = shared.first().filter(|_| owned > 0)?;
+            let listed: Vec<&str> = shared.iter().map(|resource| resource.id()).collect();
+            let message = format!(
+                "{} shared and used by this cluster alone ({}), while {} {} owned",
+                if shared.len() == 1 {
+                    format!("1 {} is", kind.noun())
+                } else {
+                    format!("{} are", text::count(shared.len(), kind.noun()))
+                },
+                text::list(&listed, 4),
+                text::count(owned, kind.noun()),
+                if owned == 1 { "is" } else { "are" }
+            );
+            let fix = Fix::none("nothing has to be done; `owned` would let tools delete it with the cluster");
+            let others = shared.iter().skip(1).map(|resource| region.bare(kind, resource.id()));
+            Some(
+                Violation::new(Severity::Info, region.resource(*first), message, fix)
+                    .related(others)
+                    .cause(Cause::Group(kind.name().to_owned())),
+            )
+        })
+        .collect()
+}
+
+fn of_load_balancer(resource: Tagged<'_>) -> bool {
+    matches!(resource, Tagged::SecurityGroup(group) if is_load_balancer_group(&group.name, &group.description))
+}

@@ -1,0 +1,67 @@
+use crate::finding::{Applicability, Choice, Fix, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation, instances_phrase};
+use crate::tags::{self, SHARED};
+use crate::text;
+use crate::view::RegionView;
+
+use super::{FIND_GROUP, GROUP, GROUPS, INSTANCES, only_group};
+
+pub(super) const RULE: Rule = Rule {
+    id: "sg-foreign-cluster-attached",
+    title: "a security group of another cluster is attached to a node",
+    severity: RuleSeverity::depends(Severity::Error, "error if it is the only group, else warning"),
+    resources: GROUP,
+    condition: "A group attached to a member carries the tag of another cluster and not this one's.",
+    impact: "it counts as untagged; as the only group, this cluster's controller writes its rules into the other cluster's group",
+    fix: "Use a group of this cluster, or tag the group `shared` for both.",
+    applicability: Applicability::Choice,
+    sources: &[FIND_GROUP, "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3325"],
+    example: "security group `sg-0a` of alpha is the only group of 3 instances of `bravo`",
+    reads: &[INSTANCES, GROUPS],
+    subjects: Subjects::MemberGroups,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let own = context.cluster_id();
+    let only = only_group(region);
+    region
+        .members_by_group()
+        .into_iter()
+        .filter_map(|(id, members)| {
+            let group = region.security_group(id)?;
+            if tags::has_cluster_tag(&group.tags, own) || !tags::has_foreign_cluster_tag(&group.tags, own) {
+                return None;
+            }
+            let near = |tag: &crate::inventory::Tag| tags::near_miss(tag, own).is_some_and(tags::NearMiss::is_certain);
+            if group.tags.iter().any(near) {
+                return None;
+            }
+            let ids: Vec<&str> = tags::cluster_ids(&group.tags).map(|(id, _)| id).collect();
+            let alone = only.get(id).filter(|alone| alone.iter().any(|member| !member.is_stopped()));
+            let (severity, of) = match alone {
+                Some(alone) => (Severity::Error, format!("is the only group of {}", instances_phrase(alone))),
+                None => (Severity::Warning, format!("is attached to {}", instances_phrase(&members))),
+            };
+            let message =
+                format!("security group `{id}` of {} {of} of `{}`", text::list(&ids, 3), text::printable(own));
+            let key = context.cluster_key();
+            let all = ids.iter().map(|id| tags::cluster_key(id)).chain([key.clone()]);
+            let share = all.flat_map(|key| region.set_tag(ResourceKind::SecurityGroup, [id], &key, SHARED)).collect();
+            let fix = Fix::choose(
+                "decide whose group it is",
+                vec![
+                    Choice::with(
+                        "share",
+                        format!("both clusters use it: set the tags of both to `{SHARED}` (`{key}` here)"),
+                        share,
+                    ),
+                    Choice::advice("replace", "the nodes belong in a group of their own cluster"),
+                ],
+            );
+            let others = members.iter().map(|member| region.bare(ResourceKind::Instance, &member.instance.id));
+            Some(Violation::new(severity, region.resource(Tagged::SecurityGroup(group)), message, fix).related(others))
+        })
+        .collect()
+}

@@ -1,0 +1,55 @@
+use crate::finding::{Applicability, Fix, Severity};
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation, instances_phrase};
+use crate::tags::{self};
+use crate::text;
+use crate::view::RegionView;
+
+use super::{GROUP, GROUPS, INSTANCES};
+
+pub(super) const RULE: Rule = Rule {
+    id: "sg-tagged-for-several-clusters",
+    title: "a node's security group is tagged for several clusters",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: GROUP,
+    condition: "A group attached to members carries this cluster's tag and another's.",
+    impact: "both controllers edit it; two AWS Load Balancer Controllers each take the rules of the other for their own and revoke them",
+    fix: "Give each cluster a group of its own.",
+    applicability: Applicability::Choice,
+    sources: &["https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2185"],
+    example: "security group `sg-0a` carries cluster tags of alpha, bravo",
+    reads: &[INSTANCES, GROUPS],
+    subjects: Subjects::MemberGroups,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let own = context.cluster_id();
+    region
+        .members_by_group()
+        .into_iter()
+        .filter_map(|(id, members)| {
+            let group = region.security_group(id)?;
+            let foreign: Vec<&str> = tags::cluster_ids(&group.tags)
+                .map(|(id, _)| id)
+                .filter(|id| {
+                    *id != own
+                        && !group.tags.iter().any(|tag| {
+                            tag.key == tags::cluster_key(id)
+                                && tags::near_miss(tag, own).is_some_and(tags::NearMiss::is_certain)
+                        })
+                })
+                .collect();
+            if foreign.is_empty() || tags::cluster_value(&group.tags, own).is_none() {
+                return None;
+            }
+            let message = format!(
+                "security group `{id}` of {} carries cluster tags of {} beside `{}`",
+                instances_phrase(&members),
+                text::list(&foreign, 4),
+                text::printable(own)
+            );
+            let fix = Fix::choose("give each cluster's nodes a group of their own", Vec::new());
+            Some(Violation::new(Severity::Warning, region.resource(Tagged::SecurityGroup(group)), message, fix))
+        })
+        .collect()
+}

@@ -1,0 +1,114 @@
+use std::collections::BTreeSet;
+
+use crate::controller::ControllerVersion;
+use crate::finding::{Applicability, Cause, Fix, Severity};
+use crate::inventory::Subnet;
+use crate::resource::ResourceKind;
+use crate::rules::load_balancer_subnets::{Scheme, choose_subnets};
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::tags::{self, OWNED, SHARED};
+use crate::text;
+use crate::view::{Distribution, RegionView};
+
+use super::{INSTANCES, SUBNET, SUBNETS, TABLES, ZONES};
+
+pub(super) const RULE: Rule = Rule {
+    id: "subnet-cluster-tag-missing",
+    title: "a subnet of the nodes or load balancers has no cluster tag",
+    severity: RuleSeverity::depends(
+        Severity::Info,
+        "info where no subnet of the VPC has a cluster tag, or on kOps and EKS; warning where some have it and some not; error for controllers up to v1.20 with nodes in several zones",
+    ),
+    resources: SUBNET,
+    condition: "A subnet hosts a live member, or would be chosen for a load balancer, and carries no cluster tag at all.",
+    impact: "controllers from v1.21 on still use it but prefer any tagged subnet of its zone; older ones build the load balancer in the controller's own zone only",
+    fix: "Add `kubernetes.io/cluster/<ID>=shared` (or `owned` where every other subnet of the cluster is `owned`).",
+    applicability: Applicability::Safe,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#findSubnets",
+        "https://github.com/rancher/rancher/issues/21751",
+    ],
+    example: "2 subnets of VPC `vpc-0a` have no cluster tag: subnet-0b (hosts 3 nodes), subnet-0c (would be chosen for load balancers)",
+    reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
+    subjects: Subjects::MemberVpcs,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let own = context.cluster_id();
+    let key = context.cluster_key();
+    let hosts = region.members_by_subnet();
+    let old =
+        context.controller_version.is_some_and(|v| "1.21.0".parse::<ControllerVersion>().is_ok_and(|first| v < first));
+    let mut violations = Vec::new();
+    for vpc_id in region.member_vpcs() {
+        let candidates = region.candidates(vpc_id);
+        let chosen: BTreeSet<&str> = Scheme::ALL
+            .into_iter()
+            .flat_map(|scheme| choose_subnets(&candidates, own, scheme, None))
+            .map(|choice| choice.chosen.id.as_str())
+            .collect();
+        let bare: Vec<&Subnet> = region
+            .region
+            .subnets
+            .iter()
+            .filter(|subnet| subnet.vpc_id == vpc_id)
+            .filter(|subnet| !tags::has_cluster_tag(&subnet.tags, own) && tags::has_no_cluster_prefix_tag(&subnet.tags))
+            .filter(|subnet| hosts.contains_key(subnet.id.as_str()) || chosen.contains(subnet.id.as_str()))
+            // A key that was meant to be the tag is reported as what it is.
+            .filter(|subnet| {
+                !subnet.tags.iter().any(|tag| tags::near_miss(tag, own).is_some_and(tags::NearMiss::is_certain))
+            })
+            .collect();
+        let Some(first) = bare.first() else { continue };
+        let zones: BTreeSet<_> =
+            region.members.iter().filter_map(|m| m.instance.availability_zone.as_deref()).collect();
+        let mixed = region
+            .region
+            .subnets
+            .iter()
+            .any(|subnet| subnet.vpc_id == vpc_id && tags::has_cluster_tag(&subnet.tags, own));
+        let severity = match region.distribution {
+            _ if old && zones.len() > 1 => Severity::Error,
+            _ if old => Severity::Warning,
+            // EKS has tagged none since 1.19, and kOps may leave them untagged.
+            Distribution::Kops | Distribution::Eks => Severity::Info,
+            _ if mixed => Severity::Warning,
+            // Untagged subnets are anybody's: nothing breaks while all are.
+            _ => Severity::Info,
+        };
+        let described: Vec<String> = bare
+            .iter()
+            .map(|subnet| match hosts.get(subnet.id.as_str()) {
+                Some(members) => format!("{} (hosts {})", subnet.id, text::count(members.len(), "node")),
+                None => format!("{} (would be chosen for load balancers)", subnet.id),
+            })
+            .collect();
+        let message = format!(
+            "{} of VPC `{vpc_id}` {} no cluster tag: {}",
+            text::count(bare.len(), "subnet"),
+            if bare.len() == 1 { "has" } else { "have" },
+            text::list(&described, 4)
+        );
+        let value = lawful_value(region, own);
+        // `owned` lets other tools delete the subnet with the cluster: a person decides.
+        let applicability = if value == OWNED { Applicability::Confirm } else { Applicability::Safe };
+        let ids = bare.iter().map(|subnet| &subnet.id);
+        let changes = region.set_tag(ResourceKind::Subnet, ids, &key, value);
+        let fix = Fix::with(applicability, format!("add `{key}={value}`"), changes);
+        let others = bare.iter().skip(1).map(|subnet| region.bare(ResourceKind::Subnet, &subnet.id));
+        violations.push(
+            Violation::new(severity, region.resource(Tagged::Subnet(first)), message, fix)
+                .related(others)
+                .cause(Cause::Group(vpc_id.to_owned())),
+        );
+    }
+    violations.into()
+}
+
+/// `owned` only where every tagged subnet of the cluster already is.
+fn lawful_value(region: &RegionView<'_>, cluster_id: &str) -> &'static str {
+    let mut values =
+        region.region.subnets.iter().filter_map(|subnet| tags::cluster_value(&subnet.tags, cluster_id)).peekable();
+    if values.peek().is_some() && values.all(|value| value == OWNED) { OWNED } else { SHARED }
+}

@@ -1,0 +1,109 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::finding::{Applicability, Cause, Fix, Severity};
+use crate::inventory::Subnet;
+use crate::resource::ResourceKind;
+use crate::rules::load_balancer_subnets::{Scheme, choose_subnets};
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::tags::{self, CLUSTER_TAG_PREFIX, SHARED};
+use crate::text;
+use crate::view::RegionView;
+
+use super::{INSTANCES, LBC_SUBNETS, SUBNET, SUBNETS, TABLES, ZONES, subnets_in_reach};
+
+pub(super) const RULE: Rule = Rule {
+    id: "subnet-foreign-cluster-tag",
+    title: "a subnet is tagged for other clusters only",
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error if it leaves a zone of the members without a subnet for load balancers, else info",
+    ),
+    resources: SUBNET,
+    condition: "A subnet in a VPC of the members has cluster tags, none of them this cluster's. A foreign `KubernetesCluster` tag does not count.",
+    impact: "neither the cloud controller nor the AWS Load Balancer Controller uses the subnet",
+    fix: "Add `kubernetes.io/cluster/<ID>=shared`: several cluster tags on a subnet are fine.",
+    applicability: Applicability::Confirm,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasNoClusterPrefixTag",
+        LBC_SUBNETS,
+        "https://github.com/kubernetes/kops/issues/3275",
+    ],
+    example: "subnet `subnet-0a` is tagged for alpha only, and 3 nodes of `bravo` live in it",
+    reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
+    subjects: Subjects::MemberVpcs,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let own = context.cluster_id();
+    let key = context.cluster_key();
+    let hosts = region.members_by_subnet();
+    let zones_of_members: BTreeSet<_> =
+        region.members.iter().filter_map(|m| m.instance.availability_zone.as_deref()).collect();
+    let mut covered: BTreeSet<(&str, &str)> = BTreeSet::new();
+    for vpc_id in region.member_vpcs() {
+        let candidates = region.candidates(vpc_id);
+        let choices = choose_subnets(&candidates, own, Scheme::Internal, None);
+        covered.extend(choices.iter().map(|choice| (vpc_id, choice.zone)));
+    }
+    let mut groups: BTreeMap<(std::cmp::Reverse<Severity>, &str, String), Vec<&Subnet>> = BTreeMap::new();
+    for subnet in subnets_in_reach(region) {
+        if tags::has_cluster_tag(&subnet.tags, own) || tags::has_no_cluster_prefix_tag(&subnet.tags) {
+            continue;
+        }
+        let near = |tag: &crate::inventory::Tag| tags::near_miss(tag, own).is_some_and(tags::NearMiss::is_certain);
+        if subnet.tags.iter().any(near) {
+            continue;
+        }
+        let zone = subnet.availability_zone.as_str();
+        let uncovers = zones_of_members.contains(zone) && !covered.contains(&(subnet.vpc_id.as_str(), zone));
+        // Nodes live in any subnet: the tags of subnets only decide where load balancers go.
+        let severity = if uncovers { Severity::Error } else { Severity::Info };
+        let ids: Vec<&str> = subnet.tags.iter().filter_map(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX)).collect();
+        groups.entry((std::cmp::Reverse(severity), &subnet.vpc_id, text::list(&ids, 4))).or_default().push(subnet);
+    }
+    groups
+        .into_iter()
+        .filter_map(|((severity, vpc_id, ids), subnets)| {
+            let first = subnets.first()?;
+            let uncovers = severity.0 == Severity::Error;
+            let nodes: usize = subnets.iter().filter_map(|subnet| hosts.get(subnet.id.as_str())).map(Vec::len).sum();
+            let told: Vec<&str> = subnets.iter().map(|subnet| subnet.id.as_str()).collect();
+            let named = if ids.is_empty() { "no cluster (an empty id)".to_owned() } else { format!("{ids} only") };
+            let be = if subnets.len() == 1 { "is" } else { "are" };
+            let mut message = format!(
+                "{} of VPC `{vpc_id}` {be} tagged for {named}: {}",
+                text::count(subnets.len(), "subnet"),
+                text::list(&told, 4)
+            );
+            if nodes > 0 {
+                message.push_str(&format!("; {} of `{}` there", text::count(nodes, "node"), text::printable(own)));
+            }
+            let known = region.tagged().any(|resource| tags::has_cluster_tag(resource.tags(), own));
+            let fix = if severity.0 == Severity::Error && !known {
+                Fix::none("check the cluster id first: nothing here is tagged for it")
+            } else if severity.0 == Severity::Error {
+                let ids = subnets.iter().map(|subnet| &subnet.id);
+                Fix::with(
+                    Applicability::Confirm,
+                    format!("add `{key}={SHARED}`"),
+                    region.set_tag(ResourceKind::Subnet, ids, &key, SHARED),
+                )
+            } else {
+                Fix::none(format!(
+                    "nothing to do unless `{}` should use these subnets: then add `{key}={SHARED}`",
+                    text::printable(own)
+                ))
+            };
+            let others = subnets.iter().skip(1).map(|subnet| region.bare(ResourceKind::Subnet, &subnet.id));
+            Some(
+                Violation::new(severity.0, region.resource(Tagged::Subnet(first)), message, fix).related(others).cause(
+                    Cause::Pair(
+                        vpc_id.to_owned(),
+                        format!("{ids}{}", if uncovers { " in the zones of nodes" } else { "" }),
+                    ),
+                ),
+            )
+        })
+        .collect()
+}

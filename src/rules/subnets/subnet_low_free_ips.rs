@@ -1,0 +1,63 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Subnet;
+use crate::rules::load_balancer_subnets::{MINIMUM_FREE_ADDRESSES, Scheme, choose_for_load_balancer_controller};
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::view::RegionView;
+
+use super::{INSTANCES, Offer, SUBNET, SUBNETS, TABLES, ZONES};
+
+pub(super) const RULE: Rule = Rule {
+    id: "subnet-low-free-ips",
+    title: "a subnet has too few free addresses for a load balancer",
+    severity: RuleSeverity::depends(
+        Severity::Warning,
+        "warning; error if it is the only subnet of its zone that could be used",
+    ),
+    resources: SUBNET,
+    condition: "A subnet that would hold load balancers has fewer than 8 free IPv4 addresses. The cloud controller does not look.",
+    impact: "the AWS Load Balancer Controller leaves the subnet out, and AWS refuses to place a load balancer in it",
+    fix: "Free addresses or use another subnet.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes-sigs/aws-load-balancer-controller pkg/networking/subnet_resolver.go#defaultMinimalAvailableIPAddressCount",
+    ],
+    example: "subnet `subnet-0a` has 3 free addresses, and a load balancer needs 8",
+    reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
+    subjects: Subjects::MemberVpcs,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let own = context.cluster_id();
+    let mut low: BTreeMap<&str, (&Subnet, Severity)> = BTreeMap::new();
+    for offer in Offer::all(region) {
+        for scheme in Scheme::ALL {
+            let enough: BTreeSet<&str> = choose_for_load_balancer_controller(&offer.candidates, own, scheme)
+                .iter()
+                .map(|subnet| subnet.availability_zone.as_str())
+                .collect();
+            for choice in offer.choose(own, scheme) {
+                let subnet = choice.chosen;
+                if subnet.available_ip_address_count.is_some_and(|free| free < MINIMUM_FREE_ADDRESSES) {
+                    let severity = if enough.contains(choice.zone) { Severity::Warning } else { Severity::Error };
+                    let worst = low.entry(&subnet.id).or_insert((subnet, severity));
+                    worst.1 = worst.1.max(severity);
+                }
+            }
+        }
+    }
+    low.into_values()
+        .map(|(subnet, severity)| {
+            let free = subnet.available_ip_address_count.unwrap_or_default();
+            let message = format!(
+                "subnet `{}` has {}, and a load balancer needs {MINIMUM_FREE_ADDRESSES}",
+                subnet.id,
+                format_args!("{free} free {}", if free == 1 { "address" } else { "addresses" })
+            );
+            let fix = Fix::none("free addresses in the subnet, or tag another one of the zone for load balancers");
+            Violation::new(severity, region.resource(Tagged::Subnet(subnet)), message, fix)
+        })
+        .collect()
+}

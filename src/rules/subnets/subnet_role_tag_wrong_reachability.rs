@@ -1,0 +1,73 @@
+use crate::finding::{Applicability, Choice, Fix, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::tags::{self, ROLE_ELB, ROLE_INTERNAL_ELB};
+use crate::view::RegionView;
+
+use super::{INSTANCES, LBC_SUBNETS, SUBNET, SUBNETS, TABLES};
+
+pub(super) const RULE: Rule = Rule {
+    id: "subnet-role-tag-wrong-reachability",
+    title: "the load balancer role tag does not fit the subnet's routes",
+    severity: RuleSeverity::depends(
+        Severity::Warning,
+        "warning for role/elb on a private subnet; info for role/internal-elb on a public one where private ones exist",
+    ),
+    resources: SUBNET,
+    condition: "`kubernetes.io/role/elb` on a subnet without a route to an internet gateway, or `kubernetes.io/role/internal-elb` on one with such a route in a VPC where the cluster has private subnets too. kOps puts the latter on public subnets on purpose when there is nothing else. A route through a firewall (`vpce-…`) counts as private: the cloud controller looks for an internet gateway only, while the AWS Load Balancer Controller uses a subnet with the explicit tag.",
+    impact: "the cloud controller drops the private subnet for internet-facing load balancers; the AWS Load Balancer Controller takes it, and the load balancer cannot be reached",
+    fix: "Move the tag to a subnet with the right routes, or fix the routes.",
+    applicability: Applicability::Choice,
+    sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#isSubnetPublic", LBC_SUBNETS],
+    example: "subnet `subnet-0a` has `kubernetes.io/role/elb` and no route to an internet gateway",
+    reads: &[INSTANCES, SUBNETS, TABLES],
+    subjects: Subjects::MemberVpcs,
+    check: Check::Region(check),
+};
+
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+    let own = context.cluster_id();
+    let mut violations = Vec::new();
+    for vpc_id in region.member_vpcs() {
+        let candidates = region.candidates(vpc_id);
+        let ours = || {
+            candidates.iter().filter(|c| {
+                tags::has_cluster_tag(&c.subnet.tags, own) || tags::has_no_cluster_prefix_tag(&c.subnet.tags)
+            })
+        };
+        let has_private = ours().any(|candidate| !candidate.is_public);
+        for candidate in ours() {
+            let has = |key| tags::value(&candidate.subnet.tags, key).is_some();
+            let (severity, wrong, message) = if has(ROLE_ELB) && !candidate.is_public {
+                (
+                    Severity::Warning,
+                    ROLE_ELB,
+                    format!("subnet `{}` has `{ROLE_ELB}` and no route to an internet gateway", candidate.subnet.id),
+                )
+            } else if has(ROLE_INTERNAL_ELB) && !has(ROLE_ELB) && candidate.is_public && has_private {
+                (
+                    Severity::Info,
+                    ROLE_INTERNAL_ELB,
+                    format!(
+                        "subnet `{}` has `{ROLE_INTERNAL_ELB}` and a route to an internet gateway",
+                        candidate.subnet.id
+                    ),
+                )
+            } else {
+                continue;
+            };
+            let tag = candidate.subnet.tags.iter().find(|tag| tag.key == wrong);
+            let id = &candidate.subnet.id;
+            let remove = tag.into_iter().flat_map(|tag| region.remove_tag(ResourceKind::Subnet, [id], tag)).collect();
+            let fix = Fix::choose(
+                "move the tag or fix the routes",
+                vec![
+                    Choice::with("remove-tag", "the subnet is as it should be: remove the tag", remove),
+                    Choice::advice("change-routes", "the tag is right: change the routes"),
+                ],
+            );
+            violations.push(Violation::new(severity, region.resource(Tagged::Subnet(candidate.subnet)), message, fix));
+        }
+    }
+    violations.into()
+}
