@@ -1,11 +1,15 @@
 //! What a rule found: on which resource, what it breaks, and what would fix it.
 
+mod caveat;
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::resource::{ResourceKey, ResourceKind};
 use crate::transition::Transition;
 use crate::view::Confidence;
+
+pub use caveat::{Caveat, CaveatKind};
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -85,7 +89,7 @@ pub enum Applicability {
     Choice,
     /// Deterministic, but it overwrites, deletes or widens something.
     Confirm,
-    /// Adds what is missing, with the one lawful value.
+    /// Adds what is missing, with the one valid value.
     Safe,
 }
 
@@ -189,10 +193,26 @@ pub struct Finding {
     pub impact: String,
     /// What would fix it.
     pub fix: Fix,
+    /// What a person has to know before it is fixed.
+    pub caveats: Vec<Caveat>,
     /// Stable over runs: rule, resource or cause, and what is wrong; no times, no order.
     pub fingerprint: String,
     /// New, unchanged or waived.
     pub status: Status,
+}
+
+impl Finding {
+    /// What would fix it and what has to be known before, in one sentence.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        self.with_caveats(&self.fix.summary)
+    }
+
+    /// A sentence with what has to be known before it is done.
+    #[must_use]
+    pub fn with_caveats(&self, summary: &str) -> String {
+        self.caveats.iter().fold(summary.to_owned(), |advice, caveat| format!("{advice}; {caveat}"))
+    }
 }
 
 /// What a finding is known again by: what is wrong, without how bad it is, in what words it is told, and on how many

@@ -15,8 +15,8 @@ mod v1;
 pub use table::TableOptions;
 pub(crate) use table::{Painter, layout};
 pub use v1::{
-    Account, Choice, Finding, Fix, NotAudited, Report, ReportError, RuleOutcome, SCHEMA, Source, SourceKind, Summary,
-    Tool,
+    Account, Caveat, Choice, Finding, Fix, NotAudited, Report, ReportError, RuleOutcome, SCHEMA, Source, SourceKind,
+    Summary, Tool,
 };
 
 /// A role compared with its baseline.

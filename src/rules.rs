@@ -10,7 +10,7 @@ use crate::resource::ResourceKind;
 use crate::tags;
 use crate::view::{ClusterView, RegionView};
 
-pub(crate) mod caution;
+pub(crate) mod fix_safety;
 mod iam;
 mod instance;
 mod instance_tags;

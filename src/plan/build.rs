@@ -170,15 +170,15 @@ impl Planner<'_> {
                 .filter(|choose| is_about(finding, choose))
                 .filter_map(|choose| fix.choices.iter().find(|choice| choice.value == choose.value))
                 .collect();
-            let mut reason = &fix.summary;
+            let mut reason = finding.advice();
             let changes: &[Transition] = match fix.applicability {
                 Applicability::Choice => match answers.as_slice() {
                     [answer] => {
-                        reason = &answer.summary;
+                        reason.clone_from(&answer.summary);
                         &answer.changes
                     }
                     [] if fix.choices.iter().all(|choice| choice.changes.is_empty()) => {
-                        self.leave(finding, LeftReason::ByHand(fix.summary.clone()));
+                        self.leave(finding, LeftReason::ByHand(finding.advice()));
                         continue;
                     }
                     [] => {
@@ -195,9 +195,9 @@ impl Planner<'_> {
                 },
                 Applicability::None => {
                     let reason = if wishes.allow.iter().any(|rule| rule == finding.rule) {
-                        LeftReason::Refused(fix.summary.clone())
+                        LeftReason::Refused(finding.advice())
                     } else {
-                        LeftReason::ByHand(fix.summary.clone())
+                        LeftReason::ByHand(finding.advice())
                     };
                     self.leave(finding, reason);
                     continue;

@@ -283,6 +283,9 @@ fn block(page: &mut String, finding: &Finding, painter: Painter, options: &Table
     for choice in finding.fix.choices.iter().take(4) {
         paragraph("", &format!("- {}", choice.summary));
     }
+    for caveat in &finding.caveats {
+        paragraph("note", &caveat.message);
+    }
     // Commands are never wrapped: they are there to be copied.
     let commands: Vec<String> = finding.fix.changes.iter().flat_map(Call::shown_commands).collect();
     let limit = if options.verbose { commands.len() } else { 4 };

@@ -140,10 +140,22 @@ pub struct Finding {
     pub impact: String,
     /// What would fix it.
     pub fix: Fix,
+    /// What a person has to know before it is fixed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<Caveat>,
     /// Stable over runs: rule, resource or cause, and what is wrong; no times, no order.
     pub fingerprint: String,
     /// New, unchanged or waived.
     pub status: Status,
+}
+
+/// What a person has to know before a finding is fixed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Caveat {
+    /// Its kind.
+    pub kind: finding::CaveatKind,
+    /// One sentence.
+    pub message: String,
 }
 
 /// What would fix a finding.
@@ -317,6 +329,11 @@ impl From<&finding::Finding> for Finding {
                 changes: transition::calls(&finding.fix.changes),
                 choices: finding.fix.choices.iter().map(Choice::from).collect(),
             },
+            caveats: finding
+                .caveats
+                .iter()
+                .map(|caveat| Caveat { kind: caveat.kind(), message: caveat.to_string() })
+                .collect(),
             fingerprint: finding.fingerprint.clone(),
             status: finding.status,
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Rule, Tagged, caution};
+use super::{Rule, Tagged, fix_safety};
 use crate::resource::ResourceKind;
 use crate::view::RegionView;
 
@@ -42,7 +42,7 @@ const ANY: &[ResourceKind] = &[
 
 /// Whether the tags of a resource are readable through the metadata service.
 fn tags_are_readable(resource: Tagged<'_>) -> bool {
-    matches!(resource, Tagged::Instance(instance) if caution::forbids_slash(instance))
+    matches!(resource, Tagged::Instance(instance) if fix_safety::forbids_slash(instance))
 }
 
 /// Whether a resource is in reach of the cluster: a member, or part of the network the members live in.

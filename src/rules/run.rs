@@ -11,7 +11,7 @@ use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::view::{ClusterView, Confidence, RegionView};
 
-use super::{Check, Checked, Context, Rule, Violation, caution};
+use super::{Check, Checked, Context, Rule, Violation, fix_safety};
 
 /// What became of a rule; always one of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -248,7 +248,7 @@ fn confidence(violation: &Violation, view: &ClusterView<'_>) -> Confidence {
 }
 
 fn finish(rule: &Rule, mut violation: Violation, view: &ClusterView<'_>) -> Finding {
-    caution::settle(&mut violation, view);
+    let caveats = fix_safety::check(&mut violation, view);
     let scope = violation.resource.account_id.as_deref().unwrap_or_default();
     let scope = format!("{scope}/{}", violation.resource.region.as_deref().unwrap_or_default());
     Finding {
@@ -260,6 +260,7 @@ fn finish(rule: &Rule, mut violation: Violation, view: &ClusterView<'_>) -> Find
         message: violation.message,
         impact: violation.impact.unwrap_or_else(|| rule.impact.to_owned()),
         fix: violation.fix,
+        caveats,
         status: Status::New,
         resource: violation.resource,
     }

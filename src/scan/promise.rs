@@ -1,7 +1,7 @@
 //! `[safe]` is a promise: each rule decides by itself, and only the plan sees what all the changes together come to. What
 //! the plan would refuse is not shown as safe.
 
-use crate::finding::{Applicability, Finding};
+use crate::finding::{Applicability, Caveat, Finding};
 use crate::iam::Baselines;
 use crate::inventory::Inventory;
 use crate::plan::{self, LeftReason, Wishes};
@@ -47,7 +47,7 @@ pub(super) fn keep(inventory: &Inventory, options: &Options<'_>, findings: &mut 
             };
             if let Some(why) = refused {
                 finding.fix.applicability = Applicability::Confirm;
-                finding.fix.summary.push_str(&format!("; `--fix` leaves it: {why}"));
+                finding.caveats.push(Caveat::Refused(why.clone()));
             }
         }
     }

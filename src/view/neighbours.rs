@@ -58,7 +58,7 @@ impl std::fmt::Display for Neighbour {
 /// Who made a network interface, by its description.
 /// Sources: Amazon EKS User Guide, "VPC and subnet considerations" (`Amazon EKS <name>`); Elastic Load Balancing
 /// (`ELB <name>`, `ELB app/…`, `ELB net/…`).
-fn maker(interface: &NetworkInterface) -> Option<Neighbour> {
+fn creator(interface: &NetworkInterface) -> Option<Neighbour> {
     let text = interface.description.as_str();
     if let Some(name) = text.strip_prefix("Amazon EKS ").filter(|name| !name.is_empty()) {
         return Some(Neighbour::Cluster(name.to_owned()));
@@ -127,12 +127,12 @@ pub(super) fn by_vpc<'a>(region: &'a Region, own: &'a str) -> ByVpc<'a> {
         all.tagged(interface.vpc_id.as_deref(), &interface.tags, &interface.id);
         // A load balancer with a security group of ours is ours.
         let is_ours = interface.security_groups.iter().any(|id| ours.contains(id.as_str()));
-        let maker = maker(interface).filter(|maker| match maker {
+        let creator = creator(interface).filter(|creator| match creator {
             Neighbour::Cluster(name) => all.is_other(name),
             Neighbour::LoadBalancer(_) => !is_ours,
         });
-        if let Some((vpc, maker)) = interface.vpc_id.as_deref().zip(maker) {
-            all.found.entry(vpc).or_default().entry(maker).or_insert(&interface.id);
+        if let Some((vpc, creator)) = interface.vpc_id.as_deref().zip(creator) {
+            all.found.entry(vpc).or_default().entry(creator).or_insert(&interface.id);
         }
     }
     volumes(region, &mut all);

@@ -4,7 +4,7 @@ use crate::finding::{Applicability, Fix, Severity};
 use crate::inventory::Tag;
 use crate::resource::ResourceKind;
 use crate::rules::{
-    Check, Checked, Context, Rule, RuleSeverity, Subjects, caution, has, ids, instances_phrase, safe_if_certain,
+    Check, Checked, Context, Rule, RuleSeverity, Subjects, fix_safety, has, ids, instances_phrase, safe_if_certain,
 };
 use crate::tags::{self, NearMiss, OWNED};
 use crate::text;
@@ -55,7 +55,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             message.push_str(&format!(" (Auto Scaling group `{group}`)"));
         }
         let summary = format!("add `{key}={OWNED}`");
-        if members.iter().any(|member| caution::forbids_slash(member.instance)) {
+        if members.iter().any(|member| fix_safety::forbids_slash(member.instance)) {
             return (
                 message,
                 Fix::none("turn instance metadata tags off first: EC2 refuses the key while they are on"),

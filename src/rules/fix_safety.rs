@@ -1,9 +1,9 @@
 //! What a fix has to be careful about: resources that others own, share, or will make again. A rule says what would fix
 //! the finding; here it is decided whether that may happen without asking.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::Applicability;
+use crate::finding::{Applicability, Caveat};
 use crate::inventory::{Instance, Read, Tag};
 use crate::resource::ResourceKind;
 use crate::tags::{self, LEGACY_TAG, OWNED, ROLE_ELB, ROLE_INTERNAL_ELB, SHARED};
@@ -15,7 +15,7 @@ use super::{Violation, load_balancer_subnets};
 
 /// Who makes a resource again from a template of its own, as far as tags tell. Terraform leaves no mark.
 #[must_use]
-pub(crate) fn maker(resource_tags: &[Tag]) -> Option<String> {
+pub(crate) fn manager(resource_tags: &[Tag]) -> Option<String> {
     let value = |key: &str| tags::value(resource_tags, key).map(text::printable);
     if let Some(stack) = value("aws:cloudformation:stack-name") {
         return Some(format!("the CloudFormation stack `{stack}`"));
@@ -32,35 +32,33 @@ pub(crate) fn maker(resource_tags: &[Tag]) -> Option<String> {
     value(AUTO_SCALING_GROUP_TAG).map(|group| format!("the Auto Scaling group `{group}`"))
 }
 
-/// Says what the operator has to know about the resources of a fix, and takes `safe` from it where it is not provable.
-pub(super) fn settle(violation: &mut Violation, view: &ClusterView<'_>) {
-    mark_shared(violation, view);
-    name_makers(violation, view);
-    name_neighbours(violation, view);
-    let account = violation.resource.account_id.clone().unwrap_or_default();
-    let doubts = doubts(&violation.fix.changes, &account, view);
-    if violation.fix.applicability != Applicability::Safe || doubts.is_empty() {
-        return;
+/// What the operator has to know about the resources of a fix; takes `safe` from it where that is not provable.
+pub(super) fn check(violation: &mut Violation, view: &ClusterView<'_>) -> Vec<Caveat> {
+    let mut caveats: Vec<Caveat> = [shared(violation, view), managers(violation, view), neighbours(violation, view)]
+        .into_iter()
+        .flatten()
+        .collect();
+    if violation.fix.applicability == Applicability::Safe {
+        let account = violation.resource.account_id.as_deref().unwrap_or_default();
+        let reasons = not_safe(&violation.fix.changes, account, view);
+        if !reasons.is_empty() {
+            violation.fix.applicability = Applicability::Confirm;
+            let mut new: Vec<Caveat> = reasons.into_iter().flatten().collect();
+            new.sort();
+            new.dedup();
+            caveats.extend(new);
+        }
     }
-    violation.fix.applicability = Applicability::Confirm;
-    let mut told: Vec<String> = doubts.into_iter().flatten().collect();
-    told.sort();
-    told.dedup();
-    for doubt in told {
-        violation.fix.summary.push_str(&format!("; {doubt}"));
-    }
+    caveats
 }
 
-/// Why a fix is not safe, where the operator has to know it and nothing else says it.
-type Doubt = String;
-
-/// Says which other clusters have something in the VPC of what a fix would write to. A tag on a common subnet takes it from
+/// Which other clusters have something in the VPC of what a fix would write to. A tag on a common subnet takes it from
 /// every cluster that relies on untagged ones.
 /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#findSubnets`, and
 /// <https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/2607>: tag for none of the clusters, or for all.
-fn name_neighbours(violation: &mut Violation, view: &ClusterView<'_>) {
+fn neighbours(violation: &Violation, view: &ClusterView<'_>) -> Option<Caveat> {
     let account = violation.resource.account_id.as_deref().unwrap_or_default();
-    let mut told: BTreeMap<String, &str> = BTreeMap::new();
+    let mut found: BTreeMap<String, &str> = BTreeMap::new();
     for change in writes(violation) {
         let Some((key, Some(_))) = change.tag() else { continue };
         let Some(region) = region(view, account, change.target.region()) else { continue };
@@ -69,40 +67,26 @@ fn name_neighbours(violation: &mut Violation, view: &ClusterView<'_>) {
             continue;
         }
         for (neighbour, seen) in region.vpc_of(&change.target.id).into_iter().flat_map(|vpc| region.neighbours(vpc)) {
-            told.entry(neighbour.to_string()).or_insert(seen);
+            found.entry(neighbour.to_string()).or_insert(seen);
         }
     }
-    if told.is_empty() {
-        return;
-    }
-    let shown: Vec<String> = told.iter().map(|(name, seen)| format!("{} ({seen})", text::printable(name))).collect();
-    violation.fix.summary.push_str(&format!(
-        "; others show in the VPC, {}: tag the subnets for all of them at once, or their load balancers lose them",
-        text::list(&shown, 3)
-    ));
+    let found: Vec<(String, String)> = found.into_iter().map(|(name, seen)| (name, seen.to_owned())).collect();
+    (!found.is_empty()).then_some(Caveat::Neighbours(found))
 }
 
-/// Says whose a shared resource is. Tags on it are kept by each account for itself, so the controller sees those that its
+/// Whose a shared resource is. Tags on it are kept by each account for itself, so the controller sees those that its
 /// own account set, as we do; whether to write on what another account owns is for a person to decide.
 /// Source: Amazon VPC User Guide, "Share your VPC subnets with other accounts".
-fn mark_shared(violation: &mut Violation, view: &ClusterView<'_>) {
+fn shared(violation: &Violation, view: &ClusterView<'_>) -> Option<Caveat> {
     let account = violation.resource.account_id.as_deref().unwrap_or_default();
     let touched = writes(violation).map(|change| change.target.id.as_str()).chain([violation.resource.id.as_str()]);
     let shared: BTreeMap<&str, &str> = touched.filter_map(|id| Some((id, *view.shared.get(&(account, id))?))).collect();
     if shared.is_empty() {
-        return;
+        return None;
     }
-    let ids: Vec<&str> = shared.keys().copied().collect();
-    let mut owners: Vec<&str> = shared.into_values().collect();
-    owners.sort_unstable();
-    owners.dedup();
-    let note = format!(
-        "; {} {} to account {}, and this account sees only the tags that it set itself, as the controller does",
-        crate::text::list(&ids, 3),
-        if ids.len() == 1 { "belongs" } else { "belong" },
-        crate::text::list(&owners, 3)
-    );
-    violation.message.push_str(&note);
+    let resources = shared.keys().map(|id| (*id).to_owned()).collect();
+    let owners: BTreeSet<&str> = shared.into_values().collect();
+    Some(Caveat::Shared { resources, owners: owners.into_iter().map(str::to_owned).collect() })
 }
 
 /// The writes of a fix and of all answers to its question.
@@ -116,35 +100,29 @@ fn region<'v, 'a>(view: &'v ClusterView<'a>, account: &str, name: &str) -> Optio
 }
 
 /// What a template makes again loses the fix with the next instance or update: the advice is to fix the template.
-fn name_makers(violation: &mut Violation, view: &ClusterView<'_>) {
+fn managers(violation: &Violation, view: &ClusterView<'_>) -> Option<Caveat> {
     let account = violation.resource.account_id.as_deref().unwrap_or_default();
-    let mut makers: Vec<String> = Vec::new();
+    let mut managers: BTreeSet<String> = BTreeSet::new();
     for change in writes(violation) {
         let Target { kind, id, region: name } = &change.target;
         if *kind == ResourceKind::Role {
             let account = view.inventory.accounts.iter().find(|known| known.account_id == account);
             let role = account.and_then(|account| account.roles.iter().find(|known| known.name == *id));
-            makers.extend(role.and_then(|role| maker(role.tags.as_deref().unwrap_or_default())));
+            managers.extend(role.and_then(|role| manager(role.tags.as_deref().unwrap_or_default())));
         } else if let Some(region) = name.as_deref().and_then(|name| region(view, account, name)) {
-            makers.extend(region.tags_of(id).and_then(maker));
+            managers.extend(region.tags_of(id).and_then(manager));
         }
     }
-    makers.sort_unstable();
-    makers.dedup();
-    if makers.is_empty() {
-        return;
-    }
-    let note = format!("; managed by {}: fix that too, or it comes back", text::list(&makers, 3));
-    violation.fix.summary.push_str(&note);
+    (!managers.is_empty()).then(|| Caveat::ManagedBy(managers.into_iter().collect()))
 }
 
 /// Why a fix is not safe; empty if it only adds the one valid value to resources that provably belong to this cluster
-/// alone, and changes nothing that a controller has chosen. `None` stands for what is told elsewhere.
-fn doubts(changes: &[Transition], account: &str, view: &ClusterView<'_>) -> Vec<Option<Doubt>> {
-    let mut doubts: Vec<Option<Doubt>> =
+/// alone, and changes nothing that a controller has chosen. `None` stands for what another caveat says, or the fix itself.
+fn not_safe(changes: &[Transition], account: &str, view: &ClusterView<'_>) -> Vec<Option<Caveat>> {
+    let mut reasons: Vec<Option<Caveat>> =
         changes.iter().filter_map(|change| is_safe(change, account, view).err()).collect();
-    if !doubts.is_empty() {
-        return doubts;
+    if !reasons.is_empty() {
+        return reasons;
     }
     // The subnets that get a tag together decide together which of them a load balancer is given.
     let mut tagged: BTreeMap<(&str, &str, &Value), Vec<&str>> = BTreeMap::new();
@@ -157,14 +135,14 @@ fn doubts(changes: &[Transition], account: &str, view: &ClusterView<'_>) -> Vec<
         let region = region(view, account, name);
         let moved = region
             .and_then(|region| load_balancer_subnets::moved_by(region, view.cluster_id, &ids, key, &value.to_string()));
-        doubts.extend(moved.map(Some));
+        reasons.extend(moved.map(|how| Some(Caveat::MovesLoadBalancers(how))));
     }
-    doubts
+    reasons
 }
 
 /// Whether a write only adds the one valid value to a resource that provably belongs to this cluster alone; the error says
-/// why not, where that is not told elsewhere.
-fn is_safe(change: &Transition, account: &str, view: &ClusterView<'_>) -> Result<(), Option<Doubt>> {
+/// why not, where nothing else says it.
+fn is_safe(change: &Transition, account: &str, view: &ClusterView<'_>) -> Result<(), Option<Caveat>> {
     let (key, value) = change.tag().ok_or(None)?;
     let Some(Value::Text(value)) = value else { return Err(None) };
     let (name, id, kind) = (change.target.region(), change.target.id.as_str(), change.target.kind);
@@ -188,14 +166,14 @@ fn is_safe(change: &Transition, account: &str, view: &ClusterView<'_>) -> Result
         && alone
         && tags::value(held, key).is_none()
         && held.len() < tags::QUOTA
-        && maker(held).is_none()
+        && manager(held).is_none()
         && instance.is_none_or(|instance| instance.managed_by.is_none() && !forbids_slash(instance))
         && !view.shared.contains_key(&(account, id));
     if !provable {
         return Err(None);
     }
     if !is_node {
-        return Err(Some("no list of Nodes names it, and the tag gives rights over the instance".to_owned()));
+        return Err(Some(Caveat::NotNamedByNodes));
     }
     let is_unread = view.inventory.gaps.iter().any(|gap| {
         gap.is_of_list()
@@ -204,7 +182,7 @@ fn is_safe(change: &Transition, account: &str, view: &ClusterView<'_>) -> Result
             && gap.region.as_ref().is_none_or(|gap| gap == name)
     });
     if is_unread {
-        return Err(Some("not everything that another cluster could show in was read".to_owned()));
+        return Err(Some(Caveat::NeighboursUnread));
     }
     Ok(())
 }

@@ -1,0 +1,100 @@
+//! What a person has to know before a finding is fixed.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::text;
+
+/// What a person has to know about the resources that a fix writes to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Caveat {
+    /// Resources of other accounts, shared with this one. Tags on them are kept by each account for itself.
+    Shared {
+        /// Ids.
+        resources: Vec<String>,
+        /// The accounts that own them.
+        owners: Vec<String>,
+    },
+    /// What makes the resources again from templates of its own.
+    ManagedBy(Vec<String>),
+    /// Other clusters that show in the VPC, each with what shows it. A tag on a common subnet takes it from every cluster
+    /// that relies on untagged ones.
+    Neighbours(Vec<(String, String)>),
+    /// An instance that no list of Nodes names.
+    NotNamedByNodes,
+    /// Lists in which another cluster could show were not read.
+    NeighboursUnread,
+    /// Load balancers would get other subnets: what changes for whom.
+    MovesLoadBalancers(String),
+    /// A plan of everything that is safe would not make it: why.
+    Refused(String),
+}
+
+/// The kinds of caveats, as in reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CaveatKind {
+    /// [`Caveat::Shared`].
+    Shared,
+    /// [`Caveat::ManagedBy`].
+    ManagedBy,
+    /// [`Caveat::Neighbours`].
+    Neighbours,
+    /// [`Caveat::NotNamedByNodes`].
+    NotNamedByNodes,
+    /// [`Caveat::NeighboursUnread`].
+    NeighboursUnread,
+    /// [`Caveat::MovesLoadBalancers`].
+    MovesLoadBalancers,
+    /// [`Caveat::Refused`].
+    Refused,
+}
+
+impl Caveat {
+    /// Its kind.
+    #[must_use]
+    pub fn kind(&self) -> CaveatKind {
+        match self {
+            Self::Shared { .. } => CaveatKind::Shared,
+            Self::ManagedBy(_) => CaveatKind::ManagedBy,
+            Self::Neighbours(_) => CaveatKind::Neighbours,
+            Self::NotNamedByNodes => CaveatKind::NotNamedByNodes,
+            Self::NeighboursUnread => CaveatKind::NeighboursUnread,
+            Self::MovesLoadBalancers(_) => CaveatKind::MovesLoadBalancers,
+            Self::Refused(_) => CaveatKind::Refused,
+        }
+    }
+}
+
+impl fmt::Display for Caveat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shared { resources, owners } => write!(
+                f,
+                "{} {} to account {}, and this account sees only the tags that it set itself, as the controller does",
+                text::list(resources, 3),
+                if resources.len() == 1 { "belongs" } else { "belong" },
+                text::list(owners, 3)
+            ),
+            Self::ManagedBy(managers) => {
+                write!(f, "managed by {}: fix that too, or it comes back", text::list(managers, 3))
+            }
+            Self::Neighbours(neighbours) => {
+                let shown: Vec<String> =
+                    neighbours.iter().map(|(name, seen)| format!("{} ({seen})", text::printable(name))).collect();
+                write!(
+                    f,
+                    "others show in the VPC, {}: tag the subnets for all of them at once, or their load balancers lose them",
+                    text::list(&shown, 3)
+                )
+            }
+            Self::NotNamedByNodes => {
+                f.write_str("no list of Nodes names the instance, and the tag gives rights over it")
+            }
+            Self::NeighboursUnread => f.write_str("not everything that another cluster could show in was read"),
+            Self::MovesLoadBalancers(how) => f.write_str(how),
+            Self::Refused(why) => write!(f, "`--fix` leaves it: {why}"),
+        }
+    }
+}
