@@ -19,7 +19,6 @@ pub mod json_input;
 pub mod nodes;
 pub mod permissions;
 pub mod plan;
-pub mod policy;
 pub mod provider;
 pub mod report;
 pub mod resource;
@@ -29,3 +28,5 @@ pub mod tags;
 pub mod text;
 pub mod transition;
 pub mod view;
+
+pub use tagaudit_policy as policy;

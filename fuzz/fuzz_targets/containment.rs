@@ -4,7 +4,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use tagaudit::policy::{
+use tagaudit_policy::{
     Catalogue, CompiledPolicy, Context, Decision, Document, Environment, Layer, NamedDocument, Policies, PreparedPolicies,
     Question, Request, Verdict, decide,
 };

@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tagaudit::policy::json::{self, Node};
-use tagaudit::policy::lint::{PolicyKind, lint};
-use tagaudit::policy::templates::{self, Pseudo};
-use tagaudit::policy::{Catalogue, Document};
+use tagaudit_policy::json::{self, Node};
+use tagaudit_policy::lint::{PolicyKind, lint};
+use tagaudit_policy::templates::{self, Pseudo};
+use tagaudit_policy::{Catalogue, Document};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = json::text_of(bytes) else { return };

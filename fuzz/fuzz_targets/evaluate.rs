@@ -3,7 +3,7 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use tagaudit::policy::{CompiledPolicy, Context, ContextValue, Decision, Document, Policies, Request, decide};
+use tagaudit_policy::{CompiledPolicy, Context, ContextValue, Decision, Document, Policies, Request, decide};
 
 #[derive(Arbitrary, Debug)]
 struct Input {

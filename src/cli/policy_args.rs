@@ -145,14 +145,13 @@ pub(super) enum KindName {
     Trust,
 }
 
-impl From<Option<KindName>> for PolicyKind {
-    fn from(name: Option<KindName>) -> Self {
+impl From<KindName> for PolicyKind {
+    fn from(name: KindName) -> Self {
         match name {
-            None => Self::Unknown,
-            Some(KindName::Managed) => Self::Managed,
-            Some(KindName::Inline) => Self::Inline,
-            Some(KindName::Scp) => Self::Control,
-            Some(KindName::Trust) => Self::Trust,
+            KindName::Managed => Self::Managed,
+            KindName::Inline => Self::Inline,
+            KindName::Scp => Self::Control,
+            KindName::Trust => Self::Trust,
         }
     }
 }

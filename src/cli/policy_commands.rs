@@ -451,7 +451,7 @@ pub(super) struct LintOutcome {
 
 pub(super) fn lint_files(args: &LintArgs) -> Result<LintOutcome, Failure> {
     let catalogue = input::catalogue(&args.catalogue)?;
-    let asked = PolicyKind::from(args.kind);
+    let asked = args.kind.map_or(PolicyKind::Unknown, PolicyKind::from);
     let mut outcome = LintOutcome::default();
     for path in &args.policies {
         let text = input::text(path, templates::MAX_TEMPLATE_BYTES, "policy")?;

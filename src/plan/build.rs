@@ -146,7 +146,7 @@ pub(super) type Asked = (PlannedChange, BTreeSet<usize>);
 
 impl Planner<'_> {
     fn leave(&mut self, finding: &Finding, reason: LeftReason) {
-        let what = finding.message.clone();
+        let what = finding.with_caveats(&finding.message);
         self.left.push(Left { rule: finding.rule, resource: finding.resource.id.clone(), what, reason });
     }
 

@@ -175,7 +175,7 @@ fn the_page_of_the_policy_engine_lists_what_the_code_has() {
     put("methods", methods);
     let catalogue = Catalogue::embedded();
     let (services, actions) = catalogue.size();
-    let bytes = fs::metadata(path("policies/catalogue.txt.zz")).unwrap().len();
+    let bytes = fs::metadata(path("engine/catalogue.txt.zz")).unwrap().len();
     let about =
         format!("Made from {}: {actions} actions of {services} services in {bytes} bytes.\n", catalogue.made_from);
     put("catalogue", about);

@@ -29,9 +29,7 @@ mod mock_writes;
 mod outcomes;
 mod permissions;
 mod plans;
-mod policy_cases;
 mod policy_commands;
-mod policy_oracle;
 mod roles;
 #[cfg(feature = "aws")]
 mod soak;

@@ -262,7 +262,7 @@ fn a_finding_is_known_again_when_more_instances_show_it() {
 
 /// An older catalogue: only every fifth action of the embedded one is known.
 fn older_catalogue() -> &'static Catalogue {
-    let bytes = std::fs::read(super::documents::path("policies/catalogue.txt.zz")).unwrap();
+    let bytes = std::fs::read(super::documents::path("engine/catalogue.txt.zz")).unwrap();
     let text = miniz_oxide::inflate::decompress_to_vec_zlib(&bytes).unwrap();
     let text = String::from_utf8(text).unwrap();
     let mut actions = 0;

@@ -136,7 +136,7 @@ fn hostile_texts_stay_inert() {
 
 #[test]
 fn questions_are_answered_line_by_line_and_bad_lines_with_their_error() {
-    let cases = std::fs::read_to_string(super::fixtures::path("policy/cases.jsonl")).unwrap();
+    let cases = std::fs::read_to_string(super::documents::path("engine/tests/cases.jsonl")).unwrap();
     let mut lines: Vec<&str> = cases.lines().collect();
     lines.insert(1, "{\"id\": \"bad\", \"identity_policies\": []}");
     lines.insert(2, "no json");

@@ -1,0 +1,340 @@
+//! From the regions of all targets to a verdict with its reasons.
+
+use std::collections::BTreeSet;
+
+use super::judge::{Applying, Outcome};
+use super::limit::{DeniedOn, LayerKind, Limit, OpenCondition, all_of};
+use super::{Assessment, NotGranted, StatementRef, Verdict};
+use crate::catalogue::Action;
+use crate::document::Effect;
+use crate::pattern::split_arn;
+use crate::truth::Holds;
+
+/// What was found for the regions of all targets.
+#[derive(Default)]
+pub(super) struct Answer {
+    pub(super) targets: Vec<String>,
+    pub(super) outcomes: Vec<Outcome>,
+    pub(super) undecided: bool,
+}
+
+impl Answer {
+    /// The statements of an effect and layer that apply somewhere, each once.
+    fn statements(&self, effect: Effect, layer: Option<usize>) -> Vec<Seen<'_>> {
+        let mut seen: Vec<Seen<'_>> = Vec::new();
+        for outcome in &self.outcomes {
+            for applying in &outcome.applying {
+                if applying.effect != effect || layer.is_some_and(|layer| applying.layer != layer) {
+                    continue;
+                }
+                let always = usize::from(applying.holds == Holds::Always);
+                match seen.iter_mut().find(|known| known.first.reference == applying.reference) {
+                    Some(known) => {
+                        known.always += always;
+                        known.texts.extend(applying.texts.iter().map(String::as_str));
+                    }
+                    None => seen.push(Seen {
+                        first: applying,
+                        always,
+                        texts: applying.texts.iter().map(String::as_str).collect(),
+                    }),
+                }
+            }
+        }
+        seen
+    }
+
+    /// Those that always apply everywhere; without one, all of them together.
+    fn deciding(&self, seen: &[Seen<'_>]) -> Vec<StatementRef> {
+        let is_whole = |seen: &&Seen<'_>| seen.always == self.outcomes.len();
+        if seen.iter().any(|seen| is_whole(&seen)) {
+            references(seen.iter().filter(is_whole))
+        } else {
+            references(seen.iter())
+        }
+    }
+
+    pub(super) fn finish(&self, action: &str, layers: &[(String, LayerKind)]) -> Assessment {
+        // Nothing looked at is nothing proven.
+        if self.undecided || self.outcomes.is_empty() {
+            return undecided(vec!["the patterns are too many or too intricate to decide within bounds".to_owned()]);
+        }
+        if self.outcomes.iter().all(|outcome| outcome.allowed.least == Holds::Always) {
+            let because = self.deciding(&self.statements(Effect::Allow, Some(0)));
+            return Assessment { because, ..Assessment::bare(Verdict::Granted) };
+        }
+        if self.outcomes.iter().all(|outcome| outcome.allowed.most == Holds::Never) {
+            return self.nothing(action, layers);
+        }
+        let lacks = self.outcomes.iter().any(|outcome| outcome.allowed.most != Holds::Always);
+        let gives = self.outcomes.iter().any(|outcome| outcome.allowed.least != Holds::Never);
+        if lacks && gives {
+            return self.part(action, layers);
+        }
+        // Between nothing and a part, or a part and all: what decides it is named.
+        let in_doubt = self.outcomes.iter().filter(|outcome| outcome.allowed.least != outcome.allowed.most);
+        let mut why: Vec<String> = in_doubt.flat_map(|outcome| &outcome.open).cloned().collect();
+        why.sort();
+        why.dedup();
+        if why.is_empty() {
+            why.push("the conditions are too many or too intricate to decide within bounds".to_owned());
+        } else {
+            let few = crate::display::list(&why.iter().map(String::as_str).collect::<Vec<_>>(), 4);
+            why = vec![format!("only a deployment tells whether {few}")];
+        }
+        let because = references(self.statements(Effect::Allow, None).iter())
+            .into_iter()
+            .chain(references(self.statements(Effect::Deny, None).iter()));
+        Assessment { because: because.collect(), ..undecided(why) }
+    }
+
+    /// Nothing is granted: because nothing grants it, or because it is taken away.
+    fn nothing(&self, action: &str, layers: &[(String, LayerKind)]) -> Assessment {
+        // Where an Allow would help anywhere, it is missing there.
+        let taken = self.outcomes.iter().all(|outcome| outcome.helped == Holds::Never);
+        let always_denied = self.outcomes.iter().all(|outcome| outcome.denied == Holds::Always);
+        let not_granted = self.not_granted(action);
+        if !taken {
+            return Assessment { not_granted, ..Assessment::bare(Verdict::Missing) };
+        }
+        let mut because = self.deciding(&self.statements(Effect::Deny, None));
+        if !always_denied {
+            because.extend(self.lacking(layers));
+        }
+        Assessment { because, not_granted, ..Assessment::bare(Verdict::Denied) }
+    }
+
+    /// Layers that lack an Allow where the identity policies have one.
+    fn lacking(&self, layers: &[(String, LayerKind)]) -> Vec<StatementRef> {
+        let lacking: BTreeSet<usize> = self
+            .outcomes
+            .iter()
+            .filter(|outcome| outcome.identity != Holds::Never)
+            .flat_map(|outcome| outcome.lacking.iter().copied())
+            .collect();
+        let name = |layer: usize| layers.get(layer).map(|(name, _)| name.clone()).unwrap_or_default();
+        lacking.into_iter().map(|layer| StatementRef { policy: name(layer), statement: None }).collect()
+    }
+
+    fn part(&self, action: &str, layers: &[(String, LayerKind)]) -> Assessment {
+        let mut answer = Assessment { not_granted: self.not_granted(action), ..Assessment::bare(Verdict::Partial) };
+        let total = self.outcomes.len();
+        for layer in 0..layers.len() {
+            let allows = self.statements(Effect::Allow, Some(layer));
+            let limits = layer == 0 || self.outcomes.iter().any(|outcome| outcome.lacking.contains(&layer));
+            if !limits {
+                continue;
+            }
+            answer.because.extend(references(allows.iter()));
+            if allows.iter().any(|seen| seen.always == total) {
+                continue;
+            }
+            let kind = layers.get(layer).map_or(LayerKind::Identity, |(_, kind)| *kind);
+            // Where some of the resources are covered by nothing, the patterns are the limit.
+            let covered =
+                |outcome: &Outcome| outcome.applying.iter().any(|a| a.effect == Effect::Allow && a.layer == layer);
+            if !self.outcomes.iter().all(covered) {
+                answer.limits.extend(allows.iter().flat_map(|seen| {
+                    seen.texts.iter().map(|text| Limit::Resources {
+                        layer: kind,
+                        negated: seen.first.negated,
+                        patterns: vec![(*text).to_owned()],
+                    })
+                }));
+            }
+            let mut any_of: Vec<Vec<OpenCondition>> = Vec::new();
+            for outcome in self.outcomes.iter().filter(|outcome| covered(outcome)) {
+                let here: Vec<&Applying> =
+                    outcome.applying.iter().filter(|a| a.effect == Effect::Allow && a.layer == layer).collect();
+                if !here.iter().any(|applying| applying.holds == Holds::Always) {
+                    any_of.extend(here.iter().map(|applying| applying.conditions.clone()));
+                }
+            }
+            any_of.retain(|all| !all.is_empty());
+            any_of.sort_by_cached_key(|all| all_of(all));
+            any_of.dedup();
+            if !any_of.is_empty() {
+                answer.limits.push(Limit::Conditions { layer: kind, any_of });
+            }
+        }
+        for seen in self.statements(Effect::Deny, None) {
+            let bites = self.outcomes.iter().any(|outcome| {
+                outcome.identity != Holds::Never && outcome.applying.iter().any(|a| a.reference == seen.first.reference)
+            });
+            if !bites {
+                continue;
+            }
+            answer.because.push(seen.first.reference.clone());
+            let everywhere = self
+                .outcomes
+                .iter()
+                .all(|outcome| outcome.applying.iter().any(|a| a.reference == seen.first.reference));
+            let patterns: Vec<String> = seen.texts.iter().map(|text| (*text).to_owned()).collect();
+            let conditions = seen.first.conditions.clone();
+            answer.limits.push(if conditions.is_empty() {
+                // What a Deny names is excluded, and what it spares is what remains.
+                Limit::Resources { layer: LayerKind::Identity, negated: !seen.first.negated, patterns }
+            } else if everywhere {
+                Limit::Unless { conditions, on: None }
+            } else {
+                // A Deny needs both its resources and its conditions to bite; naming them apart would say too much.
+                Limit::Unless { conditions, on: Some(DeniedOn { negated: seen.first.negated, patterns }) }
+            });
+        }
+        answer.because.extend(
+            self.lacking(layers)
+                .into_iter()
+                .filter(|lacking| !answer.because.iter().any(|known| known.policy == lacking.policy))
+                .collect::<Vec<_>>(),
+        );
+        answer.because.sort();
+        answer.because.dedup();
+        answer
+    }
+
+    /// What of the targets is not granted always, in few patterns.
+    fn not_granted(&self, action: &str) -> Vec<NotGranted> {
+        let mut found: Vec<NotGranted> = Vec::new();
+        let mut whole: Vec<NotGranted> = Vec::new();
+        let entry = |resource: &str, except: Vec<String>, only_if: Vec<String>, witness: &str| NotGranted {
+            action: action.to_owned(),
+            resource: resource.to_owned(),
+            except,
+            only_if,
+            witness: witness.to_owned(),
+        };
+        for (index, target) in self.targets.iter().enumerate() {
+            let here: Vec<&Outcome> = self.outcomes.iter().filter(|outcome| outcome.target == index).collect();
+            let Some(first) = here.first() else { continue };
+            if here.iter().all(|outcome| outcome.allowed.most == Holds::Never) {
+                whole.push(entry(target, Vec::new(), Vec::new(), &first.witness));
+                continue;
+            }
+            for outcome in here.iter().filter(|outcome| outcome.allowed.least != Holds::Always) {
+                let conditions = || {
+                    let open = outcome.applying.iter().filter(|applying| !applying.conditions.is_empty());
+                    let mut texts: Vec<String> = open
+                        .map(|applying| {
+                            let all = all_of(&applying.conditions);
+                            if applying.effect == Effect::Deny { format!("not ({all})") } else { all }
+                        })
+                        .collect();
+                    texts.extend(outcome.wide.iter().cloned());
+                    if outcome.allowed.least != outcome.allowed.most {
+                        let described = outcome.applying.iter().flat_map(|applying| &applying.conditions);
+                        let described: BTreeSet<&str> = described.map(|condition| condition.text.as_str()).collect();
+                        let open = outcome.open.iter().filter(|open| !described.contains(open.as_str()));
+                        texts.extend(open.map(|open| format!("a deployment decides whether {open}")));
+                    }
+                    if texts.is_empty() {
+                        texts.push("conditions too many or too intricate to tell apart".to_owned());
+                    }
+                    texts.sort();
+                    texts.dedup();
+                    texts
+                };
+                let only_if = if outcome.allowed.most == Holds::Never { Vec::new() } else { conditions() };
+                let biting = outcome.applying.iter().find(|applying| {
+                    applying.effect == Effect::Deny && applying.holds == Holds::Always && !applying.negated
+                });
+                let new = match biting.and_then(|deny| deny.texts.first()) {
+                    Some(text) if outcome.identity != Holds::Never => {
+                        entry(text, Vec::new(), only_if, &outcome.witness)
+                    }
+                    _ => {
+                        let granted = here.iter().filter(|other| other.allowed.least == Holds::Always);
+                        let mut except: Vec<String> = granted
+                            .flat_map(|other| &other.applying)
+                            .filter(|applying| applying.effect == Effect::Allow && !applying.negated)
+                            .flat_map(|applying| applying.texts.iter().cloned())
+                            // What matches here as well tells nothing apart.
+                            .filter(|text| !outcome.applying.iter().any(|here| here.texts.contains(text)))
+                            .collect();
+                        except.sort();
+                        except.dedup();
+                        entry(target, except, only_if, &outcome.witness)
+                    }
+                };
+                let is_known = |known: &NotGranted| {
+                    (&known.resource, &known.except, &known.only_if) == (&new.resource, &new.except, &new.only_if)
+                };
+                if !found.iter().any(is_known) {
+                    found.push(new);
+                }
+            }
+        }
+        // Many kinds of resources of which nothing is granted read as all but those of which something is.
+        if whole.len() > 3
+            && let Some(first) = whole.first()
+        {
+            let mut except: Vec<String> = self
+                .statements(Effect::Allow, Some(0))
+                .iter()
+                .filter(|seen| !seen.first.negated)
+                .flat_map(|seen| seen.texts.iter().map(|text| (*text).to_owned()))
+                .filter(|_| whole.len() < self.targets.len())
+                .collect();
+            except.sort();
+            except.dedup();
+            let mut parts = split_arn(&first.resource).map(str::to_owned);
+            if let Some(resource) = parts.last_mut() {
+                "*".clone_into(resource);
+            }
+            let all = parts.join(":");
+            let same = |other: &NotGranted| split_arn(&other.resource).iter().take(5).eq(parts.iter().take(5));
+            let resource = if whole.iter().all(same) { all } else { "*".to_owned() };
+            found.insert(0, entry(&resource, except, Vec::new(), &first.witness));
+        } else {
+            whole.append(&mut found);
+            found = whole;
+        }
+        found
+    }
+}
+
+fn undecided(why: Vec<String>) -> Assessment {
+    Assessment { undecided_by: why, ..Assessment::bare(Verdict::Undecided) }
+}
+
+/// A statement and where it applies.
+struct Seen<'a> {
+    first: &'a Applying,
+    /// Regions in which it always applies.
+    always: usize,
+    /// Its patterns that match somewhere; for `NotResource` those that exclude something.
+    texts: BTreeSet<&'a str>,
+}
+
+fn references<'s, 'a: 's>(seen: impl Iterator<Item = &'s Seen<'a>>) -> Vec<StatementRef> {
+    let mut references: Vec<StatementRef> = seen.map(|seen| seen.first.reference.clone()).collect();
+    references.sort();
+    references.dedup();
+    references
+}
+
+/// The answer for a pattern, from those for the actions that it covers.
+pub(super) fn together(each: Vec<Assessment>, covered: &[&Action]) -> Assessment {
+    let has = |verdict: Verdict| each.iter().any(|one| one.verdict == verdict);
+    let only = |verdict: Verdict| each.iter().all(|one| one.verdict == verdict);
+    let verdict = [Verdict::Granted, Verdict::Missing, Verdict::Denied].into_iter().find(|verdict| only(*verdict));
+    let verdict = verdict.unwrap_or(if has(Verdict::Undecided) { Verdict::Undecided } else { Verdict::Partial });
+    let mut answer = Assessment::bare(verdict);
+    if verdict == Verdict::Partial && has(Verdict::Granted) {
+        let names = covered.iter().zip(&each).filter(|(_, one)| one.verdict == Verdict::Granted);
+        answer.limits.push(Limit::Actions(names.map(|(action, _)| action.name.clone()).collect()));
+    }
+    for one in each {
+        answer.because.extend(one.because);
+        let new = one.limits.into_iter().filter(|limit| !answer.limits.contains(limit));
+        answer.limits.extend(new.collect::<Vec<_>>());
+        answer.not_granted.extend(one.not_granted);
+        if verdict == Verdict::Undecided {
+            answer.undecided_by.extend(one.undecided_by);
+        }
+    }
+    answer.because.sort();
+    answer.because.dedup();
+    answer.undecided_by.sort();
+    answer.undecided_by.dedup();
+    answer
+}

@@ -1,0 +1,235 @@
+//! One region of the resources: which statements apply there, under which facts, and what that comes to.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::{OpenCondition, Prepared, StatementRef};
+use crate::document::Effect;
+use crate::truth::{Bounds, Expression, Facts, Holds, Table};
+
+/// A statement whose conditions are not known to be false.
+pub(super) struct Active<'p> {
+    pub(super) prepared: &'p Prepared,
+    /// What its open conditions say.
+    pub(super) expression: Expression,
+    /// Its open conditions.
+    pub(super) conditions: Vec<OpenCondition>,
+}
+
+impl Active<'_> {
+    /// Under which facts it applies, given which of its patterns match.
+    pub(super) fn applies(&self, matched: &[bool]) -> Expression {
+        let terms = || self.prepared.terms.iter().zip(matched).filter(|(_, matched)| **matched);
+        let negated = self.prepared.compiled.not_resource;
+        let on = if self.prepared.compiled.resources.is_none() {
+            Expression::True
+        } else if terms().any(|(term, _)| term.doubt.is_none()) {
+            if negated { Expression::False } else { Expression::True }
+        } else {
+            let doubts: Vec<Expression> =
+                terms().filter_map(|(term, _)| term.doubt.clone()).map(Expression::Atom).collect();
+            match (doubts.is_empty(), negated) {
+                (true, true) => Expression::True,
+                (true, false) => Expression::False,
+                (false, true) => Expression::Not(Box::new(Expression::Any(doubts))),
+                (false, false) => Expression::Any(doubts),
+            }
+        };
+        if on == Expression::False {
+            // Its conditions do not matter here.
+            return on;
+        }
+        Expression::All(vec![on, self.expression.clone()])
+    }
+}
+
+/// The facts of the question that was asked last: thousands of actions in a row have the same.
+#[derive(Default)]
+pub(super) struct LastFacts(RefCell<Option<(Vec<Expression>, Option<Rc<Facts>>)>>);
+
+impl LastFacts {
+    /// The facts of a question; `None` where there are too many to tell apart.
+    pub(super) fn of(&self, active: &[Active<'_>], asked: &[&Expression]) -> Option<Rc<Facts>> {
+        let doubts: Vec<Expression> = active
+            .iter()
+            .flat_map(|each| each.prepared.terms.iter().filter_map(|term| term.doubt.clone()))
+            .map(Expression::Atom)
+            .collect();
+        let all = || active.iter().map(|each| &each.expression).chain(&doubts).chain(asked.iter().copied());
+        let mut last = self.0.borrow_mut();
+        if let Some((of, facts)) = &*last
+            && of.iter().eq(all())
+        {
+            return facts.clone();
+        }
+        let facts = Facts::new(all()).map(Rc::new);
+        *last = Some((all().cloned().collect(), facts.clone()));
+        facts
+    }
+}
+
+/// What comes of the requests on a region of the resources.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) target: usize,
+    pub(super) witness: String,
+    pub(super) allowed: Bounds,
+    /// What the identity policies alone grant.
+    pub(super) identity: Holds,
+    pub(super) denied: Holds,
+    /// What an Allow of all that is meant would come to.
+    pub(super) helped: Holds,
+    /// What is decided by deployment only, if something of it bears on this region.
+    pub(super) open: Vec<String>,
+    /// Which patterns match some requests here and others not.
+    pub(super) wide: Vec<String>,
+    /// Layers beside the identity policies that do not always allow.
+    pub(super) lacking: Vec<usize>,
+    /// For each active statement that applies sometimes or always: what it is, and which of its patterns match.
+    pub(super) applying: Vec<Applying>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Applying {
+    pub(super) reference: StatementRef,
+    pub(super) layer: usize,
+    pub(super) effect: Effect,
+    pub(super) holds: Holds,
+    pub(super) texts: Vec<String>,
+    pub(super) negated: bool,
+    pub(super) conditions: Vec<OpenCondition>,
+}
+
+/// What is asked of a region of the resources.
+pub(super) struct Asking {
+    pub(super) target: usize,
+    pub(super) witness: String,
+    /// Holds in the requests that are meant.
+    pub(super) meant: Expression,
+}
+
+/// `None` where no request that is meant can be.
+pub(super) fn judge(
+    asking: Asking,
+    matches: &[Vec<bool>],
+    active: &[Active<'_>],
+    facts: Option<&Facts>,
+    layers: usize,
+) -> Option<Outcome> {
+    let Asking { target, witness, meant } = asking;
+    let expressions: Vec<Expression> =
+        active.iter().zip(matches).map(|(each, matched)| each.applies(matched)).collect();
+    let tables: Option<Vec<Table>> = facts.map(|facts| expressions.iter().map(|one| facts.table(one)).collect());
+    let combined = if let (Some(facts), Some(tables)) = (facts, &tables) {
+        let meant = facts.table(&meant);
+        if facts.bounds(&meant).most == Holds::Never {
+            return None;
+        }
+        combine(facts, active, tables, &meant, layers)
+    } else {
+        // With too many facts to tell apart, what is not known counts against a grant, and then for it.
+        let certain = Facts::none();
+        let reading = |holding: Effect| {
+            let each = active.iter().zip(&expressions);
+            let decided = each.map(|(each, expression)| settle(expression, each.prepared.compiled.effect == holding));
+            let tables: Vec<Table> = decided.map(|expression| certain.table(&expression)).collect();
+            combine(&certain, active, &tables, &certain.constant(true), layers)
+        };
+        let (must, may) = (reading(Effect::Deny), reading(Effect::Allow));
+        let between =
+            |must: Bounds, may: Bounds| Bounds { least: must.least.min(may.least), most: must.most.max(may.most) };
+        Combined {
+            allowed: between(must.allowed, may.allowed),
+            identity: between(must.identity, may.identity),
+            denied: between(must.denied, may.denied),
+            helped: between(must.helped, may.helped),
+            lacking: must.lacking,
+        }
+    };
+    let applying = active
+        .iter()
+        .zip(matches)
+        .enumerate()
+        .filter_map(|(at, (each, matched))| {
+            let table = tables.as_ref().and_then(|tables| tables.get(at));
+            let holds = match facts.zip(table) {
+                Some((facts, table)) => facts.bounds(table).holds(),
+                None if each.conditions.is_empty() => Holds::Always,
+                None => Holds::Sometimes,
+            };
+            let texts = each.prepared.terms.iter().zip(matched);
+            let negated = each.prepared.compiled.not_resource;
+            (holds != Holds::Never).then(|| Applying {
+                reference: each.prepared.reference.clone(),
+                layer: each.prepared.layer,
+                effect: each.prepared.compiled.effect,
+                holds,
+                texts: texts.filter(|(_, matched)| **matched != negated).map(|(term, _)| term.text.clone()).collect(),
+                negated,
+                conditions: each.conditions.clone(),
+            })
+        })
+        .collect();
+    Some(Outcome {
+        target,
+        witness,
+        allowed: combined.allowed,
+        identity: combined.identity.holds(),
+        denied: combined.denied.holds(),
+        helped: combined.helped.most,
+        open: Facts::open(&expressions),
+        wide: Facts::wide(&expressions),
+        lacking: combined.lacking,
+        applying,
+    })
+}
+
+struct Combined {
+    allowed: Bounds,
+    identity: Bounds,
+    denied: Bounds,
+    helped: Bounds,
+    lacking: Vec<usize>,
+}
+
+/// The order of decision: no Deny, and an Allow on every layer.
+fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], meant: &Table, layers: usize) -> Combined {
+    let any = |effect: Effect, layer: Option<usize>| {
+        let statements = active.iter().zip(tables).filter(|(each, _)| {
+            each.prepared.compiled.effect == effect && layer.is_none_or(|layer| each.prepared.layer == layer)
+        });
+        statements.fold(facts.constant(false), |table, (_, one)| table.or(one))
+    };
+    let denied = any(Effect::Deny, None);
+    let allows: Vec<Table> = (0..layers).map(|layer| any(Effect::Allow, Some(layer))).collect();
+    let helped = allows.iter().skip(1).fold(denied.not(), |table, layer| table.and(layer));
+    let allowed = allows.first().map_or_else(|| facts.constant(false), |identity| identity.and(&helped));
+    let bounds = |table: &Table| facts.bounds_within(table, meant);
+    let lacks = |table: &Table| bounds(table).least != Holds::Always;
+    let lacking = allows.iter().enumerate().skip(1).filter(|(_, table)| lacks(table));
+    Combined {
+        allowed: bounds(&allowed),
+        identity: allows.first().map_or(Bounds::exactly(Holds::Never), bounds),
+        denied: bounds(&denied),
+        helped: bounds(&helped),
+        lacking: lacking.map(|(layer, _)| layer).collect(),
+    }
+}
+
+/// An expression with every fact taken for what makes it hold, or not hold.
+fn settle(expression: &Expression, holds: bool) -> Expression {
+    match expression {
+        Expression::True => Expression::True,
+        Expression::False => Expression::False,
+        Expression::Atom(_) => {
+            if holds {
+                Expression::True
+            } else {
+                Expression::False
+            }
+        }
+        Expression::Not(inner) => Expression::Not(Box::new(settle(inner, !holds))),
+        Expression::All(list) => Expression::All(list.iter().map(|inner| settle(inner, holds)).collect()),
+        Expression::Any(list) => Expression::Any(list.iter().map(|inner| settle(inner, holds)).collect()),
+    }
+}

@@ -1,0 +1,605 @@
+//! Languages of resource patterns: which combinations of patterns a resource can match, decided exactly.
+//!
+//! A pattern is a word over characters and wildcards, so a set of positions in it is a state of an automaton. [`explore`]
+//! walks the product of several of them, breadth first, and hands over each combination of patterns that some resource
+//! matches, with the shortest such resource. Containment in a union, intersection and difference are all read off that
+//! list. The product of `n` patterns could have exponentially many states; two things keep it small on what people write,
+//! and a budget on the work ends the rest honestly:
+//!
+//! - a position before a `*` that can be reached is of no use beside one behind it (what follows the first follows the
+//!   second too), so only the furthest star of a part and what is behind it are kept;
+//! - a pattern that has reached a `*` at its end matches whatever follows.
+
+use std::collections::{BTreeSet, HashSet, VecDeque};
+
+use super::pattern::{ARN_PARTS, Part, ResourcePattern};
+use super::text::{Text, TextPart};
+use super::variables::Piece;
+
+/// One position of a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Symbol {
+    /// This character.
+    Character(char),
+    /// This ASCII letter, in lower case here, in either case.
+    Folded(char),
+    /// Any one character; of an ARN's first five parts, any but a colon.
+    One { colon: bool },
+    /// Any run of such characters.
+    Run { colon: bool },
+}
+
+impl Symbol {
+    fn takes(self, letter: char) -> bool {
+        match self {
+            Self::Character(character) => character == letter,
+            Self::Folded(character) => letter.eq_ignore_ascii_case(&character),
+            Self::One { colon } | Self::Run { colon } => colon || letter != ':',
+        }
+    }
+
+    fn is_run(self) -> bool {
+        matches!(self, Self::Run { .. })
+    }
+}
+
+/// The resources that a pattern matches.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Language {
+    symbols: Vec<Symbol>,
+}
+
+impl Language {
+    /// Every resource.
+    pub(super) fn everything() -> Self {
+        Self { symbols: vec![Symbol::Run { colon: true }] }
+    }
+
+    /// The language of a plain glob over text without parts, such as an action.
+    pub(super) fn of_glob(pattern: &str) -> Self {
+        let mut language = Self { symbols: Vec::new() };
+        language.push(pattern, true);
+        language
+    }
+
+    /// One text, whose asterisks and question marks stand for themselves.
+    pub(super) fn literal(text: &str) -> Self {
+        Self { symbols: text.chars().map(Symbol::Character).collect() }
+    }
+
+    /// One text, with its ASCII letters in either case.
+    pub(super) fn folded(text: &str) -> Self {
+        let symbol = |letter: char| {
+            if letter.is_ascii_alphabetic() {
+                Symbol::Folded(letter.to_ascii_lowercase())
+            } else {
+                Symbol::Character(letter)
+            }
+        };
+        Self { symbols: text.chars().map(symbol).collect() }
+    }
+
+    /// The language of a resource pattern. A variable whose value is not known stands for any text: what the pattern may
+    /// match at most. `None` for a pattern that matches nothing, and for one of which parts are unknown until deployment
+    /// ([`Self::widest`]).
+    pub(super) fn of_resource(pattern: &ResourcePattern) -> Option<Self> {
+        let parts = match pattern {
+            ResourcePattern::Everything => return Some(Self::everything()),
+            ResourcePattern::Nothing | ResourcePattern::Open(_) => return None,
+            ResourcePattern::Arn(parts) => parts,
+        };
+        let mut language = Self { symbols: Vec::new() };
+        for (index, part) in parts.iter().enumerate() {
+            let last = index + 1 == ARN_PARTS;
+            match part {
+                Part::Any => language.push("*", last),
+                Part::Exact(text) | Part::Glob(text) => language.push(text, last),
+                Part::Pieces(pieces) => {
+                    for piece in pieces {
+                        match piece {
+                            Piece::Text(text) => language.push(text, last),
+                            Piece::Literal(text) => language.symbols.extend(text.chars().map(Symbol::Character)),
+                            Piece::Variable { .. } => language.push("*", last),
+                        }
+                    }
+                }
+            }
+            if !last {
+                language.symbols.push(Symbol::Character(':'));
+            }
+        }
+        Some(language)
+    }
+
+    /// What a pattern matches at most.
+    pub(super) fn at_most(pattern: &ResourcePattern) -> Vec<Self> {
+        match pattern {
+            ResourcePattern::Open(text) => Self::widest(text),
+            known => Self::of_resource(known).into_iter().collect(),
+        }
+    }
+
+    /// What a pattern may match at most, whatever its unknown parts turn out to be: they may hold colons, and so move the
+    /// borders of the parts behind them. A pattern that may turn out to have fewer than six parts also matches whatever
+    /// follows it.
+    pub(super) fn widest(text: &Text) -> Vec<Self> {
+        let mut language = Self { symbols: Vec::new() };
+        let mut colons = 0;
+        for part in text.parts() {
+            match part {
+                TextPart::Unknown(_) => {
+                    colons = ARN_PARTS;
+                    language.push("*", true);
+                }
+                TextPart::Known(known) => {
+                    for character in known.chars() {
+                        language.push(character.encode_utf8(&mut [0; 4]), colons + 1 >= ARN_PARTS);
+                        colons += usize::from(character == ':');
+                    }
+                }
+            }
+        }
+        let is_surely_whole = text.parts().filter_map(|part| match part {
+            TextPart::Known(known) => Some(known.matches(':').count()),
+            TextPart::Unknown(_) => None,
+        });
+        if is_surely_whole.sum::<usize>() + 1 >= ARN_PARTS || language.symbols.last().is_some_and(|last| last.is_run())
+        {
+            return vec![language];
+        }
+        let mut followed = language.clone();
+        followed.push(":*", true);
+        vec![language, followed]
+    }
+
+    /// A pattern in which wildcards cross colons: the other reading of a pattern with too few parts.
+    pub(super) fn spanning(text: &str) -> Self {
+        Self::of_glob(text)
+    }
+
+    fn push(&mut self, text: &str, colon: bool) {
+        for character in text.chars() {
+            let symbol = match character {
+                '*' => Symbol::Run { colon },
+                '?' => Symbol::One { colon },
+                other => Symbol::Character(other),
+            };
+            // `**` is `*`, as wide as the wider of the two.
+            match (symbol, self.symbols.last_mut()) {
+                (Symbol::Run { colon }, Some(Symbol::Run { colon: known })) => *known |= colon,
+                _ => self.symbols.push(symbol),
+            }
+        }
+    }
+
+    /// Whether a text is in the language.
+    pub(super) fn matches(&self, text: &str) -> bool {
+        let mut positions = self.start();
+        for letter in text.chars() {
+            positions = self.step(&positions, letter);
+        }
+        self.accepts(&positions)
+    }
+
+    /// The parts of an ARN; `None` for a language whose wildcards cross them.
+    fn parts(&self) -> Option<[&[Symbol]; ARN_PARTS]> {
+        let mut parts: [&[Symbol]; ARN_PARTS] = [&[]; ARN_PARTS];
+        let mut found = self.symbols.splitn(ARN_PARTS, |symbol| *symbol == Symbol::Character(':'));
+        for (index, part) in parts.iter_mut().enumerate() {
+            *part = found.next()?;
+            if index + 1 < ARN_PARTS && part.iter().any(|symbol| symbol.takes(':')) {
+                return None;
+            }
+        }
+        Some(parts)
+    }
+
+    /// Adds the positions behind runs, which may be empty, and drops those that are of no use.
+    fn settle(&self, positions: &mut Vec<u32>) {
+        let mut at = 0;
+        while let Some(&position) = positions.get(at) {
+            if self.symbols.get(position as usize).is_some_and(|symbol| symbol.is_run()) {
+                positions.push(position + 1);
+            }
+            at += 1;
+        }
+        positions.sort_unstable();
+        positions.dedup();
+        // Behind the furthest run lies everything that a position before it can still reach, if nothing between them has
+        // to be a colon that the run does not take.
+        let run = positions.iter().rev().find_map(|&position| match self.symbols.get(position as usize) {
+            Some(Symbol::Run { colon }) => Some((position, *colon)),
+            _ => None,
+        });
+        if let Some((run, colon)) = run {
+            let needs_colon = |from: u32| {
+                let between = self.symbols.get(from as usize..run as usize).unwrap_or_default();
+                between.iter().any(|symbol| symbol.takes(':'))
+            };
+            positions.retain(|&position| position >= run || (!colon && needs_colon(position)));
+        }
+    }
+
+    fn step(&self, positions: &[u32], letter: char) -> Vec<u32> {
+        let mut next = Vec::with_capacity(positions.len() + 1);
+        for &position in positions {
+            if let Some(symbol) = self.symbols.get(position as usize)
+                && symbol.takes(letter)
+            {
+                next.push(if symbol.is_run() { position } else { position + 1 });
+            }
+        }
+        self.settle(&mut next);
+        next
+    }
+
+    fn start(&self) -> Vec<u32> {
+        let mut positions = vec![0];
+        self.settle(&mut positions);
+        positions
+    }
+
+    fn accepts(&self, positions: &[u32]) -> bool {
+        positions.last().is_some_and(|last| *last as usize == self.symbols.len())
+    }
+
+    /// Whether everything from here on is accepted.
+    fn is_universal(&self, positions: &[u32]) -> bool {
+        let last = self.symbols.len().wrapping_sub(1);
+        matches!(self.symbols.last(), Some(Symbol::Run { colon: true }))
+            && positions.iter().any(|position| *position as usize == last)
+    }
+}
+
+/// Whether some text is in both languages.
+pub(super) fn meet(one: &Language, other: &Language) -> bool {
+    let (rows, columns) = (one.symbols.len() + 1, other.symbols.len() + 1);
+    let mut seen = vec![false; rows * columns];
+    let mut open = vec![(0, 0)];
+    while let Some((i, j)) = open.pop() {
+        match seen.get_mut(i * columns + j) {
+            Some(known) if !*known => *known = true,
+            _ => continue,
+        }
+        let (a, b) = (one.symbols.get(i).copied(), other.symbols.get(j).copied());
+        // A run may be empty.
+        if a.is_some_and(Symbol::is_run) {
+            open.push((i + 1, j));
+        }
+        if b.is_some_and(Symbol::is_run) {
+            open.push((i, j + 1));
+        }
+        let (Some(a), Some(b)) = (a, b) else {
+            if a.is_none() && b.is_none() {
+                return true;
+            }
+            continue;
+        };
+        let is_shared = match (a, b) {
+            (Symbol::Character(letter) | Symbol::Folded(letter), other)
+            | (other, Symbol::Character(letter) | Symbol::Folded(letter)) => other.takes(letter),
+            // Both take any letter but a colon.
+            _ => true,
+        };
+        if is_shared {
+            open.push((i + usize::from(!a.is_run()), j + usize::from(!b.is_run())));
+        }
+    }
+    false
+}
+
+/// How a pattern lies to a universe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Relation {
+    /// Matches nothing of it.
+    Disjoint,
+    /// Matches all of it.
+    Covers,
+    /// Matches a part, or that is not known.
+    Overlaps,
+}
+
+/// How a pattern lies to a universe, where that can be seen at once. `Overlaps` is always a safe answer.
+pub(super) fn relation(universe: &Language, pattern: &Language) -> Relation {
+    if universe == pattern || matches!(pattern.symbols.as_slice(), [Symbol::Run { colon: true }]) {
+        return Relation::Covers;
+    }
+    let (Some(one), Some(other)) = (universe.parts(), pattern.parts()) else { return Relation::Overlaps };
+    let mut all = Relation::Covers;
+    for (one, other) in one.iter().zip(&other) {
+        match part_relation(one, other) {
+            Relation::Disjoint => return Relation::Disjoint,
+            Relation::Overlaps => all = Relation::Overlaps,
+            Relation::Covers => {}
+        }
+    }
+    all
+}
+
+/// The same for one part of an ARN.
+fn part_relation(one: &[Symbol], other: &[Symbol]) -> Relation {
+    if one == other {
+        return Relation::Covers;
+    }
+    for pair in one.iter().zip(other) {
+        match pair {
+            (Symbol::Character(a), Symbol::Character(b)) if a == b => {}
+            (Symbol::Character(_), Symbol::Character(_)) => return Relation::Disjoint,
+            _ => break,
+        }
+    }
+    let is_literal = |part: &[Symbol]| part.iter().all(|symbol| matches!(symbol, Symbol::Character(_)));
+    match other {
+        [prefix @ .., Symbol::Run { .. }] if is_literal(prefix) && one.starts_with(prefix) => Relation::Covers,
+        _ if is_literal(one) && is_literal(other) => Relation::Disjoint,
+        _ => Relation::Overlaps,
+    }
+}
+
+/// A combination of patterns that some resource of the universe matches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Region {
+    /// For each pattern, whether the resource matches it.
+    pub(super) matches: Vec<bool>,
+    /// The shortest such resource.
+    pub(super) witness: String,
+}
+
+/// Work after which an exploration is given up: positions looked at, about 25 ms.
+pub(super) const BUDGET: usize = 200_000;
+
+/// Every combination of patterns that resources of the universe match; `None` when the work would be more than the budget,
+/// from which what was done is taken.
+pub(super) fn explore(universe: &Language, patterns: &[&Language], budget: &mut usize) -> Option<Vec<Region>> {
+    let limit = BUDGET.min(*budget);
+    let mut work = 0;
+    let found = explore_within(universe, patterns, limit, &mut work);
+    *budget = budget.saturating_sub(work);
+    found
+}
+
+/// A state of the product: for the universe (0) and each pattern (from 1) that can still match, its positions. Patterns that
+/// cannot are left out, so that a list of a thousand names costs as much as the few that are still possible.
+type State = Vec<(u32, Vec<u32>)>;
+
+/// Stands for a pattern that matches whatever follows.
+const UNIVERSAL: u32 = u32::MAX;
+/// Combinations beyond which an exploration is given up.
+const MAX_REGIONS: usize = 8_192;
+
+fn explore_within(universe: &Language, patterns: &[&Language], limit: usize, work: &mut usize) -> Option<Vec<Region>> {
+    let all: Vec<&Language> = std::iter::once(universe).chain(patterns.iter().copied()).collect();
+    let collapse = |index: u32, language: &Language, positions: Vec<u32>| {
+        if index > 0 && language.is_universal(&positions) { vec![UNIVERSAL] } else { positions }
+    };
+    let numbered = (0_u32..).zip(&all);
+    let start: State = numbered.map(|(index, language)| (index, collapse(index, language, language.start()))).collect();
+    // Breadth first, so that the first resource of a combination is a shortest one; where it came from, to spell it out.
+    let mut came_from: Vec<(usize, char)> = vec![(0, '\0')];
+    let mut seen: HashSet<State> = HashSet::from([start.clone()]);
+    let mut queue: VecDeque<(usize, State)> = VecDeque::from([(0, start)]);
+    let mut regions: Vec<Region> = Vec::new();
+    let mut known: BTreeSet<Vec<u32>> = BTreeSet::new();
+    while let Some((id, state)) = queue.pop_front() {
+        let accepting: Vec<u32> = state
+            .iter()
+            .filter(|(index, positions)| {
+                positions.as_slice() == [UNIVERSAL]
+                    || all.get(*index as usize).is_some_and(|language| language.accepts(positions))
+            })
+            .map(|(index, _)| *index)
+            .collect();
+        if accepting.first() == Some(&0) && known.insert(accepting.clone()) {
+            if regions.len() == MAX_REGIONS {
+                return None;
+            }
+            let mut matches = vec![false; patterns.len()];
+            for index in accepting.iter().skip(1) {
+                if let Some(matched) = matches.get_mut(*index as usize - 1) {
+                    *matched = true;
+                }
+            }
+            regions.push(Region { matches, witness: spell(&came_from, id) });
+        }
+        for letter in letters(&all, &state) {
+            let mut next: State = Vec::new();
+            for (index, positions) in &state {
+                *work += positions.len();
+                let Some(language) = all.get(*index as usize) else { continue };
+                let stepped = if positions.as_slice() == [UNIVERSAL] {
+                    vec![UNIVERSAL]
+                } else {
+                    collapse(*index, language, language.step(positions, letter))
+                };
+                if !stepped.is_empty() {
+                    next.push((*index, stepped));
+                } else if *index == 0 {
+                    break;
+                }
+            }
+            if *work > limit {
+                return None;
+            }
+            if next.first().is_none_or(|(index, _)| *index != 0) {
+                continue;
+            }
+            if seen.insert(next.clone()) {
+                let new = came_from.len();
+                came_from.push((id, letter));
+                queue.push_back((new, next));
+            }
+        }
+    }
+    regions.sort_by(|a, b| a.matches.cmp(&b.matches));
+    Some(regions)
+}
+
+/// The letters that can tell what follows apart: the characters that some pattern waits for, a colon where one is not
+/// taken by every wildcard, and one that stands for all others.
+fn letters(all: &[&Language], state: &State) -> Vec<char> {
+    let waiting = |(index, positions): &(u32, Vec<u32>)| -> Vec<Symbol> {
+        let symbols = all.get(*index as usize).map(|language| language.symbols.as_slice()).unwrap_or_default();
+        positions.iter().filter_map(|position| symbols.get(*position as usize).copied()).collect()
+    };
+    let mut letters: BTreeSet<char> = BTreeSet::new();
+    let mut open = false;
+    for symbol in state.first().map(waiting).unwrap_or_default() {
+        match symbol {
+            Symbol::Character(character) => {
+                letters.insert(character);
+            }
+            Symbol::Folded(character) => letters.extend([character, character.to_ascii_uppercase()]),
+            _ => open = true,
+        }
+    }
+    if open {
+        for symbol in state.iter().flat_map(waiting) {
+            match symbol {
+                Symbol::Character(character) => {
+                    letters.insert(character);
+                }
+                Symbol::Folded(character) => letters.extend([character, character.to_ascii_uppercase()]),
+                Symbol::One { colon } | Symbol::Run { colon } => {
+                    if !colon {
+                        letters.insert(':');
+                    }
+                }
+            }
+        }
+        let others = ('a'..='z').rev().skip(2).chain('0'..='9').chain('\u{e000}'..='\u{f8ff}');
+        letters.extend(others.filter(|c| !letters.contains(c)).take(1).collect::<Vec<_>>());
+    }
+    letters.into_iter().collect()
+}
+
+fn spell(came_from: &[(usize, char)], id: usize) -> String {
+    let mut letters = Vec::new();
+    let mut at = id;
+    while at != 0 {
+        let Some(&(before, letter)) = came_from.get(at) else { break };
+        letters.push(letter);
+        at = before;
+    }
+    letters.into_iter().rev().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::condition::Context;
+    use crate::glob;
+    use crate::pattern::split_arn;
+
+    /// Whether all of the universe is matched by one of the patterns, or a resource that none matches.
+    fn contained(universe: &Language, patterns: &[&Language]) -> Option<Result<(), String>> {
+        let uncovered = explore(universe, patterns, &mut BUDGET.clone())?
+            .into_iter()
+            .find(|region| !region.matches.contains(&true));
+        Some(match uncovered {
+            Some(region) => Err(region.witness),
+            None => Ok(()),
+        })
+    }
+
+    fn resource(text: &str) -> Language {
+        Language::of_resource(&ResourcePattern::new(text, false)).unwrap()
+    }
+
+    #[test]
+    fn a_union_covers_what_no_part_of_it_does() {
+        let universe = resource("arn:aws:ec2:us-east-1:1:volume/?");
+        let rest = resource("arn:aws:ec2:us-east-1:1:volume/*");
+        assert_eq!(contained(&universe, &[&rest]), Some(Ok(())));
+        let narrow = [resource("arn:aws:ec2:*:1:volume/v*"), resource("arn:aws:ec2:us-*:*:volume/?")];
+        assert_eq!(contained(&universe, &[&narrow[0], &narrow[1]]), Some(Ok(())));
+        let Some(Err(witness)) = contained(&rest, &[&narrow[0], &narrow[1]]) else { panic!() };
+        assert_eq!(witness, "arn:aws:ec2:us-east-1:1:volume/");
+    }
+
+    #[test]
+    fn hostile_unions_end_undecided_or_decided_and_soon() {
+        let patterns: Vec<Language> =
+            (0..100).map(|n| Language::of_glob(&format!("*{}*{}*a?*b", n % 10, n / 10))).collect();
+        let all: Vec<&Language> = patterns.iter().collect();
+        let mut budget = 3 * BUDGET;
+        assert_eq!(explore(&Language::everything(), &all, &mut budget), None);
+        assert!(budget < 2 * BUDGET, "the work is paid for");
+        assert_eq!(explore(&Language::everything(), &all, &mut 10), None);
+    }
+
+    /// Every word of up to `length` letters.
+    fn words(letters: &[char], length: usize) -> Vec<String> {
+        let mut all = vec![String::new()];
+        let mut last = all.clone();
+        for _ in 0..length {
+            last = last.iter().flat_map(|word| letters.iter().map(move |letter| format!("{word}{letter}"))).collect();
+            all.extend(last.iter().cloned());
+        }
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn combinations_agree_with_every_short_word(
+            universe in "[ab*?]{0,4}",
+            patterns in prop::collection::vec("[ab*?]{0,4}", 0..4),
+        ) {
+            let languages: Vec<Language> = patterns.iter().map(|pattern| Language::of_glob(pattern)).collect();
+            let regions = explore(&Language::of_glob(&universe), &languages.iter().collect::<Vec<_>>(), &mut BUDGET.clone()).unwrap();
+            let mut expected: BTreeSet<Vec<bool>> = BTreeSet::new();
+            for word in words(&['a', 'b', 'c'], 7) {
+                if glob::matches(&universe, &word) {
+                    expected.insert(patterns.iter().map(|pattern| glob::matches(pattern, &word)).collect());
+                }
+            }
+            let found: BTreeSet<Vec<bool>> = regions.iter().map(|region| region.matches.clone()).collect();
+            prop_assert!(found.is_superset(&expected), "{found:?} {expected:?}");
+            // A combination that needs a longer word is proven by its own witness.
+            for region in regions {
+                prop_assert!(glob::matches(&universe, &region.witness));
+                let matches: Vec<bool> = patterns.iter().map(|pattern| glob::matches(pattern, &region.witness)).collect();
+                prop_assert_eq!(matches, region.matches);
+            }
+        }
+
+        #[test]
+        fn two_patterns_meet_where_a_short_word_is_in_both(one in "[ab*?]{0,4}", other in "[ab*?]{0,4}") {
+            let both = words(&['a', 'b', 'c'], 8).iter().any(|word| glob::matches(&one, word) && glob::matches(&other, word));
+            prop_assert_eq!(meet(&Language::of_glob(&one), &Language::of_glob(&other)), both);
+        }
+
+        #[test]
+        fn resource_patterns_agree_with_matching(
+            universe in "(arn:(aws|\\*):(ec2|\\*|e?2):[a*]{0,2}:[1*?]{0,2}:[ab/:*?]{0,4}|\\*)",
+            patterns in prop::collection::vec("(arn:(aws|\\*):(ec2|\\*)(:[a*]{0,2}(:[1*?]{0,2}(:[ab/:*?]{0,4})?)?)?|\\*)", 1..4),
+        ) {
+            let compiled: Vec<ResourcePattern> = patterns.iter().map(|text| ResourcePattern::new(text, false)).collect();
+            let languages: Vec<Language> = compiled.iter().map(|p| Language::of_resource(p).unwrap()).collect();
+            let whole = ResourcePattern::new(&universe, false);
+            let language = Language::of_resource(&whole).unwrap();
+            let regions = explore(&language, &languages.iter().collect::<Vec<_>>(), &mut BUDGET.clone()).unwrap();
+            prop_assert!(!regions.is_empty());
+            let context = Context::default();
+            for region in &regions {
+                let is_arn = region.witness.splitn(6, ':').count() == 6 && region.witness.starts_with("arn:");
+                if is_arn {
+                    let parts = split_arn(&region.witness);
+                    prop_assert!(whole.matches(Some(&parts), &context), "{}", region.witness);
+                    for (pattern, expected) in compiled.iter().zip(&region.matches) {
+                        prop_assert_eq!(pattern.matches(Some(&parts), &context), *expected, "{}", &region.witness);
+                    }
+                }
+            }
+            for (index, other) in languages.iter().enumerate() {
+                let all: BTreeSet<bool> = regions.iter().map(|region| region.matches[index]).collect();
+                match relation(&language, other) {
+                    Relation::Covers => prop_assert_eq!(all, BTreeSet::from([true])),
+                    Relation::Disjoint => prop_assert_eq!(all, BTreeSet::from([false])),
+                    Relation::Overlaps => {}
+                }
+            }
+        }
+    }
+}

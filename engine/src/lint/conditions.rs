@@ -1,0 +1,261 @@
+//! Conditions of a statement.
+
+use super::{Remarks, canonical};
+use crate::catalogue::{Action, Catalogue, Service};
+use crate::condition::{Comparison, GLOBAL_KEYS, Operator, Quantifier, block, global_kind, instant};
+use crate::display;
+use crate::document::{Condition, Document, Effect, Statement};
+use crate::pattern::ActionPattern;
+
+pub(super) fn check(document: &Document, statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
+    for condition in &statement.conditions {
+        let Some(operator) = Operator::parse(&condition.operator) else { continue };
+        spelling(statement, condition, operator, remarks);
+        values(document, statement, condition, operator, remarks);
+        let kind = key(statement, condition, catalogue, remarks);
+        quantifier(statement, condition, operator, kind, remarks);
+    }
+}
+
+fn spelling(statement: &Statement, condition: &Condition, operator: Operator, remarks: &mut Remarks<'_>) {
+    if let Some(right) = canonical(&condition.operator).filter(|right| *right != condition.operator) {
+        let message = format!("AWS spells the operator `{right}`");
+        remarks.say("condition-case", Some(statement), condition.operator_span, message);
+    }
+    if operator.comparison == Comparison::Null && operator.if_exists {
+        let message = "`Null` asks whether the key exists: `IfExists` cannot be added";
+        remarks.say("condition-operator", Some(statement), condition.operator_span, message.to_owned());
+    }
+}
+
+fn values(
+    document: &Document,
+    statement: &Statement,
+    condition: &Condition,
+    operator: Operator,
+    remarks: &mut Remarks<'_>,
+) {
+    if condition.values.is_empty() {
+        let message = format!(
+            "no value for `{}`: the condition does not do what it seems to",
+            display::printable(&condition.key)
+        );
+        remarks.say("empty", Some(statement), condition.key_span, message);
+    }
+    for (value, span) in condition.values.iter().zip(&condition.spans) {
+        if !value.is_known() || value.contains("${") {
+            super::elements::variables_of(document, statement, value, *span, remarks);
+            continue;
+        }
+        let readable = match operator.comparison {
+            Comparison::Numeric(_) => value.parse::<f64>().is_ok_and(f64::is_finite),
+            Comparison::Date(_) => instant(value).is_some(),
+            Comparison::Bool | Comparison::Null => {
+                value.eq_ignore_ascii_case("true") || value.eq_ignore_ascii_case("false")
+            }
+            Comparison::IpAddress => block(value).is_some(),
+            Comparison::Arn => value.starts_with("arn:") || value.chars().all(|c| c == '*'),
+            _ => true,
+        };
+        if !readable {
+            let wanted = match operator.comparison {
+                Comparison::Numeric(_) => "a number",
+                Comparison::Date(_) => "a date such as 2026-01-31T00:00:00Z",
+                Comparison::Bool | Comparison::Null => "`true` or `false`",
+                Comparison::IpAddress => "an address or block such as 203.0.113.0/24",
+                _ => "an ARN",
+            };
+            let message =
+                format!("`{}` is not {wanted}, which `{}` compares", display::printable(value), condition.operator);
+            remarks.say("condition-value", Some(statement), *span, message);
+        }
+    }
+}
+
+/// Looks the key up; says what type its values have, if that is known.
+fn key(
+    statement: &Statement,
+    condition: &Condition,
+    catalogue: &Catalogue,
+    remarks: &mut Remarks<'_>,
+) -> Option<&'static str> {
+    let folded = condition.key.to_ascii_lowercase();
+    let shown = display::printable(&condition.key);
+    let Some((prefix, _)) = folded.split_once(':') else {
+        let message = format!("`{shown}` is no condition key: it has no prefix");
+        remarks.say("condition-key-unknown", Some(statement), condition.key_span, message);
+        return None;
+    };
+    if prefix == "aws" {
+        let kind = global_kind(&folded);
+        if kind.is_none() {
+            let help = GLOBAL_KEYS
+                .iter()
+                .map(|(name, _)| *name)
+                .find(|name| {
+                    name.replace(['-', '_'], "").contains(folded.trim_end_matches('s')) || folded.contains(name)
+                })
+                .map(|name| format!("did you mean `{name}`?"));
+            let message = format!("no global condition key is called `{shown}`");
+            remarks.help("condition-key-unknown", Some(statement), condition.key_span, message, help);
+            return None;
+        }
+        let of_request = folded.starts_with("aws:requesttag/") || folded == "aws:tagkeys";
+        let of_resource = folded.starts_with("aws:resourcetag/");
+        if of_request || of_resource {
+            absent(statement, condition, &folded, &covered(statement, catalogue), catalogue, remarks);
+        }
+        return kind;
+    }
+    if !condition.key.is_known()
+        && !catalogue.service(prefix).is_some_and(|service| service.keys.iter().any(|known| known.is(&folded)))
+    {
+        // What the name turns out to be is not known.
+        return None;
+    }
+    let Some(service) = catalogue.service(prefix) else {
+        // SAML's keys, for one, are in the tables of STS.
+        if let Some(known) = catalogue.services().flat_map(|service| &service.keys).find(|known| known.is(&folded)) {
+            return Some(known.kind);
+        }
+        // Keys of identity providers (`accounts.google.com:aud`, `sts.…`) have no service.
+        if !prefix.contains('.') && !prefix.contains('/') {
+            let message = format!("no known service has the prefix of `{shown}`");
+            remarks.say("condition-key-unknown", Some(statement), condition.key_span, message);
+        }
+        return None;
+    };
+    let Some(known) = service.keys.iter().find(|known| known.is(&folded)) else {
+        let message = format!("no known condition key is called `{shown}`");
+        remarks.say("condition-key-unknown", Some(statement), condition.key_span, message);
+        return None;
+    };
+    absent(statement, condition, &folded, &covered(statement, catalogue), catalogue, remarks);
+    Some(known.kind)
+}
+
+/// The known actions that the statement speaks of; none when it speaks of everything.
+fn covered<'c>(statement: &Statement, catalogue: &'c Catalogue) -> Vec<&'c Action> {
+    let patterns: Vec<ActionPattern> = statement.action.folded.iter().map(ActionPattern::of).collect();
+    let is_open = |pattern: &ActionPattern| matches!(pattern, ActionPattern::Everything | ActionPattern::Open(_));
+    if statement.action.negated || patterns.iter().any(is_open) {
+        return Vec::new();
+    }
+    patterns.iter().flat_map(|pattern| catalogue.matching(pattern)).collect()
+}
+
+/// A key that none of the statement's actions carries: the condition is decided before any request.
+fn absent(
+    statement: &Statement,
+    condition: &Condition,
+    folded: &str,
+    covered: &[&Action],
+    catalogue: &Catalogue,
+    remarks: &mut Remarks<'_>,
+) {
+    let carries = |action: &&Action| {
+        catalogue.action(&action.folded).is_some_and(|(service, action)| service.carries(action, folded))
+    };
+    let Some((prefix, name)) = folded.split_once(':') else { return };
+    // Keys of one service in requests of another are not always in the tables of the other. Those of resource tags are: the
+    // services that support `iam:ResourceTag`, for one, list it.
+    let of_tags = name.starts_with("resourcetag/");
+    let own =
+        prefix == "aws" || of_tags || covered.iter().all(|action| action.folded.split(':').next() == Some(prefix));
+    let comes_with_credentials = crate::assess::OF_CREDENTIALS.contains(&folded);
+    if covered.is_empty() || !own || comes_with_credentials || covered.iter().any(carries) {
+        return;
+    }
+    // A key that the tables give to no action at all, such as `states:HTTPEndpoint`, is missing there, not in requests.
+    let is_given = |service: &Service| service.actions.iter().any(|action| service.carries(action, folded));
+    if prefix != "aws" && !catalogue.service(prefix).is_some_and(is_given) {
+        return;
+    }
+    let Some(operator) = Operator::parse(&condition.operator) else { return };
+    let holds = match operator.comparison {
+        Comparison::Null => condition.values.iter().any(|value| value.eq_ignore_ascii_case("true")),
+        _ => operator.negated || operator.if_exists || operator.quantifier == Some(Quantifier::All),
+    };
+    let effect = match (holds, statement.effect) {
+        (true, _) => "the condition always holds",
+        (false, Effect::Allow) => "the statement grants nothing",
+        (false, Effect::Deny) => "the statement denies nothing",
+    };
+    let message = format!(
+        "by the Service Authorization Reference none of the statement's actions carries `{}`: {effect}",
+        display::printable(&condition.key)
+    );
+    remarks.say("condition-key-absent", Some(statement), condition.key_span, message);
+}
+
+/// Whether a condition does not hold in requests without a key. A tag of the request is one of `aws:TagKeys`.
+fn needs(condition: &Condition, key: &str) -> bool {
+    let Some(operator) = Operator::parse(&condition.operator) else { return false };
+    let is_same = condition.key.eq_ignore_ascii_case(key)
+        || (key.eq_ignore_ascii_case("aws:TagKeys")
+            && condition.key.get(..15).is_some_and(|front| front.eq_ignore_ascii_case("aws:RequestTag/")));
+    let fails_without = match (operator.comparison, operator.quantifier) {
+        (Comparison::Null, _) => condition.values.iter().all(|value| value.eq_ignore_ascii_case("false")),
+        (_, Some(quantifier)) => quantifier == Quantifier::Any,
+        (_, None) => !operator.negated && !operator.if_exists,
+    };
+    is_same && fails_without
+}
+
+fn quantifier(
+    statement: &Statement,
+    condition: &Condition,
+    operator: Operator,
+    kind: Option<&'static str>,
+    remarks: &mut Remarks<'_>,
+) {
+    let shown = display::printable(&condition.key);
+    if operator.quantifier == Some(Quantifier::All) && statement.effect == Effect::Allow {
+        // Together with a test that the key is there, nothing slips through.
+        if !statement.conditions.iter().any(|other| needs(other, &condition.key)) {
+            let message =
+                format!("`ForAllValues` holds when `{shown}` is missing, so the statement allows requests without it");
+            remarks.help(
+                "set-operator-allow",
+                Some(statement),
+                condition.operator_span,
+                message,
+                Some(format!("add \"Null\": {{\"{shown}\": \"false\"}}")),
+            );
+        }
+    }
+    let Some(kind) = kind else { return };
+    let is_many = kind.starts_with("ArrayOf");
+    match operator.quantifier {
+        Some(_) if !is_many => {
+            let message = format!("`{shown}` has one value, and set operators are for keys with many");
+            remarks.say("set-operator-single", Some(statement), condition.operator_span, message);
+        }
+        None if is_many && operator.comparison != Comparison::Null => {
+            let message = format!(
+                "`{shown}` has many values: without `ForAnyValue` or `ForAllValues` the operator compares none of them"
+            );
+            remarks.say("set-operator-missing", Some(statement), condition.operator_span, message);
+        }
+        _ => {}
+    }
+    if operator.comparison == Comparison::Null {
+        // It asks whether the key is there, whatever its values are.
+        return;
+    }
+    let single = kind.trim_start_matches("ArrayOf");
+    let fits = match operator.comparison {
+        Comparison::Numeric(_) => single == "Numeric" || single == "Date",
+        Comparison::Date(_) => single == "Date" || single == "Numeric",
+        Comparison::IpAddress => single == "IPAddress" || single == "String",
+        Comparison::Bool => single == "Bool" || single == "String",
+        Comparison::Arn => single == "ARN" || single == "String",
+        Comparison::Binary => single == "Binary" || single == "String",
+        // Strings compare with everything that is written as one.
+        _ => !matches!(single, "Numeric" | "Date" | "IPAddress"),
+    };
+    if !fits {
+        let message = format!("`{shown}` is of type {single}, and `{}` compares something else", condition.operator);
+        remarks.say("condition-type", Some(statement), condition.operator_span, message);
+    }
+}

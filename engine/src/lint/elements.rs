@@ -1,0 +1,419 @@
+//! Actions and resources of a statement.
+
+use std::collections::HashMap;
+
+use super::Remarks;
+use crate::automaton::{Language, meet};
+use crate::catalogue::{AccessLevel, Action, Catalogue, Service};
+use crate::display;
+use crate::document::{Document, Effect, Statement};
+use crate::pattern::{ActionPattern, ResourcePattern, is_everything, split_arn};
+use crate::text::{Text, TextPart};
+use crate::variables::{self, VariableError};
+
+pub(super) fn check(
+    document: &Document,
+    statement: &Statement,
+    is_trust: bool,
+    catalogue: &Catalogue,
+    remarks: &mut Remarks<'_>,
+) {
+    let mut types = Types::default();
+    let on = Resources::new(document, statement);
+    actions(statement, &on, &mut types, catalogue, remarks);
+    let Some(resource) = &statement.resource else { return };
+    if resource.patterns.is_empty() {
+        let message = "an empty list of resources: the statement has no effect";
+        remarks.say("empty", Some(statement), resource.key_span, message.to_owned());
+    }
+    if resource.negated && resource.patterns.iter().any(|pattern| pattern.is_known() && is_everything(pattern)) {
+        let message = "`NotResource` with `*` leaves no resource: the statement has no effect";
+        remarks.say("empty", Some(statement), resource.key_span, message.to_owned());
+    } else if resource.negated && statement.effect == Effect::Allow {
+        let message = "`NotResource` with Allow grants every other resource, those to come included";
+        remarks.say("allow-not-resource", Some(statement), resource.key_span, message.to_owned());
+    }
+    for (pattern, span) in resource.patterns.iter().zip(&resource.spans) {
+        resource_form(document, statement, pattern, *span, remarks);
+    }
+    if !is_trust {
+        scope(statement, &on, &mut types, catalogue, remarks);
+    }
+}
+
+fn actions(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
+    let action = &statement.action;
+    if action.patterns.is_empty() {
+        let message = "an empty list of actions: the statement has no effect";
+        remarks.say("empty", Some(statement), action.key_span, message.to_owned());
+    }
+    let grants = statement.effect == Effect::Allow;
+    if action.negated && grants {
+        let message = if matches!(on, Resources::Any) {
+            "`NotAction` with Allow grants every other action of every service"
+        } else {
+            "`NotAction` with Allow grants every other action on these resources, those to come included"
+        };
+        remarks.say("allow-not-action", Some(statement), action.key_span, message.to_owned());
+    }
+    for ((pattern, folded), span) in action.patterns.iter().zip(&action.folded).zip(&action.spans) {
+        let compiled = ActionPattern::of(folded);
+        // Almost every pattern is right, and then nothing has to be shown.
+        let shown = || display::printable(pattern);
+        match &compiled {
+            ActionPattern::Nothing => {
+                let message = format!(
+                    "`{}` is no action: it has to be `service:Name`, without a wildcard before the colon",
+                    shown()
+                );
+                remarks.say("action-form", Some(statement), *span, message);
+            }
+            ActionPattern::Exact(_) => {
+                if catalogue.action(folded).is_none() {
+                    let help = catalogue.did_you_mean(pattern).map(|meant| format!("did you mean `{meant}`?"));
+                    remarks.help(
+                        "action-unknown",
+                        Some(statement),
+                        *span,
+                        format!("no known action is called `{}`", shown()),
+                        help,
+                    );
+                }
+            }
+            ActionPattern::Everything => {
+                // A policy of a resource, or of an endpoint, speaks of that one alone.
+                if grants && !action.negated && statement.principal.is_none() && !excludes_everything(statement) {
+                    let message = format!("`{}` grants every action of every service", shown());
+                    remarks.say("action-wildcard-wide", Some(statement), *span, message);
+                }
+            }
+            ActionPattern::Open(_) => {
+                // What it may turn out to be can be judged where the service is known.
+                if folded.known_start().contains(':') && catalogue.matching(&compiled).is_empty() {
+                    let message = format!("whatever is filled in, `{}` is no known action", shown());
+                    remarks.say("action-wildcard-empty", Some(statement), *span, message);
+                }
+            }
+            ActionPattern::Prefix(_) | ActionPattern::Glob(_) => {
+                let covered = catalogue.matching(&compiled);
+                if covered.is_empty() {
+                    let help = folded
+                        .split_once(':')
+                        .filter(|(prefix, _)| catalogue.service(prefix).is_none())
+                        .map(|(prefix, _)| format!("no known service has the prefix `{}`", display::printable(prefix)));
+                    remarks.help(
+                        "action-wildcard-empty",
+                        Some(statement),
+                        *span,
+                        format!("`{}` covers no known action", shown()),
+                        help,
+                    );
+                } else if grants && !action.negated && !excludes_everything(statement) {
+                    // What cannot be done on the statement's resources is not granted.
+                    let service = folded.split_once(':').and_then(|(prefix, _)| catalogue.service(prefix));
+                    let granted: Vec<&&Action> = covered
+                        .iter()
+                        .filter(|action| service.is_none_or(|service| on.take(action, service, types)))
+                        .collect();
+                    let managing: Vec<&str> = granted
+                        .iter()
+                        .filter(|action| action.level == AccessLevel::PermissionsManagement)
+                        .map(|action| action.name.as_str())
+                        .collect();
+                    if !managing.is_empty() {
+                        let message = format!(
+                            "`{}` grants {} actions, {} of them over permissions: {}",
+                            shown(),
+                            granted.len(),
+                            managing.len(),
+                            display::list(&managing, 3)
+                        );
+                        remarks.say("action-wildcard-wide", Some(statement), *span, message);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn resource_form(
+    document: &Document,
+    statement: &Statement,
+    pattern: &Text,
+    span: crate::json::Span,
+    remarks: &mut Remarks<'_>,
+) {
+    if is_everything(pattern) {
+        return;
+    }
+    // API Gateway completes the ARN when the policy of an API is saved.
+    // Source: API Gateway Developer Guide, "API Gateway resource policy examples".
+    if statement.principal.is_some() && pattern.known_start().starts_with("execute-api:/") {
+        return;
+    }
+    let shown = display::printable(pattern);
+    if !pattern.is_known() {
+        // Only what no value can fix is said.
+        let start = pattern.known_start();
+        if !start.starts_with("arn:") && !"arn:".starts_with(start) && !is_everything(start) {
+            let message = format!("whatever is filled in, `{shown}` is neither `*` nor an ARN");
+            remarks.say("resource-form", Some(statement), span, message);
+        }
+        variables_of(document, statement, pattern, span, remarks);
+        return;
+    }
+    let colons = pattern.matches(':').count();
+    let ends_open = pattern.ends_with('*');
+    if !pattern.starts_with("arn:") || (colons < 5 && !ends_open) {
+        let message = format!("`{shown}` is neither `*` nor an ARN of six parts");
+        remarks.say("resource-form", Some(statement), span, message);
+        return;
+    }
+    // Region and account hold no slash: what does is meant for the resource.
+    let misplaced = split_arn(pattern).iter().skip(3).take(2).any(|part| part.contains('/'));
+    if colons < 5 && misplaced && pattern.trim_end_matches('*').contains('*') {
+        let message =
+            format!("the first `*` of `{shown}` would have to cross colons to match, which AWS does not promise");
+        remarks.help(
+            "resource-colons",
+            Some(statement),
+            span,
+            message,
+            Some("write all six parts of the ARN".to_owned()),
+        );
+    }
+    let service = split_arn(pattern)[2];
+    if colons >= 2 && service.contains(['*', '?']) && !(is_everything(service) && colons == 2) {
+        let message = format!("the service of `{shown}` holds a wildcard, which AWS does not take");
+        remarks.say("resource-form", Some(statement), span, message);
+    }
+    if pattern.contains("${") {
+        variables_of(document, statement, pattern, span, remarks);
+        let parts = split_arn(pattern);
+        if parts.iter().take(5).any(|part| part.contains("${")) {
+            let message = format!("a variable before the fifth colon of `{shown}` is plain text");
+            remarks.say("variable-version", Some(statement), span, message);
+        }
+    }
+}
+
+/// What is wrong with the variables of a resource or value.
+pub(super) fn variables_of(
+    document: &Document,
+    statement: &Statement,
+    text: &Text,
+    span: crate::json::Span,
+    remarks: &mut Remarks<'_>,
+) {
+    // What is filled in when the template is deployed is no variable of the policy.
+    let known: Vec<&str> = text
+        .parts()
+        .filter_map(|part| match part {
+            TextPart::Known(known) => Some(known),
+            TextPart::Unknown(_) => None,
+        })
+        .filter(|known| known.contains("${"))
+        .collect();
+    if known.is_empty() {
+        return;
+    }
+    for error in known.iter().flat_map(|known| variables::errors(known)) {
+        let what = match error {
+            VariableError::Unclosed => "has no closing brace",
+            VariableError::Empty => "has no name",
+            VariableError::Space => "has white space in its name",
+            VariableError::Quote => "has a default that is not in single quotes",
+        };
+        remarks.say("variable", Some(statement), span, format!("a variable of `{}` {what}", display::printable(text)));
+    }
+    if !document.has_variables() {
+        let message = format!("`{}` is plain text under the old version", display::printable(text));
+        remarks.help(
+            "variable-version",
+            Some(statement),
+            span,
+            message,
+            Some("add \"Version\": \"2012-10-17\"".to_owned()),
+        );
+    }
+    if known.iter().any(|known| known.to_ascii_lowercase().contains("${aws:username")) {
+        let message = "requests of roles, and so of instances, carry no `aws:username`: for them this matches nothing";
+        remarks.say("variable-user", Some(statement), span, message.to_owned());
+    }
+}
+
+/// The languages of resource types, each made once.
+#[derive(Default)]
+struct Types {
+    made: HashMap<(String, usize), Option<Language>>,
+}
+
+impl Types {
+    fn language(&mut self, service: &Service, at: usize) -> Option<&Language> {
+        let entry = self.made.entry((service.prefix.clone(), at)).or_insert_with(|| {
+            let kind = service.types.get(at)?;
+            let pattern = format!("arn:*:{}", kind.arn_with(|_| "*"));
+            Language::of_resource(&ResourcePattern::new(&pattern, false))
+        });
+        entry.as_ref()
+    }
+}
+
+/// Whether a statement is about nothing at all.
+fn excludes_everything(statement: &Statement) -> bool {
+    statement
+        .resource
+        .as_ref()
+        .is_some_and(|resource| resource.negated && resource.patterns.iter().any(|one| is_everything(one)))
+}
+
+/// Whether everything that a pattern matches has a slash in its last part: no name of a bucket has one.
+fn has_slash(pattern: &Text) -> bool {
+    split_arn(&pattern.widest())[5].contains('/')
+}
+
+/// What a statement's resources can be.
+enum Resources {
+    /// Anything, or what cannot be told: `*`, `NotResource`, no such element.
+    Any,
+    /// These, each with whether all that it matches has a slash.
+    These(Vec<(Language, bool)>),
+}
+
+impl Resources {
+    fn new(document: &Document, statement: &Statement) -> Self {
+        let Some(resource) = statement.resource.as_ref().filter(|resource| !resource.negated) else { return Self::Any };
+        if resource.patterns.iter().any(|pattern| is_everything(pattern)) {
+            return Self::Any;
+        }
+        let patterns = resource.patterns.iter();
+        let languages: Vec<(Language, bool)> = patterns
+            .flat_map(|pattern| {
+                let slash = has_slash(pattern);
+                let most = Language::at_most(&ResourcePattern::of(pattern, document.has_variables()));
+                most.into_iter().map(move |language| (language, slash))
+            })
+            .collect();
+        if languages.is_empty() { Self::Any } else { Self::These(languages) }
+    }
+
+    /// Whether an action can be done on one of them.
+    fn take(&self, action: &Action, service: &Service, types: &mut Types) -> bool {
+        let Self::These(languages) = self else { return true };
+        also_on(action).any(|kind| languages.iter().any(|(language, _)| meet(&kind, language)))
+            || action.types.iter().any(|(at, _)| {
+                let is_bucket = service.types.get(*at).is_some_and(|kind| kind.arn.ends_with("${BucketName}"));
+                types.language(service, *at).is_some_and(|kind| {
+                    languages.iter().any(|(language, slash)| !(is_bucket && *slash) && meet(kind, language))
+                })
+            })
+    }
+}
+
+/// Resources that an action is done on as well, which the Service Authorization Reference lacks. Source: AWS `CodePipeline` User
+/// Guide and AWS SAM Developer Guide: a change set of a template with a transform needs the action on the transform.
+/// Amazon EKS User Guide, "Create a cluster"; AWS Step Functions Developer Guide and aws/aws-cdk#8486 (tokens of tasks);
+/// Amazon `CloudWatch` Logs User Guide, "Identity-based policy examples".
+const ALSO_ON: &[(&str, &str)] = &[
+    ("cloudformation:createchangeset", "arn:*:cloudformation:*:aws:transform/*"),
+    ("eks:createcluster", "arn:*:eks:*:*:cluster/*"),
+    ("logs:describeloggroups", "arn:*:logs:*:*:log-group:*"),
+    ("states:sendtaskfailure", "arn:*:states:*:*:*"),
+    ("states:sendtaskheartbeat", "arn:*:states:*:*:*"),
+    ("states:sendtasksuccess", "arn:*:states:*:*:*"),
+];
+
+fn also_on(action: &Action) -> impl Iterator<Item = Language> {
+    let named = ALSO_ON.iter().filter(|(name, _)| *name == action.folded);
+    named.filter_map(|(_, arn)| Language::of_resource(&ResourcePattern::new(arn, false)))
+}
+
+/// Actions whose resources are none that the statement names.
+fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
+    let Some(resource) = statement.resource.as_ref().filter(|resource| !resource.negated) else { return };
+    if statement.action.negated {
+        return;
+    }
+    if resource.patterns.iter().any(|pattern| is_everything(pattern)) {
+        pass_role(statement, remarks);
+    }
+    if matches!(on, Resources::Any) {
+        return;
+    }
+    // A value that only a deployment tells may be `*`.
+    let may_be_everything =
+        resource.patterns.iter().any(|pattern| !pattern.is_known() && pattern.known_start().is_empty());
+    for ((pattern, folded), span) in
+        statement.action.patterns.iter().zip(&statement.action.folded).zip(&statement.action.spans)
+    {
+        let compiled = ActionPattern::of(folded);
+        if matches!(compiled, ActionPattern::Everything | ActionPattern::Nothing | ActionPattern::Open(_)) {
+            continue;
+        }
+        let covered = catalogue.matching(&compiled);
+        let Some(service) = folded.split_once(':').and_then(|(prefix, _)| catalogue.service(prefix)) else { continue };
+        let takes_none = |action: &&&Action| action.types.is_empty() && also_on(action).next().is_none();
+        let unscopable = covered.iter().filter(takes_none).count();
+        if !covered.is_empty() && unscopable == covered.len() {
+            if may_be_everything {
+                continue;
+            }
+            let message = format!(
+                "`{}` takes no resource: only a statement on `*` {} it",
+                display::printable(pattern),
+                if statement.effect == Effect::Allow { "grants" } else { "denies" }
+            );
+            remarks.help(
+                "resource-unscopable",
+                Some(statement),
+                *span,
+                message,
+                Some("move it to a statement with \"Resource\": \"*\"".to_owned()),
+            );
+            continue;
+        }
+        if !covered.is_empty() && !covered.iter().any(|action| on.take(action, service, types)) {
+            let mut kinds: Vec<&str> = Vec::new();
+            for (at, _) in covered.iter().flat_map(|action| &action.types) {
+                match service.types.get(*at).map(|kind| kind.name.as_str()) {
+                    Some(name) if !kinds.contains(&name) => kinds.push(name),
+                    _ => {}
+                }
+            }
+            if kinds.is_empty() {
+                kinds.extend(
+                    ALSO_ON
+                        .iter()
+                        .filter(|(name, _)| covered.iter().any(|one| one.folded == *name))
+                        .map(|(_, arn)| *arn),
+                );
+            }
+            let message = format!(
+                "`{}` is done on {}, and none of the statement's resources can be one",
+                display::printable(pattern),
+                display::list(&kinds, 3)
+            );
+            remarks.say("resource-mismatch", Some(statement), *span, message);
+        }
+    }
+}
+
+fn pass_role(statement: &Statement, remarks: &mut Remarks<'_>) {
+    let passes = |folded: &Text| ActionPattern::of(folded).matches("iam:passrole");
+    let passed_to = statement.conditions.iter().any(|one| one.key.eq_ignore_ascii_case("iam:PassedToService"));
+    if statement.effect == Effect::Allow
+        && !passed_to
+        && let Some(at) = statement.action.folded.iter().position(passes)
+        && statement.action.folded.get(at).is_some_and(|folded| !is_everything(folded))
+    {
+        let span = statement.action.spans.get(at).copied().unwrap_or(statement.span);
+        let message = "`iam:PassRole` on `*`: any role can be handed to any service";
+        remarks.help(
+            "pass-role-everywhere",
+            Some(statement),
+            span,
+            message.to_owned(),
+            Some("name the roles, or limit `iam:PassedToService`".to_owned()),
+        );
+    }
+}

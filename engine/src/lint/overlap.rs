@@ -1,0 +1,155 @@
+//! Patterns and statements that others cover.
+
+use std::collections::HashSet;
+
+use super::Remarks;
+use crate::automaton::{Language, Relation, relation};
+use crate::display;
+use crate::document::{Document, Effect, Statement};
+use crate::glob;
+use crate::pattern::{ActionPattern, ResourcePattern};
+use crate::text::Text;
+
+/// Statements beyond which they are not compared with each other.
+const MAX_STATEMENTS: usize = 200;
+
+pub(super) fn check(document: &Document, remarks: &mut Remarks<'_>) {
+    let languages: Vec<Vec<Option<Language>>> =
+        document.statements.iter().map(|statement| languages(document, statement)).collect();
+    for (statement, languages) in document.statements.iter().zip(&languages) {
+        duplicate_actions(statement, remarks);
+        duplicate_resources(statement, languages, remarks);
+    }
+    if document.statements.len() <= MAX_STATEMENTS {
+        statements(document, &languages, remarks);
+    }
+}
+
+fn duplicate_actions(statement: &Statement, remarks: &mut Remarks<'_>) {
+    let action = &statement.action;
+    let wide: Vec<(usize, &Text, ActionPattern)> = action
+        .folded
+        .iter()
+        .enumerate()
+        .filter(|(_, folded)| folded.is_known() && folded.contains(['*', '?']))
+        .map(|(at, folded)| (at, folded, ActionPattern::of(folded)))
+        .collect();
+    let mut seen: HashSet<&str> = HashSet::new();
+    for (at, ((pattern, folded), span)) in action.patterns.iter().zip(&action.folded).zip(&action.spans).enumerate() {
+        if !seen.insert(folded) {
+            let message = format!("`{}` is in the list already", display::printable(pattern));
+            remarks.say("duplicate", Some(statement), *span, message);
+            continue;
+        }
+        if !folded.is_known() {
+            continue;
+        }
+        let is_wide = folded.contains(['*', '?']);
+        let by = wide.iter().find(|(other, glob, pattern)| {
+            let covers = if is_wide { glob::contains(glob, folded) } else { pattern.matches(folded) };
+            *other != at && **glob != **folded && covers
+        });
+        if let Some((_, by, _)) = by {
+            let message = format!("`{}` covers `{}` already", display::printable(by), display::printable(pattern));
+            remarks.say("duplicate", Some(statement), *span, message);
+        }
+    }
+}
+
+fn languages(document: &Document, statement: &Statement) -> Vec<Option<Language>> {
+    let resource = statement.resource.iter().flat_map(|resource| &resource.patterns);
+    // A pattern with variables is a different one for every request: it covers and is covered by itself only.
+    resource
+        .map(|pattern| {
+            let open = !pattern.is_known() || (pattern.contains("${") && document.has_variables());
+            if open { None } else { Language::of_resource(&ResourcePattern::of(pattern, false)) }
+        })
+        .collect()
+}
+
+fn duplicate_resources(statement: &Statement, languages: &[Option<Language>], remarks: &mut Remarks<'_>) {
+    let Some(resource) = &statement.resource else { return };
+    if resource.patterns.len() < 2 || resource.patterns.len() > MAX_STATEMENTS {
+        return;
+    }
+    for (at, ((pattern, span), language)) in resource.patterns.iter().zip(&resource.spans).zip(languages).enumerate() {
+        let Some(language) = language else { continue };
+        let by = resource.patterns.iter().zip(languages).enumerate().find(|(other, (text, wide))| {
+            let later = *text == pattern && *other > at;
+            *other != at && !later && wide.as_ref().is_some_and(|wide| relation(language, wide) == Relation::Covers)
+        });
+        if let Some((_, (by, _))) = by {
+            let (by, shown) = (display::printable(by), display::printable(pattern));
+            remarks.say("duplicate", Some(statement), *span, format!("`{by}` covers `{shown}` already"));
+        }
+    }
+}
+
+/// Statements that another covers: an Allow by a Deny, which makes it void, or one by another of the same effect.
+fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks: &mut Remarks<'_>) {
+    let plain = |statement: &Statement| {
+        !statement.is_stand_in && !statement.action.negated && statement.resource.as_ref().is_some_and(|r| !r.negated)
+    };
+    let prepared: Vec<(&Statement, Vec<ActionPattern>, &Vec<Option<Language>>)> = document
+        .statements
+        .iter()
+        .zip(languages)
+        .filter(|(statement, _)| plain(statement) && !statement.action.patterns.is_empty())
+        .map(|(statement, languages)| {
+            let actions = statement.action.folded.iter().map(ActionPattern::of).collect();
+            (statement, actions, languages)
+        })
+        .collect();
+    for (inner, inner_actions, inner_on) in &prepared {
+        for (outer, outer_actions, outer_on) in &prepared {
+            let same_conditions = inner.conditions.iter().map(|c| (&c.operator, &c.key, &c.values)).collect::<Vec<_>>()
+                == outer.conditions.iter().map(|c| (&c.operator, &c.key, &c.values)).collect::<Vec<_>>();
+            let same = inner.effect == outer.effect && (outer.conditions.is_empty() || same_conditions);
+            let denies = inner.effect == Effect::Allow && outer.effect == Effect::Deny && outer.conditions.is_empty();
+            // A statement that may turn out not to be there makes no other one void.
+            let is_there = outer.guards.is_empty() || outer.guards == inner.guards;
+            if inner.index == outer.index || !(same || denies) || !is_there {
+                continue;
+            }
+            let acts = inner_actions.iter().all(|action| covered(action, outer_actions));
+            let on = |language: &Option<Language>, text: &Text| {
+                outer_on.iter().zip(outer.resource.iter().flat_map(|r| &r.patterns)).any(|(wide, wide_text)| {
+                    wide_text == text
+                        || match (language, wide) {
+                            (Some(language), Some(wide)) => relation(language, wide) == Relation::Covers,
+                            // Whatever a variable stands for is within everything.
+                            (None, Some(wide)) => *wide == Language::everything(),
+                            _ => false,
+                        }
+                })
+            };
+            let texts = inner.resource.iter().flat_map(|resource| &resource.patterns);
+            if !acts || !inner_on.iter().zip(texts).all(|(language, text)| on(language, text)) {
+                continue;
+            }
+            if denies {
+                let message = format!("statement {} denies all that this one allows", outer.index);
+                remarks.say("statement-denied", Some(inner), inner.span, message);
+                break;
+            }
+            // Of two equal ones the second is too much.
+            let mutual = outer_actions.iter().all(|action| covered(action, inner_actions))
+                && outer.index > inner.index
+                && inner.conditions.is_empty() == outer.conditions.is_empty();
+            if !mutual {
+                let message = format!("statement {} says all of this already", outer.index);
+                remarks.say("statement-covered", Some(inner), inner.span, message);
+                break;
+            }
+        }
+    }
+}
+
+fn covered(action: &ActionPattern, by: &[ActionPattern]) -> bool {
+    let Some(inner) = action.as_glob() else { return false };
+    by.iter().any(|wide| match wide {
+        ActionPattern::Exact(text) => *text == inner,
+        ActionPattern::Everything => true,
+        other => other.as_glob().is_some_and(|glob| glob::contains(&glob, &inner)),
+    })
+}
