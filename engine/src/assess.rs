@@ -9,10 +9,11 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 
-use super::automaton::{self, Language, Region, Relation};
-use super::catalogue::{Action, Catalogue, Service};
-use super::condition::{Compiled, Context, ContextValue, Truth};
-use super::document::{Condition, Document, Effect};
+use super::automaton::{self, Class, Language, Relation};
+use super::catalogue::Catalogue;
+use super::condition::{Compiled, Truth};
+use super::context::Context;
+use super::document::{Condition, Effect};
 use super::evaluate::{CompiledPolicy, CompiledStatement};
 use super::glob;
 use super::pattern::{ActionPattern, Match, Part, ResourcePattern};
@@ -20,154 +21,22 @@ use super::text::Text;
 use super::truth::{Atom, Expression, Holds};
 
 mod answer;
+mod assessment;
 mod judge;
 mod limit;
+mod question;
+mod scope;
 mod witness;
 
 use answer::{Answer, together};
 use judge::{Active, Asking, LastFacts, judge};
-pub use limit::{DeniedOn, LayerKind, Limit, OpenCondition};
+use scope::{GLOBAL_SERVICES, Scope, Target};
 use witness::{readable, sample};
 
-/// A document with the name it is reported under.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NamedDocument {
-    /// Policy name or ARN.
-    pub name: String,
-    /// Its content.
-    pub document: Document,
-}
-
-/// The policies of one principal.
-#[derive(Debug, Clone, Default)]
-pub struct Layer {
-    /// Inline and attached policies: any of them grants.
-    pub identity: Vec<NamedDocument>,
-    /// Permissions boundary: must grant too, and never grants by itself.
-    pub boundary: Option<NamedDocument>,
-    /// Service control policies, level by level: on each level one must grant too.
-    pub scps: Vec<Vec<NamedDocument>>,
-}
-
-/// What is known of the requests that matter.
-#[derive(Debug, Clone, Default)]
-pub struct Environment {
-    /// Partition of the account, such as `aws-cn`; any when empty.
-    pub partition: String,
-    /// Account whose resources are meant; any when empty.
-    pub account_id: String,
-    /// Regions whose resources are meant; any when empty.
-    pub regions: Vec<String>,
-    /// Context keys with a value known for every one of these requests.
-    pub context: Context,
-    /// Keys (lower-case) that none of these requests carries.
-    pub absent: Vec<String>,
-    /// Whether resources that are not of the service, in the account and region, are left out where the action has some that
-    /// are: images belong to no account, address pools to no region.
-    pub is_home_only: bool,
-}
-
-/// A statement, by policy name and position.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-pub struct StatementRef {
-    /// Policy name or ARN.
-    pub policy: String,
-    /// Zero-based position; absent when the policy decides by what it lacks, as a boundary does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub statement: Option<usize>,
-}
-
-/// The answer for one action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// On every resource, under no condition.
-    Granted,
-    /// On some resources, or under conditions.
-    Partial,
-    /// Taken away by a Deny, a boundary or a control policy: adding an Allow cannot help.
-    Denied,
-    /// No statement grants it.
-    Missing,
-    /// It depends on what is known only when a template is deployed, or the patterns are too many or too intricate to decide
-    /// within bounds.
-    Undecided,
-}
-
-impl Verdict {
-    /// The word used in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Granted => "granted",
-            Self::Partial => "partial",
-            Self::Denied => "denied",
-            Self::Missing => "missing",
-            Self::Undecided => "undecided",
-        }
-    }
-}
-
-/// A part of what was asked for that is not granted, or only under conditions.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-pub struct NotGranted {
-    /// The action, where more than one was asked for.
-    pub action: String,
-    /// Resources, as a pattern.
-    pub resource: String,
-    /// Patterns that are not part of it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub except: Vec<String>,
-    /// Conditions under which it is granted; never when empty.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub only_if: Vec<String>,
-    /// A resource that shows it.
-    #[serde(rename = "example_resource")]
-    pub witness: String,
-}
-
-/// A verdict with its reasons.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Assessment {
-    /// The answer.
-    pub verdict: Verdict,
-    /// The statements that decided it.
-    pub because: Vec<StatementRef>,
-    /// What it is limited to; empty when not limited.
-    pub limits: Vec<Limit>,
-    /// What is not granted of what was asked for.
-    pub not_granted: Vec<NotGranted>,
-    /// Why it is undecided; empty for every other verdict.
-    pub undecided_by: Vec<String>,
-}
-
-impl Assessment {
-    /// Resource patterns it is limited to, for a person (`not …` for excluded ones); empty when not limited.
-    #[must_use]
-    pub fn only_on(&self) -> Vec<String> {
-        self.describe_limits(Limit::is_of_resources)
-    }
-
-    /// Conditions it is limited to, for a person; empty when not limited.
-    #[must_use]
-    pub fn only_if(&self) -> Vec<String> {
-        self.describe_limits(|limit| !limit.is_of_resources())
-    }
-
-    /// Some of the limits for a person, in order and each once.
-    #[must_use]
-    pub fn describe_limits(&self, is_wanted: impl Fn(&Limit) -> bool) -> Vec<String> {
-        let limits = self.limits.iter().filter(|limit| is_wanted(limit));
-        let mut texts: Vec<String> = limits.map(Limit::describe).filter(|text| !text.is_empty()).collect();
-        texts.sort();
-        texts.dedup();
-        texts
-    }
-
-    fn bare(verdict: Verdict) -> Self {
-        Self { verdict, because: Vec::new(), limits: Vec::new(), not_granted: Vec::new(), undecided_by: Vec::new() }
-    }
-}
+pub use assessment::{Assessment, NotGranted, StatementRef, Verdict};
+pub use limit::{DeniedOn, LayerKind, Limit, OpenCondition};
+pub use question::{Environment, Layer, NamedDocument, Question};
+pub(crate) use scope::OF_CREDENTIALS;
 
 /// One pattern of a statement's resources.
 struct ResourceTerm {
@@ -205,25 +74,6 @@ impl std::fmt::Debug for PreparedPolicies {
 
 /// Work that automata may do for one principal: forty times what the hardest question may take, or about a second.
 const ALL_WORK: usize = 40 * automaton::BUDGET;
-
-/// What is asked for: an action, on which resources.
-#[derive(Debug, Clone, Copy)]
-pub struct Question<'q> {
-    /// An action, or a pattern of which everything is meant.
-    pub action: &'q str,
-    /// The resources that are meant; all that the action can be done on when empty.
-    pub resources: &'q [String],
-    /// For each of the resources the conditions that the requests which are meant fulfil; none when empty.
-    pub conditions: &'q [Vec<Condition>],
-}
-
-impl<'q> Question<'q> {
-    /// Every request for an action on some resources; on all that it can be done on when there are none.
-    #[must_use]
-    pub fn on(action: &'q str, resources: &'q [String]) -> Self {
-        Self { action, resources, conditions: &[] }
-    }
-}
 
 impl PreparedPolicies {
     /// Prepares the policies of a principal.
@@ -485,7 +335,7 @@ impl PreparedPolicies {
                 };
                 regions
             }
-            _ => vec![Region { matches: Vec::new(), witness: sample(&target.text) }],
+            _ => vec![Class { matches: Vec::new(), witness: sample(&target.text) }],
         };
         let facts =
             self.last_facts.of(active, &asked_bits.iter().map(|(_, expression)| expression).collect::<Vec<_>>());
@@ -618,106 +468,6 @@ fn speaks_of(statement: &CompiledStatement, action: &str) -> Match {
         (Effect::Allow, true) => any(&touches).not(),
         (Effect::Deny, false) => any(&touches),
         (Effect::Deny, true) => any(&covers).not(),
-    }
-}
-
-/// Services with one endpoint for a partition. Source: IAM User Guide, "aws:RequestedRegion".
-const GLOBAL_SERVICES: &[&str] = &["cloudfront", "iam", "organizations", "route53", "support"];
-
-/// Keys that come with the credentials of an instance, whatever the action is. Source: IAM User Guide, "ec2:SourceInstanceARN".
-pub(super) const OF_CREDENTIALS: &[&str] = &["ec2:roledelivery", "ec2:sourceinstancearn"];
-
-/// What one action is asked for on.
-struct Scope<'q> {
-    folded: &'q str,
-    known: Option<(&'q Service, &'q Action)>,
-    environment: &'q Environment,
-}
-
-/// A kind of resource that the action can be done on.
-struct Target {
-    text: String,
-    /// `None` for requests that name no resource.
-    universe: Option<Language>,
-}
-
-impl Target {
-    fn new(text: String) -> Self {
-        let universe = (text != "*").then(|| Language::of_resource(&ResourcePattern::new(&text, false))).flatten();
-        Self { text, universe }
-    }
-}
-
-impl<'q> Scope<'q> {
-    /// The regions that are meant, one by one; any together.
-    fn regions(&self) -> Vec<Option<&'q str>> {
-        if self.environment.regions.is_empty() {
-            return vec![None];
-        }
-        self.environment.regions.iter().map(|region| Some(region.as_str())).collect()
-    }
-
-    /// What is known of the requests in a region. Those to global services go to the one region of the partition.
-    fn context(&self, region: Option<&str>) -> Context {
-        let mut context = self.environment.context.clone();
-        let service = self.folded.split(':').next().unwrap_or_default();
-        let region = match (service, self.environment.partition.as_str()) {
-            // STS answers in every region and globally.
-            ("sts", _) => None,
-            (service, _) if region.is_none() || !GLOBAL_SERVICES.contains(&service) => region,
-            (_, "aws-cn") => Some("cn-north-1"),
-            (_, "aws-us-gov") => Some("us-gov-west-1"),
-            (_, "aws-eusc") => Some("eusc-de-east-1"),
-            _ => Some("us-east-1"),
-        };
-        if let Some(region) = region {
-            context.insert("aws:requestedregion", ContextValue::One(region.to_owned()));
-        }
-        context
-    }
-
-    /// Whether a key (lower-case) cannot be in requests for the action: because the environment says so, or the documents
-    /// do. That no table lists it is no such proof.
-    fn is_absent(&self, key: &str) -> bool {
-        self.environment.absent.iter().any(|absent| absent == key)
-            || self.known.is_some_and(|(service, action)| service.cannot_carry(action, key))
-    }
-
-    fn targets(&self, region: Option<&str>) -> Vec<Target> {
-        if self.known.is_none() {
-            return vec![Target { text: "*".to_owned(), universe: Some(Language::everything()) }];
-        }
-        self.target_texts(region).into_iter().map(Target::new).collect()
-    }
-
-    /// Patterns of the resources that the action can be done on; `*` for one that is done on none, or that nobody knows.
-    fn target_texts(&self, region: Option<&str>) -> Vec<String> {
-        let Some((service, action)) = self.known.filter(|(_, action)| !action.types.is_empty()) else {
-            return vec!["*".to_owned()];
-        };
-        let or_any = |text: &str| if text.is_empty() { "*".to_owned() } else { text.to_owned() };
-        let partition = or_any(&self.environment.partition);
-        let (account, region) = (or_any(&self.environment.account_id), or_any(region.unwrap_or_default()));
-        let mut texts: Vec<String> = Vec::new();
-        if action.folded == "iam:createservicelinkedrole" {
-            // Service-linked roles exist under this path only.
-            return vec![format!("arn:{partition}:iam::{account}:role/aws-service-role/*")];
-        }
-        let kinds = || action.types.iter().filter_map(|(at, _)| service.types.get(*at));
-        let home = format!("{}:${{Region}}:${{Account}}:", service.prefix);
-        let is_home_only = self.environment.is_home_only && kinds().any(|kind| kind.arn.starts_with(&home));
-        for kind in kinds().filter(|kind| !is_home_only || kind.arn.starts_with(&home)) {
-            let own = kind.arn_with(|name| match name {
-                "Region" => &region,
-                "Account" => &account,
-                _ => "*",
-            });
-            let text = format!("arn:{partition}:{own}");
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
-        texts
     }
 }
 

@@ -10,11 +10,13 @@
 //!   second too), so only the furthest star of a part and what is behind it are kept;
 //! - a pattern that has reached a `*` at its end matches whatever follows.
 
-use std::collections::{BTreeSet, HashSet, VecDeque};
-
 use super::pattern::{ARN_PARTS, Part, ResourcePattern};
 use super::text::{Text, TextPart};
 use super::variables::Piece;
+
+mod explore;
+
+pub(crate) use explore::{BUDGET, Class, explore};
 
 /// One position of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -195,7 +197,7 @@ impl Language {
     }
 
     /// Adds the positions behind runs, which may be empty, and drops those that are of no use.
-    fn settle(&self, positions: &mut Vec<u32>) {
+    fn epsilon_closure(&self, positions: &mut Vec<u32>) {
         let mut at = 0;
         while let Some(&position) = positions.get(at) {
             if self.symbols.get(position as usize).is_some_and(|symbol| symbol.is_run()) {
@@ -229,13 +231,13 @@ impl Language {
                 next.push(if symbol.is_run() { position } else { position + 1 });
             }
         }
-        self.settle(&mut next);
+        self.epsilon_closure(&mut next);
         next
     }
 
     fn start(&self) -> Vec<u32> {
         let mut positions = vec![0];
-        self.settle(&mut positions);
+        self.epsilon_closure(&mut positions);
         positions
     }
 
@@ -336,159 +338,14 @@ fn part_relation(one: &[Symbol], other: &[Symbol]) -> Relation {
     }
 }
 
-/// A combination of patterns that some resource of the universe matches.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Region {
-    /// For each pattern, whether the resource matches it.
-    pub(super) matches: Vec<bool>,
-    /// The shortest such resource.
-    pub(super) witness: String,
-}
-
-/// Work after which an exploration is given up: positions looked at, about 25 ms.
-pub(super) const BUDGET: usize = 200_000;
-
-/// Every combination of patterns that resources of the universe match; `None` when the work would be more than the budget,
-/// from which what was done is taken.
-pub(super) fn explore(universe: &Language, patterns: &[&Language], budget: &mut usize) -> Option<Vec<Region>> {
-    let limit = BUDGET.min(*budget);
-    let mut work = 0;
-    let found = explore_within(universe, patterns, limit, &mut work);
-    *budget = budget.saturating_sub(work);
-    found
-}
-
-/// A state of the product: for the universe (0) and each pattern (from 1) that can still match, its positions. Patterns that
-/// cannot are left out, so that a list of a thousand names costs as much as the few that are still possible.
-type State = Vec<(u32, Vec<u32>)>;
-
-/// Stands for a pattern that matches whatever follows.
-const UNIVERSAL: u32 = u32::MAX;
-/// Combinations beyond which an exploration is given up.
-const MAX_REGIONS: usize = 8_192;
-
-fn explore_within(universe: &Language, patterns: &[&Language], limit: usize, work: &mut usize) -> Option<Vec<Region>> {
-    let all: Vec<&Language> = std::iter::once(universe).chain(patterns.iter().copied()).collect();
-    let collapse = |index: u32, language: &Language, positions: Vec<u32>| {
-        if index > 0 && language.is_universal(&positions) { vec![UNIVERSAL] } else { positions }
-    };
-    let numbered = (0_u32..).zip(&all);
-    let start: State = numbered.map(|(index, language)| (index, collapse(index, language, language.start()))).collect();
-    // Breadth first, so that the first resource of a combination is a shortest one; where it came from, to spell it out.
-    let mut came_from: Vec<(usize, char)> = vec![(0, '\0')];
-    let mut seen: HashSet<State> = HashSet::from([start.clone()]);
-    let mut queue: VecDeque<(usize, State)> = VecDeque::from([(0, start)]);
-    let mut regions: Vec<Region> = Vec::new();
-    let mut known: BTreeSet<Vec<u32>> = BTreeSet::new();
-    while let Some((id, state)) = queue.pop_front() {
-        let accepting: Vec<u32> = state
-            .iter()
-            .filter(|(index, positions)| {
-                positions.as_slice() == [UNIVERSAL]
-                    || all.get(*index as usize).is_some_and(|language| language.accepts(positions))
-            })
-            .map(|(index, _)| *index)
-            .collect();
-        if accepting.first() == Some(&0) && known.insert(accepting.clone()) {
-            if regions.len() == MAX_REGIONS {
-                return None;
-            }
-            let mut matches = vec![false; patterns.len()];
-            for index in accepting.iter().skip(1) {
-                if let Some(matched) = matches.get_mut(*index as usize - 1) {
-                    *matched = true;
-                }
-            }
-            regions.push(Region { matches, witness: spell(&came_from, id) });
-        }
-        for letter in letters(&all, &state) {
-            let mut next: State = Vec::new();
-            for (index, positions) in &state {
-                *work += positions.len();
-                let Some(language) = all.get(*index as usize) else { continue };
-                let stepped = if positions.as_slice() == [UNIVERSAL] {
-                    vec![UNIVERSAL]
-                } else {
-                    collapse(*index, language, language.step(positions, letter))
-                };
-                if !stepped.is_empty() {
-                    next.push((*index, stepped));
-                } else if *index == 0 {
-                    break;
-                }
-            }
-            if *work > limit {
-                return None;
-            }
-            if next.first().is_none_or(|(index, _)| *index != 0) {
-                continue;
-            }
-            if seen.insert(next.clone()) {
-                let new = came_from.len();
-                came_from.push((id, letter));
-                queue.push_back((new, next));
-            }
-        }
-    }
-    regions.sort_by(|a, b| a.matches.cmp(&b.matches));
-    Some(regions)
-}
-
-/// The letters that can tell what follows apart: the characters that some pattern waits for, a colon where one is not
-/// taken by every wildcard, and one that stands for all others.
-fn letters(all: &[&Language], state: &State) -> Vec<char> {
-    let waiting = |(index, positions): &(u32, Vec<u32>)| -> Vec<Symbol> {
-        let symbols = all.get(*index as usize).map(|language| language.symbols.as_slice()).unwrap_or_default();
-        positions.iter().filter_map(|position| symbols.get(*position as usize).copied()).collect()
-    };
-    let mut letters: BTreeSet<char> = BTreeSet::new();
-    let mut open = false;
-    for symbol in state.first().map(waiting).unwrap_or_default() {
-        match symbol {
-            Symbol::Character(character) => {
-                letters.insert(character);
-            }
-            Symbol::Folded(character) => letters.extend([character, character.to_ascii_uppercase()]),
-            _ => open = true,
-        }
-    }
-    if open {
-        for symbol in state.iter().flat_map(waiting) {
-            match symbol {
-                Symbol::Character(character) => {
-                    letters.insert(character);
-                }
-                Symbol::Folded(character) => letters.extend([character, character.to_ascii_uppercase()]),
-                Symbol::One { colon } | Symbol::Run { colon } => {
-                    if !colon {
-                        letters.insert(':');
-                    }
-                }
-            }
-        }
-        let others = ('a'..='z').rev().skip(2).chain('0'..='9').chain('\u{e000}'..='\u{f8ff}');
-        letters.extend(others.filter(|c| !letters.contains(c)).take(1).collect::<Vec<_>>());
-    }
-    letters.into_iter().collect()
-}
-
-fn spell(came_from: &[(usize, char)], id: usize) -> String {
-    let mut letters = Vec::new();
-    let mut at = id;
-    while at != 0 {
-        let Some(&(before, letter)) = came_from.get(at) else { break };
-        letters.push(letter);
-        at = before;
-    }
-    letters.into_iter().rev().collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use proptest::prelude::*;
 
     use super::*;
-    use crate::condition::Context;
+    use crate::context::Context;
     use crate::glob;
     use crate::pattern::split_arn;
 

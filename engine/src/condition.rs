@@ -1,61 +1,15 @@
 //! Conditions, over a complete context (true or false) and over one that is known in part (true, false or unknown).
 //! Semantics: AWS IAM User Guide, "IAM JSON policy elements: Condition operators" and "Using multiple keys and values".
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 
+use super::context::{Context, ContextValue};
 use super::document::Condition;
 use super::glob::{self, Token};
+use super::operator::{Comparison, Operator, Quantifier};
 use super::pattern::{ARN_PARTS, ResourcePattern, split_arn, tokens};
 use super::text::Text;
 use super::variables::{self, Piece};
-
-/// The value of a context key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ContextValue {
-    /// A single-valued key.
-    One(String),
-    /// A multivalued key.
-    Many(Vec<String>),
-}
-
-/// The context of a request. Key names are not case-sensitive.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Context {
-    values: HashMap<String, ContextValue>,
-}
-
-impl Context {
-    /// Sets a key.
-    pub fn insert(&mut self, key: &str, value: ContextValue) {
-        self.values.insert(key.to_ascii_lowercase(), value);
-    }
-
-    /// The value of a key, whose name has to be lower-case.
-    #[must_use]
-    pub fn get(&self, key: &str) -> Option<&ContextValue> {
-        self.values.get(key)
-    }
-
-    /// The value of a single-valued key, whose name has to be lower-case. Variables take no others.
-    #[must_use]
-    pub fn single(&self, key: &str) -> Option<&str> {
-        match self.values.get(key) {
-            Some(ContextValue::One(value)) => Some(value),
-            _ => None,
-        }
-    }
-}
-
-impl<K: AsRef<str>, V: Into<String>> FromIterator<(K, V)> for Context {
-    fn from_iter<I: IntoIterator<Item = (K, V)>>(pairs: I) -> Self {
-        let mut context = Self::default();
-        for (key, value) in pairs {
-            context.insert(key.as_ref(), ContextValue::One(value.into()));
-        }
-        context
-    }
-}
 
 /// Whether a condition holds, as far as the known context tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,140 +17,6 @@ pub(super) enum Truth {
     True,
     False,
     Unknown,
-}
-
-/// `ForAllValues:` and `ForAnyValue:`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Quantifier {
-    /// Every value of the request; holds when there is none.
-    All,
-    /// Some value of the request; does not hold when there is none.
-    Any,
-}
-
-/// How a value of the request is compared with one of the policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Comparison {
-    /// Byte for byte.
-    StringEquals,
-    /// Without regard to case.
-    StringEqualsIgnoreCase,
-    /// With `*` and `?`.
-    StringLike,
-    /// Numbers.
-    Numeric(Order),
-    /// Dates, or seconds since 1970.
-    Date(Order),
-    /// `true` and `false`.
-    Bool,
-    /// Base64.
-    Binary,
-    /// An address in a block.
-    IpAddress,
-    /// ARNs, part by part; `ArnEquals` does the same as `ArnLike`.
-    Arn,
-    /// Whether the key is absent.
-    Null,
-}
-
-/// Comparison of numbers and dates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Order {
-    /// `Equals`
-    Equal,
-    /// `LessThan`
-    Less,
-    /// `LessThanEquals`
-    LessOrEqual,
-    /// `GreaterThan`
-    Greater,
-    /// `GreaterThanEquals`
-    GreaterOrEqual,
-}
-
-impl Order {
-    fn holds<T: PartialOrd>(self, actual: &T, wanted: &T) -> bool {
-        match self {
-            Self::Equal => actual == wanted,
-            Self::Less => actual < wanted,
-            Self::LessOrEqual => actual <= wanted,
-            Self::Greater => actual > wanted,
-            Self::GreaterOrEqual => actual >= wanted,
-        }
-    }
-}
-
-/// A condition operator, taken apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Operator {
-    /// `ForAllValues:` or `ForAnyValue:`.
-    pub quantifier: Option<Quantifier>,
-    /// How values are compared.
-    pub comparison: Comparison,
-    /// Whether it is the `Not…` form.
-    pub negated: bool,
-    /// Whether it ends in `IfExists`.
-    pub if_exists: bool,
-}
-
-/// Every operator without its prefix and suffix: as AWS spells it, how it compares, whether it is negated.
-pub(super) const OPERATORS: &[(&str, Comparison, bool)] = &[
-    ("StringEquals", Comparison::StringEquals, false),
-    ("StringNotEquals", Comparison::StringEquals, true),
-    ("StringEqualsIgnoreCase", Comparison::StringEqualsIgnoreCase, false),
-    ("StringNotEqualsIgnoreCase", Comparison::StringEqualsIgnoreCase, true),
-    ("StringLike", Comparison::StringLike, false),
-    ("StringNotLike", Comparison::StringLike, true),
-    ("NumericEquals", Comparison::Numeric(Order::Equal), false),
-    ("NumericNotEquals", Comparison::Numeric(Order::Equal), true),
-    ("NumericLessThan", Comparison::Numeric(Order::Less), false),
-    ("NumericLessThanEquals", Comparison::Numeric(Order::LessOrEqual), false),
-    ("NumericGreaterThan", Comparison::Numeric(Order::Greater), false),
-    ("NumericGreaterThanEquals", Comparison::Numeric(Order::GreaterOrEqual), false),
-    ("DateEquals", Comparison::Date(Order::Equal), false),
-    ("DateNotEquals", Comparison::Date(Order::Equal), true),
-    ("DateLessThan", Comparison::Date(Order::Less), false),
-    ("DateLessThanEquals", Comparison::Date(Order::LessOrEqual), false),
-    ("DateGreaterThan", Comparison::Date(Order::Greater), false),
-    ("DateGreaterThanEquals", Comparison::Date(Order::GreaterOrEqual), false),
-    ("Bool", Comparison::Bool, false),
-    ("BinaryEquals", Comparison::Binary, false),
-    ("IpAddress", Comparison::IpAddress, false),
-    ("NotIpAddress", Comparison::IpAddress, true),
-    ("ArnEquals", Comparison::Arn, false),
-    ("ArnNotEquals", Comparison::Arn, true),
-    ("ArnLike", Comparison::Arn, false),
-    ("ArnNotLike", Comparison::Arn, true),
-    ("Null", Comparison::Null, false),
-];
-
-impl Operator {
-    /// Takes an operator apart; `None` for one that does not exist.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let (quantifier, rest) = match text.split_once(':') {
-            Some((prefix, rest)) if prefix.eq_ignore_ascii_case("ForAllValues") => (Some(Quantifier::All), rest),
-            Some((prefix, rest)) if prefix.eq_ignore_ascii_case("ForAnyValue") => (Some(Quantifier::Any), rest),
-            Some(_) => return None,
-            None => (None, text),
-        };
-        let suffix = rest.len().checked_sub("IfExists".len()).and_then(|at| rest.split_at_checked(at));
-        let (base, if_exists) = match suffix {
-            Some((base, suffix)) if suffix.eq_ignore_ascii_case("IfExists") => (base, true),
-            _ => (rest, false),
-        };
-        let (_, comparison, negated) = OPERATORS.iter().find(|(name, ..)| name.eq_ignore_ascii_case(base))?;
-        Some(Self { quantifier, comparison: *comparison, negated: *negated, if_exists })
-    }
-
-    /// What a request without the key is: negated operators hold, and so does everything with `IfExists`.
-    fn without_key(self, values: &[Wanted]) -> bool {
-        match (self.comparison, self.quantifier) {
-            (Comparison::Null, _) => values.iter().any(|value| matches!(value, Wanted::Bool(true))),
-            (_, Some(quantifier)) => quantifier == Quantifier::All,
-            (_, None) => self.negated || self.if_exists,
-        }
-    }
 }
 
 /// A value of the policy, ready to compare with.
@@ -387,6 +207,15 @@ fn boolean(text: &str) -> Option<bool> {
 }
 
 impl Compiled {
+    /// What a request without the key is: negated operators hold, and so does everything with `IfExists`.
+    fn without_key(&self) -> bool {
+        match (self.operator.comparison, self.operator.quantifier) {
+            (Comparison::Null, _) => self.wanted.iter().any(|value| matches!(value, Wanted::Bool(true))),
+            (_, Some(quantifier)) => quantifier == Quantifier::All,
+            (_, None) => self.operator.negated || self.operator.if_exists,
+        }
+    }
+
     /// `None` for an operator that does not exist, which no parsed document holds.
     pub(super) fn new(condition: &Condition, with_variables: bool) -> Option<Self> {
         let operator = Operator::parse(&condition.operator)?;
@@ -452,7 +281,7 @@ impl Compiled {
 
     /// Whether it holds in a request whose whole context is given: a key that is not in it is absent.
     pub(super) fn holds(&self, context: &Context) -> bool {
-        let Some(actual) = context.get(&self.key) else { return self.operator.without_key(&self.wanted) };
+        let Some(actual) = context.get(&self.key) else { return self.without_key() };
         if self.operator.comparison == Comparison::Null {
             return self.wanted.contains(&Wanted::Bool(false));
         }
@@ -502,70 +331,6 @@ impl Compiled {
         }
         self.settled(known)
     }
-}
-
-/// Global condition keys, lower-case, with their types. Source: IAM User Guide, "AWS global condition context keys".
-pub(super) const GLOBAL_KEYS: &[(&str, &str)] = &[
-    ("aws:assumedroot", "String"),
-    ("aws:calledvia", "ArrayOfString"),
-    ("aws:calledviafirst", "String"),
-    ("aws:calledvialast", "String"),
-    ("aws:calledviaawsmcp", "String"),
-    ("aws:chatbotsourcearn", "ARN"),
-    ("aws:currenttime", "Date"),
-    ("aws:ec2instancesourceprivateipv4", "IPAddress"),
-    ("aws:ec2instancesourcevpc", "String"),
-    ("aws:epochtime", "Date"),
-    ("aws:federatedprovider", "String"),
-    ("aws:ismcpserviceaction", "Bool"),
-    ("aws:multifactorauthage", "Numeric"),
-    ("aws:multifactorauthpresent", "Bool"),
-    ("aws:principalaccount", "String"),
-    ("aws:principalarn", "ARN"),
-    ("aws:principalisawsservice", "Bool"),
-    ("aws:principalorgid", "String"),
-    ("aws:principalorgpaths", "ArrayOfString"),
-    ("aws:principalservicename", "String"),
-    ("aws:principalservicenameslist", "ArrayOfString"),
-    ("aws:principaltype", "String"),
-    ("aws:referer", "String"),
-    ("aws:requestedregion", "String"),
-    ("aws:resourceaccount", "String"),
-    ("aws:resourceorgid", "String"),
-    ("aws:resourceorgpaths", "ArrayOfString"),
-    ("aws:securetransport", "Bool"),
-    ("aws:signinsessionarn", "ARN"),
-    ("aws:sourceaccount", "String"),
-    ("aws:sourcearn", "ARN"),
-    ("aws:sourceidentity", "String"),
-    ("aws:sourceip", "IPAddress"),
-    ("aws:sourceorgid", "String"),
-    ("aws:sourceorgpaths", "ArrayOfString"),
-    ("aws:sourceowner", "String"),
-    ("aws:sourcevpc", "String"),
-    ("aws:sourcevpcarn", "ARN"),
-    ("aws:sourcevpce", "String"),
-    ("aws:tagkeys", "ArrayOfString"),
-    ("aws:tokenissuetime", "Date"),
-    ("aws:useragent", "String"),
-    ("aws:userid", "String"),
-    ("aws:username", "String"),
-    ("aws:viaawsmcpservice", "Bool"),
-    ("aws:viaawsservice", "Bool"),
-    ("aws:vpceaccount", "String"),
-    ("aws:vpceorgid", "String"),
-    ("aws:vpceorgpaths", "ArrayOfString"),
-    ("aws:vpcsourceip", "IPAddress"),
-];
-
-/// Global keys that end in a name of the user's; their values are single texts.
-const OPEN_GLOBAL_KEYS: &[&str] = &["aws:principaltag/", "aws:requesttag/", "aws:resourcetag/"];
-
-/// The type of a global condition key (lower-case), if it is one.
-pub(super) fn global_kind(folded: &str) -> Option<&'static str> {
-    let is_open = || OPEN_GLOBAL_KEYS.iter().any(|open| folded.starts_with(open));
-    let listed = GLOBAL_KEYS.iter().find(|(name, _)| *name == folded).map(|(_, kind)| *kind);
-    listed.or_else(|| is_open().then_some("String"))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use super::assess::{Environment, PreparedPolicies, Question, StatementRef, Verdict};
 use super::catalogue::Catalogue;
-use super::excess::Needed;
+use super::needed::Needed;
 
 /// What a way leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]

@@ -2,7 +2,8 @@
 //! Order of decision: AWS IAM User Guide, "Policy evaluation logic": an explicit Deny in any policy wins; then every
 //! level of service control policies, the permissions boundary and the identity policies must each allow.
 
-use super::condition::{Compiled, Context, Truth};
+use super::condition::{Compiled, Truth};
+use super::context::Context;
 use super::document::{Document, Effect, Guard};
 use super::pattern::{ARN_PARTS, ActionPattern, Match, ResourcePattern, split_arn};
 

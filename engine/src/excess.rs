@@ -1,12 +1,13 @@
 //! What policies grant beyond what is needed: by pattern as it is written, with what that comes to.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use super::assess::{Alike, Environment, Layer, NamedDocument, PreparedPolicies, Question, StatementRef, Verdict};
 use super::catalogue::{AccessLevel, Action, Catalogue};
 use super::document::{Document, Effect, Statement};
 use super::escalation::{self, EscalationPath};
 use super::glob;
+use super::needed::{Need, Needed};
 use super::pattern::{ActionPattern, is_everything};
 use super::text::Text;
 
@@ -42,22 +43,6 @@ pub struct Excess {
     pub needed_on: Vec<String>,
 }
 
-/// An action pattern that is needed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Need {
-    /// The pattern, in any case.
-    pub action: String,
-    /// The resources on which it is needed; all when empty.
-    pub resources: Vec<String>,
-}
-
-impl Need {
-    /// A need on all resources.
-    pub fn everywhere(action: impl Into<String>) -> Self {
-        Self { action: action.into(), resources: Vec::new() }
-    }
-}
-
 /// The actions beyond what is needed, of one service and level.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ServiceExcess {
@@ -80,33 +65,6 @@ pub struct Beyond {
     pub services: Vec<ServiceExcess>,
     /// Privilege escalation paths of which a part is beyond what is needed.
     pub paths: Vec<EscalationPath>,
-}
-
-/// Action patterns that are needed, lower-case.
-#[derive(Debug, Default)]
-pub(super) struct Needed {
-    exact: HashSet<String>,
-    globs: Vec<String>,
-}
-
-impl Needed {
-    pub(super) fn new(needs: &[Need]) -> Self {
-        let mut needed = Self::default();
-        for need in needs {
-            let folded = need.action.to_lowercase();
-            if folded.contains(['*', '?']) {
-                needed.globs.push(folded);
-            } else {
-                needed.exact.insert(folded);
-            }
-        }
-        needed
-    }
-
-    /// Whether all that a pattern (lower-case) covers is needed.
-    pub(super) fn covers(&self, folded: &str) -> bool {
-        self.exact.contains(folded) || self.globs.iter().any(|glob| glob::contains(glob, folded))
-    }
 }
 
 /// What the identity policies grant that no needed pattern contains. What a Deny, the boundary or a control policy takes

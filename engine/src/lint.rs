@@ -4,9 +4,9 @@
 //! some that need the whole catalogue or the whole document.
 
 use super::catalogue::Catalogue;
-use super::condition::Operator;
 use super::document::{self, Document, DocumentError, Effect, Statement};
 use super::json::{Node, Span, Value};
+use super::operator::Operator;
 use super::text::{Text, TextPart};
 
 mod conditions;
@@ -376,13 +376,13 @@ fn principals(statement: &Statement, is_trust: bool, remarks: &mut Remarks<'_>) 
 fn canonical(operator: &str) -> Option<String> {
     let parsed = Operator::parse(operator)?;
     let prefix = match parsed.quantifier {
-        Some(super::condition::Quantifier::All) => "ForAllValues:",
-        Some(super::condition::Quantifier::Any) => "ForAnyValue:",
+        Some(super::operator::Quantifier::All) => "ForAllValues:",
+        Some(super::operator::Quantifier::Any) => "ForAnyValue:",
         None => "",
     };
     let base = operator.rsplit(':').next().unwrap_or(operator);
     let base = if parsed.if_exists { base.get(..base.len() - "IfExists".len())? } else { base };
-    let (name, ..) = super::condition::OPERATORS.iter().find(|(name, ..)| name.eq_ignore_ascii_case(base))?;
+    let (name, ..) = super::operator::OPERATORS.iter().find(|(name, ..)| name.eq_ignore_ascii_case(base))?;
     Some(format!("{prefix}{name}{}", if parsed.if_exists { "IfExists" } else { "" }))
 }
 

@@ -1,6 +1,6 @@
 //! Patterns of actions and resources, made ready for matching.
 
-use super::condition::Context;
+use super::context::Context;
 use super::glob;
 use super::text::Text;
 use super::variables::{self, Piece};

@@ -5,9 +5,10 @@
 //! them yet: what depends on one holds between a worst and a best. A condition on such a value is neither: it depends on the
 //! value and on the request, so nobody knows for which requests it holds.
 
-use super::condition::{Comparison, Compiled, Quantifier};
+use super::condition::Compiled;
 use super::document::Guard;
 use super::glob;
+use super::operator::{Comparison, Quantifier};
 
 mod values;
 

@@ -1,6 +1,8 @@
 //! The sample questions: each with the decision and the matched statements that independent engines and the documentation
 //! agree on.
 
+#![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect has failed")]
+
 use serde_json::Value;
 use tagaudit_policy::{CompiledPolicy, Context, ContextValue, Document, Policies, Request, decide};
 

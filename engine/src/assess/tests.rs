@@ -1,4 +1,5 @@
 use super::*;
+use crate::document::Document;
 
 fn assess(layer: &Layer, action: &str, environment: &Environment) -> Assessment {
     let question = Question::on(action, &[]);

@@ -1,6 +1,6 @@
 //! Resources that show something, as a person would write them.
 
-use crate::automaton::{Language, Region};
+use crate::automaton::{Class, Language};
 use crate::pattern::split_arn;
 
 /// A resource of a pattern, for a person.
@@ -19,7 +19,7 @@ pub(super) fn sample(pattern: &str) -> String {
 }
 
 /// The witness of a region with its empty parts filled in, as far as that leaves it in the region.
-pub(super) fn readable(region: &Region, universe: &Language, tracked: &[&Language]) -> String {
+pub(super) fn readable(region: &Class, universe: &Language, tracked: &[&Language]) -> String {
     let parts = split_arn(&region.witness).map(str::to_owned);
     let is_same = |text: &str| {
         universe.matches(text)

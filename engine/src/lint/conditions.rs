@@ -1,11 +1,14 @@
 //! Conditions of a statement.
 
-use super::{Remarks, canonical};
 use crate::catalogue::{Action, Catalogue, Service};
-use crate::condition::{Comparison, GLOBAL_KEYS, Operator, Quantifier, block, global_kind, instant};
+use crate::condition::{block, instant};
 use crate::display;
 use crate::document::{Condition, Document, Effect, Statement};
+use crate::global_keys::{GLOBAL_KEYS, global_kind};
+use crate::operator::{Comparison, Operator, Quantifier};
 use crate::pattern::ActionPattern;
+
+use super::{Remarks, canonical};
 
 pub(super) fn check(document: &Document, statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
     for condition in &statement.conditions {

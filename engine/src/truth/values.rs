@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::Atom;
 use crate::automaton::{BUDGET, Language, explore};
-use crate::condition::{
-    Comparison, Compiled, Context, ContextValue, Operator, Quantifier, block, global_kind, instant,
-};
+use crate::condition::{Compiled, block, instant};
+use crate::context::{Context, ContextValue};
+use crate::global_keys::global_kind;
+use crate::operator::{Comparison, Operator, Quantifier};
 use crate::pattern::ResourcePattern;
 use crate::variables::{self, Piece};
+
+use super::Atom;
 
 /// Combinations of one key beyond which it is not tried further.
 const MAX_VECTORS: usize = 512;

@@ -1,0 +1,61 @@
+//! What is asked: policies, what is known of the requests, and an action with its resources.
+
+use crate::context::Context;
+use crate::document::{Condition, Document};
+
+/// A document with the name it is reported under.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NamedDocument {
+    /// Policy name or ARN.
+    pub name: String,
+    /// Its content.
+    pub document: Document,
+}
+
+/// The policies of one principal.
+#[derive(Debug, Clone, Default)]
+pub struct Layer {
+    /// Inline and attached policies: any of them grants.
+    pub identity: Vec<NamedDocument>,
+    /// Permissions boundary: must grant too, and never grants by itself.
+    pub boundary: Option<NamedDocument>,
+    /// Service control policies, level by level: on each level one must grant too.
+    pub scps: Vec<Vec<NamedDocument>>,
+}
+
+/// What is known of the requests that matter.
+#[derive(Debug, Clone, Default)]
+pub struct Environment {
+    /// Partition of the account, such as `aws-cn`; any when empty.
+    pub partition: String,
+    /// Account whose resources are meant; any when empty.
+    pub account_id: String,
+    /// Regions whose resources are meant; any when empty.
+    pub regions: Vec<String>,
+    /// Context keys with a value known for every one of these requests.
+    pub context: Context,
+    /// Keys (lower-case) that none of these requests carries.
+    pub absent: Vec<String>,
+    /// Whether resources that are not of the service, in the account and region, are left out where the action has some that
+    /// are: images belong to no account, address pools to no region.
+    pub is_home_only: bool,
+}
+
+/// What is asked for: an action, on which resources.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'q> {
+    /// An action, or a pattern of which everything is meant.
+    pub action: &'q str,
+    /// The resources that are meant; all that the action can be done on when empty.
+    pub resources: &'q [String],
+    /// For each of the resources the conditions that the requests which are meant fulfil; none when empty.
+    pub conditions: &'q [Vec<Condition>],
+}
+
+impl<'q> Question<'q> {
+    /// Every request for an action on some resources; on all that it can be done on when there are none.
+    #[must_use]
+    pub fn on(action: &'q str, resources: &'q [String]) -> Self {
+        Self { action, resources, conditions: &[] }
+    }
+}

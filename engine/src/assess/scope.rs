@@ -1,0 +1,108 @@
+//! What a question is about: the regions, contexts and resources that requests may have.
+
+use crate::automaton::Language;
+use crate::catalogue::{Action, Service};
+use crate::context::{Context, ContextValue};
+use crate::pattern::ResourcePattern;
+
+use super::Environment;
+
+/// Services with one endpoint for a partition. Source: IAM User Guide, "aws:RequestedRegion".
+pub(super) const GLOBAL_SERVICES: &[&str] = &["cloudfront", "iam", "organizations", "route53", "support"];
+
+/// Keys that come with the credentials of an instance, whatever the action is. Source: IAM User Guide, "ec2:SourceInstanceARN".
+pub(crate) const OF_CREDENTIALS: &[&str] = &["ec2:roledelivery", "ec2:sourceinstancearn"];
+
+/// What one action is asked for on.
+pub(super) struct Scope<'q> {
+    pub(super) folded: &'q str,
+    pub(super) known: Option<(&'q Service, &'q Action)>,
+    pub(super) environment: &'q Environment,
+}
+
+/// A kind of resource that the action can be done on.
+pub(super) struct Target {
+    pub(super) text: String,
+    /// `None` for requests that name no resource.
+    pub(super) universe: Option<Language>,
+}
+
+impl Target {
+    pub(super) fn new(text: String) -> Self {
+        let universe = (text != "*").then(|| Language::of_resource(&ResourcePattern::new(&text, false))).flatten();
+        Self { text, universe }
+    }
+}
+
+impl<'q> Scope<'q> {
+    /// The regions that are meant, one by one; any together.
+    pub(super) fn regions(&self) -> Vec<Option<&'q str>> {
+        if self.environment.regions.is_empty() {
+            return vec![None];
+        }
+        self.environment.regions.iter().map(|region| Some(region.as_str())).collect()
+    }
+
+    /// What is known of the requests in a region. Those to global services go to the one region of the partition.
+    pub(super) fn context(&self, region: Option<&str>) -> Context {
+        let mut context = self.environment.context.clone();
+        let service = self.folded.split(':').next().unwrap_or_default();
+        let region = match (service, self.environment.partition.as_str()) {
+            // STS answers in every region and globally.
+            ("sts", _) => None,
+            (service, _) if region.is_none() || !GLOBAL_SERVICES.contains(&service) => region,
+            (_, "aws-cn") => Some("cn-north-1"),
+            (_, "aws-us-gov") => Some("us-gov-west-1"),
+            (_, "aws-eusc") => Some("eusc-de-east-1"),
+            _ => Some("us-east-1"),
+        };
+        if let Some(region) = region {
+            context.insert("aws:requestedregion", ContextValue::One(region.to_owned()));
+        }
+        context
+    }
+
+    /// Whether a key (lower-case) cannot be in requests for the action: because the environment says so, or the documents
+    /// do. That no table lists it is no such proof.
+    pub(super) fn is_absent(&self, key: &str) -> bool {
+        self.environment.absent.iter().any(|absent| absent == key)
+            || self.known.is_some_and(|(service, action)| service.cannot_carry(action, key))
+    }
+
+    pub(super) fn targets(&self, region: Option<&str>) -> Vec<Target> {
+        if self.known.is_none() {
+            return vec![Target { text: "*".to_owned(), universe: Some(Language::everything()) }];
+        }
+        self.target_texts(region).into_iter().map(Target::new).collect()
+    }
+
+    /// Patterns of the resources that the action can be done on; `*` for one that is done on none, or that nobody knows.
+    pub(super) fn target_texts(&self, region: Option<&str>) -> Vec<String> {
+        let Some((service, action)) = self.known.filter(|(_, action)| !action.types.is_empty()) else {
+            return vec!["*".to_owned()];
+        };
+        let or_any = |text: &str| if text.is_empty() { "*".to_owned() } else { text.to_owned() };
+        let partition = or_any(&self.environment.partition);
+        let (account, region) = (or_any(&self.environment.account_id), or_any(region.unwrap_or_default()));
+        let mut texts: Vec<String> = Vec::new();
+        if action.folded == "iam:createservicelinkedrole" {
+            // Service-linked roles exist under this path only.
+            return vec![format!("arn:{partition}:iam::{account}:role/aws-service-role/*")];
+        }
+        let kinds = || action.types.iter().filter_map(|(at, _)| service.types.get(*at));
+        let home = format!("{}:${{Region}}:${{Account}}:", service.prefix);
+        let is_home_only = self.environment.is_home_only && kinds().any(|kind| kind.arn.starts_with(&home));
+        for kind in kinds().filter(|kind| !is_home_only || kind.arn.starts_with(&home)) {
+            let own = kind.arn_with(|name| match name {
+                "Region" => &region,
+                "Account" => &account,
+                _ => "*",
+            });
+            let text = format!("arn:{partition}:{own}");
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        texts
+    }
+}

@@ -1,0 +1,65 @@
+//! The global condition keys and their types. Source: AWS IAM User Guide, "AWS global condition context keys".
+
+/// Global condition keys, lower-case, with their types. Source: IAM User Guide, "AWS global condition context keys".
+pub(super) const GLOBAL_KEYS: &[(&str, &str)] = &[
+    ("aws:assumedroot", "String"),
+    ("aws:calledvia", "ArrayOfString"),
+    ("aws:calledviafirst", "String"),
+    ("aws:calledvialast", "String"),
+    ("aws:calledviaawsmcp", "String"),
+    ("aws:chatbotsourcearn", "ARN"),
+    ("aws:currenttime", "Date"),
+    ("aws:ec2instancesourceprivateipv4", "IPAddress"),
+    ("aws:ec2instancesourcevpc", "String"),
+    ("aws:epochtime", "Date"),
+    ("aws:federatedprovider", "String"),
+    ("aws:ismcpserviceaction", "Bool"),
+    ("aws:multifactorauthage", "Numeric"),
+    ("aws:multifactorauthpresent", "Bool"),
+    ("aws:principalaccount", "String"),
+    ("aws:principalarn", "ARN"),
+    ("aws:principalisawsservice", "Bool"),
+    ("aws:principalorgid", "String"),
+    ("aws:principalorgpaths", "ArrayOfString"),
+    ("aws:principalservicename", "String"),
+    ("aws:principalservicenameslist", "ArrayOfString"),
+    ("aws:principaltype", "String"),
+    ("aws:referer", "String"),
+    ("aws:requestedregion", "String"),
+    ("aws:resourceaccount", "String"),
+    ("aws:resourceorgid", "String"),
+    ("aws:resourceorgpaths", "ArrayOfString"),
+    ("aws:securetransport", "Bool"),
+    ("aws:signinsessionarn", "ARN"),
+    ("aws:sourceaccount", "String"),
+    ("aws:sourcearn", "ARN"),
+    ("aws:sourceidentity", "String"),
+    ("aws:sourceip", "IPAddress"),
+    ("aws:sourceorgid", "String"),
+    ("aws:sourceorgpaths", "ArrayOfString"),
+    ("aws:sourceowner", "String"),
+    ("aws:sourcevpc", "String"),
+    ("aws:sourcevpcarn", "ARN"),
+    ("aws:sourcevpce", "String"),
+    ("aws:tagkeys", "ArrayOfString"),
+    ("aws:tokenissuetime", "Date"),
+    ("aws:useragent", "String"),
+    ("aws:userid", "String"),
+    ("aws:username", "String"),
+    ("aws:viaawsmcpservice", "Bool"),
+    ("aws:viaawsservice", "Bool"),
+    ("aws:vpceaccount", "String"),
+    ("aws:vpceorgid", "String"),
+    ("aws:vpceorgpaths", "ArrayOfString"),
+    ("aws:vpcsourceip", "IPAddress"),
+];
+
+/// Global keys that end in a name of the user's; their values are single texts.
+pub(super) const OPEN_GLOBAL_KEYS: &[&str] = &["aws:principaltag/", "aws:requesttag/", "aws:resourcetag/"];
+
+/// The type of a global condition key (lower-case), if it is one.
+pub(super) fn global_kind(folded: &str) -> Option<&'static str> {
+    let is_open = || OPEN_GLOBAL_KEYS.iter().any(|open| folded.starts_with(open));
+    let listed = GLOBAL_KEYS.iter().find(|(name, _)| *name == folded).map(|(_, kind)| *kind);
+    listed.or_else(|| is_open().then_some("String"))
+}

@@ -1,0 +1,126 @@
+//! Condition operators, taken apart. Semantics: AWS IAM User Guide, "IAM JSON policy elements: Condition operators".
+
+/// `ForAllValues:` and `ForAnyValue:`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Quantifier {
+    /// Every value of the request; holds when there is none.
+    All,
+    /// Some value of the request; does not hold when there is none.
+    Any,
+}
+
+/// How a value of the request is compared with one of the policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// Byte for byte.
+    StringEquals,
+    /// Without regard to case.
+    StringEqualsIgnoreCase,
+    /// With `*` and `?`.
+    StringLike,
+    /// Numbers.
+    Numeric(Order),
+    /// Dates, or seconds since 1970.
+    Date(Order),
+    /// `true` and `false`.
+    Bool,
+    /// Base64.
+    Binary,
+    /// An address in a block.
+    IpAddress,
+    /// ARNs, part by part; `ArnEquals` does the same as `ArnLike`.
+    Arn,
+    /// Whether the key is absent.
+    Null,
+}
+
+/// Comparison of numbers and dates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// `Equals`
+    Equal,
+    /// `LessThan`
+    Less,
+    /// `LessThanEquals`
+    LessOrEqual,
+    /// `GreaterThan`
+    Greater,
+    /// `GreaterThanEquals`
+    GreaterOrEqual,
+}
+
+impl Order {
+    pub(super) fn holds<T: PartialOrd>(self, actual: &T, wanted: &T) -> bool {
+        match self {
+            Self::Equal => actual == wanted,
+            Self::Less => actual < wanted,
+            Self::LessOrEqual => actual <= wanted,
+            Self::Greater => actual > wanted,
+            Self::GreaterOrEqual => actual >= wanted,
+        }
+    }
+}
+
+/// A condition operator, taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Operator {
+    /// `ForAllValues:` or `ForAnyValue:`.
+    pub quantifier: Option<Quantifier>,
+    /// How values are compared.
+    pub comparison: Comparison,
+    /// Whether it is the `Not…` form.
+    pub negated: bool,
+    /// Whether it ends in `IfExists`.
+    pub if_exists: bool,
+}
+
+/// Every operator without its prefix and suffix: as AWS spells it, how it compares, whether it is negated.
+pub(super) const OPERATORS: &[(&str, Comparison, bool)] = &[
+    ("StringEquals", Comparison::StringEquals, false),
+    ("StringNotEquals", Comparison::StringEquals, true),
+    ("StringEqualsIgnoreCase", Comparison::StringEqualsIgnoreCase, false),
+    ("StringNotEqualsIgnoreCase", Comparison::StringEqualsIgnoreCase, true),
+    ("StringLike", Comparison::StringLike, false),
+    ("StringNotLike", Comparison::StringLike, true),
+    ("NumericEquals", Comparison::Numeric(Order::Equal), false),
+    ("NumericNotEquals", Comparison::Numeric(Order::Equal), true),
+    ("NumericLessThan", Comparison::Numeric(Order::Less), false),
+    ("NumericLessThanEquals", Comparison::Numeric(Order::LessOrEqual), false),
+    ("NumericGreaterThan", Comparison::Numeric(Order::Greater), false),
+    ("NumericGreaterThanEquals", Comparison::Numeric(Order::GreaterOrEqual), false),
+    ("DateEquals", Comparison::Date(Order::Equal), false),
+    ("DateNotEquals", Comparison::Date(Order::Equal), true),
+    ("DateLessThan", Comparison::Date(Order::Less), false),
+    ("DateLessThanEquals", Comparison::Date(Order::LessOrEqual), false),
+    ("DateGreaterThan", Comparison::Date(Order::Greater), false),
+    ("DateGreaterThanEquals", Comparison::Date(Order::GreaterOrEqual), false),
+    ("Bool", Comparison::Bool, false),
+    ("BinaryEquals", Comparison::Binary, false),
+    ("IpAddress", Comparison::IpAddress, false),
+    ("NotIpAddress", Comparison::IpAddress, true),
+    ("ArnEquals", Comparison::Arn, false),
+    ("ArnNotEquals", Comparison::Arn, true),
+    ("ArnLike", Comparison::Arn, false),
+    ("ArnNotLike", Comparison::Arn, true),
+    ("Null", Comparison::Null, false),
+];
+
+impl Operator {
+    /// Takes an operator apart; `None` for one that does not exist.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (quantifier, rest) = match text.split_once(':') {
+            Some((prefix, rest)) if prefix.eq_ignore_ascii_case("ForAllValues") => (Some(Quantifier::All), rest),
+            Some((prefix, rest)) if prefix.eq_ignore_ascii_case("ForAnyValue") => (Some(Quantifier::Any), rest),
+            Some(_) => return None,
+            None => (None, text),
+        };
+        let suffix = rest.len().checked_sub("IfExists".len()).and_then(|at| rest.split_at_checked(at));
+        let (base, if_exists) = match suffix {
+            Some((base, suffix)) if suffix.eq_ignore_ascii_case("IfExists") => (base, true),
+            _ => (rest, false),
+        };
+        let (_, comparison, negated) = OPERATORS.iter().find(|(name, ..)| name.eq_ignore_ascii_case(base))?;
+        Some(Self { quantifier, comparison: *comparison, negated: *negated, if_exists })
+    }
+}
