@@ -1,4 +1,4 @@
-//! Baselines: what the policies of a node should grant. Embedded documents with their sources, or a file.
+//! RoleAuditOptions: what the policies of a node should grant. Embedded documents with their sources, or a file.
 
 use crate::controller::{self, CallRole, ControllerVersion};
 use crate::policy::{Condition, Document, DocumentError, Effect, Need, Statement};

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::iam::grant;
 use crate::resource::ResourceKind;
+use crate::role_audit::grant;
 use crate::tags::{CLUSTER_TAG_PREFIX, LEGACY_TAG, MISSPELT_PREFIXES, ROLE_ELB, ROLE_INTERNAL_ELB};
 
 /// A call of a scan.

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 #[cfg(feature = "aws")]
 pub mod aws;
-pub mod folder;
+pub mod cli_output;
 
 /// How roles are read from a live account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -3,10 +3,10 @@
 
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Cause, Fix, ResourceRef, Severity};
-use crate::iam::{RoleAudit, RoleAudits};
 use crate::inventory::{Account, Read, Tagged};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
+use crate::role_audit::{RoleAudit, RoleAudits};
 use crate::tags;
 use crate::view::{ClusterView, RegionView};
 
@@ -26,11 +26,11 @@ mod security_groups;
 mod subjects;
 mod subnets;
 
+use region::{has, ids, instances_phrase, safe_if_certain};
+
 pub use load_balancer_subnets::{Candidate, Scheme, choose_subnets};
 pub use run::{Outcome, Outcomes, RuleOutcome, run};
 pub use subjects::Subjects;
-
-use region::{has, ids, instances_phrase, safe_if_certain};
 
 /// A rule of the catalogue.
 #[derive(Debug)]

@@ -1,20 +1,20 @@
 //! The main job as one pure function: an inventory in, a report out.
 
-mod promise;
-
-pub use promise::again;
-
 use std::collections::BTreeMap;
 
 use crate::baseline::BaselineError;
 use crate::finding::{Finding, Severity};
-use crate::iam::{self, Baselines, RoleAudit, RoleAudits};
 use crate::inventory::{Gap, Inventory, Provider};
 use crate::nodes::KubernetesNode;
 use crate::report::{self, ActionReport, RoleReport, SourceKind};
 use crate::resource::ResourceKind;
+use crate::role_audit::{self, RoleAudit, RoleAuditOptions, RoleAudits};
 use crate::rules::{self, Context, Outcomes, Rule, RuleOutcome};
 use crate::view::{ClusterView, NodeRoleSelector};
+
+mod promise;
+
+pub use promise::again;
 
 /// What is asked of a scan.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct Options<'a> {
     /// `--node-role`.
     pub selectors: &'a [NodeRoleSelector],
     /// What the roles are compared with.
-    pub baselines: &'a Baselines,
+    pub baselines: &'a RoleAuditOptions,
     /// Rules to run.
     pub rules: &'a [&'static Rule],
     /// `--cloud-routes`.
@@ -47,7 +47,7 @@ pub fn findings(inventory: &Inventory, options: &Options<'_>) -> Result<Vec<Find
 /// Compares the roles and runs the rules.
 fn run<'a>(view: &'a ClusterView<'a>, options: &Options<'_>) -> Result<(RoleAudits<'a>, Outcomes), BaselineError> {
     let wants_policies = options.rules.iter().any(|rule| rule.check.is_of_policies());
-    let roles = if wants_policies { iam::audit(view, options.baselines)? } else { RoleAudits::default() };
+    let roles = if wants_policies { role_audit::audit(view, options.baselines)? } else { RoleAudits::default() };
     let context = Context {
         view,
         roles: &roles,

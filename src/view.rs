@@ -8,102 +8,26 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use crate::inventory::{
     Account, Instance, Inventory, NetworkInterface, Region, RouteTable, SecurityGroup, Subnet, Tag, Tagged, Volume, Vpc,
 };
-use crate::nodes::{self, KubernetesNode, ProviderId};
+use crate::nodes::KubernetesNode;
 use crate::tags;
 
+mod distribution;
+mod evidence;
+mod members;
 mod neighbours;
 mod roles;
 
+use distribution::distribution;
+use members::members;
+
+pub use distribution::Distribution;
+pub use evidence::{Confidence, Evidence};
+pub use members::instance_clusters;
 pub use neighbours::Neighbour;
 pub use roles::{NodeRole, NodeRoleSelector, RoleAssignment, RoleSet, RoleSource};
 
 /// Tag that EC2 Auto Scaling puts on its instances.
 pub const AUTO_SCALING_GROUP_TAG: &str = "aws:autoscaling:groupName";
-
-/// Why an instance is taken for a node of the cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Evidence {
-    /// It carries the cluster tag, new-style or legacy.
-    ClusterTag,
-    /// A Kubernetes Node names it.
-    Node,
-    /// It carries a tag that can only have been meant as the cluster tag.
-    NearMissTag,
-    /// It is in the Auto Scaling group of a member.
-    AutoScalingGroup,
-    /// It shares instance profile, VPC and a security group with a member.
-    ProfileAndSecurityGroup,
-    /// It shares an Auto Scaling group, or profile, VPC and group, with members and with a few instances that are tagged for
-    /// other clusters.
-    MostlyShared,
-    /// It has an instance profile, and a security group with the cluster tag is attached.
-    TaggedSecurityGroup,
-}
-
-/// How sure the evidence makes it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Confidence {
-    /// Inferred from what it shares with the cluster; a person should look.
-    Probable,
-    /// Inferred, and hardly anything else is possible.
-    Strong,
-    /// Stated.
-    Certain,
-}
-
-impl Evidence {
-    /// Every kind of evidence, strongest first.
-    pub const ALL: [Self; 7] = [
-        Self::ClusterTag,
-        Self::Node,
-        Self::NearMissTag,
-        Self::AutoScalingGroup,
-        Self::ProfileAndSecurityGroup,
-        Self::MostlyShared,
-        Self::TaggedSecurityGroup,
-    ];
-
-    /// How sure it makes.
-    #[must_use]
-    pub fn confidence(self) -> Confidence {
-        match self {
-            Self::ClusterTag | Self::Node => Confidence::Certain,
-            Self::NearMissTag | Self::AutoScalingGroup => Confidence::Strong,
-            // A management server or build machine has the nodes' profile and a common group as well.
-            Self::ProfileAndSecurityGroup | Self::MostlyShared | Self::TaggedSecurityGroup => Confidence::Probable,
-        }
-    }
-
-    /// The evidence in words that follow "because".
-    #[must_use]
-    pub fn describe(self) -> &'static str {
-        match self {
-            Self::ClusterTag => "it carries the cluster tag",
-            Self::Node => "a Kubernetes Node names it",
-            Self::NearMissTag => "it carries a tag that can only have been meant as the cluster tag",
-            Self::AutoScalingGroup => "it is in the Auto Scaling group of other nodes",
-            Self::ProfileAndSecurityGroup => "it shares instance profile, VPC and a security group with other nodes",
-            Self::MostlyShared => {
-                "it shares its Auto Scaling group, or its instance profile, VPC and a security group, with many nodes, and with a few instances tagged for other clusters"
-            }
-            Self::TaggedSecurityGroup => "it has an instance profile and a security group with the cluster tag",
-        }
-    }
-}
-
-/// A tool that makes clusters, as far as it shows in tags.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Distribution {
-    /// kOps: `k8s.io/role/*`.
-    Kops,
-    /// Cluster API Provider AWS: `sigs.k8s.io/cluster-api-provider-aws/role`.
-    ClusterApi,
-    /// Amazon EKS, with managed or self-managed nodes or Karpenter: AWS runs the control plane and its cloud controller.
-    Eks,
-    /// Anything else; Rancher and kubeadm leave no certain mark.
-    Other,
-}
 
 /// An instance that belongs to the cluster.
 #[derive(Debug)]
@@ -207,35 +131,6 @@ fn shared(inventory: &Inventory) -> HashMap<(&str, &str), &str> {
         }
     }
     shared
-}
-
-/// Which Node is which instance, as far as names and provider ids tell.
-struct NodeIndex<'a> {
-    by_instance_id: HashMap<&'a str, &'a KubernetesNode>,
-    by_dns_name: HashMap<&'a str, &'a KubernetesNode>,
-}
-
-impl<'a> NodeIndex<'a> {
-    fn new(nodes: &'a [KubernetesNode]) -> Self {
-        let mut index = Self { by_instance_id: HashMap::new(), by_dns_name: HashMap::new() };
-        for node in nodes {
-            if let Some(ProviderId::Instance(id)) = nodes::parse_provider_id(&node.provider_id) {
-                index.by_instance_id.insert(id, node);
-            } else if let Some(id) = nodes::instance_id_in_name(&node.name) {
-                index.by_instance_id.insert(id, node);
-            } else {
-                index.by_dns_name.insert(&node.name, node);
-            }
-        }
-        index
-    }
-
-    fn find(&self, instance: &Instance) -> Option<&'a KubernetesNode> {
-        self.by_instance_id.get(instance.id.as_str()).copied().or_else(|| {
-            let name = instance.private_dns_name.as_deref().filter(|name| !name.is_empty())?;
-            self.by_dns_name.get(name).copied()
-        })
-    }
 }
 
 /// What the members that need no inference have in common.
@@ -492,113 +387,4 @@ impl<'a> RegionView<'a> {
 /// The other clusters of each VPC of a region, each with a resource that shows it.
 pub(crate) fn neighbours_of<'a>(region: &'a Region, own: &'a str) -> BTreeMap<&'a str, BTreeMap<Neighbour, &'a str>> {
     neighbours::by_vpc(region, own)
-}
-
-/// The cluster ids an instance is tagged for, new-style and legacy.
-pub fn instance_clusters(tags: &[Tag]) -> impl Iterator<Item = &str> {
-    let legacy = tags::value(tags, tags::LEGACY_TAG).filter(|id| !id.is_empty());
-    tags::cluster_ids(tags).map(|(id, _)| id).chain(legacy)
-}
-
-type Found<'a> = (&'a Instance, Evidence, Option<&'a KubernetesNode>);
-
-fn members<'a>(region: &'a Region, cluster_id: &str, nodes: Option<&'a [KubernetesNode]>) -> Vec<Found<'a>> {
-    let index = nodes.map(NodeIndex::new);
-    let stated = |instance: &'a Instance| -> Option<Found<'a>> {
-        let node = index.as_ref().and_then(|index| index.find(instance));
-        if tags::has_cluster_tag(&instance.tags, cluster_id) {
-            return Some((instance, Evidence::ClusterTag, node));
-        }
-        if node.is_some() {
-            return Some((instance, Evidence::Node, node));
-        }
-        let near = |tag: &Tag| tags::near_miss(tag, cluster_id).is_some_and(tags::NearMiss::is_certain);
-        instance.tags.iter().any(near).then_some((instance, Evidence::NearMissTag, None))
-    };
-    let live = || region.instances.iter().filter(|instance| instance.state.is_live());
-    let mut found: Vec<Found<'a>> = live().filter_map(stated).collect();
-    // The list of Nodes says who is a node: with it there is nothing to infer.
-    if nodes.is_some() {
-        return found;
-    }
-    let mut shared = Shared {
-        auto_scaling_groups: HashMap::new(),
-        profile_and_group: HashMap::new(),
-        tagged_groups: region
-            .security_groups
-            .iter()
-            .filter(|group| tags::has_cluster_tag(&group.tags, cluster_id))
-            .filter(|group| !tags::has_foreign_cluster_tag(&group.tags, cluster_id))
-            .map(|group| group.id.as_str())
-            .collect(),
-    };
-    for (instance, ..) in &found {
-        if let Some(group) = tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG) {
-            shared.auto_scaling_groups.entry(group).or_default().members += 1;
-        }
-        for key in Shared::profile_keys(instance) {
-            shared.profile_and_group.entry(key).or_default().members += 1;
-        }
-    }
-    // What other clusters' nodes have as well proves nothing.
-    let foreign = live().filter(|instance| !tags::has_cluster_tag(&instance.tags, cluster_id));
-    for instance in
-        foreign.filter(|instance| instance_clusters(&instance.tags).any(|id| !tags::is_slip(id, cluster_id)))
-    {
-        if let Some(users) = tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG)
-            .and_then(|group| shared.auto_scaling_groups.get_mut(group))
-        {
-            users.foreign += 1;
-        }
-        for key in Shared::profile_keys(instance) {
-            if let Some(users) = shared.profile_and_group.get_mut(&key) {
-                users.foreign += 1;
-            }
-        }
-        for group in &instance.security_groups {
-            shared.tagged_groups.remove(group.as_str());
-        }
-    }
-    let known: HashSet<&str> = found.iter().map(|(instance, ..)| instance.id.as_str()).collect();
-    let inferred: Vec<Found<'a>> = live()
-        .filter(|instance| !known.contains(instance.id.as_str()))
-        // What is tagged for another cluster is that cluster's.
-        .filter(|instance| instance_clusters(&instance.tags).next().is_none())
-        .filter_map(|instance| shared.evidence(instance).map(|evidence| (instance, evidence, None)))
-        .collect();
-    if !inferred.is_empty() {
-        found.extend(inferred);
-        found.sort_by(|(a, ..), (b, ..)| a.id.cmp(&b.id));
-    }
-    found
-}
-
-/// Tags of EKS on its nodes. Sources: Amazon EKS User Guide, "Tag your resources for billing"; eksctl
-/// `pkg/apis/eksctl.io/v1alpha5`.
-const EKS_TAGS: &[&str] = &[
-    "eks:cluster-name",
-    "aws:eks:cluster-name",
-    "eks:nodegroup-name",
-    "eks:eks-cluster-name",
-    "alpha.eksctl.io/cluster-name",
-];
-
-fn distribution(members: &[Found<'_>], groups: &HashMap<&str, &SecurityGroup>) -> Distribution {
-    let of_eks = |(instance, ..): &Found<'_>| {
-        instance.tags.iter().any(|tag| EKS_TAGS.contains(&tag.key.as_str()))
-            || instance.security_groups.iter().filter_map(|id| groups.get(id.as_str())).any(|group| {
-                group.name.starts_with("eks-cluster-sg-") || tags::value(&group.tags, "aws:eks:cluster-name").is_some()
-            })
-    };
-    let has =
-        |prefix: &str| members.iter().any(|(instance, ..)| instance.tags.iter().any(|tag| tag.key.starts_with(prefix)));
-    if has("k8s.io/role/") {
-        Distribution::Kops
-    } else if has(roles::CAPA_ROLE_TAG) {
-        Distribution::ClusterApi
-    } else if members.iter().any(of_eks) {
-        Distribution::Eks
-    } else {
-        Distribution::Other
-    }
 }

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use crate::baseline::{self, Baseline};
 use crate::controller::ControllerVersion;
-use crate::iam::Baselines;
 use crate::inventory::{Inventory, MAX_INVENTORY_BYTES};
 use crate::nodes::{self, KubernetesNode};
 use crate::policy::{self, Catalogue, CatalogueError, Document, NamedDocument, json};
-use crate::provider::folder;
+use crate::provider::cli_output;
+use crate::role_audit::RoleAuditOptions;
 use crate::rules::{RULES, Rule};
 
 use super::failure::{Exit, Failure};
@@ -54,12 +54,12 @@ pub(super) fn inventory(path: &Path, source: &SourceArgs) -> Result<Inventory, F
                 ));
             }
         };
-        return folder::read(path, region).map_err(|error| {
+        return cli_output::read(path, region).map_err(|error| {
             let help = match error {
-                folder::FolderError::NoAccount { .. } => {
+                cli_output::FolderError::NoAccount { .. } => {
                     "add the output of `aws sts get-caller-identity` as get-caller-identity.json"
                 }
-                folder::FolderError::NoRegion { .. } => "say it with --region",
+                cli_output::FolderError::NoRegion { .. } => "say it with --region",
                 _ => "each file holds the JSON output of the AWS CLI command of its name; see docs/offline.md",
             };
             Failure::from_error(Exit::Usage, &error).help(help)
@@ -93,12 +93,12 @@ pub(super) fn nodes(path: &Path) -> Result<Vec<KubernetesNode>, Failure> {
 }
 
 /// `--baseline`, each `ROLE=NAME|FILE`.
-pub(super) fn baselines(args: &AuditArgs) -> Result<Baselines, Failure> {
-    let mut baselines = Baselines {
+pub(super) fn baselines(args: &AuditArgs) -> Result<RoleAuditOptions, Failure> {
+    let mut baselines = RoleAuditOptions {
         controller_version: args.controller_version,
         without: args.without.iter().copied().map(Into::into).collect(),
         controller_roles: args.controller_role.clone(),
-        ..Baselines::default()
+        ..RoleAuditOptions::default()
     };
     for arn in &args.controller_role {
         let parts: Vec<&str> = arn.splitn(6, ':').collect();

@@ -6,12 +6,12 @@ use std::path::Path;
 use clap::{CommandFactory, Parser};
 
 use crate::clusters::Clusters;
-use crate::iam::Baselines;
 use crate::inventory::{Inventory, Provider, write_private};
 use crate::nodes::KubernetesNode;
 #[cfg(feature = "aws")]
 use crate::provider::aws;
 use crate::report::{Report, SourceKind, TableOptions};
+use crate::role_audit::RoleAuditOptions;
 use crate::rules::Rule;
 use crate::scan::{self, Audit};
 
@@ -118,7 +118,7 @@ fn manual(out: &mut dyn Write) -> io::Result<()> {
 pub(super) struct Scope<'a> {
     pub(super) cluster_id: &'a str,
     pub(super) nodes: Option<Vec<KubernetesNode>>,
-    pub(super) baselines: Baselines,
+    pub(super) baselines: RoleAuditOptions,
     pub(super) audit: &'a AuditArgs,
 }
 

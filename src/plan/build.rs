@@ -6,14 +6,13 @@ use sha2::{Digest, Sha256};
 
 use crate::controller::CallRole;
 use crate::finding::{Applicability, Choice, Finding};
-use crate::iam::grant;
 use crate::inventory::{Account, Inventory, Region};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
-use crate::transition::{Attribute, Target, Transition, Value};
-
+use crate::role_audit::grant;
 use crate::tags;
 use crate::text;
+use crate::transition::{Attribute, Target, Transition, Value};
 use crate::view::ClusterView;
 
 use super::attempts::Attempts;

@@ -1,17 +1,15 @@
 //! The saved plan: canonical JSON with a digest. Whatever is read back is checked as if somebody else had written it.
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use serde::{Deserialize, Serialize};
-
 use crate::finding::Applicability;
-use crate::iam::grant;
 use crate::inventory::Tag;
 use crate::json_input::{self, JsonError};
 use crate::resource::ResourceKind;
+use crate::role_audit::grant;
 use crate::tags;
 use crate::text;
-
 use crate::transition::{Attribute, Operation, Target, Transition, Value};
 
 use super::{Expect, Kind, LIFETIME, Plan, PlannedChange, SCHEMA, build, guard};

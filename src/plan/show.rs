@@ -112,13 +112,13 @@ fn quoted(value: &str) -> String {
 }
 
 fn policy(document: &str) -> String {
-    let actions = crate::iam::grant::own_actions(document).map_or(0, |actions| actions.len());
+    let actions = crate::role_audit::grant::own_actions(document).map_or(0, |actions| actions.len());
     format!("{} on every resource", text::count(actions, "action"))
 }
 
 /// What a policy of ours gains and loses.
 fn policy_diff(old: Option<&str>, new: Option<&str>) -> Vec<(char, String)> {
-    let actions = |text: Option<&str>| text.and_then(crate::iam::grant::own_actions).unwrap_or_default();
+    let actions = |text: Option<&str>| text.and_then(crate::role_audit::grant::own_actions).unwrap_or_default();
     let (old, new) = (actions(old), actions(new));
     let added = new.iter().filter(|action| !old.contains(action)).map(|action| ('+', action.clone()));
     let gone = old.iter().filter(|action| !new.contains(action)).map(|action| ('-', action.clone()));

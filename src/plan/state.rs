@@ -2,8 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::iam::grant;
 use crate::inventory::{Account, InlinePolicy, Instance, ManagedPolicy, Region, Role, Tag, Tagged};
+use crate::role_audit::grant;
 use crate::tags;
 use crate::text;
 use crate::transition::{Attribute, MetadataOption, Target, Transition, Value, VpcAttribute};

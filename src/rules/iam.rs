@@ -1,14 +1,15 @@
 //! The policies of the nodes' roles against what their nodes need (rule catalogue, section 3).
 
-use super::Rule;
 use crate::controller::{self, CallRole, Need};
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
-use crate::iam::{ActionAudit, RoleAudit, grant};
 use crate::inventory::Read;
 use crate::policy::Verdict;
 use crate::resource::ResourceKind;
+use crate::role_audit::{ActionAudit, RoleAudit, grant};
 use crate::text;
 use crate::view::NodeRole;
+
+use super::Rule;
 
 mod iam_action_denied;
 mod iam_action_excess;

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Finding, Status, fingerprint};
-use crate::iam::{RoleAudit, RoleGap};
 use crate::inventory::{Account, Gap, Read};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
+use crate::role_audit::{RoleAudit, RoleGap};
 use crate::view::{ClusterView, Confidence, RegionView};
 
 use super::{Check, Checked, Context, Rule, Violation, fix_safety};

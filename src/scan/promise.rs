@@ -2,9 +2,9 @@
 //! the plan would refuse is not shown as safe.
 
 use crate::finding::{Applicability, Caveat, Finding};
-use crate::iam::Baselines;
 use crate::inventory::Inventory;
 use crate::plan::{self, LeftReason, Wishes};
+use crate::role_audit::RoleAuditOptions;
 use crate::rules::{RULES, Rule};
 
 use super::Options;
@@ -89,7 +89,7 @@ pub fn again(inventory: &Inventory, cluster_id: &str, options: &Options<'_>) -> 
     let rules: Vec<&'static Rule> =
         RULES.iter().copied().filter(|rule| !(is_other && rule.check.is_of_policies())).collect();
     // The roles and Nodes of other clusters were not read.
-    let defaults = Baselines::default();
+    let defaults = RoleAuditOptions::default();
     let options = if is_other {
         Options {
             cluster_id,

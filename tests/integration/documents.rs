@@ -148,7 +148,7 @@ fn the_membership_page_names_every_evidence_and_every_source() {
 #[test]
 fn the_offline_page_names_every_file() {
     let page = read("docs/offline.md");
-    for (file, _) in tagaudit::provider::folder::FILES {
+    for (file, _) in tagaudit::provider::cli_output::FILES {
         assert!(page.contains(file), "{file}");
     }
 }

@@ -373,8 +373,8 @@ fn a_call_that_never_arrived_is_made_again() {
 
 /// A role without room for inline policies, which lacks actions; with our managed policy attached or not.
 fn full_role(attached: bool) -> Inventory {
-    use tagaudit::iam::grant;
     use tagaudit::inventory::{InlinePolicy, ManagedPolicy};
+    use tagaudit::role_audit::grant;
     let mut inventory = many(0);
     let account = &mut inventory.accounts[0];
     let role = account.roles.iter_mut().find(|role| role.name == "rancher-worker").unwrap();
@@ -722,7 +722,7 @@ fn w25_a_full_role_gets_a_managed_policy_and_five_versions_are_not_exceeded() {
     let inventory = full_role(true);
     let arn = inventory.accounts[0].roles.iter().find(|role| role.name == "rancher-worker").unwrap();
     let arn = arn.attached_policies.as_ref().unwrap()[0].clone();
-    let document = |action: &str| tagaudit::iam::grant::document(&[action.to_owned()]);
+    let document = |action: &str| tagaudit::role_audit::grant::document(&[action.to_owned()]);
     let versions = [("v1", "ec2:DescribeRegions"), ("v2", "a:B"), ("v3", "a:C"), ("v4", "a:D"), ("v5", "a:E")];
     let versions = versions.iter().map(|(id, action)| ((*id).to_owned(), document(action))).collect();
     let site = Site::new(Mock::serve(&inventory).versions(&arn, versions));
@@ -781,7 +781,7 @@ fn w26_a_managed_policy_that_others_wrote_is_not_attached() {
     use tagaudit::inventory::ManagedPolicy;
     let mut inventory = full_role(false);
     let role = inventory.accounts[0].roles.iter().find(|role| role.name == "rancher-worker").unwrap().clone();
-    let arn = tagaudit::iam::grant::managed_arn(&inventory.accounts[0], &role);
+    let arn = tagaudit::role_audit::grant::managed_arn(&inventory.accounts[0], &role);
     let theirs = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"*","Resource":"*"}]}"#;
     // It is attached to nothing, so that no scan sees it.
     inventory.accounts[0].managed_policies.push(ManagedPolicy {

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use tagaudit::finding::Severity;
-use tagaudit::iam::Baselines;
 use tagaudit::inventory::Inventory;
 use tagaudit::nodes::{self, KubernetesNode};
 use tagaudit::report::Report;
+use tagaudit::role_audit::RoleAuditOptions;
 use tagaudit::rules::RULES;
 use tagaudit::scan::Audit;
 use tagaudit::scan::{Options, audit};
@@ -23,12 +23,12 @@ pub(crate) fn parsed_nodes(world: &World) -> Option<Vec<KubernetesNode>> {
 }
 
 pub(crate) fn report(inventory: &Inventory, cluster_id: &str, nodes: Option<&[KubernetesNode]>) -> Audit {
-    report_with(inventory, cluster_id, nodes, &Baselines::default())
+    report_with(inventory, cluster_id, nodes, &RoleAuditOptions::default())
 }
 
 /// What a scan of a world says, with the options that go with it.
 fn report_of(world: &World, nodes: Option<&[KubernetesNode]>) -> Audit {
-    let baselines = Baselines { without: world.without(), ..Baselines::default() };
+    let baselines = RoleAuditOptions { without: world.without(), ..RoleAuditOptions::default() };
     report_with(&world.inventory, world.cluster_id, nodes, &baselines)
 }
 
@@ -36,7 +36,7 @@ fn report_with(
     inventory: &Inventory,
     cluster_id: &str,
     nodes: Option<&[KubernetesNode]>,
-    baselines: &Baselines,
+    baselines: &RoleAuditOptions,
 ) -> Audit {
     let rules: Vec<_> = RULES.iter().copied().collect();
     let options = Options {
@@ -323,7 +323,7 @@ fn an_earlier_grant_of_ours_is_kept() {
     let mut inventory = world.inventory.clone();
     let role = inventory.accounts[0].roles.iter_mut().find(|role| role.name == "rke2-agent").unwrap();
     role.attached_policies = Some(Vec::new());
-    let document = tagaudit::iam::grant::document(&["ec2:Describe*".to_owned()]);
+    let document = tagaudit::role_audit::grant::document(&["ec2:Describe*".to_owned()]);
     role.inline_policies =
         Some(vec![InlinePolicy { name: "tagaudit-baseline-worker".into(), document: Some(document) }]);
     let report = report(&inventory, world.cluster_id, nodes.as_deref());

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tagaudit::finding::Finding;
-use tagaudit::iam::Baselines;
 use tagaudit::inventory::{Gap, Inventory, Read};
 use tagaudit::nodes::KubernetesNode;
 use tagaudit::policy::Catalogue;
 use tagaudit::report::{Report, TableOptions};
+use tagaudit::role_audit::RoleAuditOptions;
 use tagaudit::rules::{Check, Outcome, RULES};
 use tagaudit::scan;
 use tagaudit::scan::Audit;
@@ -210,7 +210,12 @@ fn fingerprints(report: &Audit) -> BTreeSet<(&str, &str)> {
 }
 
 /// The same report with other options.
-fn with(inventory: &Inventory, cluster_id: &str, nodes: Option<&[KubernetesNode]>, baselines: &Baselines) -> Audit {
+fn with(
+    inventory: &Inventory,
+    cluster_id: &str,
+    nodes: Option<&[KubernetesNode]>,
+    baselines: &RoleAuditOptions,
+) -> Audit {
     let options = scan::Options {
         cluster_id,
         nodes,
@@ -276,13 +281,13 @@ fn older_catalogue() -> &'static Catalogue {
 #[test]
 fn a_finding_is_known_again_with_another_severity_catalogue_or_wording() {
     let others = [
-        Baselines { controller_version: Some("1.30.0".parse().unwrap()), ..Baselines::default() },
-        Baselines { catalogue: Some(older_catalogue()), ..Baselines::default() },
+        RoleAuditOptions { controller_version: Some("1.30.0".parse().unwrap()), ..RoleAuditOptions::default() },
+        RoleAuditOptions { catalogue: Some(older_catalogue()), ..RoleAuditOptions::default() },
     ];
     let (mut severities, mut wordings) = (0, [0, 0]);
     for world in worlds::all() {
         let nodes = parsed_nodes(&world);
-        let plain = with(&world.inventory, world.cluster_id, nodes.as_deref(), &Baselines::default());
+        let plain = with(&world.inventory, world.cluster_id, nodes.as_deref(), &RoleAuditOptions::default());
         for (baselines, wordings) in others.iter().zip(&mut wordings) {
             let told = with(&world.inventory, world.cluster_id, nodes.as_deref(), baselines);
             for before in plain.findings.iter().filter(|finding| finding.rule.starts_with("iam-")) {

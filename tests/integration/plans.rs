@@ -39,7 +39,7 @@ fn build(
         cluster_id,
         nodes: nodes.as_deref(),
         selectors: &[],
-        baselines: &tagaudit::iam::Baselines::default(),
+        baselines: &tagaudit::role_audit::RoleAuditOptions::default(),
         rules: &rules,
         cloud_routes: false,
         source: tagaudit::report::SourceKind::Inventory,
@@ -173,7 +173,7 @@ fn two_rules_that_want_the_same_change_share_it() {
     let [change] = planned.plan.changes.as_slice() else { panic!("{:#?}", planned.plan.changes) };
     assert_eq!(change.rules, ["iam-action-missing", "iam-controller-action-missing"]);
     let actions =
-        tagaudit::iam::grant::own_actions(change.transition.new.as_ref().unwrap().document().unwrap()).unwrap();
+        tagaudit::role_audit::grant::own_actions(change.transition.new.as_ref().unwrap().document().unwrap()).unwrap();
     assert!(actions.contains(&"ec2:DescribeInstances".to_owned()), "of the baseline");
     assert!(actions.contains(&"ec2:DescribeInstanceTopology".to_owned()), "of the controller");
 }

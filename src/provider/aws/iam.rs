@@ -8,9 +8,9 @@ use aws_sdk_iam::types::{self, EntityType};
 use futures_util::future::join_all;
 use percent_encoding::percent_decode_str;
 
-use crate::iam::trusts_the_controller;
 use crate::inventory::{Gap, InlinePolicy, InstanceProfile, ManagedPolicy, Read, Role, Tag};
 use crate::provider::IamReads;
+use crate::role_audit::trusts_the_controller;
 
 use super::call::{CallError, Caller, marked, page};
 use super::config::Session;

@@ -12,10 +12,10 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
-use crate::iam::grant;
 use crate::inventory::{Account, Inventory, Provider, Read, Region};
 use crate::plan::{Kind, Plan, PlannedChange};
 use crate::resource::ResourceKind;
+use crate::role_audit::grant;
 use crate::transition::{
     Attribute, MetadataOption, Operation, Target, Transition, Value, VpcAttribute, managed_policy_path,
 };

@@ -2,8 +2,8 @@ use std::collections::BTreeSet;
 
 use crate::controller::{self, Need};
 use crate::finding::{Applicability, Fix, Severity};
-use crate::iam::{ActionAudit, RoleAudit};
 use crate::policy::{StatementRef, Verdict};
+use crate::role_audit::{ActionAudit, RoleAudit};
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
 

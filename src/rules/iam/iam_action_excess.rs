@@ -1,6 +1,6 @@
 use crate::finding::{Applicability, Fix, Severity};
-use crate::iam::RoleAudit;
 use crate::policy::Excess;
+use crate::role_audit::RoleAudit;
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
 

@@ -1,7 +1,7 @@
 use crate::controller::{self, CallRole, Need};
 use crate::finding::{Applicability, Severity};
-use crate::iam::{ActionAudit, RoleAudit};
 use crate::policy::Verdict;
+use crate::role_audit::{ActionAudit, RoleAudit};
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
 

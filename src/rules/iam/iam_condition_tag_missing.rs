@@ -1,8 +1,8 @@
 use crate::finding::{Applicability, Fix, Severity};
-use crate::iam::RoleAudit;
 use crate::inventory::Read;
 use crate::policy::Verdict;
 use crate::resource::ResourceKind;
+use crate::role_audit::RoleAudit;
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
 use crate::tags;
 use crate::text;

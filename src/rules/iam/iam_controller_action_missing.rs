@@ -1,7 +1,7 @@
 use crate::controller::{self};
 use crate::finding::{Applicability, Severity};
-use crate::iam::RoleAudit;
 use crate::policy::Verdict;
+use crate::role_audit::RoleAudit;
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
 use crate::view::NodeRole;

@@ -1,0 +1,359 @@
+//! A folder of plain AWS CLI outputs, each named after its command (`describe-instances.json`, …), so that an account can
+//! be audited by someone who has no access to it. A file that is not there is a gap.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+
+use crate::inventory::{Account, Gap, Inventory, Provider, REASON_NOT_PROVIDED, Read as Call, Region};
+use crate::json_input::{self, JsonError};
+
+mod convert;
+mod shapes;
+
+use shapes::{
+    AuthorizationDetails, CallerIdentity, DhcpOptionSets, Instances, NetworkInterfaces, Pages, ProfileAssociations,
+    RawInstance, RawVpcAttribute, RouteTables, SecurityGroups, Subnets, Volumes, Vpcs, Zones,
+};
+
+/// Largest file that is read.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+
+/// Every file that is understood, with the call it holds the answer of.
+pub const FILES: [(&str, Call); 13] = [
+    ("get-caller-identity.json", Call::GetCallerIdentity),
+    ("describe-instances.json", Call::DescribeInstances),
+    ("describe-subnets.json", Call::DescribeSubnets),
+    ("describe-vpcs.json", Call::DescribeVpcs),
+    ("describe-vpc-attributes.json", Call::DescribeVpcAttribute),
+    ("describe-security-groups.json", Call::DescribeSecurityGroups),
+    ("describe-route-tables.json", Call::DescribeRouteTables),
+    ("describe-dhcp-options.json", Call::DescribeDhcpOptions),
+    ("describe-network-interfaces.json", Call::DescribeNetworkInterfaces),
+    ("describe-volumes.json", Call::DescribeVolumes),
+    ("describe-iam-instance-profile-associations.json", Call::DescribeInstanceProfileAssociations),
+    ("describe-availability-zones.json", Call::DescribeAvailabilityZones),
+    ("get-account-authorization-details.json", Call::GetAccountAuthorizationDetails),
+];
+
+/// Why a folder could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// A file cannot be read.
+    #[error("cannot read `{file}`")]
+    Read {
+        /// The file.
+        file: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file is larger than any answer could be.
+    #[error("`{file}` is larger than {MAX_FILE_BYTES} bytes")]
+    TooLarge {
+        /// The file.
+        file: String,
+    },
+    /// A file is not what its name says.
+    #[error("`{file}` is not the output of its AWS CLI command: {error}")]
+    Malformed {
+        /// The file.
+        file: String,
+        /// What is wrong, and where.
+        error: JsonError,
+    },
+    /// Nothing says whose account it is.
+    #[error(
+        "`{folder}` holds no `get-caller-identity.json`, and nothing else in it names one account (the `OwnerId` of \
+         reservations, interfaces, groups or VPCs)"
+    )]
+    NoAccount {
+        /// The folder.
+        folder: String,
+    },
+    /// Nothing says which region it is.
+    #[error("nothing in `{folder}` says which region it was read from")]
+    NoRegion {
+        /// The folder.
+        folder: String,
+    },
+}
+
+/// Reads a folder. `region` is the operator's word on the region, for folders that do not say it themselves.
+///
+/// # Errors
+/// When a file is not what its name says, or nothing tells account and region.
+pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderError> {
+    let mut files = Files { folder, gaps: Vec::new() };
+    let mut answers = Answers::read(&mut files)?;
+    let shown = || folder.display().to_string();
+    let region_name = region
+        .map(str::to_owned)
+        .or_else(|| answers.region())
+        .ok_or_else(|| FolderError::NoRegion { folder: shown() })?;
+    let mut account = answers.account(&region_name).ok_or_else(|| FolderError::NoAccount { folder: shown() })?;
+    let details = answers.details.take();
+    let target = answers.into_region(&region_name, &mut files);
+    if let Some(details) = details {
+        let token = details.next_token.clone().or_else(|| details.is_truncated.then(String::new));
+        files.cut(Call::GetAccountAuthorizationDetails, token.as_ref());
+        convert::roles(details, &target, &mut account, token.is_none());
+    }
+    let mut inventory = Inventory::new(Provider::Aws, None);
+    inventory.gaps = files.gaps;
+    for gap in &mut inventory.gaps {
+        gap.account_id = Some(account.account_id.clone());
+        if !gap.read.is_iam() {
+            gap.region = Some(region_name.clone());
+        }
+    }
+    account.regions.push(target);
+    inventory.accounts.push(account);
+    inventory.canonicalise();
+    Ok(inventory)
+}
+
+/// What the files hold; `None` for one that is not there.
+struct Answers {
+    identity: Option<CallerIdentity>,
+    instances: Option<Instances>,
+    subnets: Option<Subnets>,
+    vpcs: Option<Vpcs>,
+    /// `aws ec2 describe-vpc-attribute` answers one attribute of one VPC: the file holds a list of its outputs.
+    vpc_attributes: Option<Vec<RawVpcAttribute>>,
+    security_groups: Option<SecurityGroups>,
+    route_tables: Option<RouteTables>,
+    dhcp_options: Option<DhcpOptionSets>,
+    network_interfaces: Option<NetworkInterfaces>,
+    volumes: Option<Volumes>,
+    associations: Option<ProfileAssociations>,
+    zones: Option<Zones>,
+    details: Option<AuthorizationDetails>,
+}
+
+impl Answers {
+    fn read(files: &mut Files<'_>) -> Result<Self, FolderError> {
+        Ok(Self {
+            identity: files.answer(Call::GetCallerIdentity)?,
+            instances: files.answer(Call::DescribeInstances)?,
+            subnets: files.answer(Call::DescribeSubnets)?,
+            vpcs: files.answer(Call::DescribeVpcs)?,
+            vpc_attributes: files.answer(Call::DescribeVpcAttribute)?,
+            security_groups: files.answer(Call::DescribeSecurityGroups)?,
+            route_tables: files.answer(Call::DescribeRouteTables)?,
+            dhcp_options: files.answer(Call::DescribeDhcpOptions)?,
+            network_interfaces: files.answer(Call::DescribeNetworkInterfaces)?,
+            volumes: files.answer(Call::DescribeVolumes)?,
+            associations: files.answer(Call::DescribeInstanceProfileAssociations)?,
+            zones: files.answer(Call::DescribeAvailabilityZones)?,
+            details: files.answer(Call::GetAccountAuthorizationDetails)?,
+        })
+    }
+
+    /// The region, as its zones tell it, or the zone of a subnet.
+    fn region(&self) -> Option<String> {
+        let zones = self.zones.iter().flat_map(|file| &file.availability_zones);
+        let subnet = || self.subnets.as_ref()?.subnets.first();
+        zones
+            .filter_map(|zone| zone.region_name.clone())
+            .next()
+            .or_else(|| subnet().and_then(|subnet| region_of_zone(&subnet.availability_zone)))
+    }
+
+    /// The account, as the caller tells it, a role, or the owners of what is listed; without regions and roles.
+    fn account(&self, region_name: &str) -> Option<Account> {
+        let role = self.details.as_ref().and_then(|details| details.role_detail_list.first());
+        let role_arn = role.map(|role| role.arn.clone());
+        // Instances and interfaces of others are never listed; groups, subnets and VPCs may be shared by their owners.
+        let own = self.instances.iter().flat_map(|file| &file.reservations).map(|reservation| &reservation.owner_id);
+        let own = own
+            .chain(self.network_interfaces.iter().flat_map(|file| &file.network_interfaces).map(|raw| &raw.owner_id));
+        let shareable = self.security_groups.iter().flat_map(|file| &file.security_groups).map(|raw| &raw.owner_id);
+        let shareable = shareable.chain(self.vpcs.iter().flat_map(|file| &file.vpcs).map(|raw| &raw.owner_id));
+        let identity = self.identity.as_ref();
+        let account_id = identity
+            .map(|identity| identity.account.clone())
+            .or_else(|| role_arn.as_deref().and_then(|arn| arn.split(':').nth(4)).map(str::to_owned))
+            .or_else(|| only(own))
+            .or_else(|| only(shareable))?;
+        let caller_arn = identity.map(|identity| identity.arn.clone()).or(role_arn).unwrap_or_default();
+        let partition = caller_arn.split(':').nth(1).unwrap_or_else(|| partition_of(region_name)).to_owned();
+        Some(Account {
+            account_id,
+            partition,
+            caller_arn,
+            regions: Vec::new(),
+            instance_profiles: Vec::new(),
+            roles: Vec::new(),
+            managed_policies: Vec::new(),
+        })
+    }
+
+    fn into_region(self, name: &str, files: &mut Files<'_>) -> Region {
+        let mut region = Region::new(name);
+        let reservations = files.entries(self.instances);
+        let instances: Vec<RawInstance> = reservations.flat_map(|reservation| reservation.instances).collect();
+        let number = instances.len();
+        region.instances = instances.into_iter().filter_map(convert::instance).collect();
+        if region.instances.len() != number {
+            let message = "an instance has a state unknown to this version".to_owned();
+            files.gap(Call::DescribeInstances, "Protocol", message);
+        }
+        region.subnets = files.entries(self.subnets).map(convert::subnet).collect();
+        let attributes = self.vpc_attributes.unwrap_or_default();
+        region.vpcs = files.entries(self.vpcs).map(|vpc| convert::vpc(vpc, &attributes)).collect();
+        unread_attributes(&region, files);
+        region.security_groups = files.entries(self.security_groups).map(convert::security_group).collect();
+        region.route_tables = files.entries(self.route_tables).map(convert::route_table).collect();
+        region.dhcp_options = files.entries(self.dhcp_options).map(convert::dhcp_options).collect();
+        region.network_interfaces = files.entries(self.network_interfaces).map(convert::network_interface).collect();
+        region.volumes = files.entries(self.volumes).map(convert::volume).collect();
+        let associations = files.entries(self.associations);
+        region.instance_profile_associations = associations.map(convert::instance_profile_association).collect();
+        let zones = self.zones.into_iter().flat_map(|file| file.availability_zones);
+        region.availability_zones = zones.map(convert::availability_zone).collect();
+        region
+    }
+}
+
+/// A file of VPC attributes that is not there is a gap already; one that leaves a VPC of instances out is one for that VPC.
+fn unread_attributes(region: &Region, files: &mut Files<'_>) {
+    if files.gaps.iter().any(|gap| gap.read == Call::DescribeVpcAttribute) {
+        return;
+    }
+    let lived_in: BTreeSet<&str> = region.instances.iter().filter_map(|instance| instance.vpc_id.as_deref()).collect();
+    let unread =
+        region.vpcs.iter().filter(|vpc| vpc.enable_dns_support.is_none() || vpc.enable_dns_hostnames.is_none());
+    for vpc in unread.filter(|vpc| lived_in.contains(vpc.id.as_str())) {
+        let message = format!("`describe-vpc-attributes.json` does not hold both DNS attributes of {}", vpc.id);
+        files.gap(Call::DescribeVpcAttribute, REASON_NOT_PROVIDED, message);
+        if let Some(gap) = files.gaps.last_mut() {
+            gap.resource = Some(vpc.id.clone());
+        }
+    }
+}
+
+/// The one value that all that have one agree on.
+fn only<'a>(owners: impl Iterator<Item = &'a Option<String>>) -> Option<String> {
+    let owners: BTreeSet<&String> = owners.flatten().collect();
+    match owners.first() {
+        Some(owner) if owners.len() == 1 => Some((*owner).clone()),
+        _ => None,
+    }
+}
+
+/// The partition of a region.
+/// Source: AWS General Reference, "Amazon Resource Names": each partition has regions of a prefix of its own.
+fn partition_of(region: &str) -> &'static str {
+    const PREFIXES: [(&str, &str); 7] = [
+        ("cn-", "aws-cn"),
+        ("eusc-", "aws-eusc"),
+        ("us-gov-", "aws-us-gov"),
+        ("us-iso-", "aws-iso"),
+        ("us-isob-", "aws-iso-b"),
+        ("us-isof-", "aws-iso-f"),
+        ("eu-isoe-", "aws-iso-e"),
+    ];
+    PREFIXES.iter().find(|(prefix, _)| region.starts_with(prefix)).map_or("aws", |(_, partition)| partition)
+}
+
+/// `us-east-1` of `us-east-1a`; local zones carry their region in front as well.
+fn region_of_zone(zone: &str) -> Option<String> {
+    let mut parts = zone.split('-');
+    let (area, direction, number) = (parts.next()?, parts.next()?, parts.next()?);
+    // `us-gov-west-1a` has four parts.
+    let region = if number.starts_with(|c: char| c.is_ascii_digit()) {
+        format!("{area}-{direction}-{number}")
+    } else {
+        format!("{area}-{direction}-{number}-{}", parts.next()?)
+    };
+    Some(region.trim_end_matches(|c: char| c.is_ascii_lowercase()).to_owned())
+}
+
+/// The file that holds the answer of a call.
+fn file_of(read: Call) -> &'static str {
+    FILES.iter().find(|(_, held)| *held == read).map_or("", |(file, _)| file)
+}
+
+struct Files<'a> {
+    folder: &'a Path,
+    gaps: Vec<Gap>,
+}
+
+impl Files<'_> {
+    /// The parsed file; a gap when it is not there.
+    fn answer<T: DeserializeOwned>(&mut self, read: Call) -> Result<Option<T>, FolderError> {
+        let name = file_of(read);
+        let path = self.folder.join(name);
+        let file = path.display().to_string();
+        let bytes = match std::fs::metadata(&path) {
+            Ok(metadata) if metadata.len() > MAX_FILE_BYTES => return Err(FolderError::TooLarge { file }),
+            Ok(_) => {
+                let mut bytes = Vec::new();
+                let read =
+                    std::fs::File::open(&path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+                read.map_err(|source| FolderError::Read { file: file.clone(), source })?;
+                if bytes.len() as u64 > MAX_FILE_BYTES {
+                    return Err(FolderError::TooLarge { file });
+                }
+                bytes
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                self.gap(read, REASON_NOT_PROVIDED, format!("the folder holds no `{name}`"));
+                return Ok(None);
+            }
+            Err(source) => return Err(FolderError::Read { file, source }),
+        };
+        // Several pages appended to one file would otherwise be read as the first of them.
+        json_input::whole(&bytes).map(Some).map_err(|error| FolderError::Malformed { file, error })
+    }
+
+    /// The entries of a list; a gap when it was cut.
+    fn entries<P: Pages>(&mut self, answer: Option<P>) -> impl Iterator<Item = P::Item> + use<P> {
+        let (entries, token) = answer.map(Pages::into_parts).unwrap_or_default();
+        self.cut(P::READ, token.as_ref());
+        entries.into_iter()
+    }
+
+    /// The AWS CLI writes a token only when it was told to stop early.
+    fn cut(&mut self, read: Call, token: Option<&String>) {
+        if token.is_some() {
+            let name = file_of(read);
+            self.gap(
+                read,
+                "Pagination",
+                format!("`{name}` ends with a token: it was written with --max-items and is not the whole answer"),
+            );
+        }
+    }
+
+    fn gap(&mut self, read: Call, reason: &str, message: String) {
+        self.gaps.push(Gap {
+            read,
+            account_id: None,
+            region: None,
+            resource: None,
+            policy: None,
+            reason: reason.to_owned(),
+            message,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_are_told_from_zones() {
+        for (zone, region) in [
+            ("us-east-1a", "us-east-1"),
+            ("us-gov-west-1b", "us-gov-west-1"),
+            ("us-east-1-bos-1a", "us-east-1"),
+            ("cn-north-1a", "cn-north-1"),
+        ] {
+            assert_eq!(region_of_zone(zone).as_deref(), Some(region), "{zone}");
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! One role against its baseline and the controller's calls.
+
+use crate::baseline::{Baseline, BaselineError};
+use crate::controller::{self, Call, CallRole, Controller, ControllerVersion, Need};
+use crate::inventory::{Account, Read, Role};
+use crate::policy::{
+    self, Caller, Catalogue, Condition, Context, ContextValue, Decision, Document, Environment, Layer, NamedDocument,
+    PreparedPolicies, Question, Verdict,
+};
+use crate::tags;
+use crate::view::{Distribution, NodeRole, RoleSet};
+
+use super::{
+    ActionAudit, ControllerAudit, Missing, RoleAudit, RoleAuditOptions, RoleGap, RoleGapCause, Users, managed,
+};
+
+/// The parsed policies of a role, or why they cannot be evaluated. One unread policy makes the whole role unknown: it
+/// may hold the missing Allow, or a Deny.
+pub(super) fn layer(account: &Account, role: &Role, scps: &[NamedDocument]) -> Result<Layer, Vec<RoleGap>> {
+    let mut layer = Layer { scps: scps.iter().map(|scp| vec![scp.clone()]).collect(), ..Layer::default() };
+    let mut malformed: Vec<RoleGapCause> = Vec::new();
+    let mut parse = |name: &str, text: &str| match Document::parse(text) {
+        Ok(document) => Some(NamedDocument { name: name.to_owned(), document }),
+        Err(error) => {
+            malformed.push(RoleGapCause::Malformed { policy: name.to_owned(), error: error.to_string() });
+            None
+        }
+    };
+    let mut unread: Vec<(Read, Missing)> = Vec::new();
+    match &role.inline_policies {
+        None => unread.push((Read::ListRolePolicies, Missing::InlinePolicies)),
+        Some(policies) => {
+            for inline in policies {
+                match &inline.document {
+                    Some(text) => layer.identity.extend(parse(&inline.name, text)),
+                    None => unread.push((Read::GetRolePolicy, Missing::InlinePolicy(inline.name.clone()))),
+                }
+            }
+        }
+    }
+    match &role.attached_policies {
+        None => unread.push((Read::ListAttachedRolePolicies, Missing::AttachedPolicies)),
+        Some(arns) => {
+            for arn in arns {
+                match managed(account, arn) {
+                    Some(text) => layer.identity.extend(parse(arn, text)),
+                    None => unread.push((Read::GetPolicyVersion, Missing::AttachedPolicy(arn.clone()))),
+                }
+            }
+        }
+    }
+    // GetRole is the only call that shows the boundary; without tags it was not answered.
+    if role.tags.is_none() {
+        unread.push((Read::GetRole, Missing::Role));
+    }
+    if let Some(arn) = &role.permissions_boundary {
+        match managed(account, arn) {
+            Some(text) => layer.boundary = parse(arn, text),
+            None => unread.push((Read::GetPolicyVersion, Missing::Boundary(arn.clone()))),
+        }
+    }
+    let unread = unread.into_iter().map(|(read, missing)| RoleGapCause::NotRead(read, missing));
+    let gap = |cause| RoleGap { account_id: account.account_id.clone(), role: role.arn.clone(), cause };
+    let gaps: Vec<RoleGap> = malformed.into_iter().chain(unread).map(gap).collect();
+    if gaps.is_empty() { Ok(layer) } else { Err(gaps) }
+}
+
+#[expect(clippy::too_many_lines, reason = "one comparison in the order of its steps, which share what they know")]
+pub(super) fn compare<'a>(
+    cluster_id: &str,
+    account: &'a Account,
+    role: &'a Role,
+    users: &Users<'a>,
+    layer: &Layer,
+    baselines: &RoleAuditOptions,
+) -> Result<RoleAudit<'a>, BaselineError> {
+    let distribution = users.distribution.unwrap_or(Distribution::Other);
+    let environment = environment(account, role, users);
+    let writing = on_own_resources(&environment, cluster_id, &["aws:resourcetag", "aws:requesttag"]);
+    // The tags that a request takes off are never the cluster's own.
+    let removing = on_own_resources(&environment, cluster_id, &["aws:resourcetag"]);
+    let scoped = |action: &str| {
+        let removes = ["deletetags", "removetags"].iter().any(|name| action.to_ascii_lowercase().ends_with(name));
+        if removes { &removing } else { &writing }
+    };
+    let held_roles = users.node_roles();
+    // What the controller needs is asked of its own role, where it has one.
+    let node_roles = if users.is_relieved && held_roles.contains(NodeRole::Controlplane) {
+        RoleSet::of(NodeRole::Worker)
+    } else {
+        held_roles
+    };
+    let (policies, catalogue) = (PreparedPolicies::new(layer), baselines.catalogue());
+    let assess = |action: &str, asked: Vec<(String, Vec<Condition>)>, call_role| {
+        let (resources, conditions): (Vec<String>, Vec<Vec<Condition>>) = asked.into_iter().unzip();
+        let question = Question { action, resources: &resources, conditions: &conditions };
+        let assessment = policies.assess(question, &environment, catalogue);
+        let covers_cluster = assessment.verdict == Verdict::Granted
+            || (assessment.verdict == Verdict::Partial
+                && policies.assess(question, scoped(action), catalogue).verdict == Verdict::Granted);
+        ActionAudit { action: action.to_owned(), call_role, assessment, covers_cluster }
+    };
+    let against = |call_role| -> Result<(Baseline, Vec<ActionAudit>), BaselineError> {
+        let baseline = baselines.choose(call_role, distribution)?;
+        // A baseline of ours asks for all controllers at once. Who switches some of them off is asked for the calls of
+        // the others, and not for what the documents add for older versions.
+        let is_ours = call_role == CallRole::Controlplane && baselines.controlplane.is_none();
+        let is_on = |call: &&Call| !call.is_switched_off(&baselines.without);
+        let is_called = |action: &str| {
+            let mut calls = controller::effective(call_role, baselines.controller_version).filter(is_on);
+            calls.any(|call| policy::contains(&action.to_lowercase(), &call.action.to_lowercase()))
+        };
+        let is_asked = |action: &&String| {
+            controller::find(call_role, action).is_none_or(|call| is_on(&call))
+                && (!is_ours || baselines.without.is_empty() || is_called(action))
+        };
+        let each = baseline.actions.iter().filter(is_asked);
+        let actions = each.map(|action| assess(action, baseline.asked(action), call_role)).collect();
+        Ok((baseline, actions))
+    };
+    let mut compared = Vec::new();
+    if node_roles.is_unknown() {
+        // Nothing says what the nodes are: what covers the control plane covers all; else a worker is the least it can be.
+        let controlplane = against(CallRole::Controlplane)?;
+        if controlplane.1.iter().all(|action| action.covers_cluster) {
+            compared.push(controlplane);
+        } else {
+            compared.push(against(CallRole::Worker)?);
+        }
+    } else {
+        if node_roles.contains(NodeRole::Controlplane) {
+            compared.push(against(CallRole::Controlplane)?);
+        }
+        if node_roles.contains(NodeRole::Etcd) || node_roles.contains(NodeRole::Worker) {
+            compared.push(against(CallRole::Worker)?);
+        }
+        // kOps and all-in-one nodes run etcd beside the control plane: the document's policy for etcd nodes is not theirs.
+        let controlplane_only = !node_roles.contains(NodeRole::Worker);
+        if compared.len() == 2 && controlplane_only {
+            compared.truncate(1);
+        }
+    }
+    let baseline = compared.iter().map(|(baseline, _)| baseline.name.as_str()).collect::<Vec<_>>().join("+");
+    let needed: Vec<String> =
+        compared.iter().flat_map(|(baseline, _)| baseline.actions.iter().map(|action| action.to_lowercase())).collect();
+    let mut needs: Vec<policy::Need> = compared.iter().flat_map(|(baseline, _)| baseline.needs()).collect();
+    if node_roles != held_roles {
+        // Only the controller moved: etcd, the backups and the keys of kOps are still the nodes' business.
+        needs.extend(baselines.choose(CallRole::Controlplane, distribution)?.optional);
+    }
+    let mut kept = needed_calls(node_roles, baselines.controller_version);
+    kept.retain(|call| !needed.iter().any(|need| policy::contains(need, &call.to_lowercase())));
+    let documents: Vec<&Document> = compared.iter().map(|(baseline, _)| &baseline.document).collect();
+    let tightened = policy::tightened(&documents, &kept);
+    let mut actions: Vec<ActionAudit> = Vec::new();
+    for audited in compared.into_iter().flat_map(|(_, actions)| actions) {
+        // The control-plane entry comes first and knows more about what the action is for.
+        if !actions.iter().any(|known| known.action.eq_ignore_ascii_case(&audited.action)) {
+            actions.push(audited);
+        }
+    }
+    let mut controller = Vec::new();
+    if node_roles.contains(NodeRole::Controlplane) {
+        let calls = controller::effective(CallRole::Controlplane, baselines.controller_version);
+        // kOps grants routes with kubenet only, and turns them off without.
+        let is_off = |call: &&Call| distribution == Distribution::Kops && call.controllers == [Controller::Route];
+        for call in calls.filter(|call| !call.is_switched_off(&baselines.without) && !is_off(call)) {
+            let action = call.action.to_lowercase();
+            if call.need != Need::OptIn && !needed.iter().any(|need| policy::contains(need, &action)) {
+                controller.push(ControllerAudit {
+                    call,
+                    assessment: assess(&call.action, Vec::new(), CallRole::Controlplane).assessment,
+                });
+            }
+        }
+        // What some version of the controller calls is no excess, opt-in features included.
+        let calls = controller::ever(CallRole::Controlplane);
+        needs.extend(calls.map(|call| policy::Need::everywhere(call.action.clone())));
+    }
+    let calls = controller::ever(CallRole::Worker);
+    needs.extend(calls.map(|call| policy::Need::everywhere(call.action.clone())));
+    // RKE asks for "at least the ec2:Describe* action" on every node.
+    needs.push(policy::Need::everywhere("ec2:Describe*"));
+    let explained = explained(account, role, layer, &mut needs);
+    Ok(RoleAudit {
+        account,
+        role,
+        members: users.members.clone(),
+        node_roles: held_roles,
+        is_controllers: users.is_controllers,
+        explained,
+        is_reliable: users.is_controllers || !held_roles.is_unknown() && users.are_reliable(),
+        baseline,
+        actions,
+        beyond: policy::excess(layer, &policies, &needs, &environment, catalogue),
+        more_privileged: more_privileged(account, role, layer, &policies, &environment, catalogue),
+        tightened,
+        controller,
+    })
+}
+
+/// Managed policies of AWS that nodes have on purpose: each is told by its name, once, and not action by action.
+/// Source: AWS Managed Policy Reference; what they grant is read from the account.
+pub(super) const WELL_KNOWN: &[&str] = &[
+    "AmazonEBSCSIDriverPolicy",
+    "AmazonEC2ContainerRegistryPullOnly",
+    "AmazonEC2ContainerRegistryReadOnly",
+    "AmazonEFSCSIDriverPolicy",
+    "AmazonEKSVPCResourceController",
+    "AmazonEKSWorkerNodeMinimalPolicy",
+    "AmazonEKSWorkerNodePolicy",
+    "AmazonEKS_CNI_Policy",
+    "AmazonSSMManagedInstanceCore",
+    "CloudWatchAgentServerPolicy",
+];
+
+/// Adds what well-known managed policies grant to what is needed; says which of them there are.
+pub(super) fn explained<'a>(
+    account: &Account,
+    role: &'a Role,
+    layer: &Layer,
+    needs: &mut Vec<policy::Need>,
+) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    for arn in role.attached_policies.iter().flatten() {
+        let own = format!("arn:{}:iam::aws:policy/", account.partition);
+        let of_aws = arn.strip_prefix(&own).map(|path| path.rsplit('/').next().unwrap_or(path));
+        let of_aws = of_aws.filter(|name| WELL_KNOWN.contains(name));
+        // Cluster API lets its controllers run on control-plane nodes, unless told otherwise.
+        // Source: kubernetes-sigs/cluster-api-provider-aws cmd/clusterawsadm/api/bootstrap/v1alpha1/types.go,
+        // disableClusterAPIControllerPolicyAttachment.
+        let of_capa = arn
+            .rsplit('/')
+            .next()
+            .filter(|name| name.starts_with("controllers") && name.ends_with("cluster-api-provider-aws.sigs.k8s.io"));
+        let Some(name) = of_aws.or(of_capa) else { continue };
+        for named in layer.identity.iter().filter(|named| named.name == *arn) {
+            needs.extend(named.document.allowed_actions().map(policy::Need::everywhere));
+        }
+        found.push(name);
+    }
+    found.sort_unstable();
+    found
+}
+
+/// What the controller calls whatever the baseline says, opt-in features apart.
+pub(super) fn needed_calls(node_roles: RoleSet, version: Option<ControllerVersion>) -> Vec<String> {
+    let roles = [(NodeRole::Controlplane, CallRole::Controlplane), (NodeRole::Worker, CallRole::Worker)];
+    let held = roles.into_iter().filter(|(node, _)| node_roles.contains(*node));
+    held.flat_map(|(_, role)| controller::effective(role, version))
+        .filter(|call| call.need != Need::OptIn)
+        .map(|call| call.action.clone())
+        .collect()
+}
+
+/// The roles of the account that trust this one and hold rights to change things that it does not hold itself.
+pub(super) fn more_privileged<'a>(
+    account: &'a Account,
+    role: &Role,
+    own: &Layer,
+    policies: &PreparedPolicies,
+    environment: &Environment,
+    catalogue: &Catalogue,
+) -> Vec<&'a str> {
+    let held: Vec<policy::Need> =
+        own.identity.iter().flat_map(|named| named.document.allowed_actions()).map(policy::Need::everywhere).collect();
+    let caller = Caller::Aws(role.arn.clone());
+    let trusts = |text: &str| {
+        Document::parse(text).is_ok_and(|document| {
+            policy::trusts(&document, &caller, "sts:AssumeRole", &environment.context) == Decision::Allowed
+        })
+    };
+    let mut found: Vec<&str> = Vec::new();
+    for other in account.roles.iter().filter(|other| other.arn != role.arn) {
+        let resources = [other.arn.clone()];
+        let question = Question::on("sts:assumerole", &resources);
+        if !other.trust_policy.as_deref().is_some_and(trusts)
+            || !matches!(policies.assess(question, environment, catalogue).verdict, Verdict::Granted | Verdict::Partial)
+        {
+            continue;
+        }
+        let Ok(layer) = layer(account, other, &[]) else { continue };
+        let beyond = policy::excess(&layer, &PreparedPolicies::new(&layer), &held, environment, catalogue);
+        if beyond.excess.iter().any(|excess| excess.access_level.changes_something()) {
+            found.push(&other.arn);
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// What every request of the nodes carries. Source: AWS IAM User Guide, "AWS global condition context keys".
+pub(super) fn environment(account: &Account, role: &Role, users: &Users<'_>) -> Environment {
+    let context = Context::from_iter([
+        ("aws:PrincipalAccount", account.account_id.as_str()),
+        ("aws:PrincipalArn", &role.arn),
+        ("aws:PrincipalType", "AssumedRole"),
+        ("aws:ResourceAccount", &account.account_id),
+        ("aws:SecureTransport", "true"),
+    ]);
+    Environment {
+        partition: account.partition.clone(),
+        account_id: account.account_id.clone(),
+        regions: users.regions.iter().map(|region| (*region).to_owned()).collect(),
+        context,
+        // A role has no user name.
+        absent: vec!["aws:username".to_owned()],
+        is_home_only: false,
+    }
+}
+
+/// The same for requests on the cluster's own resources in the account: they carry the cluster tags, old and new, under
+/// these kinds of keys.
+pub(super) fn on_own_resources(environment: &Environment, cluster_id: &str, kinds: &[&str]) -> Environment {
+    let mut scoped = Environment { is_home_only: true, ..environment.clone() };
+    let one = |text: &str| ContextValue::One(text.to_owned());
+    // The controller tags what it has just created.
+    scoped.context.insert("ec2:CreateAction", one("CreateSecurityGroup"));
+    let tags = [(tags::cluster_key(cluster_id), tags::OWNED), (tags::LEGACY_TAG.to_owned(), cluster_id)];
+    for (key, value) in &tags {
+        for kind in kinds.iter().chain(&["ec2:resourcetag", "elasticloadbalancing:resourcetag"]) {
+            scoped.context.insert(&format!("{kind}/{key}"), one(value));
+        }
+        if !kinds.contains(&"aws:requesttag") {
+            scoped.absent.push(format!("aws:requesttag/{key}").to_ascii_lowercase());
+        }
+    }
+    scoped
+}
