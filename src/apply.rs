@@ -24,7 +24,7 @@ const REFUSED_IN_A_ROW: usize = 3;
 
 /// What came of a change, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settled {
+pub struct ChangeOutcome {
     /// Id of the change.
     pub change: String,
     /// What came of it.
@@ -36,8 +36,8 @@ pub struct Settled {
 /// How carrying a plan out ended.
 #[derive(Debug)]
 pub struct Applied {
-    /// What came of each change that is settled, in the order of the plan.
-    pub settled: Vec<Settled>,
+    /// What came of each change that was come to, in the order of the plan.
+    pub outcomes: Vec<ChangeOutcome>,
     /// Changes that were not come to.
     pub open: usize,
     /// Why it stopped before the end.
@@ -149,22 +149,22 @@ pub fn dry_run(plan: &Plan, request: &Request<'_>) -> Result<BTreeMap<String, Dr
 ///
 /// # Errors
 /// When the account cannot be reached, is another one, or the journal cannot be written.
-pub fn settle(journal: &mut Journal, run: &str, options: &Options<'_>) -> Result<Applied, ApplyError> {
+pub fn reconcile(journal: &mut Journal, run: &str, options: &Options<'_>) -> Result<Applied, ApplyError> {
     let Some(plan) = journal.run(run).map(|run| run.plan.clone()) else {
-        return Ok(Applied { settled: Vec::new(), open: 0, stopped: None });
+        return Ok(Applied { outcomes: Vec::new(), open: 0, stopped: None });
     };
     let stop = SignalGuard::begin();
     runtime()?.block_on(async {
         let writer = connect(&plan, options.request).await?;
         let mut applier = Applier { writer, plan: &plan, journal, run, options, stop };
-        if let Some(why) = applier.settle_in_flight().await? {
+        if let Some(why) = applier.reconcile_in_flight().await? {
             return Ok(applier.ended(Some(Stop::Blocked(why))));
         }
         if let Some(stop) = applier.signal() {
             return Ok(applier.ended(Some(stop)));
         }
         let open = applier.open();
-        applier.settled(&open, Outcome::NotAttempted, None)?;
+        applier.conclude(&open, Outcome::NotAttempted, None)?;
         applier.end()?;
         Ok(applier.ended(None))
     })
@@ -238,7 +238,7 @@ impl<'a> Applier<'a, '_> {
     }
 
     /// Notes what came of changes, and says so.
-    fn settled(
+    fn conclude(
         &mut self,
         changes: &[&PlannedChange],
         outcome: Outcome,
@@ -281,8 +281,8 @@ impl<'a> Applier<'a, '_> {
                 Some(_) | None => rest.push(change),
             }
         }
-        self.settled(&applied, Outcome::Applied, None)?;
-        self.settled(&lost, Outcome::Conflict, Some(ANOTHER_VALUE))?;
+        self.conclude(&applied, Outcome::Applied, None)?;
+        self.conclude(&lost, Outcome::Conflict, Some(ANOTHER_VALUE))?;
         Ok(rest)
     }
 
@@ -291,22 +291,22 @@ impl<'a> Applier<'a, '_> {
     }
 
     fn ended(&self, stopped: Option<Stop>) -> Applied {
-        let mut settled = Vec::new();
+        let mut outcomes = Vec::new();
         let mut open = 0;
         for change in &self.plan.changes {
             match self.progress(change) {
                 Progress::Settled(outcome) => {
                     let detail = self.journal.run(self.run).and_then(|run| run.details.get(&change.id).cloned());
-                    settled.push(Settled { change: change.id.clone(), outcome, detail });
+                    outcomes.push(ChangeOutcome { change: change.id.clone(), outcome, detail });
                 }
                 Progress::Open | Progress::InFlight => open += 1,
             }
         }
-        Applied { settled, open, stopped }
+        Applied { outcomes, open, stopped }
     }
 
     async fn run(&mut self) -> Step {
-        if let Some(why) = self.settle_in_flight().await? {
+        if let Some(why) = self.reconcile_in_flight().await? {
             return Ok(Some(Stop::Blocked(why)));
         }
         for wave in waves(&self.open()) {
@@ -340,14 +340,14 @@ impl<'a> Applier<'a, '_> {
     }
 
     /// What came of changes of which it is not known: by what is there now. Says why, if that cannot be read.
-    async fn settle_in_flight(&mut self) -> Result<Option<String>, JournalError> {
+    async fn reconcile_in_flight(&mut self) -> Result<Option<String>, JournalError> {
         let in_flight: Vec<&'a PlannedChange> =
             self.plan.changes.iter().filter(|change| self.progress(change) == Progress::InFlight).collect();
         if in_flight.is_empty() {
             return Ok(None);
         }
         // Somebody who was killed just after a write may look too early: a value that still is the old one is looked at again.
-        let deadline = Instant::now() + self.options.verify_timeout.min(SETTLE);
+        let deadline = Instant::now() + self.options.verify_timeout.min(RECONCILE_FOR);
         let mut waiting = in_flight;
         for pause in pauses() {
             let seen = match self.look(&waiting).await {
@@ -378,12 +378,12 @@ impl<'a> Applier<'a, '_> {
             match fit(&seen, change) {
                 Fit::AsPlanned => fitting.push(change),
                 // What an unanswered call of ours left behind is ours.
-                Fit::Done if self.is_doubtful(change) => self.settled(&[change], Outcome::Applied, None)?,
+                Fit::Done if self.is_doubtful(change) => self.conclude(&[change], Outcome::Applied, None)?,
                 Fit::Done => done.push(change),
-                Fit::Stale(why) => self.settled(&[change], Outcome::Stale, Some(&why))?,
+                Fit::Stale(why) => self.conclude(&[change], Outcome::Stale, Some(&why))?,
             }
         }
-        self.settled(&done, Outcome::Unchanged, None)?;
+        self.conclude(&done, Outcome::Unchanged, None)?;
         if fitting.is_empty() {
             return Ok(None);
         }
@@ -394,7 +394,7 @@ impl<'a> Applier<'a, '_> {
             }
             Sent::No(error) if fitting.len() > 1 => self.one_by_one(&fitting, &error, sent).await,
             Sent::No(error) => {
-                self.settled(&fitting, Outcome::Failed, Some(&error.message))?;
+                self.conclude(&fitting, Outcome::Failed, Some(&error.message))?;
                 Ok(None)
             }
             Sent::Never(why) => Ok(Some(Stop::Blocked(why))),
@@ -415,7 +415,7 @@ impl<'a> Applier<'a, '_> {
             }
             // Where nothing at all is allowed, asking once for each would only be a storm of refusals.
             if error.kind == WriteErrorKind::Denied && refused >= REFUSED_IN_A_ROW {
-                self.settled(&[change], Outcome::Failed, Some(&error.message))?;
+                self.conclude(&[change], Outcome::Failed, Some(&error.message))?;
                 continue;
             }
             let seen = match self.look(&[change]).await {
@@ -427,11 +427,11 @@ impl<'a> Applier<'a, '_> {
                 Fit::Done => {
                     // After a call in doubt it is ours.
                     let ours = error.kind == WriteErrorKind::Ambiguous || self.is_doubtful(change);
-                    self.settled(&[change], if ours { Outcome::Applied } else { Outcome::Unchanged }, None)?;
+                    self.conclude(&[change], if ours { Outcome::Applied } else { Outcome::Unchanged }, None)?;
                     continue;
                 }
                 Fit::Stale(why) => {
-                    self.settled(&[change], Outcome::Stale, Some(&why))?;
+                    self.conclude(&[change], Outcome::Stale, Some(&why))?;
                     continue;
                 }
             }
@@ -442,7 +442,7 @@ impl<'a> Applier<'a, '_> {
                 }
                 Sent::No(error) => {
                     refused += 1;
-                    self.settled(&[change], Outcome::Failed, Some(&error.message))?;
+                    self.conclude(&[change], Outcome::Failed, Some(&error.message))?;
                 }
                 Sent::Never(why) => return Ok(Some(Stop::Blocked(why))),
             }
@@ -516,7 +516,7 @@ impl<'a> Applier<'a, '_> {
     async fn look_after(&self, batch: &[&PlannedChange]) -> Result<Seen, WriteError> {
         let is_made_once =
             batch.iter().any(|change| matches!(change.transition.attribute, Attribute::ManagedPolicy {}));
-        let deadline = Instant::now() + if is_made_once { SETTLE } else { Duration::ZERO };
+        let deadline = Instant::now() + if is_made_once { RECONCILE_FOR } else { Duration::ZERO };
         let mut pauses = pauses();
         loop {
             let seen = self.look(batch).await?;
@@ -564,7 +564,7 @@ impl<'a> Applier<'a, '_> {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 let detail = format!("it did not show within {} s", self.options.verify_timeout.as_secs());
-                self.settled(&waiting, Outcome::Unconfirmed, Some(&detail))?;
+                self.conclude(&waiting, Outcome::Unconfirmed, Some(&detail))?;
                 break;
             }
             tokio::time::sleep(pauses.next().unwrap_or(left).min(left)).await;
@@ -574,7 +574,7 @@ impl<'a> Applier<'a, '_> {
 }
 
 /// How long a value of a call in flight may still be the old one before it counts as not made.
-const SETTLE: Duration = Duration::from_secs(5);
+const RECONCILE_FOR: Duration = Duration::from_secs(5);
 /// Somebody else's value.
 const ANOTHER_VALUE: &str = "somebody else wrote another value";
 
@@ -601,5 +601,5 @@ enum Sent {
 /// Whether every change of a plan that was carried out is in place.
 #[must_use]
 pub fn is_whole(applied: &Applied) -> bool {
-    applied.stopped.is_none() && applied.open == 0 && applied.settled.iter().all(|one| one.outcome.is_good())
+    applied.stopped.is_none() && applied.open == 0 && applied.outcomes.iter().all(|one| one.outcome.is_good())
 }

@@ -7,6 +7,7 @@ use crate::finding::{Applicability, Severity};
 use crate::inventory::{Gap, Tag};
 use crate::transition::{Attribute, MetadataOption, State, Target, Transition, Value, VpcAttribute};
 
+mod approvals;
 mod attempts;
 mod build;
 mod emit;
@@ -15,15 +16,14 @@ mod guard;
 mod show;
 mod state;
 mod undo;
-mod wishes;
 
+pub use approvals::{Answer, Approvals, SkipReason, Skipped};
 pub use build::{Audit, Planned, Scope, build};
 pub use emit::{EmitFormat, emit};
 pub use file::{MAX_PLAN_BYTES, PlanError};
-pub use show::{DryRunAnswer, show, show_left};
+pub use show::{DryRunAnswer, show, show_skipped};
 pub use state::{Fit, Observed, fit, observe, simulate};
 pub use undo::undo;
-pub use wishes::{Choose, Left, LeftReason, Wishes};
 
 /// The schema this version writes; the number grows when a field changes its meaning.
 pub const SCHEMA: &str = "tagaudit.plan/1";
@@ -120,7 +120,7 @@ pub struct Expect {
     pub free_tag_slots: Option<usize>,
     /// Cluster tags of the other security groups on the same nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<Beside>,
+    pub siblings: Vec<Sibling>,
     /// `AROA…`: a role that was deleted and made again is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role_id: Option<String>,
@@ -138,7 +138,7 @@ pub struct Expect {
 /// A security group that shares nodes with the one that is changed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Beside {
+pub struct Sibling {
     /// Its id.
     pub id: String,
     /// Every cluster tag on it.
@@ -219,8 +219,8 @@ pub fn waves<'c>(changes: &[&'c PlannedChange]) -> Vec<Vec<&'c PlannedChange>> {
     for &change in changes {
         let (stage, region) = (change.stage(), change.transition.target.region());
         let expects_tags = change.expect.cluster_tags.is_some();
-        let beside = change.expect.beside.iter().map(|beside| beside.id.as_str());
-        let before = std::iter::once(change.transition.target.id.as_str()).chain(beside).filter(|_| expects_tags);
+        let siblings = change.expect.siblings.iter().map(|sibling| sibling.id.as_str());
+        let before = std::iter::once(change.transition.target.id.as_str()).chain(siblings).filter(|_| expects_tags);
         let depth = before.filter_map(|id| depths.get(&(stage, region, id))).map(|depth| depth + 1).max().unwrap_or(0);
         if expects_tags {
             depths.insert((stage, region, &change.transition.target.id), depth);

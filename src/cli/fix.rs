@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::finding::{Choice, Finding};
 use crate::inventory::{Inventory, write_private};
-use crate::plan::{self, Choose, DryRunAnswer, Left, LeftReason, Plan, Planned, Wishes};
+use crate::plan::{self, Answer, Approvals, DryRunAnswer, Plan, Planned, SkipReason, Skipped};
 use crate::report::SourceKind;
 use crate::rules::Rule;
 use crate::scan;
@@ -91,20 +91,20 @@ pub(super) fn scan(
 ) -> Result<Exit, Failure> {
     let out = Out::new(&args.output.terminal);
     let live = args.source.inventory.is_none();
-    let mut wishes = Wishes { allow: args.fix.allow.clone(), choose: args.fix.choose.clone() };
-    let mut planned = make(scope, rules, inventory, &report.findings, &wishes, live)?;
+    let mut approvals = Approvals { allow: args.fix.allow.clone(), answers: args.fix.choose.clone() };
+    let mut planned = make(scope, rules, inventory, &report.findings, &approvals, live)?;
     let asks =
         live && args.fix.emit.is_none() && args.fix.plan_out.is_none() && !args.fix.dry_run && !args.fix.carry_out.yes;
     if asks && is_interactive() {
-        let answers = ask(&planned.left)?;
+        let answers = ask(&planned.skipped)?;
         if !answers.is_empty() {
-            wishes.choose.extend(answers);
-            planned = make(scope, rules, inventory, &report.findings, &wishes, live)?;
+            approvals.answers.extend(answers);
+            planned = make(scope, rules, inventory, &report.findings, &approvals, live)?;
         }
     }
     let ended = if planned.has_refusals() { Exit::Unfixed } else { verdict(report, inventory, args) };
     if let Some(format) = args.fix.emit {
-        tell_left(&planned, &out);
+        report_skipped(&planned, &out);
         if !planned.rejected.is_empty() {
             return Err(rejected(&planned));
         }
@@ -113,7 +113,7 @@ pub(super) fn scan(
     }
     if !planned.rejected.is_empty() {
         write_report(args, report)?;
-        tell_left(&planned, &out);
+        report_skipped(&planned, &out);
         return Err(rejected(&planned));
     }
     if args.fix.dry_run {
@@ -165,7 +165,7 @@ fn make(
     rules: &[&'static Rule],
     inventory: &Inventory,
     findings: &[Finding],
-    wishes: &Wishes,
+    approvals: &Approvals,
     live: bool,
 ) -> Result<Planned, Failure> {
     let created = now();
@@ -181,7 +181,7 @@ fn make(
     };
     let options = scope.options(rules, source);
     let audit = |inventory: &Inventory, cluster_id: &str| scan::again(inventory, cluster_id, &options);
-    plan::build(inventory, findings, &for_plan, wishes, &audit).map_err(Failure::usage)
+    plan::build(inventory, findings, &for_plan, approvals, &audit).map_err(Failure::usage)
 }
 
 fn rejected(planned: &Planned) -> Failure {
@@ -190,11 +190,11 @@ fn rejected(planned: &Planned) -> Failure {
     failure.help("leave out the --allow or --choose that leads there, or fix that by hand first")
 }
 
-fn tell_left(planned: &Planned, out: &Out) {
+fn report_skipped(planned: &Planned, out: &Out) {
     for note in &planned.notes {
         line(&format!("note: {note}"));
     }
-    say(&plan::show_left(&planned.left, out.color, out.width));
+    say(&plan::show_skipped(&planned.skipped, out.color, out.width));
 }
 
 fn tell_plan(planned: &Planned, answers: &BTreeMap<String, DryRunAnswer>, out: &Out) {
@@ -203,7 +203,7 @@ fn tell_plan(planned: &Planned, answers: &BTreeMap<String, DryRunAnswer>, out: &
     } else {
         say(&plan::show(&planned.plan, answers, out.color, out.width));
     }
-    tell_left(planned, out);
+    report_skipped(planned, out);
 }
 
 fn save(plan: &Plan, path: &Path) -> Result<(), Failure> {
@@ -225,10 +225,10 @@ fn read_line() -> Result<String, Failure> {
 }
 
 /// Asks each question of the findings. Nothing is chosen for the operator: an empty answer leaves it as it is.
-fn ask(left: &[Left]) -> Result<Vec<Choose>, Failure> {
+fn ask(left: &[Skipped]) -> Result<Vec<Answer>, Failure> {
     let mut answers = Vec::new();
     for left in left {
-        let LeftReason::Choose(choices) = &left.reason else { continue };
+        let SkipReason::Question(choices) = &left.reason else { continue };
         say("\n");
         line(&format!("{} on {}: {}", left.rule, left.resource, left.what));
         for (index, choice) in choices.iter().enumerate() {
@@ -246,7 +246,7 @@ fn ask(left: &[Left]) -> Result<Vec<Choose>, Failure> {
                 },
             }
         };
-        answers.extend(picked.map(|choice| Choose {
+        answers.extend(picked.map(|choice| Answer {
             rule: left.rule.to_owned(),
             resource: left.resource.clone(),
             value: choice.value.clone(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::plan::{Choose, EmitFormat};
+use crate::plan::{Answer, EmitFormat};
 
 use super::{AuditArgs, ConnectionArgs, TerminalArgs};
 
@@ -24,7 +24,7 @@ pub(super) struct FixArgs {
     pub(super) allow: Vec<String>,
     /// Answer the question of a finding; repeatable
     #[arg(long, value_name = "RULE:RESOURCE=VALUE", help_heading = "Fix", requires = "fix")]
-    pub(super) choose: Vec<Choose>,
+    pub(super) choose: Vec<Answer>,
     /// Stop when the plan is shown, and ask EC2 whether this caller may make its calls
     ///
     /// As with --plan-out and --emit, the exit code is that of the scan: 1 as long as there are findings, 5 if something

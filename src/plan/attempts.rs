@@ -11,7 +11,7 @@ use crate::text;
 
 use super::build::{Asked, Audit, Planner};
 use super::guard;
-use super::{PlannedChange, Wishes};
+use super::{Approvals, PlannedChange};
 
 /// How often what shows only afterwards is added to a plan.
 const ROUNDS: usize = 4;
@@ -20,7 +20,7 @@ const ROUNDS: usize = 4;
 pub(super) struct Attempts<'a> {
     pub(super) account: &'a Account,
     pub(super) inventory: &'a Inventory,
-    pub(super) wishes: &'a Wishes,
+    pub(super) approvals: &'a Approvals,
     pub(super) cluster_id: &'a str,
     pub(super) rules: &'a [&'static str],
     pub(super) nodes: Option<&'a [KubernetesNode]>,
@@ -46,8 +46,8 @@ impl<'a> Attempts<'a> {
         clusters: Option<&BTreeSet<&str>>,
     ) -> Result<Attempt<'a>, String> {
         let mut planner =
-            Planner { account: self.account, inventory: self.inventory, left: Vec::new(), rejected: Vec::new() };
-        let mut asked = planner.select(findings, self.wishes, refused);
+            Planner { account: self.account, inventory: self.inventory, skipped: Vec::new(), rejected: Vec::new() };
+        let mut asked = planner.select(findings, self.approvals, refused);
         planner.merge_grants(findings, &mut asked);
         planner.refuse_contradictions(&asked);
         let (changes, state) = planner.order(self.cluster_id, self.nodes, asked);
@@ -56,7 +56,7 @@ impl<'a> Attempts<'a> {
     }
 
     /// Leaves out what would create findings, and takes in what shows, or can be fixed, only when the rest is.
-    pub(super) fn settle(&self, findings: &[Finding]) -> Result<(Planner<'a>, Vec<Asked>), String> {
+    pub(super) fn resolve(&self, findings: &[Finding]) -> Result<(Planner<'a>, Vec<Asked>), String> {
         let mut refused: BTreeMap<usize, String> = BTreeMap::new();
         let mut rounds = ROUNDS;
         loop {
@@ -91,7 +91,7 @@ impl<'a> Attempts<'a> {
                 // What was taken in is what does the harm: without it, then.
                 rounds = 0;
             } else {
-                planner.rejected.push(told(&created, self.cluster_id));
+                planner.rejected.push(describe_created(&created, self.cluster_id));
                 return Ok((planner, changes));
             }
         }
@@ -101,7 +101,7 @@ impl<'a> Attempts<'a> {
         match finding.fix.applicability {
             Applicability::Safe => true,
             Applicability::Confirm => {
-                !finding.fix.changes.is_empty() && self.wishes.allow.iter().any(|rule| rule == finding.rule)
+                !finding.fix.changes.is_empty() && self.approvals.allow.iter().any(|rule| rule == finding.rule)
             }
             Applicability::Choice | Applicability::None => false,
         }
@@ -122,7 +122,7 @@ impl<'a> Attempts<'a> {
             let mut caused = alone.created;
             caused.retain(|one| created.iter().any(|other| one.is_same(other)));
             if !caused.is_empty() {
-                blamed.insert(index, told(&caused, self.cluster_id));
+                blamed.insert(index, describe_created(&caused, self.cluster_id));
             }
         }
         Ok(blamed)
@@ -182,15 +182,15 @@ impl NewFinding {
 }
 
 /// What would be created, in a sentence.
-fn told(created: &[NewFinding], cluster_id: &str) -> String {
-    let mut told: Vec<String> = created
+fn describe_created(created: &[NewFinding], cluster_id: &str) -> String {
+    let mut described: Vec<String> = created
         .iter()
         .map(|NewFinding { cluster_id: of, finding }| {
             let whose = if of == cluster_id { String::new() } else { format!(" of the cluster `{of}`") };
             format!("{}{whose} ({})", finding.rule, finding.message)
         })
         .collect();
-    told.sort();
-    told.dedup();
-    format!("it would create {}", text::list(&told, 3))
+    described.sort();
+    described.dedup();
+    format!("it would create {}", text::list(&described, 3))
 }

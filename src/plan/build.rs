@@ -15,11 +15,11 @@ use crate::text;
 use crate::transition::{Attribute, Target, Transition, Value};
 use crate::view::ClusterView;
 
+use super::approvals::{self, Approvals, SkipReason, Skipped, is_about};
 use super::attempts::Attempts;
 use super::guard::{self, NodeGroups};
 use super::state::{cluster_tags, observe, simulate};
-use super::wishes::{self, Left, LeftReason, Wishes, is_about};
-use super::{Beside, Evidence, Expect, FixedFinding, Kind, Plan, PlannedChange, SCHEMA};
+use super::{Evidence, Expect, FixedFinding, Kind, Plan, PlannedChange, SCHEMA, Sibling};
 
 /// Audits an inventory for a cluster once more: with the options of the scan for its own cluster, as well as can be for
 /// others.
@@ -48,10 +48,10 @@ pub struct Planned {
     /// The plan; it must not be applied if it is rejected.
     pub plan: Plan,
     /// Findings that it leaves, in the order of the report.
-    pub left: Vec<Left>,
+    pub skipped: Vec<Skipped>,
     /// Why the plan as a whole must not be applied; empty when it may.
     pub rejected: Vec<String>,
-    /// What of the wishes came to nothing.
+    /// What of the approvals came to nothing.
     pub notes: Vec<String>,
 }
 
@@ -59,12 +59,12 @@ impl Planned {
     /// Whether something that was asked for was refused.
     #[must_use]
     pub fn has_refusals(&self) -> bool {
-        !self.rejected.is_empty() || self.left.iter().any(|left| matches!(left.reason, LeftReason::Refused(_)))
+        !self.rejected.is_empty() || self.skipped.iter().any(|left| matches!(left.reason, SkipReason::Refused(_)))
     }
 }
 
 /// One transition that a finding asks for.
-pub(super) struct Wish {
+pub(super) struct Proposal {
     finding: usize,
     rule: &'static str,
     transition: Transition,
@@ -72,7 +72,7 @@ pub(super) struct Wish {
     reason: String,
 }
 
-/// Makes a plan. What it refuses is in the result; only wishes that fit no finding are an error.
+/// Makes a plan. What it refuses is in the result; only approvals that fit no finding are an error.
 ///
 /// # Errors
 /// For an answer or a rule that is not to be found, with what there is.
@@ -80,10 +80,10 @@ pub fn build(
     inventory: &Inventory,
     findings: &[Finding],
     scope: &Scope<'_>,
-    wishes: &Wishes,
+    approvals: &Approvals,
     audit: &Audit<'_>,
 ) -> Result<Planned, String> {
-    let notes = wishes::check(findings, wishes)?;
+    let notes = approvals::check(findings, approvals)?;
     let [account] = inventory.accounts.as_slice() else {
         return Err(format!(
             "a fix is planned for one account at a time, and {} were read",
@@ -93,14 +93,14 @@ pub fn build(
     let attempts = Attempts {
         account,
         inventory,
-        wishes,
+        approvals,
         cluster_id: scope.cluster_id,
         rules: &scope.rules,
         nodes: scope.nodes,
         audit,
         before: std::cell::RefCell::default(),
     };
-    let (planner, changes) = attempts.settle(findings)?;
+    let (planner, changes) = attempts.resolve(findings)?;
     let indexes: BTreeSet<usize> = changes.iter().flat_map(|(_, findings)| findings.iter().copied()).collect();
     let fixes = indexes.iter().filter_map(|index| findings.get(*index)).map(|finding| FixedFinding {
         rule: finding.rule.to_owned(),
@@ -129,14 +129,14 @@ pub fn build(
         digest: String::new(),
     };
     plan.seal();
-    Ok(Planned { plan, left: planner.left, rejected: planner.rejected, notes })
+    Ok(Planned { plan, skipped: planner.skipped, rejected: planner.rejected, notes })
 }
 
 /// Makes one plan of findings, without a look at what comes of it.
 pub(super) struct Planner<'a> {
     pub(super) account: &'a Account,
     pub(super) inventory: &'a Inventory,
-    pub(super) left: Vec<Left>,
+    pub(super) skipped: Vec<Skipped>,
     pub(super) rejected: Vec<String>,
 }
 
@@ -144,30 +144,30 @@ pub(super) struct Planner<'a> {
 pub(super) type Asked = (PlannedChange, BTreeSet<usize>);
 
 impl Planner<'_> {
-    fn leave(&mut self, finding: &Finding, reason: LeftReason) {
+    fn skip(&mut self, finding: &Finding, reason: SkipReason) {
         let what = finding.with_caveats(&finding.message);
-        self.left.push(Left { rule: finding.rule, resource: finding.resource.id.clone(), what, reason });
+        self.skipped.push(Skipped { rule: finding.rule, resource: finding.resource.id.clone(), what, reason });
     }
 
     /// The transitions of the findings that the operator agrees to.
     pub(super) fn select(
         &mut self,
         findings: &[Finding],
-        wishes: &Wishes,
+        approvals: &Approvals,
         refused: &BTreeMap<usize, String>,
-    ) -> Vec<Wish> {
+    ) -> Vec<Proposal> {
         let mut asked = Vec::new();
         for (index, finding) in findings.iter().enumerate() {
             if let Some(why) = refused.get(&index) {
-                self.leave(finding, LeftReason::Refused(why.clone()));
+                self.skip(finding, SkipReason::Refused(why.clone()));
                 continue;
             }
             let fix = &finding.fix;
-            let answers: Vec<&Choice> = wishes
-                .choose
+            let answers: Vec<&Choice> = approvals
+                .answers
                 .iter()
-                .filter(|choose| is_about(finding, choose))
-                .filter_map(|choose| fix.choices.iter().find(|choice| choice.value == choose.value))
+                .filter(|answer| is_about(finding, answer))
+                .filter_map(|answer| fix.choices.iter().find(|choice| choice.value == answer.value))
                 .collect();
             let mut reason = finding.advice();
             let changes: &[Transition] = match fix.applicability {
@@ -177,37 +177,37 @@ impl Planner<'_> {
                         &answer.changes
                     }
                     [] if fix.choices.iter().all(|choice| choice.changes.is_empty()) => {
-                        self.leave(finding, LeftReason::ByHand(finding.advice()));
+                        self.skip(finding, SkipReason::ByHand(finding.advice()));
                         continue;
                     }
                     [] => {
                         let choices = fix.choices.iter().filter(|choice| !choice.changes.is_empty()).cloned();
-                        self.leave(finding, LeftReason::Choose(choices.collect()));
+                        self.skip(finding, SkipReason::Question(choices.collect()));
                         continue;
                     }
                     several => {
                         let values: Vec<&str> = several.iter().map(|choice| choice.value.as_str()).collect();
                         let why = format!("several answers are given: {}", text::list(&values, 5));
-                        self.leave(finding, LeftReason::Refused(why));
+                        self.skip(finding, SkipReason::Refused(why));
                         continue;
                     }
                 },
                 Applicability::None => {
-                    let reason = if wishes.allow.iter().any(|rule| rule == finding.rule) {
-                        LeftReason::Refused(finding.advice())
+                    let reason = if approvals.allow.iter().any(|rule| rule == finding.rule) {
+                        SkipReason::Refused(finding.advice())
                     } else {
-                        LeftReason::ByHand(finding.advice())
+                        SkipReason::ByHand(finding.advice())
                     };
-                    self.leave(finding, reason);
+                    self.skip(finding, reason);
                     continue;
                 }
-                Applicability::Confirm if !wishes.allow.iter().any(|rule| rule == finding.rule) => {
-                    self.leave(finding, LeftReason::Allow);
+                Applicability::Confirm if !approvals.allow.iter().any(|rule| rule == finding.rule) => {
+                    self.skip(finding, SkipReason::Allow);
                     continue;
                 }
                 Applicability::Confirm | Applicability::Safe => &fix.changes,
             };
-            asked.extend(changes.iter().map(|transition| Wish {
+            asked.extend(changes.iter().map(|transition| Proposal {
                 finding: index,
                 rule: finding.rule,
                 transition: transition.clone(),
@@ -219,39 +219,39 @@ impl Planner<'_> {
     }
 
     /// Several findings about one role add to one policy: what they ask for is put together and placed anew.
-    pub(super) fn merge_grants(&mut self, findings: &[Finding], asked: &mut Vec<Wish>) {
-        let is_grant = |wish: &Wish| wish.transition.attribute.is_iam();
+    pub(super) fn merge_grants(&mut self, findings: &[Finding], asked: &mut Vec<Proposal>) {
+        let is_grant = |proposal: &Proposal| proposal.transition.attribute.is_iam();
         let mut of_role: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
-        for wish in asked.iter().filter(|wish| is_grant(wish)) {
-            let name = findings.get(wish.finding).and_then(|finding| finding.resource.name.clone());
-            of_role.entry(name.unwrap_or_default()).or_default().insert(wish.finding);
+        for proposal in asked.iter().filter(|proposal| is_grant(proposal)) {
+            let name = findings.get(proposal.finding).and_then(|finding| finding.resource.name.clone());
+            of_role.entry(name.unwrap_or_default()).or_default().insert(proposal.finding);
         }
         for (name, indexes) in of_role.into_iter().filter(|(_, indexes)| indexes.len() > 1) {
             let Some(role) = self.account.roles.iter().find(|role| role.name == name) else { continue };
             let mut actions = Vec::new();
             let mut node_role = CallRole::Worker;
-            for wish in asked.iter().filter(|wish| is_grant(wish) && indexes.contains(&wish.finding)) {
-                let document = wish.transition.new.as_ref().and_then(Value::document);
+            for proposal in asked.iter().filter(|proposal| is_grant(proposal) && indexes.contains(&proposal.finding)) {
+                let document = proposal.transition.new.as_ref().and_then(Value::document);
                 actions.extend(document.and_then(grant::own_actions).unwrap_or_default());
-                if let Attribute::InlinePolicy { name } = &wish.transition.attribute
+                if let Attribute::InlinePolicy { name } = &proposal.transition.attribute
                     && grant::node_role_of(name) == Some(CallRole::Controlplane)
                 {
                     node_role = CallRole::Controlplane;
                 }
             }
             let placed = grant::place(self.account, role, node_role, &actions);
-            let old: Vec<Wish> =
-                asked.extract_if(.., |wish| is_grant(wish) && indexes.contains(&wish.finding)).collect();
+            let old: Vec<Proposal> =
+                asked.extract_if(.., |proposal| is_grant(proposal) && indexes.contains(&proposal.finding)).collect();
             match placed {
                 Err(why) => {
                     for finding in indexes.iter().filter_map(|index| findings.get(*index)) {
-                        self.leave(finding, LeftReason::Refused(why.clone()));
+                        self.skip(finding, SkipReason::Refused(why.clone()));
                     }
                 }
                 Ok(changes) => {
                     for index in &indexes {
-                        let Some(like) = old.iter().find(|wish| wish.finding == *index) else { continue };
-                        asked.extend(changes.iter().map(|transition| Wish {
+                        let Some(like) = old.iter().find(|proposal| proposal.finding == *index) else { continue };
+                        asked.extend(changes.iter().map(|transition| Proposal {
                             transition: transition.clone(),
                             reason: like.reason.clone(),
                             ..*like
@@ -263,27 +263,27 @@ impl Planner<'_> {
     }
 
     /// Two rules that want two values of one thing cannot both be right.
-    pub(super) fn refuse_contradictions(&mut self, asked: &[Wish]) {
-        let mut wanted: BTreeMap<(&Target, &Attribute), Vec<&Wish>> = BTreeMap::new();
-        for wish in asked {
-            wanted.entry((&wish.transition.target, &wish.transition.attribute)).or_default().push(wish);
+    pub(super) fn refuse_contradictions(&mut self, asked: &[Proposal]) {
+        let mut wanted: BTreeMap<(&Target, &Attribute), Vec<&Proposal>> = BTreeMap::new();
+        for proposal in asked {
+            wanted.entry((&proposal.transition.target, &proposal.transition.attribute)).or_default().push(proposal);
         }
-        for ((target, attribute), wishes) in wanted {
-            let values: BTreeSet<&Option<Value>> = wishes.iter().map(|wish| &wish.transition.new).collect();
+        for ((target, attribute), approvals) in wanted {
+            let values: BTreeSet<&Option<Value>> = approvals.iter().map(|proposal| &proposal.transition.new).collect();
             if values.len() > 1 {
-                let told: BTreeSet<String> = wishes
+                let described: BTreeSet<String> = approvals
                     .iter()
-                    .map(|wish| {
+                    .map(|proposal| {
                         format!(
                             "{} wants {}",
-                            wish.rule,
-                            wish.transition.new.as_ref().map_or("it gone".to_owned(), |value| format!("`{value}`"))
+                            proposal.rule,
+                            proposal.transition.new.as_ref().map_or("it gone".to_owned(), |value| format!("`{value}`"))
                         )
                     })
                     .collect();
-                let told: Vec<String> = told.into_iter().collect();
+                let described: Vec<String> = described.into_iter().collect();
                 let what = attribute.label();
-                self.rejected.push(format!("{} of {}: {}", text::printable(&what), target.id, text::list(&told, 4)));
+                self.rejected.push(format!("{} of {}: {}", text::printable(&what), target.id, text::list(&described, 4)));
             }
         }
     }
@@ -294,25 +294,25 @@ impl Planner<'_> {
         &mut self,
         cluster_id: &str,
         nodes: Option<&[KubernetesNode]>,
-        asked: Vec<Wish>,
+        asked: Vec<Proposal>,
     ) -> (Vec<Asked>, Option<Inventory>) {
         if asked.is_empty() || !self.rejected.is_empty() {
             return (Vec::new(), None);
         }
         let view = ClusterView::new(self.inventory, cluster_id, nodes, &[]);
         let node_groups = NodeGroups::new(&view);
-        let mut merged: Vec<(PlannedChange, Vec<Wish>)> = Vec::new();
-        for wish in asked {
-            let draft = self.draft(&wish);
+        let mut merged: Vec<(PlannedChange, Vec<Proposal>)> = Vec::new();
+        for proposal in asked {
+            let draft = self.draft(&proposal);
             match merged.iter_mut().find(|(known, _)| {
                 known.transition.target == draft.transition.target
                     && known.transition.attribute == draft.transition.attribute
             }) {
-                Some((known, wishes)) => {
+                Some((known, approvals)) => {
                     known.class = known.class.max(draft.class);
-                    wishes.push(wish);
+                    approvals.push(proposal);
                 }
-                None => merged.push((draft, vec![wish])),
+                None => merged.push((draft, vec![proposal])),
             }
         }
         merged.sort_by(|(a, _), (b, _)| a.order().cmp(&b.order()));
@@ -324,37 +324,39 @@ impl Planner<'_> {
             let mut state = self.inventory.clone();
             let mut changes: Vec<Asked> = Vec::new();
             let mut refused = false;
-            for (draft, wishes) in &merged {
-                let wanted: Vec<&Wish> = wishes
+            for (draft, approvals) in &merged {
+                let wanted: Vec<&Proposal> = approvals
                     .iter()
-                    .filter(|wish| !dropped.contains(&(wish.finding, wish.transition.target.id.clone())))
-                    .filter(|wish| !answers.contains(&wish.finding))
+                    .filter(|proposal| !dropped.contains(&(proposal.finding, proposal.transition.target.id.clone())))
+                    .filter(|proposal| !answers.contains(&proposal.finding))
                     .collect();
                 if wanted.is_empty() {
                     continue;
                 }
                 match self.place(draft, &wanted, &mut state, &node_groups, cluster_id) {
                     Ok(None) => {}
-                    Ok(Some(change)) => changes.push((change, wanted.iter().map(|wish| wish.finding).collect())),
+                    Ok(Some(change)) => {
+                        changes.push((change, wanted.iter().map(|proposal| proposal.finding).collect()))
+                    }
                     Err(why) => {
                         // What the same finding wants on the same resource goes with it, also where it came before.
                         refused |= changes.iter().any(|(change, findings)| {
-                            let with = |w: &&Wish| {
+                            let with = |w: &&Proposal| {
                                 w.class == Applicability::Choice
                                     || change.transition.target.id == draft.transition.target.id
                             };
                             wanted.iter().any(|w| findings.contains(&w.finding) && with(w))
                         });
-                        for wish in wanted {
-                            dropped.insert((wish.finding, wish.transition.target.id.clone()));
-                            if wish.class == Applicability::Choice {
-                                answers.insert(wish.finding);
+                        for proposal in wanted {
+                            dropped.insert((proposal.finding, proposal.transition.target.id.clone()));
+                            if proposal.class == Applicability::Choice {
+                                answers.insert(proposal.finding);
                             }
-                            self.left.push(Left {
-                                rule: wish.rule,
-                                resource: wish.transition.target.id.clone(),
-                                what: wish.reason.clone(),
-                                reason: LeftReason::Refused(why.clone()),
+                            self.skipped.push(Skipped {
+                                rule: proposal.rule,
+                                resource: proposal.transition.target.id.clone(),
+                                what: proposal.reason.clone(),
+                                reason: SkipReason::Refused(why.clone()),
                             });
                         }
                     }
@@ -366,20 +368,20 @@ impl Planner<'_> {
         }
     }
 
-    fn draft(&self, wish: &Wish) -> PlannedChange {
-        let target = &wish.transition.target;
+    fn draft(&self, proposal: &Proposal) -> PlannedChange {
+        let target = &proposal.transition.target;
         let arn = match region_of(self.account, target) {
             Some(region) => region.arn(self.account, target.key()),
             None => self.account.roles.iter().find(|role| role.name == target.id).map(|role| role.arn.clone()),
         };
         let arn = arn.unwrap_or_else(|| target.id.clone());
         PlannedChange {
-            id: change_id(&arn, &wish.transition.attribute),
+            id: change_id(&arn, &proposal.transition.attribute),
             rules: Vec::new(),
             arn,
-            transition: wish.transition.clone(),
-            class: wish.class,
-            reason: wish.reason.clone(),
+            transition: proposal.transition.clone(),
+            class: proposal.class,
+            reason: proposal.reason.clone(),
             expect: Expect::default(),
         }
     }
@@ -388,7 +390,7 @@ impl Planner<'_> {
     fn place(
         &self,
         draft: &PlannedChange,
-        wanted: &[&Wish],
+        wanted: &[&Proposal],
         state: &mut Inventory,
         node_groups: &NodeGroups,
         cluster_id: &str,
@@ -421,13 +423,13 @@ impl Planner<'_> {
         }
         let is_tag = matches!(attribute, Attribute::Tag { .. });
         let is_cluster_tag = matches!(attribute, Attribute::Tag { key } if tags::is_membership(key));
-        let beside = if is_cluster_tag && target.kind == ResourceKind::SecurityGroup {
-            beside(target, account, node_groups)
+        let siblings = if is_cluster_tag && target.kind == ResourceKind::SecurityGroup {
+            siblings(target, account, node_groups)
         } else {
             Vec::new()
         };
         let mut change = draft.clone();
-        let mut rules: Vec<String> = wanted.iter().map(|wish| wish.rule.to_owned()).collect();
+        let mut rules: Vec<String> = wanted.iter().map(|proposal| proposal.rule.to_owned()).collect();
         rules.sort();
         rules.dedup();
         change.rules = rules;
@@ -437,7 +439,7 @@ impl Planner<'_> {
             // What is wrong is only removed where what is right is there.
             cluster_tags: (is_cluster_tag || (is_tag && new.is_none())).then_some(found.cluster_tags),
             free_tag_slots: found.free_tag_slots.filter(|_| is_tag && found.value.is_none() && new.is_some()),
-            beside,
+            siblings,
             role_id: found.role_id,
             inline_characters_left: found.inline_characters_left,
             attachments_left: found.attachments_left,
@@ -459,13 +461,13 @@ impl Planner<'_> {
 }
 
 /// The other security groups on the nodes of one, with their cluster tags.
-fn beside(target: &Target, account: &Account, node_groups: &NodeGroups) -> Vec<Beside> {
+fn siblings(target: &Target, account: &Account, node_groups: &NodeGroups) -> Vec<Sibling> {
     let Some(region) = region_of(account, target) else { return Vec::new() };
-    let others = node_groups.beside(target).into_iter();
+    let others = node_groups.siblings(target).into_iter();
     others
         .filter_map(|id| {
             let held = region.tags_of(id)?;
-            Some(Beside { id: id.to_owned(), cluster_tags: cluster_tags(held) })
+            Some(Sibling { id: id.to_owned(), cluster_tags: cluster_tags(held) })
         })
         .collect()
 }

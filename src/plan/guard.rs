@@ -109,7 +109,7 @@ impl NodeGroups {
     }
 
     /// The other groups on the nodes that have this one.
-    pub(super) fn beside<'s>(&'s self, target: &'s Target) -> BTreeSet<&'s str> {
+    pub(super) fn siblings<'s>(&'s self, target: &'s Target) -> BTreeSet<&'s str> {
         let all = self.of(target).flat_map(|(_, groups)| groups.iter().map(String::as_str));
         all.filter(|id| *id != target.id).collect()
     }

@@ -8,7 +8,7 @@ use crate::report::Painter;
 use crate::text;
 use crate::transition::{Transition, Value};
 
-use super::{Kind, Left, LeftReason, Plan, PlannedChange};
+use super::{Kind, Plan, PlannedChange, SkipReason, Skipped};
 
 /// What EC2 says about a call in a dry run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,7 +149,7 @@ fn count(plan: &Plan, painter: Painter) -> String {
 
 /// What the plan leaves, by reason and rule, with what it would take.
 #[must_use]
-pub fn show_left(left: &[Left], color: bool, width: usize) -> String {
+pub fn show_skipped(left: &[Skipped], color: bool, width: usize) -> String {
     let painter = Painter { color };
     let mut page = String::new();
     let paragraph = |page: &mut String, first: &str, body: &str| {
@@ -157,16 +157,16 @@ pub fn show_left(left: &[Left], color: bool, width: usize) -> String {
             let _ = writeln!(page, "{}{part}", if index == 0 { first } else { "    " });
         }
     };
-    let refused: Vec<&Left> = left.iter().filter(|left| matches!(left.reason, LeftReason::Refused(_))).collect();
+    let refused: Vec<&Skipped> = left.iter().filter(|left| matches!(left.reason, SkipReason::Refused(_))).collect();
     if !refused.is_empty() {
         page.push_str(&format!("{}\n", painter.bold("Refused:")));
         for left in refused {
-            let LeftReason::Refused(why) = &left.reason else { continue };
+            let SkipReason::Refused(why) = &left.reason else { continue };
             paragraph(&mut page, "  ! ", &format!("{} on {}: {why}", left.rule, left.resource));
         }
     }
     let mut allow: BTreeMap<&str, usize> = BTreeMap::new();
-    for left in left.iter().filter(|left| left.reason == LeftReason::Allow) {
+    for left in left.iter().filter(|left| left.reason == SkipReason::Allow) {
         *allow.entry(left.rule).or_default() += 1;
     }
     if !allow.is_empty() {
@@ -178,11 +178,11 @@ pub fn show_left(left: &[Left], color: bool, width: usize) -> String {
             paragraph(&mut page, "  ", &format!("--allow {rule}   ({})", text::count(number, "finding")));
         }
     }
-    let questions: Vec<&Left> = left.iter().filter(|left| matches!(left.reason, LeftReason::Choose(_))).collect();
+    let questions: Vec<&Skipped> = left.iter().filter(|left| matches!(left.reason, SkipReason::Question(_))).collect();
     if !questions.is_empty() {
         page.push_str(&format!("{}\n", painter.bold("Left out, because only you can decide; answer with:")));
         for left in questions {
-            let LeftReason::Choose(choices) = &left.reason else { continue };
+            let SkipReason::Question(choices) = &left.reason else { continue };
             for choice in choices.iter().take(4) {
                 let argument = format!("{}:{}={}", left.rule, left.resource, choice.value);
                 paragraph(
@@ -193,7 +193,7 @@ pub fn show_left(left: &[Left], color: bool, width: usize) -> String {
             }
         }
     }
-    let by_hand = left.iter().filter(|left| matches!(left.reason, LeftReason::ByHand(_))).count();
+    let by_hand = left.iter().filter(|left| matches!(left.reason, SkipReason::ByHand(_))).count();
     if by_hand > 0 {
         let be = if by_hand == 1 { "is" } else { "are" };
         paragraph(

@@ -8,7 +8,7 @@ use crate::tags;
 use crate::text;
 use crate::transition::{Attribute, MetadataOption, Target, Transition, Value, VpcAttribute};
 
-use super::{Beside, PlannedChange};
+use super::{PlannedChange, Sibling};
 
 /// What a resource looks like, as far as a change depends on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -232,7 +232,7 @@ pub fn fit(account: &Account, change: &PlannedChange) -> Fit {
 
 fn beside_changed(account: &Account, change: &PlannedChange) -> Option<String> {
     let region = region(account, &change.transition.target);
-    change.expect.beside.iter().find_map(|Beside { id, cluster_tags: planned }| {
+    change.expect.siblings.iter().find_map(|Sibling { id, cluster_tags: planned }| {
         let found = region.and_then(|region| region.tags_of(id)).map(cluster_tags);
         (found.as_ref() != Some(planned))
             .then(|| format!("the cluster tags of {id}, which is on the same nodes, have changed since"))

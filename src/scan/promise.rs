@@ -3,7 +3,7 @@
 
 use crate::finding::{Applicability, Caveat, Finding};
 use crate::inventory::Inventory;
-use crate::plan::{self, LeftReason, Wishes};
+use crate::plan::{self, Approvals, SkipReason};
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::{RULES, Rule};
 
@@ -68,13 +68,13 @@ fn refusals(
         rules: options.rules.iter().map(|rule| rule.id).collect(),
     };
     let audit = |inventory: &Inventory, cluster_id: &str| again(inventory, cluster_id, options);
-    let planned = plan::build(inventory, findings, &scope, &Wishes::default(), &audit)?;
+    let planned = plan::build(inventory, findings, &scope, &Approvals::default(), &audit)?;
     if !planned.rejected.is_empty() {
         return Err(planned.rejected.join("; "));
     }
-    let refused = planned.left.into_iter().filter_map(|left| match left.reason {
-        LeftReason::Refused(why) => Some((left.rule, left.resource, why)),
-        LeftReason::Allow | LeftReason::Choose(_) | LeftReason::ByHand(_) => None,
+    let refused = planned.skipped.into_iter().filter_map(|left| match left.reason {
+        SkipReason::Refused(why) => Some((left.rule, left.resource, why)),
+        SkipReason::Allow | SkipReason::Question(_) | SkipReason::ByHand(_) => None,
     });
     Ok(refused.collect())
 }

@@ -1057,7 +1057,7 @@ fn a_fix_asks_for_nothing_outside_its_printed_policy() {
 }
 
 #[test]
-fn what_was_broken_off_is_settled_by_the_next_scan_too() {
+fn what_was_broken_off_is_reconciled_by_the_next_scan_too() {
     let site = Site::new(Mock::serve(&untagged(30)).fault_on("write", &[2], Fault::KillAfter));
     let fix = ["scan", "--cluster-id", CLUSTER, "--fix", "--yes", "--expect-account", ACCOUNT];
     let status = site.start(&fix).wait().unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use tagaudit::finding::Applicability;
 use tagaudit::inventory::{Inventory, Tag};
-use tagaudit::plan::{self, Choose, EmitFormat, LeftReason, Plan, Planned, Scope, Wishes, emit, simulate};
+use tagaudit::plan::{self, Answer, Approvals, EmitFormat, Plan, Planned, Scope, SkipReason, emit, simulate};
 use tagaudit::rules::RULES;
 
 use super::fixtures::{parsed_nodes, report};
@@ -21,7 +21,7 @@ fn build(
     inventory: &Inventory,
     cluster_id: &str,
     nodes: &Nodes,
-    wishes: &Wishes,
+    approvals: &Approvals,
     created: &str,
     expires: &str,
 ) -> Result<Planned, String> {
@@ -45,17 +45,17 @@ fn build(
         source: tagaudit::report::SourceKind::Inventory,
     };
     let audit = |inventory: &Inventory, of: &str| tagaudit::scan::again(inventory, of, &options);
-    plan::build(inventory, &findings, &scope, wishes, &audit)
+    plan::build(inventory, &findings, &scope, approvals, &audit)
 }
 
 #[cfg(feature = "aws")]
 /// A plan of what is safe, made and expiring at these times.
 pub(crate) fn planned(inventory: &Inventory, cluster_id: &str, created: &str, expires: &str) -> Plan {
-    build(inventory, cluster_id, &None, &Wishes::default(), created, expires).unwrap().plan
+    build(inventory, cluster_id, &None, &Approvals::default(), created, expires).unwrap().plan
 }
 
-fn with(inventory: &Inventory, cluster_id: &str, nodes: &Nodes, wishes: &Wishes) -> Planned {
-    build(inventory, cluster_id, nodes, wishes, "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z").unwrap()
+fn with(inventory: &Inventory, cluster_id: &str, nodes: &Nodes, approvals: &Approvals) -> Planned {
+    build(inventory, cluster_id, nodes, approvals, "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z").unwrap()
 }
 
 fn allow_all() -> Vec<String> {
@@ -111,28 +111,29 @@ fn every_fix_of_the_broken_cluster_holds_or_is_refused_with_a_reason() {
     let findings = report(&world.inventory, world.cluster_id, nodes.as_deref()).findings;
     let mut told = Vec::new();
     for finding in &findings {
-        let mut wishes: Vec<(String, Wishes)> = Vec::new();
+        let mut approvals: Vec<(String, Approvals)> = Vec::new();
         match finding.fix.applicability {
             Applicability::None => {}
             Applicability::Choice => {
                 for choice in finding.fix.choices.iter().filter(|choice| !choice.changes.is_empty()) {
-                    let choose = Choose {
+                    let choose = Answer {
                         rule: finding.rule.into(),
                         resource: finding.resource.id.clone(),
                         value: choice.value.clone(),
                     };
-                    wishes.push((format!("={}", choice.value), Wishes { allow: Vec::new(), choose: vec![choose] }));
+                    approvals
+                        .push((format!("={}", choice.value), Approvals { allow: Vec::new(), answers: vec![choose] }));
                 }
             }
-            _ => wishes.push((String::new(), Wishes { allow: vec![finding.rule.into()], choose: Vec::new() })),
+            _ => approvals.push((String::new(), Approvals { allow: vec![finding.rule.into()], answers: Vec::new() })),
         }
-        for (answer, wishes) in wishes {
-            let planned = with(&world.inventory, world.cluster_id, &nodes, &wishes);
+        for (answer, approvals) in approvals {
+            let planned = with(&world.inventory, world.cluster_id, &nodes, &approvals);
             let of_rule = |plan: &Plan| {
                 plan.changes.iter().filter(|change| change.rules.iter().any(|rule| rule == finding.rule)).count()
             };
-            let refused = planned.left.iter().find_map(|left| match &left.reason {
-                LeftReason::Refused(why) if (left.rule, &left.resource) == (finding.rule, &finding.resource.id) => {
+            let refused = planned.skipped.iter().find_map(|left| match &left.reason {
+                SkipReason::Refused(why) if (left.rule, &left.resource) == (finding.rule, &finding.resource.id) => {
                     Some(why.as_str())
                 }
                 _ => None,
@@ -166,9 +167,11 @@ fn two_rules_that_want_the_same_change_share_it() {
     let some = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"elasticloadbalancing:AddTags","Resource":"*"}]}"#;
     role.inline_policies =
         Some(vec![tagaudit::inventory::InlinePolicy { name: "some".into(), document: Some(some.into()) }]);
-    let wishes =
-        Wishes { allow: vec!["iam-action-missing".into(), "iam-controller-action-missing".into()], choose: Vec::new() };
-    let planned = with(&inventory, world.cluster_id, &nodes, &wishes);
+    let approvals = Approvals {
+        allow: vec!["iam-action-missing".into(), "iam-controller-action-missing".into()],
+        answers: Vec::new(),
+    };
+    let planned = with(&inventory, world.cluster_id, &nodes, &approvals);
     assert!(planned.rejected.is_empty(), "{:?}", planned.rejected);
     let [change] = planned.plan.changes.as_slice() else { panic!("{:#?}", planned.plan.changes) };
     assert_eq!(change.rules, ["iam-action-missing", "iam-controller-action-missing"]);
@@ -193,7 +196,7 @@ fn answers_that_contradict_each_other_are_refused_with_both_rules() {
         "resource-owned-by-two-clusters:sg-0multi=shared".parse().unwrap(),
         format!("sg-multiple-tagged-on-instance:{}=sg-0nodes", multiple.resource.id).parse().unwrap(),
     ];
-    let planned = with(&inventory, world.cluster_id, &nodes, &Wishes { allow: Vec::new(), choose });
+    let planned = with(&inventory, world.cluster_id, &nodes, &Approvals { allow: Vec::new(), answers: choose });
     assert!(planned.plan.changes.is_empty());
     let told = planned.rejected.join("; ");
     assert!(
@@ -224,23 +227,23 @@ fn groups_of_nodes_that_only_the_nodes_name_are_looked_after_too() {
     let findings = report(&inventory, world.cluster_id, nodes.as_deref()).findings;
     let finding = findings.iter().find(|finding| finding.rule == "sg-none-tagged-multiple-attached").unwrap();
     let choose = format!("sg-none-tagged-multiple-attached:{}={first}", finding.resource.id).parse().unwrap();
-    let planned = with(&inventory, world.cluster_id, &nodes, &Wishes { allow: Vec::new(), choose: vec![choose] });
+    let planned = with(&inventory, world.cluster_id, &nodes, &Approvals { allow: Vec::new(), answers: vec![choose] });
     let change = planned.plan.changes.iter().find(|change| change.transition.target.id == first).unwrap();
-    assert_eq!(change.expect.beside.iter().map(|beside| beside.id.as_str()).collect::<Vec<_>>(), ["sg-0second"]);
+    assert_eq!(change.expect.siblings.iter().map(|beside| beside.id.as_str()).collect::<Vec<_>>(), ["sg-0second"]);
 }
 
 #[test]
 fn wishes_that_fit_nothing_say_what_there_is() {
     let world = named("demo");
-    let wrong = |wishes: Wishes| {
-        build(&world.inventory, "demo", &None, &wishes, "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z").unwrap_err()
+    let wrong = |approvals: Approvals| {
+        build(&world.inventory, "demo", &None, &approvals, "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z").unwrap_err()
     };
-    let choose = |text: &str| Wishes { allow: Vec::new(), choose: vec![text.parse().unwrap()] };
+    let choose = |text: &str| Approvals { allow: Vec::new(), answers: vec![text.parse().unwrap()] };
     // The same command is run again when it has done its work: that is no error.
     let planned = with(&world.inventory, "demo", &None, &choose("sg-multiple-tagged-on-instance:i-nowhere=sg-0d1"));
     assert!(planned.notes[0].contains("fits no finding of that rule; there is i-0d1w0"), "{:?}", planned.notes);
     let mut both = choose("sg-multiple-tagged-on-instance:i-0d1w0=sg-0d1");
-    both.choose.extend(choose("sg-multiple-tagged-on-instance:i-0d1w0=sg-0d2").choose);
+    both.answers.extend(choose("sg-multiple-tagged-on-instance:i-0d1w0=sg-0d2").answers);
     assert!(wrong(both).contains("answer the same question"));
     let told = wrong(choose("sg-multiple-tagged-on-instance:i-0d1w0=sg-nothing"));
     assert!(told.contains("the answers are sg-0d1, sg-0d2"), "{told}");
@@ -249,8 +252,8 @@ fn wishes_that_fit_nothing_say_what_there_is() {
         ("sg-multiple-tagged-on-instance", "it takes an answer"),
         ("iam-action-denied", "there is nothing about it that tagaudit could write"),
     ] {
-        let wishes = Wishes { allow: vec![rule.into()], choose: Vec::new() };
-        assert!(wrong(wishes).contains(told), "{rule}");
+        let approvals = Approvals { allow: vec![rule.into()], answers: Vec::new() };
+        assert!(wrong(approvals).contains(told), "{rule}");
     }
 }
 
@@ -269,12 +272,12 @@ fn a_tag_that_a_policy_has_a_condition_on_is_not_removed() {
     group.tags.iter_mut().filter(|tag| tag.key == key).for_each(|tag| tag.value = "shared".into());
     assert!(group.tags.iter().any(|tag| tag.key == "KubernetesCluster"));
     let choose = vec![format!("legacy-implies-owned:{id}=remove").parse().unwrap()];
-    let planned = with(&inventory, world.cluster_id, &None, &Wishes { allow: Vec::new(), choose });
+    let planned = with(&inventory, world.cluster_id, &None, &Approvals { allow: Vec::new(), answers: choose });
     assert!(planned.plan.changes.is_empty());
-    let refused = planned.left.iter().any(|left| {
-        matches!(&left.reason, LeftReason::Refused(why) if why.contains("it would create iam-condition-tag-missing"))
+    let refused = planned.skipped.iter().any(|left| {
+        matches!(&left.reason, SkipReason::Refused(why) if why.contains("it would create iam-condition-tag-missing"))
     });
-    assert!(refused && planned.has_refusals(), "{:?}", planned.left);
+    assert!(refused && planned.has_refusals(), "{:?}", planned.skipped);
 }
 
 /// `[safe]` and the command beside it are a promise: `--fix` makes the change without another word, and no change that is
@@ -303,12 +306,12 @@ fn what_a_report_calls_safe_is_in_the_plan() {
                 .filter(|finding| finding.fix.applicability == Applicability::Safe)
                 .flat_map(|finding| finding.fix.changes.iter().map(|change| (finding.rule, change)))
                 .collect();
-            let planned = with(&inventory, world.cluster_id, &nodes, &Wishes::default());
+            let planned = with(&inventory, world.cluster_id, &nodes, &Approvals::default());
             let made: Vec<&str> =
                 planned.plan.changes.iter().map(|change| change.transition.target.id.as_str()).collect();
             for (rule, change) in &promised {
                 let id = change.target.id.as_str();
-                assert!(made.contains(&id), "{}: {rule} on {id} is called safe: {:?}", world.name, planned.left);
+                assert!(made.contains(&id), "{}: {rule} on {id} is called safe: {:?}", world.name, planned.skipped);
             }
             assert_eq!(promised.is_empty(), made.is_empty(), "{}: {made:?}", world.name);
             safe += promised.len();
@@ -321,16 +324,16 @@ fn what_a_report_calls_safe_is_in_the_plan() {
 fn key_lengths_are_those_of_ec2() {
     let longest = "x".repeat(105);
     let mut inventory = super::fix_worlds::of_cluster(&longest);
-    let wishes = Wishes { allow: allow_all(), choose: Vec::new() };
-    let lawful = with(&inventory, &longest, &None, &wishes);
+    let approvals = Approvals { allow: allow_all(), answers: Vec::new() };
+    let lawful = with(&inventory, &longest, &None, &approvals);
     assert_eq!(lawful.plan.changes.len(), 1, "127 characters are lawful");
     let too_long = "x".repeat(106);
     inventory = super::fix_worlds::of_cluster(&too_long);
-    let refused = with(&inventory, &too_long, &None, &wishes);
+    let refused = with(&inventory, &too_long, &None, &approvals);
     assert!(refused.plan.changes.is_empty());
-    let reasons: Vec<&LeftReason> = refused.left.iter().map(|left| &left.reason).collect();
+    let reasons: Vec<&SkipReason> = refused.skipped.iter().map(|left| &left.reason).collect();
     assert!(
-        reasons.iter().any(|reason| matches!(reason, LeftReason::Refused(why) if why.contains("this one has 128"))),
+        reasons.iter().any(|reason| matches!(reason, SkipReason::Refused(why) if why.contains("this one has 128"))),
         "{reasons:?}"
     );
 }
@@ -338,12 +341,13 @@ fn key_lengths_are_those_of_ec2() {
 #[test]
 fn the_plan_of_the_demo_as_a_person_sees_it() {
     let world = named("demo");
-    let wishes = Wishes {
+    let approvals = Approvals {
         allow: vec!["instance-cluster-tag-missing".into(), "subnet-foreign-cluster-tag".into()],
-        choose: vec!["sg-multiple-tagged-on-instance:i-0d1w0=sg-0d1".parse().unwrap()],
+        answers: vec!["sg-multiple-tagged-on-instance:i-0d1w0=sg-0d1".parse().unwrap()],
     };
-    let planned = with(&world.inventory, "demo", &None, &wishes);
-    let page = plan::show(&planned.plan, &BTreeMap::new(), false, 100) + &plan::show_left(&planned.left, false, 100);
+    let planned = with(&world.inventory, "demo", &None, &approvals);
+    let page =
+        plan::show(&planned.plan, &BTreeMap::new(), false, 100) + &plan::show_skipped(&planned.skipped, false, 100);
     insta::assert_snapshot!("plan-demo", page);
     for (name, format) in [
         ("terraform", EmitFormat::Terraform),
@@ -362,8 +366,8 @@ fn hostile_plan(cluster_id: &str, value: &str) -> Plan {
     let group = region.security_groups.first_mut().unwrap();
     let wrong = format!("kubernetes.io/cluster-{cluster_id}");
     group.tags = vec![Tag { key: wrong, value: value.into() }];
-    let wishes = Wishes { allow: allow_all(), choose: Vec::new() };
-    with(&inventory, cluster_id, &None, &wishes).plan
+    let approvals = Approvals { allow: allow_all(), answers: Vec::new() };
+    with(&inventory, cluster_id, &None, &approvals).plan
 }
 
 /// The arguments that a POSIX shell makes of a script, one list for each call of `aws`.
@@ -523,17 +527,17 @@ proptest! {
         let choose = findings.iter().filter_map(|finding| {
             let choices: Vec<_> = finding.fix.choices.iter().filter(|choice| !choice.changes.is_empty()).collect();
             let choice = choices.get(answers % choices.len().max(1))?;
-            Some(Choose { rule: finding.rule.into(), resource: finding.resource.id.clone(), value: choice.value.clone() })
+            Some(Answer { rule: finding.rule.into(), resource: finding.resource.id.clone(), value: choice.value.clone() })
         });
         // All of them at once contradict each other more often than not: every third.
-        let choose: Vec<Choose> = choose.enumerate().filter(|(at, _)| at % 3 == answers % 3).map(|(_, one)| one).collect();
-        let planned = with(&inventory, cluster_id, &None, &Wishes { allow: allow_all(), choose });
+        let choose: Vec<Answer> = choose.enumerate().filter(|(at, _)| at % 3 == answers % 3).map(|(_, one)| one).collect();
+        let planned = with(&inventory, cluster_id, &None, &Approvals { allow: allow_all(), answers: choose });
         if planned.rejected.is_empty() {
             let after = made(&inventory, &planned.plan);
             prop_assert!(taken_back(&after, &planned.plan) == inventory);
-            let again = with(&after, cluster_id, &None, &Wishes { allow: allow_all(), choose: Vec::new() });
-            let left: Vec<String> = again.plan.changes.iter().map(|c| format!("{:?} {} {} {:?}", c.rules, c.transition.target.id, c.transition.attribute.label(), c.transition.new)).collect();
-            prop_assert!(again.rejected.is_empty() && left.is_empty(), "{left:?} {:?}", again.rejected);
+            let again = with(&after, cluster_id, &None, &Approvals { allow: allow_all(), answers: Vec::new() });
+            let skipped: Vec<String> = again.plan.changes.iter().map(|c| format!("{:?} {} {} {:?}", c.rules, c.transition.target.id, c.transition.attribute.label(), c.transition.new)).collect();
+            prop_assert!(again.rejected.is_empty() && skipped.is_empty(), "{skipped:?} {:?}", again.rejected);
         }
     }
 
@@ -541,7 +545,7 @@ proptest! {
     #[test]
     fn saved_plans_are_read_back_and_edited_ones_are_not(edits in edits(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let inventory = edited(&named("clean-two-clusters").inventory, &edits);
-        let plan = with(&inventory, "bravo", &None, &Wishes { allow: allow_all(), choose: Vec::new() }).plan;
+        let plan = with(&inventory, "bravo", &None, &Approvals { allow: allow_all(), answers: Vec::new() }).plan;
         let saved = plan.to_json().unwrap();
         prop_assert_eq!(&Plan::from_slice("plan", &saved).unwrap(), &plan);
         let mut edited = saved.clone();

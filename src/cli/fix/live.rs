@@ -72,11 +72,11 @@ fn open(journal: Option<&PathBuf>, plan: &Plan) -> Result<Journal, Failure> {
 }
 
 /// Finds out what came of an earlier run that was broken off, unless it is the one to go on with.
-fn settle_earlier(journal: &mut Journal, plan: Option<&Plan>, options: &engine::Options<'_>) -> Result<(), Failure> {
+fn reconcile_earlier(journal: &mut Journal, plan: Option<&Plan>, options: &engine::Options<'_>) -> Result<(), Failure> {
     let earlier = journal.unfinished().filter(|run| plan.is_none_or(|plan| plan.digest != run.plan.digest));
     let Some(id) = earlier.map(|run| run.id.clone()) else { return Ok(()) };
     line(&format!("an earlier run, {id}, was broken off; what came of it:"));
-    let applied = engine::settle(journal, &id, options).map_err(failure)?;
+    let applied = engine::reconcile(journal, &id, options).map_err(failure)?;
     let Some(stop) = &applied.stopped else { return Ok(()) };
     let (exit, why) = stopped(stop);
     Err(Failure::new(exit, format!("cannot find out what came of the run {id}; nothing was written")).cause(why))
@@ -116,7 +116,7 @@ fn scan_again(request: &Request<'_>) -> Result<Inventory, Failure> {
     })
 }
 
-/// Locks, settles what was broken off, writes, and tells what came of it.
+/// Locks, reconciles what was broken off, writes, and tells what came of it.
 fn carry_out(
     plan: &Plan,
     journal: Option<&PathBuf>,
@@ -127,7 +127,7 @@ fn carry_out(
 ) -> Result<Applied, Failure> {
     let options = options(request, args, quiet);
     let mut journal = open(journal, plan)?;
-    settle_earlier(&mut journal, Some(plan), &options)?;
+    reconcile_earlier(&mut journal, Some(plan), &options)?;
     finish(plan, &mut journal, undoes, &options)
 }
 
@@ -139,7 +139,7 @@ fn finish(
 ) -> Result<Applied, Failure> {
     let applied = engine::apply(plan, journal, undoes, options).map_err(failure)?;
     let mut counts: BTreeMap<Outcome, usize> = BTreeMap::new();
-    for one in &applied.settled {
+    for one in &applied.outcomes {
         *counts.entry(one.outcome).or_default() += 1;
     }
     let mut told: Vec<String> = counts.iter().map(|(outcome, number)| format!("{number} {}", outcome.name())).collect();
@@ -289,7 +289,7 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
     }
     say(&plan::show(&plan, &BTreeMap::new(), out.color, out.width));
     agree(&plan, &args.carry_out, args.carry_out.most_changes())?;
-    settle_earlier(&mut journal, Some(&plan), &options)?;
+    reconcile_earlier(&mut journal, Some(&plan), &options)?;
     let applied = finish(&plan, &mut journal, None, &options)?;
     look_again(&plan, &scope, &request)?;
     Ok(if is_whole(&applied) { Exit::Clean } else { Exit::Unfixed })
@@ -336,7 +336,7 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     let broken_off =
         journal.unfinished().filter(|run| run.undoes.as_ref() == Some(&wanted)).map(|run| run.plan.clone());
     if broken_off.is_none() && !args.dry_run {
-        settle_earlier(&mut journal, None, &options)?;
+        reconcile_earlier(&mut journal, None, &options)?;
     }
     let plan = match (broken_off, journal.run(&wanted)) {
         (Some(plan), _) => plan,

@@ -6,16 +6,16 @@ use crate::text;
 
 /// What the operator agrees to.
 #[derive(Debug, Default)]
-pub struct Wishes {
+pub struct Approvals {
     /// `--allow`: rules whose `confirm` fixes are wanted.
     pub allow: Vec<String>,
     /// `--choose`: answers.
-    pub choose: Vec<Choose>,
+    pub answers: Vec<Answer>,
 }
 
 /// An answer to the question of a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choose {
+pub struct Answer {
     /// Rule.
     pub rule: String,
     /// Resource of the finding.
@@ -24,7 +24,7 @@ pub struct Choose {
     pub value: String,
 }
 
-impl std::str::FromStr for Choose {
+impl std::str::FromStr for Answer {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -51,11 +51,11 @@ fn meant(rule: &str) -> String {
 
 /// Why a finding is not in the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LeftReason {
+pub enum SkipReason {
     /// It takes `--allow RULE`.
     Allow,
     /// It takes an answer.
-    Choose(Vec<Choice>),
+    Question(Vec<Choice>),
     /// There is nothing that could be written: what to do instead.
     ByHand(String),
     /// It was asked for and cannot be done: why.
@@ -64,7 +64,7 @@ pub enum LeftReason {
 
 /// A finding, or a resource of it, that the plan leaves.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct Skipped {
     /// Rule.
     pub rule: &'static str,
     /// Resource.
@@ -72,22 +72,22 @@ pub struct Left {
     /// What is wrong with it.
     pub what: String,
     /// Why.
-    pub reason: LeftReason,
+    pub reason: SkipReason,
 }
 
 /// Whether an answer is meant for a finding: by its resource, or one of the same kind that shows the same.
-pub(super) fn is_about(finding: &Finding, choose: &Choose) -> bool {
-    finding.rule == choose.rule
-        && (finding.resource.id == choose.resource
+pub(super) fn is_about(finding: &Finding, answer: &Answer) -> bool {
+    finding.rule == answer.rule
+        && (finding.resource.id == answer.resource
             || finding
                 .related
                 .iter()
-                .any(|related| related.kind == finding.resource.kind && related.id == choose.resource))
+                .any(|related| related.kind == finding.resource.kind && related.id == answer.resource))
 }
 
-pub(super) fn check(findings: &[Finding], wishes: &Wishes) -> Result<Vec<String>, String> {
+pub(super) fn check(findings: &[Finding], approvals: &Approvals) -> Result<Vec<String>, String> {
     let mut notes = Vec::new();
-    for rule in &wishes.allow {
+    for rule in &approvals.allow {
         match rules::find(rule).map(|rule| rule.applicability) {
             None => return Err(format!("`--allow {rule}`: no rule is called so{}", meant(rule))),
             Some(Applicability::Choice) => {
@@ -99,30 +99,30 @@ pub(super) fn check(findings: &[Finding], wishes: &Wishes) -> Result<Vec<String>
             Some(Applicability::Confirm | Applicability::Safe) => {}
         }
     }
-    for choose in &wishes.choose {
-        let shown = format!("`--choose {}:{}={}`", choose.rule, choose.resource, choose.value);
-        let about: Vec<&Finding> = findings.iter().filter(|finding| is_about(finding, choose)).collect();
+    for answer in &approvals.answers {
+        let shown = format!("`--choose {}:{}={}`", answer.rule, answer.resource, answer.value);
+        let about: Vec<&Finding> = findings.iter().filter(|finding| is_about(finding, answer)).collect();
         if about.is_empty() {
             // The same command is run again when it has done its work.
             let there: Vec<&str> =
-                findings.iter().filter(|f| f.rule == choose.rule).map(|f| f.resource.id.as_str()).collect();
+                findings.iter().filter(|f| f.rule == answer.rule).map(|f| f.resource.id.as_str()).collect();
             let there = if there.is_empty() { String::new() } else { format!("; there is {}", text::list(&there, 10)) };
             notes.push(format!("{shown} fits no finding of that rule{there}"));
             continue;
         }
         // One resource may be asked about twice, as a subnet for each scheme: each answer fits one question.
-        let answers = |finding: &Finding, choose: &Choose| {
-            is_about(finding, choose) && finding.fix.choices.iter().any(|choice| choice.value == choose.value)
+        let answers = |finding: &Finding, answer: &Answer| {
+            is_about(finding, answer) && finding.fix.choices.iter().any(|choice| choice.value == answer.value)
         };
-        let other = wishes.choose.iter().find(|other| {
-            other.value != choose.value
-                && about.iter().any(|finding| answers(finding, choose) && answers(finding, other))
+        let other = approvals.answers.iter().find(|other| {
+            other.value != answer.value
+                && about.iter().any(|finding| answers(finding, answer) && answers(finding, other))
         });
         if let Some(other) = other {
             return Err(format!("{shown} and `…={}` answer the same question", other.value));
         }
         let choices: Vec<&Choice> = about.iter().flat_map(|finding| &finding.fix.choices).collect();
-        match choices.iter().find(|choice| choice.value == choose.value) {
+        match choices.iter().find(|choice| choice.value == answer.value) {
             None => {
                 let values: Vec<&str> = choices.iter().map(|choice| choice.value.as_str()).collect();
                 return Err(format!("{shown}: the answers are {}", text::list(&values, 10)));
@@ -142,10 +142,10 @@ mod tests {
 
     #[test]
     fn answers_are_taken_apart_at_the_first_colon_and_the_last_equals_sign() {
-        let choose: Choose = "sg-multiple-tagged-on-instance:i-0a=sg-1".parse().unwrap();
-        assert_eq!((choose.resource.as_str(), choose.value.as_str()), ("i-0a", "sg-1"));
+        let answer: Answer = "sg-multiple-tagged-on-instance:i-0a=sg-1".parse().unwrap();
+        assert_eq!((answer.resource.as_str(), answer.value.as_str()), ("i-0a", "sg-1"));
         for wrong in ["", "sg-multiple-tagged-on-instance", "sg-multiple-tagged-on-instance:i-0a", "nonsense:i-0a=b"] {
-            assert!(wrong.parse::<Choose>().is_err(), "{wrong}");
+            assert!(wrong.parse::<Answer>().is_err(), "{wrong}");
         }
     }
 }
