@@ -11,12 +11,12 @@ use crate::view::NodeRoleSelector;
 
 mod failure;
 mod fix;
-mod fix_args;
 mod input;
-mod lint_report;
-mod policy_args;
-mod policy_commands;
+mod output;
+mod policy;
 mod run;
+mod session;
+mod terminal;
 mod text_commands;
 
 pub use failure::{Exit, Failure};
@@ -43,16 +43,16 @@ enum Command {
     /// Collect, check, report
     Scan(Box<ScanArgs>),
     /// Carry out a plan that `scan --fix --plan-out` saved
-    Apply(Box<fix_args::ApplyArgs>),
+    Apply(Box<fix::args::ApplyArgs>),
     /// Take back a fix, finished or broken off
-    Undo(Box<fix_args::UndoArgs>),
+    Undo(Box<fix::args::UndoArgs>),
     /// List the cluster ids seen in the account and region, by kind of resource and value
     Clusters(ClustersArgs),
     /// Collect only, and write the inventory for auditing elsewhere
     Record(RecordArgs),
     /// The policy engine on files: no account needed
     #[command(subcommand)]
-    Policy(policy_args::PolicyCommand),
+    Policy(policy::args::PolicyCommand),
     /// List the rules
     Rules(RulesArgs),
     /// Explain one rule: condition, what breaks, fix, sources
@@ -83,8 +83,8 @@ struct SourceArgs {
     #[arg(long, help_heading = "Scope", conflicts_with_all = ["region", "inventory"])]
     all_regions: bool,
     /// How to read roles: `auto` counts which way takes fewer calls
-    #[arg(long, value_enum, default_value_t = IamReads::Auto, help_heading = "Source", conflicts_with = "inventory")]
-    iam_reads: IamReads,
+    #[arg(long, value_enum, default_value_t = IamReadsName::Auto, help_heading = "Source", conflicts_with = "inventory")]
+    iam_reads: IamReadsName,
 }
 
 /// How to reach an account.
@@ -185,7 +185,7 @@ struct ScanArgs {
     #[arg(long, value_enum, default_value_t = FailOn::Error, value_name = "SEVERITY", help_heading = "Output")]
     fail_on: FailOn,
     #[command(flatten)]
-    fix: fix_args::FixArgs,
+    fix: fix::args::FixArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -204,7 +204,7 @@ struct AuditArgs {
     #[arg(long, value_name = "FILE", help_heading = "Audit")]
     scp: Vec<PathBuf>,
     #[command(flatten)]
-    catalogue: policy_args::CatalogueArgs,
+    catalogue: policy::args::CatalogueArgs,
     /// Say which role nodes have: `SELECTOR=ROLE[,ROLE]`, where a selector is an instance id, `name:GLOB`, `profile:GLOB`, `asg:GLOB` or `tag:KEY[=VALUE]`
     #[arg(long, value_name = "SELECTOR=ROLE", help_heading = "Audit")]
     node_role: Vec<NodeRoleSelector>,
@@ -389,6 +389,27 @@ fn role_arn(text: &str) -> Result<String, String> {
     let is_role =
         parts.next() == Some("arn") && text.splitn(6, ':').nth(5).is_some_and(|name| name.starts_with("role/"));
     if is_role { Ok(text.to_owned()) } else { Err("not the ARN of a role".to_owned()) }
+}
+
+/// Values of `--iam-reads`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum IamReadsName {
+    /// Whichever takes fewer calls
+    Auto,
+    /// Each role of an instance profile in use by itself
+    PerRole,
+    /// The whole account with `GetAccountAuthorizationDetails`
+    Account,
+}
+
+impl From<IamReadsName> for IamReads {
+    fn from(name: IamReadsName) -> Self {
+        match name {
+            IamReadsName::Auto => Self::Auto,
+            IamReadsName::PerRole => Self::PerRole,
+            IamReadsName::Account => Self::Account,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,12 @@
 //! Every cluster id in an inventory, by kind and value: what a newcomer needs first.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Write};
 
 use serde::Serialize;
 
 use crate::inventory::{Gap, Inventory, Read};
-use crate::report::{Painter, TableOptions, layout};
 use crate::resource::ResourceKind;
 use crate::tags::{self, LEGACY_TAG};
-use crate::text;
 
 /// What was found of one cluster id in one region.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -92,55 +89,5 @@ impl Clusters {
         });
         let not_audited = inventory.gaps.iter().filter(|gap| READS.contains(&gap.read)).cloned().collect();
         Self { schema: "tagaudit.clusters/1", clusters, not_audited }
-    }
-
-    /// Writes them for a person.
-    ///
-    /// # Errors
-    /// When the writer fails.
-    pub fn write_table(&self, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
-        if self.clusters.is_empty() {
-            let complete = if self.not_audited.is_empty() { "" } else { " in what could be read" };
-            writeln!(out, "no resource carries a cluster tag{complete}")?;
-        } else {
-            let mut table =
-                layout(options.width, &["cluster id", "account", "region", "instances", "tagged resources"]);
-            for cluster in &self.clusters {
-                let told: Vec<String> = cluster
-                    .tags
-                    .iter()
-                    .filter(|(kind, _)| **kind != ResourceKind::Instance.name())
-                    .map(|(kind, values)| {
-                        let values: Vec<String> = values
-                            .iter()
-                            .map(|(value, number)| format!("{number} {}", text::printable(value)))
-                            .collect();
-                        format!("{kind}: {}", values.join(", "))
-                    })
-                    .collect();
-                table.add_row([
-                    text::printable(&cluster.cluster_id).into_owned(),
-                    text::printable(&cluster.account_id).into_owned(),
-                    text::printable(&cluster.region).into_owned(),
-                    cluster.instances.to_string(),
-                    told.join("\n"),
-                ]);
-            }
-            writeln!(out, "{table}")?;
-        }
-        if !self.not_audited.is_empty() {
-            let painter = Painter { color: options.color };
-            writeln!(out, "\n{}", painter.bold("Not read, so there may be more:"))?;
-            for gap in &self.not_audited {
-                writeln!(
-                    out,
-                    "  {} in {}: {}",
-                    gap.read,
-                    gap.region.as_deref().unwrap_or("?"),
-                    text::printable(&gap.message)
-                )?;
-            }
-        }
-        Ok(())
     }
 }

@@ -18,7 +18,9 @@ pub mod json_input;
 pub mod nodes;
 pub mod permissions;
 pub mod plan;
+pub mod policy_lint;
 pub mod provider;
+pub mod render;
 pub mod report;
 pub mod resource;
 pub mod role_audit;
@@ -26,6 +28,7 @@ pub mod rules;
 pub mod scan;
 pub mod tags;
 pub mod text;
+pub mod topology;
 pub mod transition;
 pub mod view;
 

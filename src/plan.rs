@@ -10,18 +10,16 @@ use crate::transition::{Attribute, MetadataOption, State, Target, Transition, Va
 mod approvals;
 mod attempts;
 mod build;
-mod emit;
+mod dry_run;
 mod file;
 mod guard;
-mod show;
 mod state;
 mod undo;
 
 pub use approvals::{Answer, Approvals, SkipReason, Skipped};
 pub use build::{Audit, Planned, Scope, build};
-pub use emit::{EmitFormat, emit};
+pub use dry_run::DryRunAnswer;
 pub use file::{MAX_PLAN_BYTES, PlanError};
-pub use show::{DryRunAnswer, show, show_skipped};
 pub use state::{Fit, Observed, fit, observe, simulate};
 pub use undo::undo;
 

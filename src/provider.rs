@@ -1,13 +1,11 @@
 //! Providers fill an [`crate::inventory::Inventory`]; nothing after them touches network, clock or environment.
 
-use clap::ValueEnum;
-
 #[cfg(feature = "aws")]
 pub mod aws;
 pub mod cli_output;
 
 /// How roles are read from a live account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IamReads {
     /// Whichever takes fewer calls
     Auto,

@@ -1,7 +1,5 @@
 //! Reports: versioned types of their own, so that changes inside do not break the scripts of others.
 
-use std::io::{self, Write};
-
 use serde::{Deserialize, Serialize};
 
 use crate::policy::{
@@ -9,14 +7,13 @@ use crate::policy::{
 };
 use crate::view::NodeRole;
 
-mod table;
+mod policy_lint;
 mod v1;
 
-pub use table::TableOptions;
-pub(crate) use table::{Painter, layout};
+pub use policy_lint::{POLICY_LINT_SCHEMA, PolicyLintReport};
 pub use v1::{
-    Account, Caveat, Choice, Finding, Fix, NotAudited, Report, ReportError, RuleOutcome, SCHEMA, Source, SourceKind,
-    Summary, Tool,
+    Account, Caveat, Choice, Finding, Fix, Location, NotAudited, Report, ReportError, RuleOutcome, SCHEMA, Source,
+    SourceKind, Summary, Tool,
 };
 
 /// A role compared with its baseline.
@@ -157,26 +154,4 @@ impl PolicyDiff {
     pub fn new(roles: Vec<RoleReport>) -> Self {
         Self { schema: POLICY_DIFF_SCHEMA, roles }
     }
-
-    /// Writes it as JSON, or for a person at a terminal.
-    ///
-    /// # Errors
-    /// When the writer fails.
-    pub fn write(&self, as_json: bool, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
-        if as_json {
-            return write_json(self, out);
-        }
-        table::write_roles(&self.roles, options, out)
-    }
-}
-
-/// Writes a document as JSON, for a file or another program: what is hidden or steers a terminal is written as escapes.
-///
-/// # Errors
-/// When the writer fails.
-pub(crate) fn write_json<T: Serialize>(document: &T, out: &mut dyn Write) -> io::Result<()> {
-    let json = serde_json::to_string_pretty(document)?;
-    out.write_all(crate::text::json_printable(&json).as_bytes())?;
-    out.write_all(b"\n")?;
-    out.flush()
 }

@@ -28,6 +28,7 @@ mod subnets;
 
 use region::{has, ids, instances_phrase, safe_if_certain};
 
+pub(crate) use load_balancer_subnets::is_public;
 pub use load_balancer_subnets::{Candidate, Scheme, choose_subnets};
 pub use run::{Outcome, Outcomes, RuleOutcome, run};
 pub use subjects::Subjects;

@@ -10,6 +10,7 @@ use crate::report::{self, ActionReport, RoleReport, SourceKind};
 use crate::resource::ResourceKind;
 use crate::role_audit::{self, RoleAudit, RoleAuditOptions, RoleAudits};
 use crate::rules::{self, Context, Outcomes, Rule, RuleOutcome};
+use crate::topology::{VpcTopology, topology};
 use crate::view::{ClusterView, NodeRoleSelector};
 
 mod promise;
@@ -81,6 +82,8 @@ pub struct Audit {
     pub resources: BTreeMap<ResourceKind, usize>,
     /// Nodes of the cluster, by role set.
     pub nodes: BTreeMap<String, usize>,
+    /// The cluster in its network.
+    pub topology: Vec<VpcTopology>,
 }
 
 /// Something that could not be audited.
@@ -160,6 +163,7 @@ pub fn audit(inventory: &Inventory, options: &Options<'_>) -> Result<Audit, Base
         rules: outcome.rules,
         resources: count_resources(inventory),
         nodes: count_nodes(&view),
+        topology: topology(&view),
     })
 }
 

@@ -74,6 +74,13 @@ pub fn has_no_cluster_prefix_tag(tags: &[Tag]) -> bool {
     !tags.iter().any(|tag| tag.key.starts_with(CLUSTER_TAG_PREFIX))
 }
 
+/// Whether a controller looks at a subnet for load balancers: it is tagged for its cluster, or for none.
+/// Source: cloud-provider-aws `pkg/providers/v1/aws.go#findSubnets`.
+#[must_use]
+pub fn is_usable(tags: &[Tag], cluster_id: &str) -> bool {
+    has_cluster_tag(tags, cluster_id) || has_no_cluster_prefix_tag(tags)
+}
+
 /// The new-style cluster ids on a resource with their values, the empty id left out.
 pub fn cluster_ids(tags: &[Tag]) -> impl Iterator<Item = (&str, &str)> {
     tags.iter().filter_map(|tag| {
@@ -262,6 +269,48 @@ fn near_id(id: &str, cluster_id: &str) -> Option<NearMiss> {
         return Some(NearMiss::Placeholder);
     }
     (!id.is_empty() && is_similar(id, cluster_id)).then_some(NearMiss::SimilarId)
+}
+
+/// Whether a tag can have been meant for nothing but the cluster tag of `cluster_id`, and is not it.
+#[must_use]
+pub fn is_certain_near_miss(tag: &Tag, cluster_id: &str) -> bool {
+    near_miss(tag, cluster_id).is_some_and(NearMiss::is_certain)
+}
+
+/// What the tags of a resource make it to the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClusterTag {
+    /// The cluster's own: the new-style key with `owned`, or the legacy tag, which implies it.
+    Owned,
+    /// The new-style key with `shared`.
+    Shared,
+    /// The new-style key with another value, which makes a member of it and nothing more.
+    OtherValue,
+    /// Tagged for other clusters only.
+    Foreign,
+    /// A tag that was meant for this cluster and is read by nobody.
+    NearMiss,
+    /// No cluster tag.
+    Missing,
+}
+
+impl ClusterTag {
+    /// What tags say, the cluster's own first.
+    #[must_use]
+    pub fn of(tags: &[Tag], cluster_id: &str) -> Self {
+        if has_cluster_tag_owned(tags, cluster_id) {
+            Self::Owned
+        } else if has_cluster_tag(tags, cluster_id) {
+            if cluster_value(tags, cluster_id) == Some(SHARED) { Self::Shared } else { Self::OtherValue }
+        } else if tags.iter().any(|tag| is_certain_near_miss(tag, cluster_id)) {
+            Self::NearMiss
+        } else if has_foreign_cluster_tag(tags, cluster_id) {
+            Self::Foreign
+        } else {
+            Self::Missing
+        }
+    }
 }
 
 /// Whether an id in use is only a slip for the audited one, which is a finding of its own, and no other cluster.

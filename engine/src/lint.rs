@@ -35,6 +35,16 @@ impl LintLevel {
             Self::Error => "error",
         }
     }
+
+    /// What it means for the document, in a sentence.
+    #[must_use]
+    pub fn impact(self) -> &'static str {
+        match self {
+            Self::Suggestion => "the document could be shorter or clearer",
+            Self::Warning => "the document has no effect here, or another one than it seems to",
+            Self::Error => "AWS refuses the document, or it cannot be understood",
+        }
+    }
 }
 
 /// What a policy is attached to; decides what may be in it and how long it may be.

@@ -1,21 +1,35 @@
 //! `scan --fix`, `apply` and `undo`: plan, show, agree, carry out, look again.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::Path;
+
+#[cfg(not(feature = "aws"))]
+use offline as live;
 
 use crate::finding::{Choice, Finding};
 use crate::inventory::{Inventory, write_private};
 use crate::plan::{self, Answer, Approvals, DryRunAnswer, Plan, Planned, SkipReason, Skipped};
+use crate::render;
 use crate::report::SourceKind;
 use crate::rules::Rule;
-use crate::scan;
-use crate::scan::Audit;
+use crate::scan::{self, Audit};
 use crate::text;
 
+use super::ScanArgs;
 use super::failure::{Exit, Failure};
-use super::run::{Scope, emit, error_width, verdict, write_report};
-use super::{ColorChoice, ScanArgs, TerminalArgs};
+use super::output::{emit, write_report};
+use super::session::{CarriedOut, Scope, verdict};
+use super::terminal::{Out, is_interactive, line, read_line, say};
+
+pub(super) mod args;
+#[cfg(feature = "aws")]
+mod live;
+#[cfg(not(feature = "aws"))]
+mod offline;
+
+use live::{carry_out_and_scan, dry_run};
+
+pub(super) use live::{apply, undo};
 
 /// Whether the arguments about writing go together.
 pub(super) fn check(args: &ScanArgs) -> Result<(), Failure> {
@@ -26,7 +40,7 @@ pub(super) fn check(args: &ScanArgs) -> Result<(), Failure> {
         ("--expect-account", carry_out.expect_account.is_some()),
         ("--journal", fix.journal.is_some()),
         ("--max-changes", carry_out.max_changes.is_some()),
-        ("--verify-timeout", carry_out.verify_timeout != super::fix_args::VERIFY_TIMEOUT),
+        ("--verify-timeout", carry_out.verify_timeout != super::fix::args::VERIFY_TIMEOUT),
     ];
     if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given && !fix.fix) {
         return Err(Failure::usage(format!("{option} is about fixing, and --fix is not given")).help("add --fix"));
@@ -44,32 +58,6 @@ pub(super) fn check(args: &ScanArgs) -> Result<(), Failure> {
         return Err(Failure::usage("--fix works in one account at a time, and --assume-role is given several times"));
     }
     Ok(())
-}
-
-/// Where standard error goes.
-struct Out {
-    color: bool,
-    width: usize,
-}
-
-impl Out {
-    fn new(terminal: &TerminalArgs) -> Self {
-        let color = match terminal.color {
-            ColorChoice::Always => true,
-            ColorChoice::Never => false,
-            ColorChoice::Auto => anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never,
-        };
-        Self { color, width: error_width() }
-    }
-}
-
-/// Writes to standard error what has to be seen whatever is asked for.
-fn say(page: &str) {
-    let _ = io::stderr().lock().write_all(page.as_bytes());
-}
-
-fn line(line: &str) {
-    say(&format!("{}\n", text::printable(line)));
 }
 
 fn now() -> jiff::Timestamp {
@@ -108,7 +96,7 @@ pub(super) fn scan(
         if !planned.rejected.is_empty() {
             return Err(rejected(&planned));
         }
-        emit(&args.output, |_, page| page.write_all(plan::emit(&planned.plan, format).as_bytes()))?;
+        emit(&args.output, |_, page| page.write_all(render::emit(&planned.plan, format.into()).as_bytes()))?;
         return Ok(ended);
     }
     if !planned.rejected.is_empty() {
@@ -153,13 +141,6 @@ pub(super) fn scan(
     Ok(whole)
 }
 
-/// The account after a plan was carried out.
-struct CarriedOut {
-    report: Audit,
-    inventory: Inventory,
-    whole: bool,
-}
-
 fn make(
     scope: &Scope<'_>,
     rules: &[&'static Rule],
@@ -194,14 +175,14 @@ fn report_skipped(planned: &Planned, out: &Out) {
     for note in &planned.notes {
         line(&format!("note: {note}"));
     }
-    say(&plan::show_skipped(&planned.skipped, out.color, out.width));
+    say(&render::skipped(&planned.skipped, out.color, out.width));
 }
 
 fn tell_plan(planned: &Planned, answers: &BTreeMap<String, DryRunAnswer>, out: &Out) {
     if planned.plan.changes.is_empty() {
         line("Nothing to write.");
     } else {
-        say(&plan::show(&planned.plan, answers, out.color, out.width));
+        say(&render::plan(&planned.plan, answers, out.color, out.width));
     }
     report_skipped(planned, out);
 }
@@ -210,18 +191,6 @@ fn save(plan: &Plan, path: &Path) -> Result<(), Failure> {
     let bytes = plan.to_json().map_err(|error| Failure::from_error(Exit::Usage, &error))?;
     write_private(path, &bytes)
         .map_err(|error| Failure::usage(format!("cannot write the plan `{}`", path.display())).cause(error.to_string()))
-}
-
-fn is_interactive() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
-}
-
-fn read_line() -> Result<String, Failure> {
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line).map_err(|error| {
-        Failure::new(Exit::Unfixed, "cannot read the answer; nothing was written").cause(error.to_string())
-    })?;
-    Ok(line.trim_end_matches(['\n', '\r']).to_owned())
 }
 
 /// Asks each question of the findings. Nothing is chosen for the operator: an empty answer leaves it as it is.
@@ -254,12 +223,3 @@ fn ask(left: &[Skipped]) -> Result<Vec<Answer>, Failure> {
     }
     Ok(answers)
 }
-
-#[cfg(feature = "aws")]
-mod live;
-#[cfg(not(feature = "aws"))]
-#[path = "fix/offline.rs"]
-mod live;
-
-pub(super) use live::{apply, undo};
-use live::{carry_out_and_scan, dry_run};

@@ -13,7 +13,7 @@ use crate::role_audit::RoleAuditOptions;
 use crate::rules::{RULES, Rule};
 
 use super::failure::{Exit, Failure};
-use super::policy_args::CatalogueArgs;
+use super::policy::args::CatalogueArgs;
 use super::{AuditArgs, ScanArgs, SourceArgs};
 
 const MAX_NODES_BYTES: u64 = 1 << 30;

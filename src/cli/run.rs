@@ -1,31 +1,21 @@
 //! What each command does.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use clap::{CommandFactory, Parser};
 
 use crate::clusters::Clusters;
-use crate::inventory::{Inventory, Provider, write_private};
-use crate::nodes::KubernetesNode;
-#[cfg(feature = "aws")]
-use crate::provider::aws;
-use crate::report::{Report, SourceKind, TableOptions};
-use crate::role_audit::RoleAuditOptions;
-use crate::rules::Rule;
-use crate::scan::{self, Audit};
+use crate::inventory::write_private;
+use crate::render;
+use crate::report::PolicyLintReport;
+use crate::report::SourceKind;
 
-#[cfg(feature = "aws")]
-use super::ConnectionArgs;
 use super::failure::{Exit, Failure};
-use super::policy_args::PolicyCommand;
-use super::{
-    AuditArgs, Cli, ClustersArgs, ColorChoice, Command, Format, OutputArgs, RecordArgs, ScanArgs, SourceArgs,
-    TerminalArgs, fix, input, policy_commands, text_commands,
-};
-
-/// Columns of a table that does not go to a terminal.
-const FILE_WIDTH: usize = 120;
+use super::output::{emit, finish, printed, text_width, write_report};
+use super::policy::args::PolicyCommand;
+use super::session::{Scope, collect, is_empty_handed, verdict};
+use super::{Cli, ClustersArgs, Command, Format, RecordArgs, ScanArgs, fix, input, policy, text_commands};
 
 /// Runs the command line and says how it ended.
 #[must_use]
@@ -73,28 +63,34 @@ fn run(command: &Command) -> Result<Exit, Failure> {
 fn policy(command: &PolicyCommand) -> Result<Exit, Failure> {
     match command {
         PolicyCommand::Diff(args) => {
-            let (diff, unknown) = policy_commands::diff(args)?;
+            let (diff, unknown) = policy::diff(args)?;
             for what in &unknown {
-                policy_commands::warn(&format!("not compared: {what}"));
+                super::output::warn(&format!("not compared: {what}"));
             }
-            emit(&args.output, |options, out| diff.write(args.output.format == Format::Json, &options, out))?;
-            Ok(policy_commands::diff_exit(&diff, &unknown))
+            emit(&args.output, |options, out| match args.output.format {
+                Format::Table => render::policy_diff(&diff, &options, out),
+                Format::Json => render::json(&diff, out),
+            })?;
+            Ok(policy::diff_exit(&diff, &unknown))
         }
         PolicyCommand::Eval(args) => {
             if let Some(path) = &args.cases {
-                return policy_commands::cases(path, &mut io::stdout().lock());
+                return policy::cases(path, &mut io::stdout().lock());
             }
-            let (written, exit) = policy_commands::eval(args, &mut io::stdout().lock())?;
+            let (written, exit) = policy::eval(args, &mut io::stdout().lock())?;
             finish(written)?;
             Ok(exit)
         }
         PolicyCommand::Lint(args) => {
-            let linted = policy_commands::lint_files(args)?;
-            emit(&args.output, |options, out| policy_commands::write_lint(&linted, args.output.format, &options, out))?;
-            Ok(policy_commands::lint_exit(&linted, args.fail_on))
+            let linted = policy::lint_files(args)?;
+            emit(&args.output, |options, out| match args.output.format {
+                Format::Table => render::lint(&linted, &options, out),
+                Format::Json => render::json(&PolicyLintReport::new(&linted), out),
+            })?;
+            Ok(policy::lint_exit(&linted, args.fail_on))
         }
-        PolicyCommand::Expand(args) => printed(|out| policy_commands::expand(args, out)),
-        PolicyCommand::Shrink(args) => printed(|out| policy_commands::shrink(args, out)),
+        PolicyCommand::Expand(args) => printed(|out| policy::expand(args, out)),
+        PolicyCommand::Shrink(args) => printed(|out| policy::shrink(args, out)),
     }
 }
 
@@ -112,44 +108,6 @@ fn manual(out: &mut dyn Write) -> io::Result<()> {
         }
     }
     out.write_all(&page)
-}
-
-/// What a scan compares with, read once and used for every look.
-pub(super) struct Scope<'a> {
-    pub(super) cluster_id: &'a str,
-    pub(super) nodes: Option<Vec<KubernetesNode>>,
-    pub(super) baselines: RoleAuditOptions,
-    pub(super) audit: &'a AuditArgs,
-}
-
-impl<'a> Scope<'a> {
-    pub(super) fn read(cluster_id: &'a str, audit: &'a AuditArgs) -> Result<Self, Failure> {
-        let baselines = input::baselines(audit)?;
-        let nodes = audit.nodes.as_deref().map(input::nodes).transpose()?;
-        Ok(Self { cluster_id, nodes, baselines, audit })
-    }
-
-    pub(super) fn options<'o>(&'o self, rules: &'o [&'static Rule], source: SourceKind) -> scan::Options<'o> {
-        scan::Options {
-            cluster_id: self.cluster_id,
-            nodes: self.nodes.as_deref(),
-            selectors: &self.audit.node_role,
-            baselines: &self.baselines,
-            rules,
-            cloud_routes: self.audit.cloud_routes,
-            source,
-        }
-    }
-
-    pub(super) fn report(
-        &self,
-        inventory: &Inventory,
-        rules: &[&'static Rule],
-        source: SourceKind,
-    ) -> Result<Audit, Failure> {
-        let options = self.options(rules, source);
-        scan::audit(inventory, &options).map_err(|error| Failure::from_error(Exit::Usage, &error))
-    }
 }
 
 fn scan(args: &ScanArgs) -> Result<Exit, Failure> {
@@ -173,43 +131,12 @@ fn scan(args: &ScanArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-pub(super) fn write_report(args: &ScanArgs, audit: &Audit) -> Result<(), Failure> {
-    let report = Report::new(audit);
-    emit(&args.output, |options, out| match args.output.format {
-        Format::Table => report.write_table(&options, out),
-        Format::Json => report.write_json(out),
-    })
-}
-
-pub(super) fn verdict(report: &Audit, inventory: &Inventory, args: &ScanArgs) -> Exit {
-    if args.fail_on.threshold().is_some_and(|threshold| report.at_least(threshold) > 0) {
-        Exit::Findings
-    } else if is_empty_handed(inventory) {
-        Exit::Nothing
-    } else if !report.is_complete() {
-        Exit::Incomplete
-    } else {
-        Exit::Clean
-    }
-}
-
-/// Whether every region was refused so thoroughly that nothing is known.
-fn is_empty_handed(inventory: &Inventory) -> bool {
-    !inventory.gaps.is_empty()
-        && inventory.accounts.iter().flat_map(|account| &account.regions).all(|region| {
-            region.instances.is_empty()
-                && region.subnets.is_empty()
-                && region.vpcs.is_empty()
-                && region.security_groups.is_empty()
-        })
-}
-
 fn clusters(args: &ClustersArgs) -> Result<Exit, Failure> {
     let inventory = collect(&args.source, &args.output.terminal, None)?;
     let clusters = Clusters::of(&inventory);
     emit(&args.output, |options, out| match args.output.format {
-        Format::Table => clusters.write_table(&options, out),
-        Format::Json => crate::report::write_json(&clusters, out),
+        Format::Table => render::clusters(&clusters, &options, out),
+        Format::Json => render::json(&clusters, out),
     })?;
     Ok(match (is_empty_handed(&inventory), clusters.not_audited.is_empty()) {
         (true, _) => Exit::Nothing,
@@ -242,140 +169,4 @@ fn record(args: &RecordArgs) -> Result<Exit, Failure> {
         (false, false) => Exit::Incomplete,
         (false, true) => Exit::Clean,
     })
-}
-
-/// The evidence, from wherever the operator says. A scan says whose roles it needs; anything else reads them all.
-fn collect(source: &SourceArgs, terminal: &TerminalArgs, scope: Option<&Scope<'_>>) -> Result<Inventory, Failure> {
-    if let Some(path) = &source.inventory {
-        let inventory = input::inventory(path, source)?;
-        return match inventory.provider {
-            Provider::Aws => Ok(inventory),
-            // The rules are those of the controllers in AWS: they would say nothing true of another cloud.
-            Provider::Alibaba => Err(Failure::usage(format!(
-                "`{}` is an inventory of Alibaba Cloud, and this version audits AWS",
-                path.display()
-            ))),
-        };
-    }
-    live(source, terminal, scope)
-}
-
-/// A request to an account, for reading or writing.
-#[cfg(feature = "aws")]
-pub(super) fn request<'a>(
-    connection: &ConnectionArgs,
-    terminal: &TerminalArgs,
-    scope: Option<&'a Scope<'_>>,
-) -> aws::Request<'a> {
-    aws::Request {
-        profile: connection.profile.clone(),
-        endpoint_url: connection.endpoint_url.clone(),
-        insecure_endpoint: connection.insecure_endpoint,
-        regions: connection.region.clone(),
-        all_regions: false,
-        assume_roles: connection.assume_role.clone(),
-        external_id: connection.external_id.clone(),
-        iam_reads: crate::provider::IamReads::Auto,
-        requests_per_second: connection.requests_per_second,
-        timeout: std::time::Duration::from_secs(connection.timeout),
-        cluster: scope.map(|scope| aws::ClusterScope {
-            cluster_id: scope.cluster_id.to_owned(),
-            nodes: scope.nodes.as_deref(),
-            controller_roles: &scope.baselines.controller_roles,
-        }),
-        progress: !terminal.quiet && !terminal.verbose && io::stderr().is_terminal(),
-        verbose: terminal.verbose,
-    }
-}
-
-#[cfg(feature = "aws")]
-fn live(source: &SourceArgs, terminal: &TerminalArgs, scope: Option<&Scope<'_>>) -> Result<Inventory, Failure> {
-    let request = aws::Request {
-        all_regions: source.all_regions,
-        iam_reads: source.iam_reads,
-        ..request(&source.connection, terminal, scope)
-    };
-    aws::collect(&request).map_err(provider_failure)
-}
-
-/// Why an account could not be reached, as the command line says it.
-#[cfg(feature = "aws")]
-pub(super) fn provider_failure(error: aws::Error) -> Failure {
-    let exit = match error.kind {
-        aws::ErrorKind::Usage => Exit::Usage,
-        aws::ErrorKind::Unreachable => Exit::Nothing,
-        aws::ErrorKind::Interrupted => Exit::Interrupted,
-        aws::ErrorKind::Terminated => Exit::Terminated,
-    };
-    Failure { exit, error: error.message, causes: error.causes, help: error.help }
-}
-
-#[cfg(not(feature = "aws"))]
-fn live(_: &SourceArgs, _: &TerminalArgs, _: Option<&Scope<'_>>) -> Result<Inventory, Failure> {
-    Err(Failure::usage("this build cannot read a live account: it was made without the feature `aws`")
-        .help("give --inventory PATH, or install tagaudit with its default features"))
-}
-
-/// Runs a command whose output goes to standard output.
-fn printed(write: impl FnOnce(&mut dyn Write) -> Result<io::Result<()>, Failure>) -> Result<Exit, Failure> {
-    let mut page = Vec::new();
-    let written = write(&mut page)?;
-    finish(written.and_then(|()| io::stdout().lock().write_all(&page)))?;
-    Ok(Exit::Clean)
-}
-
-/// Writes a report to standard output or to a file; a file appears whole or not at all.
-pub(super) fn emit(
-    args: &OutputArgs,
-    write: impl FnOnce(TableOptions, &mut dyn Write) -> io::Result<()>,
-) -> Result<(), Failure> {
-    let verbose = args.terminal.verbose;
-    if args.output.as_deref() == Some(Path::new("-")) {
-        return Err(Failure::usage("`-o -` names no file").help("leave -o out to write to standard output"));
-    }
-    if let Some(path) = &args.output {
-        let mut page = Vec::new();
-        let color = args.terminal.color == ColorChoice::Always;
-        let written = write(TableOptions { width: FILE_WIDTH, color, verbose }, &mut page)
-            .and_then(|()| write_private(path, &page));
-        return written.map_err(|error| {
-            Failure::usage(format!("cannot write the report `{}`", path.display())).cause(error.to_string())
-        });
-    }
-    let stdout = io::stdout();
-    let color = match args.terminal.color {
-        ColorChoice::Always => true,
-        ColorChoice::Never => false,
-        ColorChoice::Auto => anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never,
-    };
-    finish(write(TableOptions { width: table_width(), color, verbose }, &mut stdout.lock()))
-}
-
-/// A reader that has seen enough is no failure.
-fn finish(written: io::Result<()>) -> Result<(), Failure> {
-    match written {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::usage("cannot write to standard output").cause(error.to_string()))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn table_width() -> usize {
-    columns(io::stdout().is_terminal().then(terminal_size::terminal_size).flatten())
-}
-
-/// Columns of standard error, which may be a terminal when standard output is not.
-pub(super) fn error_width() -> usize {
-    let stderr = io::stderr();
-    columns(stderr.is_terminal().then(|| terminal_size::terminal_size_of(stderr)).flatten())
-}
-
-fn columns(terminal: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
-    terminal.map_or(FILE_WIDTH, |(width, _)| usize::from(width.0).clamp(40, 200))
-}
-
-/// Running text is easier to read in shorter lines.
-fn text_width() -> usize {
-    table_width().min(FILE_WIDTH)
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::baseline::EMBEDDED;
 use crate::permissions;
-use crate::report::layout;
+use crate::render::layout;
 use crate::rules::{self, RULES, Rule};
 use crate::text;
 

@@ -283,7 +283,12 @@ impl Planner<'_> {
                     .collect();
                 let described: Vec<String> = described.into_iter().collect();
                 let what = attribute.label();
-                self.rejected.push(format!("{} of {}: {}", text::printable(&what), target.id, text::list(&described, 4)));
+                self.rejected.push(format!(
+                    "{} of {}: {}",
+                    text::printable(&what),
+                    target.id,
+                    text::list(&described, 4)
+                ));
             }
         }
     }

@@ -2,7 +2,6 @@
 //! what changes inside does not change it.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,10 +10,11 @@ use crate::inventory::Provider;
 use crate::json_input::{self, JsonError};
 use crate::rules;
 use crate::scan::{self, Audit};
+use crate::topology::VpcTopology;
 use crate::transition::{self, Call};
 use crate::view::Confidence;
 
-use super::{RoleReport, TableOptions, table};
+use super::RoleReport;
 
 /// Schema of the JSON report; `docs/report.schema.json` describes it.
 pub const SCHEMA: &str = "tagaudit.report/1";
@@ -44,6 +44,8 @@ pub struct Report {
     pub roles: Vec<RoleReport>,
     /// What became of each rule that was asked for, by its id.
     pub rules: Vec<RuleOutcome>,
+    /// The VPCs in which nodes live, enough to draw a map.
+    pub topology: Vec<VpcTopology>,
     /// Counts.
     pub summary: Summary,
 }
@@ -55,6 +57,14 @@ pub struct Tool {
     pub name: String,
     /// Version.
     pub version: String,
+}
+
+impl Tool {
+    /// This version.
+    #[must_use]
+    pub fn this() -> Self {
+        Self { name: "tagaudit".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
 }
 
 /// An account of the report.
@@ -134,6 +144,9 @@ pub struct Finding {
     pub resource: ResourceRef,
     /// Other resources: what causes it, and where else it shows.
     pub related: Vec<ResourceRef>,
+    /// Where it stands in files; empty for what stands in an account.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locations: Vec<Location>,
     /// One sentence with the facts.
     pub message: String,
     /// One sentence: what breaks.
@@ -156,6 +169,27 @@ pub struct Caveat {
     pub kind: finding::CaveatKind,
     /// One sentence.
     pub message: String,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Location {
+    /// The file, as it was named.
+    pub file: String,
+    /// Which document of the file, for templates and plans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// Zero-based position of the statement, for policies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub statement: Option<usize>,
+    /// One-based line on which it begins.
+    pub line: usize,
+    /// One-based column at which it begins, in characters.
+    pub column: usize,
+    /// One-based line on which it ends.
+    pub end_line: usize,
+    /// One-based column behind its last character.
+    pub end_column: usize,
 }
 
 /// What would fix a finding.
@@ -249,7 +283,7 @@ impl Report {
         }
         Self {
             schema: SCHEMA.to_owned(),
-            tool: Tool { name: "tagaudit".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+            tool: Tool::this(),
             provider: audit.provider,
             cluster_id: audit.cluster_id.clone(),
             accounts: audit.accounts.clone(),
@@ -259,6 +293,7 @@ impl Report {
             findings: audit.findings.iter().map(Finding::from).collect(),
             roles: audit.roles.clone(),
             rules: audit.rules.iter().map(RuleOutcome::from).collect(),
+            topology: audit.topology.clone(),
             summary: Summary {
                 resources: audit.resources.iter().map(|(kind, number)| (kind.name().to_owned(), *number)).collect(),
                 nodes: audit.nodes.clone(),
@@ -280,22 +315,6 @@ impl Report {
             return Err(ReportError::Schema { file: file.to_owned(), found: probe.schema });
         }
         json_input::whole(bytes).map_err(|error| ReportError::Malformed { file: file.to_owned(), error })
-    }
-
-    /// Writes it as JSON, with what is hidden or steers a terminal as escapes.
-    ///
-    /// # Errors
-    /// When the writer fails.
-    pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
-        super::write_json(self, out)
-    }
-
-    /// Writes it for a person at a terminal.
-    ///
-    /// # Errors
-    /// When the writer fails.
-    pub fn write_table(&self, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
-        table::write(self, options, out)
     }
 }
 
@@ -321,6 +340,7 @@ impl From<&finding::Finding> for Finding {
             confidence: finding.confidence,
             resource: finding.resource.clone(),
             related: finding.related.clone(),
+            locations: Vec::new(),
             message: finding.message.clone(),
             impact: finding.impact.clone(),
             fix: Fix {

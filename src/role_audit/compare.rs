@@ -201,7 +201,7 @@ pub(super) fn compare<'a>(
 
 /// Managed policies of AWS that nodes have on purpose: each is told by its name, once, and not action by action.
 /// Source: AWS Managed Policy Reference; what they grant is read from the account.
-pub(super) const WELL_KNOWN: &[&str] = &[
+const WELL_KNOWN: &[&str] = &[
     "AmazonEBSCSIDriverPolicy",
     "AmazonEC2ContainerRegistryPullOnly",
     "AmazonEC2ContainerRegistryReadOnly",
@@ -244,7 +244,7 @@ pub(super) fn explained<'a>(
 }
 
 /// What the controller calls whatever the baseline says, opt-in features apart.
-pub(super) fn needed_calls(node_roles: RoleSet, version: Option<ControllerVersion>) -> Vec<String> {
+fn needed_calls(node_roles: RoleSet, version: Option<ControllerVersion>) -> Vec<String> {
     let roles = [(NodeRole::Controlplane, CallRole::Controlplane), (NodeRole::Worker, CallRole::Worker)];
     let held = roles.into_iter().filter(|(node, _)| node_roles.contains(*node));
     held.flat_map(|(_, role)| controller::effective(role, version))
@@ -311,7 +311,7 @@ pub(super) fn environment(account: &Account, role: &Role, users: &Users<'_>) -> 
 
 /// The same for requests on the cluster's own resources in the account: they carry the cluster tags, old and new, under
 /// these kinds of keys.
-pub(super) fn on_own_resources(environment: &Environment, cluster_id: &str, kinds: &[&str]) -> Environment {
+fn on_own_resources(environment: &Environment, cluster_id: &str, kinds: &[&str]) -> Environment {
     let mut scoped = Environment { is_home_only: true, ..environment.clone() };
     let one = |text: &str| ContextValue::One(text.to_owned());
     // The controller tags what it has just created.

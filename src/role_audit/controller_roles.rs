@@ -46,7 +46,7 @@ pub(super) fn controller_roles<'a>(
 }
 
 /// Names that the service account of the cloud controller has.
-pub(super) const CONTROLLER_ACCOUNTS: [&str; 2] = [
+const CONTROLLER_ACCOUNTS: [&str; 2] = [
     "system:serviceaccount:kube-system:aws-cloud-controller-manager",
     "system:serviceaccount:kube-system:cloud-controller-manager",
 ];

@@ -87,7 +87,7 @@ pub fn choose_subnets<'a>(
 ) -> Vec<ZoneChoice<'a>> {
     let usable = |candidate: &&Candidate<'_>| {
         let tags = &candidate.subnet.tags;
-        tags::has_cluster_tag(tags, cluster_id) || tags::has_no_cluster_prefix_tag(tags)
+        tags::is_usable(tags, cluster_id)
     };
     let mut kept: Vec<&Candidate<'a>> = candidates.iter().filter(usable).collect();
     if kept.is_empty() {
@@ -152,7 +152,7 @@ pub(super) fn choose_for_load_balancer_controller<'a>(
 /// Whether a route table leads to an internet gateway: a gateway id that starts with `igw`, whatever its destination and
 /// state. Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#isSubnetPublic`.
 #[must_use]
-pub(super) fn is_public(table: &RouteTable) -> bool {
+pub(crate) fn is_public(table: &RouteTable) -> bool {
     table.routes.iter().any(|route| route.gateway_id.as_deref().is_some_and(|gateway| gateway.starts_with("igw")))
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::load_balancer_subnets::{Candidate, Scheme, ZoneChoice, choose_subnets};
-use super::{Checked, Context, Rule, Tagged, Violation};
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::inventory::{Read, Subnet};
 use crate::resource::ResourceKind;
 use crate::tags::{self};
 use crate::view::RegionView;
+
+use super::load_balancer_subnets::{Candidate, Scheme, ZoneChoice, choose_subnets};
+use super::{Checked, Context, Rule, Tagged, Violation};
 
 mod elb_subnets_none_internal;
 mod elb_subnets_none_public;
@@ -106,7 +107,7 @@ fn none_of(context: &Context<'_>, region: &RegionView<'_>, scheme: Scheme) -> Ch
         let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
         for candidate in &offer.candidates {
             let tags = &candidate.subnet.tags;
-            let reason = if !tags::has_cluster_tag(tags, own) && !tags::has_no_cluster_prefix_tag(tags) {
+            let reason = if !tags::is_usable(tags, own) {
                 "tagged for other clusters"
             } else if scheme == Scheme::InternetFacing && !candidate.is_public {
                 "private"

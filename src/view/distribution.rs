@@ -22,7 +22,7 @@ pub enum Distribution {
 
 /// Tags of EKS on its nodes. Sources: Amazon EKS User Guide, "Tag your resources for billing"; eksctl
 /// `pkg/apis/eksctl.io/v1alpha5`.
-pub(super) const EKS_TAGS: &[&str] = &[
+const EKS_TAGS: &[&str] = &[
     "eks:cluster-name",
     "aws:eks:cluster-name",
     "eks:nodegroup-name",

@@ -10,7 +10,7 @@ use super::Evidence;
 use super::{AUTO_SCALING_GROUP_TAG, Shared};
 
 /// Which Node is which instance, as far as names and provider ids tell.
-pub(super) struct NodeIndex<'a> {
+struct NodeIndex<'a> {
     by_instance_id: HashMap<&'a str, &'a KubernetesNode>,
     by_dns_name: HashMap<&'a str, &'a KubernetesNode>,
 }
@@ -56,7 +56,7 @@ pub(super) fn members<'a>(region: &'a Region, cluster_id: &str, nodes: Option<&'
         if node.is_some() {
             return Some((instance, Evidence::Node, node));
         }
-        let near = |tag: &Tag| tags::near_miss(tag, cluster_id).is_some_and(tags::NearMiss::is_certain);
+        let near = |tag: &Tag| tags::is_certain_near_miss(tag, cluster_id);
         instance.tags.iter().any(near).then_some((instance, Evidence::NearMissTag, None))
     };
     let live = || region.instances.iter().filter(|instance| instance.state.is_live());

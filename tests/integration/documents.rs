@@ -188,6 +188,40 @@ pub(crate) fn schema(name: &str) -> jsonschema::Validator {
     jsonschema::validator_for(&schema).unwrap()
 }
 
+/// Remarks on policies are findings as in the report of a scan: the schema says the same of them.
+#[test]
+fn the_schema_of_policy_lint_takes_its_findings_from_the_report() {
+    let report: serde_json::Value = serde_json::from_str(&read("docs/report.schema.json")).unwrap();
+    let texts = serde_json::json!({"type": "array", "items": {"type": "string"}});
+    let mut defs = serde_json::Map::new();
+    let mut wanted = vec!["finding".to_owned()];
+    while let Some(name) = wanted.pop() {
+        let part = report["$defs"][&name].clone();
+        let text = part.to_string();
+        wanted.extend(text.split("#/$defs/").skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned));
+        wanted.retain(|name| !defs.contains_key(name));
+        defs.insert(name, part);
+    }
+    let schema = serde_json::json!({
+        "$schema": report["$schema"],
+        "title": "tagaudit policy lint",
+        "description": "The output of `tagaudit policy lint --format json`.",
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["schema", "tool", "policies", "without_policies", "left_out", "findings"],
+        "properties": {
+            "schema": {"const": tagaudit::report::POLICY_LINT_SCHEMA},
+            "tool": report["properties"]["tool"],
+            "policies": texts,
+            "without_policies": texts,
+            "left_out": texts,
+            "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
+        },
+        "$defs": defs,
+    });
+    in_step("docs/policy-lint.schema.json", &(serde_json::to_string_pretty(&schema).unwrap() + "\n"));
+}
+
 #[test]
 fn every_report_follows_the_schema() {
     let validator = schema("report.schema.json");

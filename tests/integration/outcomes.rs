@@ -6,7 +6,8 @@ use tagaudit::finding::Finding;
 use tagaudit::inventory::{Gap, Inventory, Read};
 use tagaudit::nodes::KubernetesNode;
 use tagaudit::policy::Catalogue;
-use tagaudit::report::{Report, TableOptions};
+use tagaudit::render::{self, TableOptions};
+use tagaudit::report::Report;
 use tagaudit::role_audit::RoleAuditOptions;
 use tagaudit::rules::{Check, Outcome, RULES};
 use tagaudit::scan;
@@ -176,17 +177,17 @@ fn a_report_reads_back_what_it_wrote() {
         }
         let written = Report::new(&audit);
         let mut bytes = Vec::new();
-        written.write_json(&mut bytes).unwrap();
+        render::json(&written, &mut bytes).unwrap();
         assert!(!bytes.contains(&0x1b), "{}: nothing steers a terminal", world.name);
         let read = Report::from_slice("report", &bytes).unwrap();
         assert_eq!(read, written, "{}", world.name);
         let mut again = Vec::new();
-        read.write_json(&mut again).unwrap();
+        render::json(&read, &mut again).unwrap();
         assert_eq!(again, bytes, "{}", world.name);
         let table = |report: &Report| {
             let options = TableOptions { width: 100, color: false, verbose: true };
             let mut page = Vec::new();
-            report.write_table(&options, &mut page).unwrap();
+            render::report(report, &options, &mut page).unwrap();
             page
         };
         assert_eq!(table(&read), table(&written), "{}", world.name);
@@ -307,4 +308,31 @@ fn a_finding_is_known_again_with_another_severity_catalogue_or_wording() {
     }
     assert!(severities > 0, "no severity changed: nothing is proven");
     assert!(wordings.iter().all(|changed| *changed > 0), "{wordings:?} messages changed: nothing is proven");
+}
+
+/// A map can be drawn from the report alone: every node is on it once, in subnets and groups that are on it too.
+#[test]
+fn the_topology_holds_every_node_with_what_it_lives_in() {
+    let mut drawn = 0;
+    for world in super::worlds::all() {
+        let nodes = super::fixtures::parsed_nodes(&world);
+        let report = Report::new(&super::fixtures::report(&world.inventory, world.cluster_id, nodes.as_deref()));
+        let on_map: usize = report.topology.iter().flat_map(|vpc| &vpc.nodes).map(|group| group.count).sum();
+        let members: usize = report.summary.nodes.values().sum();
+        assert_eq!(on_map, members, "{}", world.name);
+        for vpc in &report.topology {
+            for group in &vpc.nodes {
+                assert!(group.instances.len() == group.count.min(20), "{}", world.name);
+                let known = |id: &String| vpc.security_groups.iter().any(|part| part.id == *id);
+                assert!(group.security_groups.iter().all(known), "{}", world.name);
+                let read = world.inventory.accounts.iter().flat_map(|account| &account.regions);
+                let read = read.filter(|region| region.name == vpc.region).any(|region| !region.subnets.is_empty());
+                let subnet = group.subnet_id.as_ref().filter(|_| read);
+                let is_drawn = |id: &String| vpc.subnets.iter().any(|subnet| subnet.part.id == *id);
+                assert!(subnet.is_none_or(is_drawn), "{}: {subnet:?}", world.name);
+            }
+        }
+        drawn += on_map;
+    }
+    assert!(drawn > 50, "{drawn} nodes");
 }

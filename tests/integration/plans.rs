@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use tagaudit::finding::Applicability;
 use tagaudit::inventory::{Inventory, Tag};
-use tagaudit::plan::{self, Answer, Approvals, EmitFormat, Plan, Planned, Scope, SkipReason, emit, simulate};
+use tagaudit::plan::{self, Answer, Approvals, Plan, Planned, Scope, SkipReason, simulate};
+use tagaudit::render::{self, EmitFormat, emit};
 use tagaudit::rules::RULES;
 
 use super::fixtures::{parsed_nodes, report};
@@ -347,7 +348,7 @@ fn the_plan_of_the_demo_as_a_person_sees_it() {
     };
     let planned = with(&world.inventory, "demo", &None, &approvals);
     let page =
-        plan::show(&planned.plan, &BTreeMap::new(), false, 100) + &plan::show_skipped(&planned.skipped, false, 100);
+        render::plan(&planned.plan, &BTreeMap::new(), false, 100) + &render::skipped(&planned.skipped, false, 100);
     insta::assert_snapshot!("plan-demo", page);
     for (name, format) in [
         ("terraform", EmitFormat::Terraform),
@@ -459,7 +460,7 @@ fn w30_hostile_values_stay_values_in_every_language() {
         let plan = hostile_plan(hostile, &format!("{hostile}\nsecond line\r\ttab"));
         assert!(plan.changes.len() >= 2, "{hostile}");
         assert_emitted(&plan);
-        let shown = plan::show(&plan, &BTreeMap::new(), false, 100);
+        let shown = render::plan(&plan, &BTreeMap::new(), false, 100);
         assert!(!shown.contains('\u{202e}') && !shown.contains('\r'), "{shown}");
     }
 }

@@ -118,10 +118,16 @@ fn lint_shows_the_line_and_marks_the_place() {
     assert_eq!(text(&run(&["lint", "--fail-on", "warning", WORKER], "")).0, Some(1));
     let output = run(&["lint", "--format", "json", "-"], "{\"Statement\": [{\"Effect\": \"allow\"}]");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let finding = &report["policies"][0]["findings"][0];
+    let errors: Vec<String> = super::documents::schema("policy-lint.schema.json")
+        .iter_errors(&report)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert_eq!(errors, Vec::<String>::new());
+    let finding = &report["findings"][0];
+    let location = &finding["locations"][0];
     assert_eq!(
-        (output.status.code(), finding["check"].as_str(), finding["column"].as_u64()),
-        (Some(1), Some("syntax"), Some(35))
+        (output.status.code(), finding["rule"].as_str(), location["file"].as_str(), location["column"].as_u64()),
+        (Some(1), Some("syntax"), Some("-"), Some(35))
     );
 }
 

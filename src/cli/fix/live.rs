@@ -1,24 +1,30 @@
 //! The part of writing that needs an account.
 
+use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
 use crate::apply::{self as engine, Applied, ApplyError, Stop, is_whole};
-use crate::finding::Severity;
+use crate::cli::ScanArgs;
+use crate::cli::failure::{Exit, Failure};
+use crate::cli::input;
+use crate::cli::session::{CarriedOut, Scope, provider_failure, request};
+use crate::cli::terminal::{Out, is_interactive, line, read_line, say};
+use crate::finding::{Finding, Severity};
+use crate::inventory::Inventory;
 use crate::journal::{Journal, JournalError, Outcome, Run};
+use crate::plan::{self, DryRunAnswer, Plan, Planned};
 use crate::provider::aws::{self, ErrorKind, Request};
+use crate::render;
 use crate::report::SourceKind;
-use crate::rules::RULES;
+use crate::rules::{RULES, Rule};
+use crate::text;
 
-use super::super::fix_args::{ApplyArgs, CarryOutArgs, UndoArgs};
-use super::super::input;
-use super::super::run::{provider_failure, request};
-use super::{
-    BTreeMap, CarriedOut, DryRunAnswer, Exit, Failure, Finding, Inventory, Out, Plan, Planned, Rule, ScanArgs, Scope,
-    Write, io, is_interactive, line, now, plan, read_line, say, stamp, text,
-};
+use super::args::{ApplyArgs, CarryOutArgs, UndoArgs};
+use super::{now, stamp};
 
 fn failure(error: ApplyError) -> Failure {
     match error {
@@ -99,7 +105,7 @@ pub(super) fn carry_out_and_scan(
         &args.fix.carry_out,
         args.output.terminal.quiet,
     )?;
-    let request = super::super::run::request(&args.source.connection, &args.output.terminal, Some(scope));
+    let request = super::super::session::request(&args.source.connection, &args.output.terminal, Some(scope));
     let inventory = scan_again(&of_plan(request, plan))?;
     let report = scope.report(&inventory, rules, SourceKind::Live)?;
     compare(plan, &report.findings);
@@ -287,7 +293,7 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
         )
         .help("make a new one with `tagaudit scan --fix --plan-out`"));
     }
-    say(&plan::show(&plan, &BTreeMap::new(), out.color, out.width));
+    say(&render::plan(&plan, &BTreeMap::new(), out.color, out.width));
     agree(&plan, &args.carry_out, args.carry_out.most_changes())?;
     reconcile_earlier(&mut journal, Some(&plan), &options)?;
     let applied = finish(&plan, &mut journal, None, &options)?;
@@ -352,7 +358,7 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Clean);
     }
     let out = Out::new(&args.terminal);
-    say(&plan::show(&plan, &BTreeMap::new(), out.color, out.width));
+    say(&render::plan(&plan, &BTreeMap::new(), out.color, out.width));
     if args.dry_run {
         return Ok(Exit::Clean);
     }

@@ -1,7 +1,14 @@
 //! What stands for the part of writing that needs an account, in a build without the feature `aws`.
 
-use super::super::fix_args::{ApplyArgs, UndoArgs};
-use super::{BTreeMap, CarriedOut, DryRunAnswer, Exit, Failure, Plan, Planned, Rule, ScanArgs, Scope};
+use std::collections::BTreeMap;
+
+use crate::cli::ScanArgs;
+use crate::cli::failure::{Exit, Failure};
+use crate::cli::session::{CarriedOut, Scope};
+use crate::plan::{DryRunAnswer, Plan, Planned};
+use crate::rules::Rule;
+
+use super::args::{ApplyArgs, UndoArgs};
 
 fn refuse<T>() -> Result<T, Failure> {
     Err(Failure::usage("this build cannot write to an account: it was made without the feature `aws`")

@@ -1,119 +1,41 @@
 //! Looking at single resources, and writing to them. Every call is made exactly once; what a lost answer means is for the
 //! caller to find out by looking.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as StdError;
 use std::future::Future;
 use std::time::Duration;
 
 use aws_sdk_ec2::operation::RequestId;
-use aws_sdk_ec2::types::{self as ec2_types, AttributeBooleanValue};
+use aws_sdk_ec2::types::AttributeBooleanValue;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
-use crate::inventory::{Account, Inventory, Provider, Read, Region};
+use crate::inventory::Read;
 use crate::plan::{Kind, Plan, PlannedChange};
-use crate::resource::ResourceKind;
 use crate::role_audit::grant;
 use crate::transition::{
     Attribute, MetadataOption, Operation, Target, Transition, Value, VpcAttribute, managed_policy_path,
 };
 
-use super::call::{CallError, Caller, page};
+use super::call::{CallError, Caller};
 use super::config::Session;
-use super::{Error, ErrorKind, Request, config, ec2, iam, identity};
+use super::{Error, ErrorKind, Request, config, iam, identity};
 
-/// Ids in one request: EC2 takes a thousand, and cannot page where ids are given.
-const IDS: usize = 200;
+mod error;
+mod look;
+mod tag_call;
+
+use error::{refused, unknown};
+use tag_call::TagCall;
+
+pub(crate) use error::{WriteError, WriteErrorKind};
+
 /// Versions that a managed policy may have (IAM quotas).
 const STORED_VERSIONS: usize = 5;
 
 /// Code of a dry run that was answered as if it were none.
 pub(crate) const DRY_RUN_IGNORED: &str = "DryRunIgnored";
-
-/// Whether and why a write was not accepted.
-#[derive(Debug, Clone)]
-pub(crate) struct WriteError {
-    /// What it means for what comes next.
-    pub(crate) kind: WriteErrorKind,
-    /// Code and message, for a person.
-    pub(crate) message: String,
-    /// Code of the API.
-    pub(crate) code: String,
-}
-
-/// What a failed write means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WriteErrorKind {
-    /// Too many requests: it was not made, and may be tried later.
-    Throttled,
-    /// No write will succeed any more: credentials, clock.
-    Credentials,
-    /// The caller may not, or a tag policy forbids it.
-    Denied,
-    /// One of the resources, or the value, is wrong.
-    Invalid,
-    /// It may have been made or not.
-    Ambiguous,
-}
-
-impl WriteError {
-    fn of(error: &CallError) -> Self {
-        use WriteErrorKind as Kind;
-        let kind = match error.code.as_str() {
-            "RequestLimitExceeded"
-            | "EC2ThrottledException"
-            | "Throttling"
-            | "ThrottlingException"
-            | "TooManyRequestsException" => Kind::Throttled,
-            "ExpiredToken"
-            | "ExpiredTokenException"
-            | "RequestExpired"
-            | "InvalidClientTokenId"
-            | "AuthFailure"
-            | "UnrecognizedClientException"
-            | "SignatureDoesNotMatch"
-            | "NoCredentials" => Kind::Credentials,
-            "UnauthorizedOperation" | "AccessDenied" | "AccessDeniedException" | "TagPolicyViolation" => Kind::Denied,
-            "Timeout" | "Unreachable" | "Protocol" | "InternalError" | "InternalFailure" | "ServiceFailure"
-            | "ServiceUnavailable" | "Unavailable" | "RequestTimeout" => Kind::Ambiguous,
-            code if code.starts_with("Http5") => Kind::Ambiguous,
-            _ => Kind::Invalid,
-        };
-        Self { kind, message: format!("{}: {}", error.code, error.message), code: error.code.clone() }
-    }
-}
-
-/// A tag call: at least one resource and exactly one tag with its value, by construction. `DeleteTags` without a tag removes
-/// every tag, and without a resource it is no call at all.
-struct TagCall {
-    first: String,
-    others: Vec<String>,
-    key: String,
-    value: String,
-}
-
-impl TagCall {
-    fn of(batch: &[&PlannedChange]) -> Option<Self> {
-        let (first, others) = batch.split_first()?;
-        let (key, new) = first.transition.tag()?;
-        Some(Self {
-            first: first.transition.target.id.clone(),
-            others: others.iter().map(|change| change.transition.target.id.clone()).collect(),
-            key: key.to_owned(),
-            value: new.or(first.transition.old.as_ref())?.to_string(),
-        })
-    }
-
-    fn resources(&self) -> Vec<String> {
-        std::iter::once(&self.first).chain(&self.others).cloned().collect()
-    }
-
-    fn tag(&self) -> ec2_types::Tag {
-        ec2_types::Tag::builder().key(&self.key).value(&self.value).build()
-    }
-}
 
 /// A connection to one account, for looking and writing.
 pub(crate) struct Writer {
@@ -153,157 +75,6 @@ impl Writer {
     /// Account and partition.
     pub(crate) fn account(&self) -> (&str, &str) {
         (&self.account_id, &self.partition)
-    }
-
-    /// Reads exactly the resources that changes are made on, and those that they depend on. What is not there is not in the
-    /// answer.
-    pub(crate) async fn look(&self, changes: &[&PlannedChange]) -> Result<Account, WriteError> {
-        self.reads.extend();
-        self.read(changes).await.map_err(|error| WriteError::of(&error))
-    }
-
-    async fn read(&self, changes: &[&PlannedChange]) -> Result<Account, CallError> {
-        let mut wanted: BTreeMap<(&str, ResourceKind), BTreeSet<&str>> = BTreeMap::new();
-        let (mut roles, mut policies, mut vpcs) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        for change in changes {
-            let Transition { target, attribute, .. } = &change.transition;
-            let (kind, id) = (target.kind, target.id.as_str());
-            let Some(region) = target.region.as_deref() else {
-                if kind == ResourceKind::Role {
-                    roles.insert(id)
-                } else {
-                    policies.insert(id)
-                };
-                if let Attribute::AttachedPolicy { policy_arn } = attribute {
-                    policies.insert(policy_arn);
-                }
-                continue;
-            };
-            wanted.entry((region, kind)).or_default().insert(id);
-            for beside in &change.expect.beside {
-                wanted.entry((region, ResourceKind::SecurityGroup)).or_default().insert(&beside.id);
-            }
-            if matches!(attribute, Attribute::VpcAttribute { .. }) {
-                vpcs.insert((region, id));
-            }
-        }
-        let mut regions: BTreeMap<&str, Region> = BTreeMap::new();
-        for ((name, kind), ids) in wanted {
-            let region = regions.entry(name).or_insert_with(|| Region::new(name));
-            let ids: Vec<&str> = ids.into_iter().collect();
-            for chunk in ids.chunks(IDS) {
-                self.describe(region, kind, chunk).await?;
-            }
-        }
-        for (name, region) in &mut regions {
-            let ids: BTreeSet<String> =
-                vpcs.iter().filter(|(of, _)| of == name).map(|(_, id)| (*id).to_owned()).collect();
-            let gaps = ec2::read_vpc_attributes(&self.session.ec2(name), region, &ids, &self.reads).await;
-            if let Some(gap) = gaps.into_iter().next() {
-                return Err(CallError { code: gap.reason, message: gap.message });
-            }
-        }
-        let (roles, managed_policies) = if roles.is_empty() && policies.is_empty() {
-            (Vec::new(), Vec::new())
-        } else {
-            iam::reread(&self.session, &self.reads, &roles, &policies).await?
-        };
-        let mut seen = Inventory::new(Provider::Aws, None);
-        seen.accounts.push(Account {
-            account_id: self.account_id.clone(),
-            partition: self.partition.clone(),
-            caller_arn: self.caller_arn.clone(),
-            regions: regions.into_values().collect(),
-            instance_profiles: Vec::new(),
-            roles,
-            managed_policies,
-        });
-        seen.canonicalise();
-        seen.accounts
-            .pop()
-            .ok_or_else(|| CallError { code: "Protocol".to_owned(), message: "the account was lost".to_owned() })
-    }
-
-    /// Reads resources of one kind by id. One id that is gone fails the whole call: then each is asked for by itself.
-    async fn describe(&self, region: &mut Region, kind: ResourceKind, ids: &[&str]) -> Result<(), CallError> {
-        match self.describe_once(region, kind, ids).await {
-            Err(error) if is_gone(&error) && ids.len() > 1 => {
-                for id in ids {
-                    match self.describe_once(region, kind, &[id]).await {
-                        Err(error) if is_gone(&error) => {}
-                        other => other?,
-                    }
-                }
-                Ok(())
-            }
-            Err(error) if is_gone(&error) => Ok(()),
-            other => other,
-        }
-    }
-
-    async fn describe_once(&self, region: &mut Region, kind: ResourceKind, ids: &[&str]) -> Result<(), CallError> {
-        let name = region.name.clone();
-        let client = self.session.ec2(&name);
-        let some = || Some(ids.iter().map(|id| (*id).to_owned()).collect::<Vec<String>>());
-        /// Asks for the ids, and adds what comes to the list of the region.
-        macro_rules! read {
-            ($api:expr, $request:expr, $answer:ident, $convert:path, $list:ident) => {{
-                let answer = self.reads.call($api.action(), &name, || $request.send()).await?;
-                region.$list.extend(page(answer.$answer, None, $convert)?.items);
-            }};
-        }
-        match kind {
-            ResourceKind::Subnet => read!(
-                Read::DescribeSubnets,
-                client.describe_subnets().set_subnet_ids(some()),
-                subnets,
-                ec2::subnet,
-                subnets
-            ),
-            ResourceKind::Vpc => {
-                read!(Read::DescribeVpcs, client.describe_vpcs().set_vpc_ids(some()), vpcs, ec2::vpc, vpcs);
-            }
-            ResourceKind::SecurityGroup => read!(
-                Read::DescribeSecurityGroups,
-                client.describe_security_groups().set_group_ids(some()),
-                security_groups,
-                ec2::security_group,
-                security_groups
-            ),
-            ResourceKind::RouteTable => read!(
-                Read::DescribeRouteTables,
-                client.describe_route_tables().set_route_table_ids(some()),
-                route_tables,
-                ec2::route_table,
-                route_tables
-            ),
-            ResourceKind::Volume => read!(
-                Read::DescribeVolumes,
-                client.describe_volumes().set_volume_ids(some()),
-                volumes,
-                ec2::volume,
-                volumes
-            ),
-            ResourceKind::NetworkInterface => read!(
-                Read::DescribeNetworkInterfaces,
-                client.describe_network_interfaces().set_network_interface_ids(some()),
-                network_interfaces,
-                ec2::network_interface,
-                network_interfaces
-            ),
-            ResourceKind::Instance => {
-                let request = || client.describe_instances().set_instance_ids(some()).send();
-                let answer = self.reads.call(Read::DescribeInstances.action(), &name, request).await?;
-                let found = page(answer.reservations, None, ec2::reservation)?;
-                region.instances.extend(found.items.into_iter().flatten());
-            }
-            ResourceKind::InstanceProfile
-            | ResourceKind::Role
-            | ResourceKind::Policy
-            | ResourceKind::Node
-            | ResourceKind::Cluster => return Err(unknown()),
-        }
-        Ok(())
     }
 
     /// Makes a batch of changes in one call (several for managed policies), or asks EC2 whether it could. The request id of
@@ -579,25 +350,11 @@ impl Writer {
     }
 }
 
-/// What no plan that is lawful leads to.
-fn unknown() -> CallError {
-    CallError { code: "Unknown".to_owned(), message: "no such change is made".to_owned() }
-}
-
 fn switch(value: Option<&Value>) -> Result<AttributeBooleanValue, CallError> {
     match value {
         Some(Value::Switch(on)) => Ok(AttributeBooleanValue::builder().value(*on).build()),
         Some(_) | None => Err(unknown()),
     }
-}
-
-/// What is not done, for a reason of ours.
-fn refused(why: &str) -> CallError {
-    CallError { code: "Refused".to_owned(), message: why.to_owned() }
-}
-
-fn is_gone(error: &CallError) -> bool {
-    error.code.ends_with(".NotFound") || error.code.ends_with(".Malformed") || error.is_no_such_entity()
 }
 
 /// Pauses of a wait that grows: a fifth of a second, then twice as long each time, up to eight seconds.

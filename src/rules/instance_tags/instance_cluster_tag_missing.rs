@@ -6,7 +6,7 @@ use crate::resource::ResourceKind;
 use crate::rules::{
     Check, Checked, Context, Rule, RuleSeverity, Subjects, fix_safety, has, ids, instances_phrase, safe_if_certain,
 };
-use crate::tags::{self, NearMiss, OWNED};
+use crate::tags::{self, OWNED};
 use crate::text;
 use crate::view::{Confidence, Member, RegionView};
 
@@ -39,7 +39,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let key = context.cluster_key();
     let untagged = region.members.iter().filter(|member| {
         // A near miss is reported as what it is.
-        let near = |tag: &Tag| tags::near_miss(tag, id).is_some_and(NearMiss::is_certain);
+        let near = |tag: &Tag| tags::is_certain_near_miss(tag, id);
         !tags::has_cluster_tag(&member.instance.tags, id) && !member.instance.tags.iter().any(near)
     });
     let severity = |member: &Member<'_>| match member.evidence.confidence() {

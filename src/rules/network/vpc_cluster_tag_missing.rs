@@ -33,7 +33,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
         .filter(|vpc| {
             !tags::has_cluster_tag(&vpc.tags, own) && !vpc.tags.iter().any(|tag| tag.key.starts_with(CAPA_PREFIX))
         })
-        .filter(|vpc| !vpc.tags.iter().any(|tag| tags::near_miss(tag, own).is_some_and(tags::NearMiss::is_certain)))
+        .filter(|vpc| !vpc.tags.iter().any(|tag| tags::is_certain_near_miss(tag, own)))
         .map(|vpc| {
             let changes = region.set_tag(ResourceKind::Vpc, [&vpc.id], &key, SHARED);
             let fix = Fix::with(Applicability::Confirm, format!("add `{key}={SHARED}`"), changes);

@@ -34,7 +34,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             if tags::has_cluster_tag(&group.tags, own) || !tags::has_foreign_cluster_tag(&group.tags, own) {
                 return None;
             }
-            let near = |tag: &crate::inventory::Tag| tags::near_miss(tag, own).is_some_and(tags::NearMiss::is_certain);
+            let near = |tag: &crate::inventory::Tag| tags::is_certain_near_miss(tag, own);
             if group.tags.iter().any(near) {
                 return None;
             }

@@ -33,7 +33,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
         .into_iter()
         .filter_map(|(id, members)| {
             let group = region.security_group(id)?;
-            let near = |tag: &crate::inventory::Tag| tags::near_miss(tag, own).is_some_and(tags::NearMiss::is_certain);
+            let near = |tag: &crate::inventory::Tag| tags::is_certain_near_miss(tag, own);
             if tags::has_cluster_tag(&group.tags, own)
                 || tags::has_foreign_cluster_tag(&group.tags, own)
                 || group.tags.iter().any(near)

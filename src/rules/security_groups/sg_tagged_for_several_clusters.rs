@@ -33,10 +33,10 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
                 .map(|(id, _)| id)
                 .filter(|id| {
                     *id != own
-                        && !group.tags.iter().any(|tag| {
-                            tag.key == tags::cluster_key(id)
-                                && tags::near_miss(tag, own).is_some_and(tags::NearMiss::is_certain)
-                        })
+                        && !group
+                            .tags
+                            .iter()
+                            .any(|tag| tag.key == tags::cluster_key(id) && tags::is_certain_near_miss(tag, own))
                 })
                 .collect();
             if foreign.is_empty() || tags::cluster_value(&group.tags, own).is_none() {

@@ -59,9 +59,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
                     && m.instance.availability_zone.as_deref() == Some(zone)
             });
             // Subnets there that are tagged for other clusters only are the cause, and a finding of their own.
-            let foreign = |subnet: &Subnet| {
-                !tags::has_cluster_tag(&subnet.tags, own) && !tags::has_no_cluster_prefix_tag(&subnet.tags)
-            };
+            let foreign = |subnet: &Subnet| !tags::is_usable(&subnet.tags, own);
             let hosts = region.members_by_subnet();
             let told = offer.candidates.iter().any(|c| {
                 c.subnet.availability_zone == zone

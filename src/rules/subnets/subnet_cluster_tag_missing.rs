@@ -56,9 +56,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             .filter(|subnet| !tags::has_cluster_tag(&subnet.tags, own) && tags::has_no_cluster_prefix_tag(&subnet.tags))
             .filter(|subnet| hosts.contains_key(subnet.id.as_str()) || chosen.contains(subnet.id.as_str()))
             // A key that was meant to be the tag is reported as what it is.
-            .filter(|subnet| {
-                !subnet.tags.iter().any(|tag| tags::near_miss(tag, own).is_some_and(tags::NearMiss::is_certain))
-            })
+            .filter(|subnet| !subnet.tags.iter().any(|tag| tags::is_certain_near_miss(tag, own)))
             .collect();
         let Some(first) = bare.first() else { continue };
         let zones: BTreeSet<_> =

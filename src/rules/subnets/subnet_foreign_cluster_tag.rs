@@ -48,10 +48,10 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     }
     let mut groups: BTreeMap<(std::cmp::Reverse<Severity>, &str, String), Vec<&Subnet>> = BTreeMap::new();
     for subnet in subnets_in_reach(region) {
-        if tags::has_cluster_tag(&subnet.tags, own) || tags::has_no_cluster_prefix_tag(&subnet.tags) {
+        if tags::is_usable(&subnet.tags, own) {
             continue;
         }
-        let near = |tag: &crate::inventory::Tag| tags::near_miss(tag, own).is_some_and(tags::NearMiss::is_certain);
+        let near = |tag: &crate::inventory::Tag| tags::is_certain_near_miss(tag, own);
         if subnet.tags.iter().any(near) {
             continue;
         }

@@ -30,11 +30,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let mut violations = Vec::new();
     for vpc_id in region.member_vpcs() {
         let candidates = region.candidates(vpc_id);
-        let ours = || {
-            candidates.iter().filter(|c| {
-                tags::has_cluster_tag(&c.subnet.tags, own) || tags::has_no_cluster_prefix_tag(&c.subnet.tags)
-            })
-        };
+        let ours = || candidates.iter().filter(|c| tags::is_usable(&c.subnet.tags, own));
         let has_private = ours().any(|candidate| !candidate.is_public);
         for candidate in ours() {
             let has = |key| tags::value(&candidate.subnet.tags, key).is_some();

@@ -30,7 +30,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let mut by_vpc: BTreeMap<&str, Vec<&Subnet>> = BTreeMap::new();
     for subnet in subnets_in_reach(region) {
-        let looked_at = tags::has_cluster_tag(&subnet.tags, own) || tags::has_no_cluster_prefix_tag(&subnet.tags);
+        let looked_at = tags::is_usable(&subnet.tags, own);
         if looked_at && region.route_table(subnet).is_none() {
             by_vpc.entry(&subnet.vpc_id).or_default().push(subnet);
         }

@@ -38,7 +38,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
         .collect();
     for subnet in subnets_in_reach(region) {
         let role = subnet.tags.iter().find(|tag| tag.key == ROLE_ELB || tag.key == ROLE_INTERNAL_ELB);
-        let ours = tags::has_cluster_tag(&subnet.tags, own) || tags::has_no_cluster_prefix_tag(&subnet.tags);
+        let ours = tags::is_usable(&subnet.tags, own);
         if subnet.outpost_arn.is_some() {
             let is_chosen = chosen.contains(subnet.id.as_str());
             if !ours || !(is_chosen || role.is_some()) {

@@ -6,17 +6,22 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
 use crate::policy::lint::{CHECKS, LintLevel};
-use crate::report::TableOptions;
+use crate::policy_lint::PolicyLint;
 use crate::text;
 
-use super::policy_commands::LintOutcome;
+use super::style::TableOptions;
 
-pub(super) fn write(outcome: &LintOutcome, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+/// Writes remarks on policies for a person.
+///
+/// # Errors
+/// When the writer fails.
+pub fn lint(outcome: &PolicyLint, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
     let renderer = if options.color { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.decor_style(DecorStyle::Ascii).term_width(options.width);
     let linted = &outcome.policies;
     for one in linted {
-        let name = text::printable(&one.name);
+        let name = one.name();
+        let name = text::printable(&name);
         let source = text::same_length_printable(&one.text);
         for finding in &one.findings {
             let level = match finding.level {
@@ -44,7 +49,7 @@ pub(super) fn write(outcome: &LintOutcome, options: &TableOptions, out: &mut dyn
         let documents = text::count(linted.len(), "policy document");
         writeln!(out, "{} in {documents}: {} checks", told.join(", "), CHECKS.len())?;
     }
-    for file in &outcome.empty {
+    for file in &outcome.without_policies {
         writeln!(out, "no policies found in {}", text::printable(file))?;
     }
     if !outcome.left_out.is_empty() {

@@ -4,29 +4,18 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::finding::Applicability;
-use crate::report::Painter;
+use crate::plan::{DryRunAnswer, Kind, Plan, PlannedChange, SkipReason, Skipped};
 use crate::text;
 use crate::transition::{Transition, Value};
 
-use super::{Kind, Plan, PlannedChange, SkipReason, Skipped};
-
-/// What EC2 says about a call in a dry run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DryRunAnswer {
-    /// The caller may make it.
-    Allowed,
-    /// The caller may not: why.
-    Refused(String),
-    /// IAM has no dry run.
-    Unknown,
-}
+use super::style::Painter;
 
 /// Longest value that is shown in a line.
 const SHOWN: usize = 72;
 
 /// The plan as a diff.
 #[must_use]
-pub fn show(plan: &Plan, answers: &BTreeMap<String, DryRunAnswer>, color: bool, width: usize) -> String {
+pub fn plan(plan: &Plan, answers: &BTreeMap<String, DryRunAnswer>, color: bool, width: usize) -> String {
     let painter = Painter { color };
     let mut page = String::new();
     let what = match plan.kind {
@@ -149,7 +138,7 @@ fn count(plan: &Plan, painter: Painter) -> String {
 
 /// What the plan leaves, by reason and rule, with what it would take.
 #[must_use]
-pub fn show_skipped(left: &[Skipped], color: bool, width: usize) -> String {
+pub fn skipped(left: &[Skipped], color: bool, width: usize) -> String {
     let painter = Painter { color };
     let mut page = String::new();
     let paragraph = |page: &mut String, first: &str, body: &str| {

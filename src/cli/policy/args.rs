@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::cli::OutputArgs;
 use crate::controller::ControllerVersion;
 use crate::policy::lint::PolicyKind;
 
-use super::OutputArgs;
-
 #[derive(Debug, Subcommand)]
-pub(super) enum PolicyCommand {
+pub(in crate::cli) enum PolicyCommand {
     /// Compare policies with a baseline: granted, partial, denied, missing, excess
     Diff(Box<DiffArgs>),
     /// Decide requests: one on the command line, or many from a file
@@ -25,83 +24,83 @@ pub(super) enum PolicyCommand {
 
 /// Another catalogue of actions.
 #[derive(Debug, Args)]
-pub(super) struct CatalogueArgs {
+pub(in crate::cli) struct CatalogueArgs {
     /// Use this catalogue of actions instead of the embedded one (docs/policy-engine.md has the format)
     #[arg(long, value_name = "FILE", help_heading = "Audit")]
-    pub(super) catalogue: Option<PathBuf>,
+    pub(in crate::cli) catalogue: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct DiffArgs {
+pub(in crate::cli) struct DiffArgs {
     /// Policies of one role, or Terraform plans (`terraform show -json`) and CloudFormation templates, whose roles are compared
     /// one by one; `-` for standard input
     #[arg(value_name = "POLICY", required = true)]
-    pub(super) policies: Vec<PathBuf>,
+    pub(in crate::cli) policies: Vec<PathBuf>,
     /// Compare with this baseline: a name (`tagaudit baseline list`) or a policy document
     #[arg(long, value_name = "NAME|FILE")]
-    pub(super) baseline: String,
+    pub(in crate::cli) baseline: String,
     /// Permissions boundary of the role
     #[arg(long, value_name = "FILE")]
-    pub(super) boundary: Option<PathBuf>,
+    pub(in crate::cli) boundary: Option<PathBuf>,
     /// A service control policy that has to allow as well; repeatable
     #[arg(long, value_name = "FILE")]
-    pub(super) scp: Vec<PathBuf>,
+    pub(in crate::cli) scp: Vec<PathBuf>,
     /// Version of the cloud controller manager, for the computed baselines
     #[arg(long, value_name = "VERSION")]
-    pub(super) controller_version: Option<ControllerVersion>,
+    pub(in crate::cli) controller_version: Option<ControllerVersion>,
     /// Account whose resources are meant; any without it
     #[arg(long, value_name = "ID")]
-    pub(super) account: Option<String>,
+    pub(in crate::cli) account: Option<String>,
     /// Partition whose resources are meant
     #[arg(long, value_name = "NAME", default_value = "aws")]
-    pub(super) partition: String,
+    pub(in crate::cli) partition: String,
     /// Region whose resources are meant; repeatable; any without it
     #[arg(long, value_name = "REGION")]
-    pub(super) region: Vec<String>,
+    pub(in crate::cli) region: Vec<String>,
     /// A context key with the value that every request carries; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
-    pub(super) context: Vec<String>,
+    pub(in crate::cli) context: Vec<String>,
     #[command(flatten)]
-    pub(super) catalogue: CatalogueArgs,
+    pub(in crate::cli) catalogue: CatalogueArgs,
     #[command(flatten)]
-    pub(super) output: OutputArgs,
+    pub(in crate::cli) output: OutputArgs,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct EvalArgs {
+pub(in crate::cli) struct EvalArgs {
     /// Questions, one JSON object a line; `-` for standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "boundary", "scp", "action", "resource", "context", "unknown_context"])]
-    pub(super) cases: Option<PathBuf>,
+    pub(in crate::cli) cases: Option<PathBuf>,
     /// An identity policy; repeatable
     #[arg(long, value_name = "FILE", required_unless_present = "cases")]
-    pub(super) policy: Vec<PathBuf>,
+    pub(in crate::cli) policy: Vec<PathBuf>,
     /// Permissions boundary
     #[arg(long, value_name = "FILE")]
-    pub(super) boundary: Option<PathBuf>,
+    pub(in crate::cli) boundary: Option<PathBuf>,
     /// A service control policy that has to allow as well; repeatable
     #[arg(long, value_name = "FILE")]
-    pub(super) scp: Vec<PathBuf>,
+    pub(in crate::cli) scp: Vec<PathBuf>,
     /// Action of the request
     #[arg(long, value_name = "SERVICE:NAME", required_unless_present = "cases")]
-    pub(super) action: Option<String>,
+    pub(in crate::cli) action: Option<String>,
     /// Resource of the request; `*` where the action takes none
     #[arg(long, value_name = "ARN", default_value = "*")]
-    pub(super) resource: String,
+    pub(in crate::cli) resource: String,
     /// A context key of the request; repeatable, and the same key again makes it multivalued
     #[arg(long, value_name = "KEY=VALUE")]
-    pub(super) context: Vec<String>,
+    pub(in crate::cli) context: Vec<String>,
     /// What --context does not name is not known rather than absent: answers `always`, `never` or `only if`
     #[arg(long)]
-    pub(super) unknown_context: bool,
+    pub(in crate::cli) unknown_context: bool,
     #[command(flatten)]
-    pub(super) catalogue: CatalogueArgs,
+    pub(in crate::cli) catalogue: CatalogueArgs,
     /// Output format of a single answer; answers to --cases are always JSON lines
     #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
-    pub(super) format: AnswerFormat,
+    pub(in crate::cli) format: AnswerFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum AnswerFormat {
+pub(in crate::cli) enum AnswerFormat {
     /// For a person
     Text,
     /// One JSON document
@@ -109,24 +108,24 @@ pub(super) enum AnswerFormat {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct LintArgs {
+pub(in crate::cli) struct LintArgs {
     /// Policies, Terraform plans (`terraform show -json`) and CloudFormation templates; `-` for standard input
     #[arg(value_name = "POLICY", required = true)]
-    pub(super) policies: Vec<PathBuf>,
+    pub(in crate::cli) policies: Vec<PathBuf>,
     /// What the policies are, which decides what may be in them and how long they may be
     #[arg(long, value_enum)]
-    pub(super) kind: Option<KindName>,
+    pub(in crate::cli) kind: Option<KindName>,
     /// Exit with 1 if there is a remark at least this bad
     #[arg(long, value_enum, default_value_t = LintFailOn::Error, value_name = "LEVEL")]
-    pub(super) fail_on: LintFailOn,
+    pub(in crate::cli) fail_on: LintFailOn,
     #[command(flatten)]
-    pub(super) catalogue: CatalogueArgs,
+    pub(in crate::cli) catalogue: CatalogueArgs,
     #[command(flatten)]
-    pub(super) output: OutputArgs,
+    pub(in crate::cli) output: OutputArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum LintFailOn {
+pub(in crate::cli) enum LintFailOn {
     Error,
     Warning,
     Suggestion,
@@ -134,7 +133,7 @@ pub(super) enum LintFailOn {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum KindName {
+pub(in crate::cli) enum KindName {
     /// A managed policy or permissions boundary
     Managed,
     /// An inline policy of a role
@@ -157,25 +156,25 @@ impl From<KindName> for PolicyKind {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct ExpandArgs {
+pub(in crate::cli) struct ExpandArgs {
     /// Patterns such as `ec2:Describe*`
     #[arg(value_name = "PATTERN", required = true)]
-    pub(super) patterns: Vec<String>,
+    pub(in crate::cli) patterns: Vec<String>,
     /// Output format
     #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
-    pub(super) format: AnswerFormat,
+    pub(in crate::cli) format: AnswerFormat,
     #[command(flatten)]
-    pub(super) catalogue: CatalogueArgs,
+    pub(in crate::cli) catalogue: CatalogueArgs,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct ShrinkArgs {
+pub(in crate::cli) struct ShrinkArgs {
     /// Actions; `-` reads them from standard input, separated by white space or commas
     #[arg(value_name = "ACTION", required = true)]
-    pub(super) actions: Vec<String>,
+    pub(in crate::cli) actions: Vec<String>,
     /// Output format
     #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
-    pub(super) format: AnswerFormat,
+    pub(in crate::cli) format: AnswerFormat,
     #[command(flatten)]
-    pub(super) catalogue: CatalogueArgs,
+    pub(in crate::cli) catalogue: CatalogueArgs,
 }

@@ -4,16 +4,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
+use crate::plan::{Plan, PlannedChange};
 use crate::text;
 use crate::transition::{Attribute, Call, Transition, calls, managed_policy_path};
 
-use super::{Plan, PlannedChange};
-
 /// Whose language.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmitFormat {
     /// Terraform, HCL
     Terraform,
@@ -279,7 +277,7 @@ fn aws_cli(plan: &Plan) -> String {
     page.push_str("set -eu\n");
     let account = text::shell_quote(&plan.account_id);
     let _ = writeln!(page, "test \"$(aws sts get-caller-identity --query Account --output text)\" = {account}");
-    for batch in super::batches(&plan.changes.iter().collect::<Vec<_>>()) {
+    for batch in crate::plan::batches(&plan.changes.iter().collect::<Vec<_>>()) {
         let Some(first) = batch.first() else { continue };
         page.push('\n');
         because(&mut page, first);

@@ -1,0 +1,409 @@
+//! One run of a plan: look, note the intent, write, look again.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::journal::{Journal, JournalError, Outcome, Progress, Record};
+use crate::plan::{Fit, Plan, PlannedChange, batches, fit, observe, waves};
+use crate::provider::aws::{SignalGuard, WriteError, WriteErrorKind, Writer, pauses};
+use crate::transition::{Attribute, Transition};
+
+use super::{Applied, ChangeOutcome, Options, Stop, now};
+
+/// Tries of a write that was throttled, or of which nothing was seen afterwards.
+const TRIES: usize = 5;
+
+/// Single calls in a row that may be refused after a batch was; the rest of it is then given up.
+const REFUSED_IN_A_ROW: usize = 3;
+
+pub(super) struct Applier<'a, 'r> {
+    pub(super) writer: Writer,
+    pub(super) plan: &'a Plan,
+    pub(super) journal: &'a mut Journal,
+    pub(super) run: &'a str,
+    pub(super) options: &'a Options<'r>,
+    pub(super) stop: SignalGuard,
+}
+
+type Step = Result<Option<Stop>, JournalError>;
+
+impl<'a> Applier<'a, '_> {
+    fn progress(&self, change: &PlannedChange) -> Progress {
+        self.journal.run(self.run).map_or(Progress::Open, |run| run.progress_of(change))
+    }
+
+    /// Changes of which nothing was sent.
+    pub(super) fn open(&self) -> Vec<&'a PlannedChange> {
+        self.plan.changes.iter().filter(|change| self.progress(change) == Progress::Open).collect()
+    }
+
+    fn is_doubtful(&self, change: &PlannedChange) -> bool {
+        self.journal.run(self.run).is_some_and(|run| run.doubtful.contains(&change.id))
+    }
+
+    pub(super) fn signal(&self) -> Option<Stop> {
+        self.stop.came().map(Stop::Signal)
+    }
+
+    /// Notes what came of changes, and says so.
+    pub(super) fn conclude(
+        &mut self,
+        changes: &[&PlannedChange],
+        outcome: Outcome,
+        detail: Option<&str>,
+    ) -> Result<(), JournalError> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        for change in changes {
+            let why = detail.map(|detail| format!(": {detail}")).unwrap_or_default();
+            (self.options.tell)(&format!(
+                "{} {} {}{why}",
+                outcome.name(),
+                change.transition.target.id,
+                change.transition.attribute.label()
+            ));
+        }
+        self.journal.append(&Record::Settled {
+            run: self.run.to_owned(),
+            at: now(),
+            changes: changes.iter().map(|change| change.id.clone()).collect(),
+            outcome,
+            detail: detail.map(str::to_owned),
+        })
+    }
+
+    /// Sorts changes by the value that is there now, notes those of which it is known what came of them, and hands back
+    /// those whose value still is the old one, or that do not show.
+    fn sort_out(
+        &mut self,
+        changes: &[&'a PlannedChange],
+        seen: &crate::inventory::Account,
+    ) -> Result<Vec<&'a PlannedChange>, JournalError> {
+        let (mut applied, mut lost, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+        for &change in changes {
+            let Transition { target, attribute, old, new } = &change.transition;
+            match observe(seen, target, attribute).map(|found| found.value) {
+                Some(value) if value == *new => applied.push(change),
+                Some(value) if value != *old => lost.push(change),
+                Some(_) | None => rest.push(change),
+            }
+        }
+        self.conclude(&applied, Outcome::Applied, None)?;
+        self.conclude(&lost, Outcome::Conflict, Some(ANOTHER_VALUE))?;
+        Ok(rest)
+    }
+
+    pub(super) fn end(&mut self) -> Result<(), JournalError> {
+        self.journal.append(&Record::End { run: self.run.to_owned(), at: now() })
+    }
+
+    pub(super) fn ended(&self, stopped: Option<Stop>) -> Applied {
+        let mut outcomes = Vec::new();
+        let mut open = 0;
+        for change in &self.plan.changes {
+            match self.progress(change) {
+                Progress::Settled(outcome) => {
+                    let detail = self.journal.run(self.run).and_then(|run| run.details.get(&change.id).cloned());
+                    outcomes.push(ChangeOutcome { change: change.id.clone(), outcome, detail });
+                }
+                Progress::Open | Progress::InFlight => open += 1,
+            }
+        }
+        Applied { outcomes, open, stopped }
+    }
+
+    pub(super) async fn run(&mut self) -> Step {
+        if let Some(why) = self.reconcile_in_flight().await? {
+            return Ok(Some(Stop::Blocked(why)));
+        }
+        for wave in waves(&self.open()) {
+            let mut sent = Vec::new();
+            let mut stopped = None;
+            for batch in batches(&wave) {
+                stopped = self.signal();
+                if stopped.is_some() {
+                    break;
+                }
+                stopped = self.batch(&batch, &mut sent).await?;
+                if stopped.is_some() {
+                    break;
+                }
+            }
+            // What was sent is looked after in any case; what comes next depends on it.
+            let unsettled = self.verify(&sent).await?;
+            if stopped.is_none() {
+                stopped = unsettled;
+            }
+            if stopped.is_some() {
+                return Ok(stopped);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the resources of changes; reads have retries of their own.
+    async fn look(&self, changes: &[&PlannedChange]) -> Result<crate::inventory::Account, WriteError> {
+        self.writer.look(changes).await
+    }
+
+    /// What came of changes of which it is not known: by what is there now. Says why, if that cannot be read.
+    pub(super) async fn reconcile_in_flight(&mut self) -> Result<Option<String>, JournalError> {
+        let in_flight: Vec<&'a PlannedChange> =
+            self.plan.changes.iter().filter(|change| self.progress(change) == Progress::InFlight).collect();
+        if in_flight.is_empty() {
+            return Ok(None);
+        }
+        // Somebody who was killed just after a write may look too early: a value that still is the old one is looked at again.
+        let deadline = Instant::now() + self.options.verify_timeout.min(RECONCILE_FOR);
+        let mut waiting = in_flight;
+        for pause in pauses() {
+            let seen = match self.look(&waiting).await {
+                Ok(seen) => seen,
+                Err(error) => return Ok(Some(error.message)),
+            };
+            waiting = self.sort_out(&waiting, &seen)?;
+            if waiting.is_empty() || Instant::now() >= deadline {
+                break;
+            }
+            tokio::time::sleep(pause).await;
+        }
+        let reopened: Vec<String> = waiting.iter().map(|change| change.id.clone()).collect();
+        if !reopened.is_empty() {
+            self.reopen(&reopened, false)?;
+        }
+        Ok(None)
+    }
+
+    /// Looks at the resources of a batch and sorts out what is not as planned; then writes the rest.
+    async fn batch(&mut self, batch: &[&'a PlannedChange], sent: &mut Vec<&'a PlannedChange>) -> Step {
+        let seen = match self.look(batch).await {
+            Ok(seen) => seen,
+            Err(error) => return Ok(Some(Stop::Blocked(format!("cannot look before writing: {}", error.message)))),
+        };
+        let (mut fitting, mut done) = (Vec::new(), Vec::new());
+        for &change in batch {
+            match fit(&seen, change) {
+                Fit::AsPlanned => fitting.push(change),
+                // What an unanswered call of ours left behind is ours.
+                Fit::Done if self.is_doubtful(change) => self.conclude(&[change], Outcome::Applied, None)?,
+                Fit::Done => done.push(change),
+                Fit::Stale(why) => self.conclude(&[change], Outcome::Stale, Some(&why))?,
+            }
+        }
+        self.conclude(&done, Outcome::Unchanged, None)?;
+        if fitting.is_empty() {
+            return Ok(None);
+        }
+        match self.send(&fitting).await? {
+            Sent::Yes => {
+                sent.extend(fitting);
+                Ok(None)
+            }
+            Sent::No(error) if fitting.len() > 1 => self.one_by_one(&fitting, &error, sent).await,
+            Sent::No(error) => {
+                self.conclude(&fitting, Outcome::Failed, Some(&error.message))?;
+                Ok(None)
+            }
+            Sent::Never(why) => Ok(Some(Stop::Blocked(why))),
+        }
+    }
+
+    /// One bad resource fails a batch and is named in the message only: each is tried by itself.
+    async fn one_by_one(
+        &mut self,
+        batch: &[&'a PlannedChange],
+        error: &WriteError,
+        sent: &mut Vec<&'a PlannedChange>,
+    ) -> Step {
+        let mut refused = 0;
+        for &change in batch {
+            if let Some(stop) = self.signal() {
+                return Ok(Some(stop));
+            }
+            // Where nothing at all is allowed, asking once for each would only be a storm of refusals.
+            if error.kind == WriteErrorKind::Denied && refused >= REFUSED_IN_A_ROW {
+                self.conclude(&[change], Outcome::Failed, Some(&error.message))?;
+                continue;
+            }
+            let seen = match self.look(&[change]).await {
+                Ok(seen) => seen,
+                Err(error) => return Ok(Some(Stop::Blocked(format!("cannot look before writing: {}", error.message)))),
+            };
+            match fit(&seen, change) {
+                Fit::AsPlanned => {}
+                Fit::Done => {
+                    // After a call in doubt it is ours.
+                    let ours = error.kind == WriteErrorKind::Ambiguous || self.is_doubtful(change);
+                    self.conclude(&[change], if ours { Outcome::Applied } else { Outcome::Unchanged }, None)?;
+                    continue;
+                }
+                Fit::Stale(why) => {
+                    self.conclude(&[change], Outcome::Stale, Some(&why))?;
+                    continue;
+                }
+            }
+            match self.send(&[change]).await? {
+                Sent::Yes => {
+                    refused = 0;
+                    sent.push(change);
+                }
+                Sent::No(error) => {
+                    refused += 1;
+                    self.conclude(&[change], Outcome::Failed, Some(&error.message))?;
+                }
+                Sent::Never(why) => return Ok(Some(Stop::Blocked(why))),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Makes one call: noted before, noted after. Throttling is waited out; after an answer that was lost, a look decides.
+    async fn send(&mut self, batch: &[&PlannedChange]) -> Result<Sent, JournalError> {
+        let ids: Vec<String> = batch.iter().map(|change| change.id.clone()).collect();
+        let operation =
+            batch.first().map(|change| change.transition.operation().action().to_owned()).unwrap_or_default();
+        let mut last = String::new();
+        let mut in_doubt = false;
+        for pause in pauses().take(TRIES) {
+            self.journal.append(&Record::Intent {
+                run: self.run.to_owned(),
+                at: now(),
+                operation: operation.clone(),
+                changes: ids.clone(),
+            })?;
+            let answer = self.writer.write(self.plan, batch, false).await;
+            let error = answer.as_ref().err().cloned();
+            self.journal.append(&Record::Result {
+                run: self.run.to_owned(),
+                at: now(),
+                changes: ids.clone(),
+                accepted: error.is_none(),
+                request_id: answer.ok().flatten(),
+                error: error.as_ref().map(|error| error.message.clone()),
+            })?;
+            let Some(error) = error else { return Ok(Sent::Yes) };
+            last.clone_from(&error.message);
+            // What is there already, after a call that was never answered, is most likely ours.
+            let kind = match error.kind {
+                WriteErrorKind::Invalid if in_doubt && error.code == "EntityAlreadyExists" => WriteErrorKind::Ambiguous,
+                kind => kind,
+            };
+            match kind {
+                WriteErrorKind::Denied | WriteErrorKind::Invalid => {
+                    self.reopen(&ids, true)?;
+                    return Ok(Sent::No(error));
+                }
+                WriteErrorKind::Credentials => {
+                    self.reopen(&ids, true)?;
+                    return Ok(Sent::Never(error.message));
+                }
+                WriteErrorKind::Throttled => self.reopen(&ids, true)?,
+                WriteErrorKind::Ambiguous => {
+                    in_doubt = true;
+                    // Made or not? What is there says so. What is not known stays in flight, and is the run's own if it shows.
+                    match self.look_after(batch).await {
+                        Err(error) => return Ok(Sent::Never(error.message)),
+                        Ok(Seen::Made) => return Ok(Sent::Yes),
+                        // Part of it is there, or somebody else wrote: one by one, each after a look.
+                        Ok(Seen::Changed) => return Ok(Sent::No(WriteError { kind, ..error })),
+                        Ok(Seen::Nothing) => {}
+                    }
+                }
+            }
+            if self.signal().is_some() {
+                return Ok(Sent::Never("interrupted".to_owned()));
+            }
+            tokio::time::sleep(pause).await;
+        }
+        Ok(Sent::Never(last))
+    }
+
+    /// What became of a call that was not answered. Tags can be written twice; a policy cannot be made twice, so that it is
+    /// looked for until it would have shown.
+    async fn look_after(&self, batch: &[&PlannedChange]) -> Result<Seen, WriteError> {
+        let is_made_once =
+            batch.iter().any(|change| matches!(change.transition.attribute, Attribute::ManagedPolicy {}));
+        let deadline = Instant::now() + if is_made_once { RECONCILE_FOR } else { Duration::ZERO };
+        let mut pauses = pauses();
+        loop {
+            let seen = self.look(batch).await?;
+            let is_made = |change: &&PlannedChange| {
+                let Transition { target, attribute, new, .. } = &change.transition;
+                observe(&seen, target, attribute).is_some_and(|found| found.value == *new)
+            };
+            if batch.iter().all(is_made) {
+                return Ok(Seen::Made);
+            }
+            if !batch.iter().all(|change| fit(&seen, change) == Fit::AsPlanned) {
+                return Ok(Seen::Changed);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(Seen::Nothing);
+            }
+            tokio::time::sleep(pauses.next().unwrap_or(left).min(left)).await;
+        }
+    }
+
+    /// Notes that what was about to be made was not: by the answer, or because nothing of it is seen.
+    fn reopen(&mut self, ids: &[String], refused: bool) -> Result<(), JournalError> {
+        self.journal.append(&Record::Reopened { run: self.run.to_owned(), at: now(), changes: ids.to_vec(), refused })
+    }
+
+    /// Reads back what was sent until it shows, or the time is up.
+    async fn verify(&mut self, sent: &[&'a PlannedChange]) -> Step {
+        let deadline = Instant::now() + self.options.verify_timeout;
+        let mut waiting: Vec<&'a PlannedChange> = sent.to_vec();
+        let mut pauses = pauses();
+        while !waiting.is_empty() {
+            let seen = match self.look(&waiting).await {
+                Ok(seen) => seen,
+                // What was sent stays in flight: the next run settles it.
+                Err(error) => return Ok(Some(Stop::Blocked(format!("cannot read back: {}", error.message)))),
+            };
+            waiting = self.sort_out(&waiting, &seen)?;
+            if waiting.is_empty() {
+                break;
+            }
+            if let Some(stop) = self.signal() {
+                return Ok(Some(stop));
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let detail = format!("it did not show within {} s", self.options.verify_timeout.as_secs());
+                self.conclude(&waiting, Outcome::Unconfirmed, Some(&detail))?;
+                break;
+            }
+            tokio::time::sleep(pauses.next().unwrap_or(left).min(left)).await;
+        }
+        Ok(None)
+    }
+}
+
+/// How long a value of a call in flight may still be the old one before it counts as not made.
+const RECONCILE_FOR: Duration = Duration::from_secs(5);
+
+/// Somebody else's value.
+const ANOTHER_VALUE: &str = "somebody else wrote another value";
+
+/// What is there after a call that was not answered.
+pub(super) enum Seen {
+    /// All of it.
+    Made,
+    /// Nothing of it.
+    Nothing,
+    /// Something else, or part of it.
+    Changed,
+}
+
+/// How a call ended.
+enum Sent {
+    /// It was accepted, or is seen to have been made.
+    Yes,
+    /// It was refused for good.
+    No(WriteError),
+    /// It was not made, and nothing else will be.
+    Never(String),
+}

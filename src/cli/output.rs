@@ -1,0 +1,96 @@
+//! Where a command writes to, and how wide.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use crate::inventory::write_private;
+use crate::render::{self, TableOptions};
+use crate::report::Report;
+use crate::scan::Audit;
+use crate::text;
+
+use super::failure::{Exit, Failure};
+use super::{ColorChoice, Format, OutputArgs, ScanArgs};
+
+/// Columns of a table that does not go to a terminal.
+const FILE_WIDTH: usize = 120;
+
+pub(super) fn write_report(args: &ScanArgs, audit: &Audit) -> Result<(), Failure> {
+    let report = Report::new(audit);
+    emit(&args.output, |options, out| match args.output.format {
+        Format::Table => render::report(&report, &options, out),
+        Format::Json => render::json(&report, out),
+    })
+}
+
+/// Runs a command whose output goes to standard output.
+pub(super) fn printed(write: impl FnOnce(&mut dyn Write) -> Result<io::Result<()>, Failure>) -> Result<Exit, Failure> {
+    let mut page = Vec::new();
+    let written = write(&mut page)?;
+    finish(written.and_then(|()| io::stdout().lock().write_all(&page)))?;
+    Ok(Exit::Clean)
+}
+
+/// Writes a report to standard output or to a file; a file appears whole or not at all.
+pub(super) fn emit(
+    args: &OutputArgs,
+    write: impl FnOnce(TableOptions, &mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let verbose = args.terminal.verbose;
+    if args.output.as_deref() == Some(Path::new("-")) {
+        return Err(Failure::usage("`-o -` names no file").help("leave -o out to write to standard output"));
+    }
+    if let Some(path) = &args.output {
+        let mut page = Vec::new();
+        let color = args.terminal.color == ColorChoice::Always;
+        let written = write(TableOptions { width: FILE_WIDTH, color, verbose }, &mut page)
+            .and_then(|()| write_private(path, &page));
+        return written.map_err(|error| {
+            Failure::usage(format!("cannot write the report `{}`", path.display())).cause(error.to_string())
+        });
+    }
+    let stdout = io::stdout();
+    let color = match args.terminal.color {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never,
+    };
+    finish(write(TableOptions { width: table_width(), color, verbose }, &mut stdout.lock()))
+}
+
+/// A reader that has seen enough is no failure.
+pub(super) fn finish(written: io::Result<()>) -> Result<(), Failure> {
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::usage("cannot write to standard output").cause(error.to_string()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn table_width() -> usize {
+    columns(io::stdout().is_terminal().then(terminal_size::terminal_size).flatten())
+}
+
+/// Columns of standard error, which may be a terminal when standard output is not.
+pub(super) fn error_width() -> usize {
+    let stderr = io::stderr();
+    columns(stderr.is_terminal().then(|| terminal_size::terminal_size_of(stderr)).flatten())
+}
+
+pub(super) fn columns(terminal: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
+    terminal.map_or(FILE_WIDTH, |(width, _)| usize::from(width.0).clamp(40, 200))
+}
+
+/// Running text is easier to read in shorter lines.
+pub(super) fn text_width() -> usize {
+    table_width().min(FILE_WIDTH)
+}
+
+pub(super) fn note(message: &str) {
+    let _ = writeln!(io::stderr().lock(), "note: {}", text::printable(message));
+}
+
+pub(super) fn warn(message: &str) {
+    let _ = writeln!(io::stderr().lock(), "warning: {}", text::printable(message));
+}

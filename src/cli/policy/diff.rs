@@ -1,0 +1,135 @@
+//! `tagaudit policy diff`.
+
+use std::path::Path;
+
+use crate::cli::failure::{Exit, Failure};
+use crate::cli::input;
+use crate::cli::output::note;
+use crate::policy::templates::{self, FoundPolicy, FoundRole, Pseudo, Use};
+use crate::policy::{self, Environment, Layer, NamedDocument, PreparedPolicies, Question, Verdict};
+use crate::report::{ActionReport, PolicyDiff, RoleReport};
+
+use super::args::DiffArgs;
+use super::eval::context;
+
+/// What a file holds, with names that tell from where.
+pub(super) fn found(path: &Path, pseudo: &Pseudo) -> Result<templates::Found, Failure> {
+    let text = input::text(path, templates::MAX_TEMPLATE_BYTES, "policy")?;
+    let shown = path.display().to_string();
+    let mut found = templates::find(&text, pseudo).map_err(|error| {
+        Failure::usage(format!("cannot read the policy `{shown}`"))
+            .cause(error.to_string())
+            .help("a policy document, the output of `terraform show -json PLAN`, or a CloudFormation template is read")
+    })?;
+    let name = |policy: &mut FoundPolicy| {
+        if policy.used_as != Use::NotHere {
+            policy.address =
+                if policy.address.is_empty() { shown.clone() } else { format!("{shown}: {}", policy.address) };
+        }
+    };
+    for role in &mut found.roles {
+        role.address = format!("{shown}: {}", role.address);
+        role.policies.iter_mut().chain(&mut role.boundary).for_each(name);
+    }
+    found.policies.iter_mut().for_each(name);
+    for unknown in &mut found.unknown {
+        *unknown = format!("{shown}: {unknown}");
+    }
+    if found.is_template && found.all().is_empty() && found.roles.is_empty() {
+        note(&format!("no policies found in {shown}"));
+    }
+    Ok(found)
+}
+
+pub(super) fn parse(policy: &FoundPolicy) -> Result<NamedDocument, Failure> {
+    let document = policy.evaluable().map_err(|error| {
+        Failure::usage(format!("the policy `{}` cannot be evaluated", policy.address))
+            .cause(error)
+            .help("`tagaudit policy lint` shows the place")
+    })?;
+    Ok(NamedDocument { name: policy.address.clone(), document })
+}
+
+pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<(PolicyDiff, Vec<String>), Failure> {
+    let catalogue = input::catalogue(&args.catalogue)?;
+    let baseline = input::named_baseline(&args.baseline, args.controller_version)?;
+    let pseudo = Pseudo {
+        partition: Some(args.partition.clone()).filter(|partition| !partition.is_empty()),
+        region: match args.region.as_slice() {
+            [region] => Some(region.clone()),
+            _ => None,
+        },
+        account_id: args.account.clone(),
+        is_home: true,
+    };
+    let boundary =
+        args.boundary.as_deref().map(|path| input::policy_document(path, "permissions boundary")).transpose()?;
+    let scps: Vec<Vec<NamedDocument>> = args
+        .scp
+        .iter()
+        .map(|path| Ok(vec![input::policy_document(path, "service control policy")?]))
+        .collect::<Result<_, Failure>>()?;
+    let environment = Environment {
+        partition: args.partition.clone(),
+        account_id: args.account.clone().unwrap_or_default(),
+        regions: args.region.clone(),
+        context: context(&args.context)?,
+        ..Environment::default()
+    };
+    let mut unknown = Vec::new();
+    let mut roles: Vec<FoundRole> = Vec::new();
+    let mut plain = FoundRole::default();
+    for path in &args.policies {
+        let found = found(path, &pseudo)?;
+        unknown.extend(found.unknown);
+        let is_template = found.is_template;
+        roles.extend(found.roles);
+        for policy in found.policies {
+            if is_template {
+                // A policy of a template that no role of it has is compared by itself.
+                roles.push(FoundRole { address: policy.address.clone(), policies: vec![policy], boundary: None });
+            } else {
+                plain.policies.push(policy);
+            }
+        }
+    }
+    if !plain.policies.is_empty() {
+        plain.address = plain.policies.iter().map(|policy| policy.address.as_str()).collect::<Vec<_>>().join(" + ");
+        roles.insert(0, plain);
+    }
+    let mut reports = Vec::new();
+    for role in &roles {
+        let identity = role.policies.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        let own = role.boundary.as_ref().map(parse).transpose()?;
+        let layer = Layer { identity, boundary: boundary.clone().or(own), scps: scps.clone() };
+        let prepared = PreparedPolicies::new(&layer);
+        let actions = baseline
+            .actions
+            .iter()
+            .map(|action| {
+                let (resources, conditions): (Vec<String>, Vec<_>) = baseline.asked(action).into_iter().unzip();
+                let question = Question { action, resources: &resources, conditions: &conditions };
+                ActionReport::new(action, &prepared.assess(question, &environment, catalogue))
+            })
+            .collect();
+        let beyond = policy::excess(&layer, &prepared, &baseline.needs(), &environment, catalogue);
+        let tightened = policy::tightened(&[&baseline.document], &[]);
+        reports.push(RoleReport {
+            actions,
+            ..RoleReport::of_policies(role.address.clone(), baseline.name.clone(), &beyond, &tightened)
+        });
+    }
+    Ok((PolicyDiff::new(reports), unknown))
+}
+
+/// How a comparison ends: with 1 when something of the baseline is not granted.
+pub(in crate::cli) fn diff_exit(diff: &PolicyDiff, unknown: &[String]) -> Exit {
+    let verdicts = || diff.roles.iter().flat_map(|role| &role.actions).map(|action| action.verdict);
+    if verdicts().any(|verdict| matches!(verdict, Verdict::Missing | Verdict::Denied | Verdict::Partial)) {
+        Exit::Findings
+    } else if !unknown.is_empty() || verdicts().any(|verdict| verdict == Verdict::Undecided) {
+        Exit::Incomplete
+    } else {
+        Exit::Clean
+    }
+}

@@ -1,0 +1,30 @@
+//! `tagaudit policy lint`.
+
+use crate::cli::failure::{Exit, Failure};
+use crate::cli::input;
+use crate::policy::lint::{LintLevel, PolicyKind};
+use crate::policy::templates;
+use crate::policy_lint::PolicyLint;
+
+use super::args::{LintArgs, LintFailOn};
+
+pub(in crate::cli) fn lint_files(args: &LintArgs) -> Result<PolicyLint, Failure> {
+    let catalogue = input::catalogue(&args.catalogue)?;
+    let kind = args.kind.map_or(PolicyKind::Unknown, PolicyKind::from);
+    let mut lint = PolicyLint::default();
+    for path in &args.policies {
+        let text = input::text(path, templates::MAX_TEMPLATE_BYTES, "policy")?;
+        lint.add(&path.display().to_string(), text, kind, catalogue);
+    }
+    Ok(lint)
+}
+
+pub(in crate::cli) fn lint_exit(lint: &PolicyLint, fail_on: LintFailOn) -> Exit {
+    let threshold = match fail_on {
+        LintFailOn::Error => LintLevel::Error,
+        LintFailOn::Warning => LintLevel::Warning,
+        LintFailOn::Suggestion => LintLevel::Suggestion,
+        LintFailOn::Never => return Exit::Clean,
+    };
+    if lint.at_least(threshold) > 0 { Exit::Findings } else { Exit::Clean }
+}

@@ -1,0 +1,166 @@
+//! What a command works on: the evidence, from wherever the operator says, and what it is compared with.
+
+#[cfg(feature = "aws")]
+use std::io::{self, IsTerminal};
+
+use crate::inventory::{Inventory, Provider};
+use crate::nodes::KubernetesNode;
+#[cfg(feature = "aws")]
+use crate::provider::aws;
+use crate::report::SourceKind;
+use crate::role_audit::RoleAuditOptions;
+use crate::rules::Rule;
+use crate::scan::{self, Audit};
+
+#[cfg(feature = "aws")]
+use super::ConnectionArgs;
+use super::failure::{Exit, Failure};
+use super::{AuditArgs, ScanArgs, SourceArgs, TerminalArgs, input};
+
+/// What a scan compares with, read once and used for every look.
+pub(super) struct Scope<'a> {
+    pub(super) cluster_id: &'a str,
+    pub(super) nodes: Option<Vec<KubernetesNode>>,
+    pub(super) baselines: RoleAuditOptions,
+    pub(super) audit: &'a AuditArgs,
+}
+
+impl<'a> Scope<'a> {
+    pub(super) fn read(cluster_id: &'a str, audit: &'a AuditArgs) -> Result<Self, Failure> {
+        let baselines = input::baselines(audit)?;
+        let nodes = audit.nodes.as_deref().map(input::nodes).transpose()?;
+        Ok(Self { cluster_id, nodes, baselines, audit })
+    }
+
+    pub(super) fn options<'o>(&'o self, rules: &'o [&'static Rule], source: SourceKind) -> scan::Options<'o> {
+        scan::Options {
+            cluster_id: self.cluster_id,
+            nodes: self.nodes.as_deref(),
+            selectors: &self.audit.node_role,
+            baselines: &self.baselines,
+            rules,
+            cloud_routes: self.audit.cloud_routes,
+            source,
+        }
+    }
+
+    pub(super) fn report(
+        &self,
+        inventory: &Inventory,
+        rules: &[&'static Rule],
+        source: SourceKind,
+    ) -> Result<Audit, Failure> {
+        let options = self.options(rules, source);
+        scan::audit(inventory, &options).map_err(|error| Failure::from_error(Exit::Usage, &error))
+    }
+}
+
+pub(super) fn verdict(report: &Audit, inventory: &Inventory, args: &ScanArgs) -> Exit {
+    if args.fail_on.threshold().is_some_and(|threshold| report.at_least(threshold) > 0) {
+        Exit::Findings
+    } else if is_empty_handed(inventory) {
+        Exit::Nothing
+    } else if !report.is_complete() {
+        Exit::Incomplete
+    } else {
+        Exit::Clean
+    }
+}
+
+/// Whether every region was refused so thoroughly that nothing is known.
+pub(super) fn is_empty_handed(inventory: &Inventory) -> bool {
+    !inventory.gaps.is_empty()
+        && inventory.accounts.iter().flat_map(|account| &account.regions).all(|region| {
+            region.instances.is_empty()
+                && region.subnets.is_empty()
+                && region.vpcs.is_empty()
+                && region.security_groups.is_empty()
+        })
+}
+
+/// The evidence, from wherever the operator says. A scan says whose roles it needs; anything else reads them all.
+pub(super) fn collect(
+    source: &SourceArgs,
+    terminal: &TerminalArgs,
+    scope: Option<&Scope<'_>>,
+) -> Result<Inventory, Failure> {
+    if let Some(path) = &source.inventory {
+        let inventory = input::inventory(path, source)?;
+        return match inventory.provider {
+            Provider::Aws => Ok(inventory),
+            // The rules are those of the controllers in AWS: they would say nothing true of another cloud.
+            Provider::Alibaba => Err(Failure::usage(format!(
+                "`{}` is an inventory of Alibaba Cloud, and this version audits AWS",
+                path.display()
+            ))),
+        };
+    }
+    live(source, terminal, scope)
+}
+
+/// A request to an account, for reading or writing.
+#[cfg(feature = "aws")]
+pub(super) fn request<'a>(
+    connection: &ConnectionArgs,
+    terminal: &TerminalArgs,
+    scope: Option<&'a Scope<'_>>,
+) -> aws::Request<'a> {
+    aws::Request {
+        profile: connection.profile.clone(),
+        endpoint_url: connection.endpoint_url.clone(),
+        insecure_endpoint: connection.insecure_endpoint,
+        regions: connection.region.clone(),
+        all_regions: false,
+        assume_roles: connection.assume_role.clone(),
+        external_id: connection.external_id.clone(),
+        iam_reads: crate::provider::IamReads::Auto,
+        requests_per_second: connection.requests_per_second,
+        timeout: std::time::Duration::from_secs(connection.timeout),
+        cluster: scope.map(|scope| aws::ClusterScope {
+            cluster_id: scope.cluster_id.to_owned(),
+            nodes: scope.nodes.as_deref(),
+            controller_roles: &scope.baselines.controller_roles,
+        }),
+        progress: !terminal.quiet && !terminal.verbose && io::stderr().is_terminal(),
+        verbose: terminal.verbose,
+    }
+}
+
+#[cfg(feature = "aws")]
+pub(super) fn live(
+    source: &SourceArgs,
+    terminal: &TerminalArgs,
+    scope: Option<&Scope<'_>>,
+) -> Result<Inventory, Failure> {
+    let request = aws::Request {
+        all_regions: source.all_regions,
+        iam_reads: source.iam_reads.into(),
+        ..request(&source.connection, terminal, scope)
+    };
+    aws::collect(&request).map_err(provider_failure)
+}
+
+/// Why an account could not be reached, as the command line says it.
+#[cfg(feature = "aws")]
+pub(super) fn provider_failure(error: aws::Error) -> Failure {
+    let exit = match error.kind {
+        aws::ErrorKind::Usage => Exit::Usage,
+        aws::ErrorKind::Unreachable => Exit::Nothing,
+        aws::ErrorKind::Interrupted => Exit::Interrupted,
+        aws::ErrorKind::Terminated => Exit::Terminated,
+    };
+    Failure { exit, error: error.message, causes: error.causes, help: error.help }
+}
+
+#[cfg(not(feature = "aws"))]
+pub(super) fn live(_: &SourceArgs, _: &TerminalArgs, _: Option<&Scope<'_>>) -> Result<Inventory, Failure> {
+    Err(Failure::usage("this build cannot read a live account: it was made without the feature `aws`")
+        .help("give --inventory PATH, or install tagaudit with its default features"))
+}
+
+/// The account after a plan was carried out.
+pub(super) struct CarriedOut {
+    pub(super) report: Audit,
+    pub(super) inventory: Inventory,
+    pub(super) whole: bool,
+}

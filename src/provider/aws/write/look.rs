@@ -1,0 +1,169 @@
+//! What is there before and after a write.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::inventory::{Account, Inventory, Provider, Read, Region};
+use crate::plan::PlannedChange;
+use crate::provider::aws::call::{CallError, page};
+use crate::provider::aws::{ec2, iam};
+use crate::resource::ResourceKind;
+use crate::transition::{Attribute, Transition};
+
+use super::Writer;
+use super::error::{WriteError, is_gone, unknown};
+
+/// Ids in one request: EC2 takes a thousand, and cannot page where ids are given.
+const IDS: usize = 200;
+
+impl Writer {
+    /// Reads exactly the resources that changes are made on, and those that they depend on. What is not there is not in the
+    /// answer.
+    pub(crate) async fn look(&self, changes: &[&PlannedChange]) -> Result<Account, WriteError> {
+        self.reads.extend();
+        self.read(changes).await.map_err(|error| WriteError::of(&error))
+    }
+
+    async fn read(&self, changes: &[&PlannedChange]) -> Result<Account, CallError> {
+        let mut wanted: BTreeMap<(&str, ResourceKind), BTreeSet<&str>> = BTreeMap::new();
+        let (mut roles, mut policies, mut vpcs) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for change in changes {
+            let Transition { target, attribute, .. } = &change.transition;
+            let (kind, id) = (target.kind, target.id.as_str());
+            let Some(region) = target.region.as_deref() else {
+                if kind == ResourceKind::Role {
+                    roles.insert(id)
+                } else {
+                    policies.insert(id)
+                };
+                if let Attribute::AttachedPolicy { policy_arn } = attribute {
+                    policies.insert(policy_arn);
+                }
+                continue;
+            };
+            wanted.entry((region, kind)).or_default().insert(id);
+            for sibling in &change.expect.siblings {
+                wanted.entry((region, ResourceKind::SecurityGroup)).or_default().insert(&sibling.id);
+            }
+            if matches!(attribute, Attribute::VpcAttribute { .. }) {
+                vpcs.insert((region, id));
+            }
+        }
+        let mut regions: BTreeMap<&str, Region> = BTreeMap::new();
+        for ((name, kind), ids) in wanted {
+            let region = regions.entry(name).or_insert_with(|| Region::new(name));
+            let ids: Vec<&str> = ids.into_iter().collect();
+            for chunk in ids.chunks(IDS) {
+                self.describe(region, kind, chunk).await?;
+            }
+        }
+        for (name, region) in &mut regions {
+            let ids: BTreeSet<String> =
+                vpcs.iter().filter(|(of, _)| of == name).map(|(_, id)| (*id).to_owned()).collect();
+            let gaps = ec2::read_vpc_attributes(&self.session.ec2(name), region, &ids, &self.reads).await;
+            if let Some(gap) = gaps.into_iter().next() {
+                return Err(CallError { code: gap.reason, message: gap.message });
+            }
+        }
+        let (roles, managed_policies) = if roles.is_empty() && policies.is_empty() {
+            (Vec::new(), Vec::new())
+        } else {
+            iam::reread(&self.session, &self.reads, &roles, &policies).await?
+        };
+        let mut seen = Inventory::new(Provider::Aws, None);
+        seen.accounts.push(Account {
+            account_id: self.account_id.clone(),
+            partition: self.partition.clone(),
+            caller_arn: self.caller_arn.clone(),
+            regions: regions.into_values().collect(),
+            instance_profiles: Vec::new(),
+            roles,
+            managed_policies,
+        });
+        seen.canonicalise();
+        seen.accounts
+            .pop()
+            .ok_or_else(|| CallError { code: "Protocol".to_owned(), message: "the account was lost".to_owned() })
+    }
+
+    /// Reads resources of one kind by id. One id that is gone fails the whole call: then each is asked for by itself.
+    async fn describe(&self, region: &mut Region, kind: ResourceKind, ids: &[&str]) -> Result<(), CallError> {
+        match self.describe_once(region, kind, ids).await {
+            Err(error) if is_gone(&error) && ids.len() > 1 => {
+                for id in ids {
+                    match self.describe_once(region, kind, &[id]).await {
+                        Err(error) if is_gone(&error) => {}
+                        other => other?,
+                    }
+                }
+                Ok(())
+            }
+            Err(error) if is_gone(&error) => Ok(()),
+            other => other,
+        }
+    }
+
+    async fn describe_once(&self, region: &mut Region, kind: ResourceKind, ids: &[&str]) -> Result<(), CallError> {
+        let name = region.name.clone();
+        let client = self.session.ec2(&name);
+        let some = || Some(ids.iter().map(|id| (*id).to_owned()).collect::<Vec<String>>());
+        /// Asks for the ids, and adds what comes to the list of the region.
+        macro_rules! read {
+            ($api:expr, $request:expr, $answer:ident, $convert:path, $list:ident) => {{
+                let answer = self.reads.call($api.action(), &name, || $request.send()).await?;
+                region.$list.extend(page(answer.$answer, None, $convert)?.items);
+            }};
+        }
+        match kind {
+            ResourceKind::Subnet => read!(
+                Read::DescribeSubnets,
+                client.describe_subnets().set_subnet_ids(some()),
+                subnets,
+                ec2::subnet,
+                subnets
+            ),
+            ResourceKind::Vpc => {
+                read!(Read::DescribeVpcs, client.describe_vpcs().set_vpc_ids(some()), vpcs, ec2::vpc, vpcs);
+            }
+            ResourceKind::SecurityGroup => read!(
+                Read::DescribeSecurityGroups,
+                client.describe_security_groups().set_group_ids(some()),
+                security_groups,
+                ec2::security_group,
+                security_groups
+            ),
+            ResourceKind::RouteTable => read!(
+                Read::DescribeRouteTables,
+                client.describe_route_tables().set_route_table_ids(some()),
+                route_tables,
+                ec2::route_table,
+                route_tables
+            ),
+            ResourceKind::Volume => read!(
+                Read::DescribeVolumes,
+                client.describe_volumes().set_volume_ids(some()),
+                volumes,
+                ec2::volume,
+                volumes
+            ),
+            ResourceKind::NetworkInterface => read!(
+                Read::DescribeNetworkInterfaces,
+                client.describe_network_interfaces().set_network_interface_ids(some()),
+                network_interfaces,
+                ec2::network_interface,
+                network_interfaces
+            ),
+            ResourceKind::Instance => {
+                let request = || client.describe_instances().set_instance_ids(some()).send();
+                let answer = self.reads.call(Read::DescribeInstances.action(), &name, request).await?;
+                let found = page(answer.reservations, None, ec2::reservation)?;
+                region.instances.extend(found.items.into_iter().flatten());
+            }
+            ResourceKind::InstanceProfile
+            | ResourceKind::Role
+            | ResourceKind::Policy
+            | ResourceKind::Node
+            | ResourceKind::Cluster => return Err(unknown()),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! What the pages for a person have in common: colours, widths, tables.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::{ContentArrangement, Table, presets};
+
+use crate::finding::Severity;
+use crate::text;
+
+/// How to lay the table out.
+#[derive(Debug, Clone, Copy)]
+pub struct TableOptions {
+    /// Columns to use.
+    pub width: usize,
+    /// Whether to use colours.
+    pub color: bool,
+    /// Whether to show everything instead of folding long lists.
+    pub verbose: bool,
+}
+
+/// Width under which columns are given up.
+pub(super) const NARROW: usize = 70;
+
+/// Width under which the eight columns of the roles are.
+pub(super) const COMPACT: usize = 90;
+
+/// Puts colours around text, or not.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Painter {
+    /// Whether to.
+    pub(crate) color: bool,
+}
+
+impl Painter {
+    fn paint(self, style: Style, text: &str) -> String {
+        if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+
+    /// A heading.
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.paint(Style::new().bold(), text)
+    }
+
+    /// What matters less.
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.paint(Style::new().dimmed(), text)
+    }
+
+    pub(super) fn severity(self, severity: Severity, text: &str) -> String {
+        let color = match severity {
+            Severity::Error => AnsiColor::Red,
+            Severity::Warning => AnsiColor::Yellow,
+            Severity::Info => AnsiColor::Cyan,
+        };
+        self.paint(Style::new().bold().fg_color(Some(color.into())), text)
+    }
+
+    /// What is right, or is added.
+    pub(crate) fn good(self, text: &str) -> String {
+        self.paint(Style::new().bold().fg_color(Some(AnsiColor::Green.into())), text)
+    }
+
+    /// What is changed.
+    pub(crate) fn warn(self, text: &str) -> String {
+        self.paint(Style::new().fg_color(Some(AnsiColor::Yellow.into())), text)
+    }
+
+    /// What is wrong, or is removed.
+    pub(crate) fn bad(self, text: &str) -> String {
+        self.paint(Style::new().fg_color(Some(AnsiColor::Red.into())), text)
+    }
+}
+
+/// A table in the common layout.
+pub(crate) fn layout(width: usize, header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    table.set_header(header.iter().copied());
+    table
+}
+
+/// A labelled paragraph under a heading; whatever the text holds, it only shows.
+pub(super) fn paragraph(page: &mut String, label: &str, body: &str, painter: Painter, options: &TableOptions) {
+    let indent = 10;
+    let body = text::printable(body);
+    for (index, part) in text::wrap(&body, options.width.saturating_sub(indent), "", "").iter().enumerate() {
+        let label = if index == 0 { painter.dim(&format!("  {label:<8}")) } else { " ".repeat(indent) };
+        let _ = writeln!(page, "{label}{part}");
+    }
+}

@@ -1,0 +1,276 @@
+//! The report for a person: first what a tired one needs, then the findings, the policies, and what was not audited.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use crate::finding::{Applicability, Severity};
+use crate::report::{Finding, Report, SourceKind};
+use crate::rules::Outcome;
+use crate::text;
+use crate::transition::Call;
+
+use super::roles::roles;
+use super::style::{NARROW, Painter, TableOptions, paragraph};
+
+/// Findings of one rule that are shown in full before the rest is folded.
+const SHOWN_PER_RULE: usize = 5;
+
+/// Writes a report for a person at a terminal.
+///
+/// # Errors
+/// When the writer fails.
+pub fn report(report: &Report, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+    let painter = Painter { color: options.color };
+    let mut page = String::new();
+    header(&mut page, report, painter, options);
+    for severity in Severity::WORST_FIRST {
+        findings(&mut page, report, severity, painter, options);
+    }
+    roles(&mut page, &report.roles, painter, options);
+    not_audited(&mut page, report, painter, options);
+    not_applicable(&mut page, report, painter, options);
+    footer(&mut page, report, painter);
+    out.write_all(page.as_bytes())?;
+    out.flush()
+}
+
+fn header(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
+    let mut line = |label: &str, value: &str| {
+        for (index, part) in text::wrap(value, options.width.saturating_sub(9), "", "").iter().enumerate() {
+            let label = if index == 0 { painter.dim(&format!("{label:<9}")) } else { " ".repeat(9) };
+            let _ = writeln!(page, "{label}{part}");
+        }
+    };
+    line("cluster", &painter.bold(&text::printable(&report.cluster_id)));
+    for account in &report.accounts {
+        let partition = if account.partition == report.provider.name() {
+            String::new()
+        } else {
+            format!(" ({})", text::printable(&account.partition))
+        };
+        line(
+            "account",
+            &format!("{}{partition} in {}", text::printable(&account.account_id), text::list(&account.regions, 40)),
+        );
+    }
+    let read = match (&report.source.collected_at, report.source.kind) {
+        (Some(at), SourceKind::Live) => format!("live at {}", text::printable(at)),
+        (Some(at), SourceKind::Inventory) => format!("recorded inventory of {}", text::printable(at)),
+        (None, _) => "recorded evidence without a date".to_owned(),
+    };
+    line("evidence", &read);
+    let nodes: Vec<String> = report.summary.nodes.iter().map(|(roles, number)| format!("{number} {roles}")).collect();
+    let guessed = if nodes.iter().any(|node| node.ends_with('?')) { " (? guessed from names)" } else { "" };
+    line("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") + guessed });
+    line("rules", &outcomes(report));
+    let counts = &report.summary.findings;
+    let number = |severity: Severity| counts.get(severity.name()).copied().unwrap_or(0);
+    let mut verdict: Vec<String> = Vec::new();
+    for severity in Severity::WORST_FIRST {
+        let noun = if severity == Severity::Info { "note" } else { severity.name() };
+        if number(severity) > 0 {
+            verdict.push(painter.severity(severity, &text::count(number(severity), noun)));
+        }
+    }
+    if verdict.is_empty() {
+        verdict.push(if report.complete {
+            painter.good("nothing found")
+        } else {
+            "nothing found in what could be read".to_owned()
+        });
+    }
+    if !report.complete {
+        verdict.push(painter.severity(Severity::Warning, &format!("{} not audited", report.not_audited.len())));
+    }
+    let _ = writeln!(page, "{}{}", painter.dim("result   "), verdict.join(", "));
+    overview(page, report, painter, options);
+}
+
+/// How many rules came to what.
+fn outcomes(report: &Report) -> String {
+    let number = |outcome: Outcome| report.rules.iter().filter(|rule| rule.outcome == outcome).count();
+    let counts = [
+        (Outcome::Passed, "passed"),
+        (Outcome::Failed, "failed"),
+        (Outcome::NotApplicable, "not applicable"),
+        (Outcome::NotAudited, "not audited"),
+    ];
+    let told: Vec<String> = counts
+        .into_iter()
+        .map(|(outcome, words)| (number(outcome), words))
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, words)| format!("{number} {words}"))
+        .collect();
+    told.join(", ")
+}
+
+/// The rules that had nothing to look at, by the reason; with `-v` only.
+fn not_applicable(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for rule in report.rules.iter().filter(|rule| rule.outcome == Outcome::NotApplicable) {
+        by_reason.entry(rule.why.as_deref().unwrap_or_default()).or_default().push(&rule.rule);
+    }
+    if !options.verbose || by_reason.is_empty() {
+        return;
+    }
+    let _ = writeln!(page, "{}\n", painter.bold("Not applicable: there is nothing to look at"));
+    for (reason, rules) in by_reason {
+        for part in text::wrap(&text::printable(reason), options.width.saturating_sub(2), "", "") {
+            let _ = writeln!(page, "  {part}");
+        }
+        for part in text::wrap(&rules.join(", "), options.width.saturating_sub(4), "", "") {
+            let _ = writeln!(page, "    {}", painter.dim(&part));
+        }
+    }
+    page.push('\n');
+}
+
+/// One row per rule, worst first, when there is more than a screenful of findings to read.
+fn overview(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
+    if report.findings.len() < 4 {
+        return;
+    }
+    let mut rules: Vec<(&Finding, usize, usize)> = Vec::new();
+    for finding in &report.findings {
+        let resources = 1 + finding.related.iter().filter(|related| related.kind == finding.resource.kind).count();
+        match rules.iter_mut().find(|(known, ..)| known.rule == finding.rule && known.severity == finding.severity) {
+            Some(row) => {
+                row.1 += 1;
+                row.2 += resources;
+            }
+            None => rules.push((finding, 1, resources)),
+        }
+    }
+    page.push('\n');
+    for (finding, number, resources) in rules {
+        let severity = painter.severity(finding.severity, &format!("{:<8}", finding.severity.name()));
+        let what = text::count(resources, finding.resource.kind.noun());
+        let times = if number > 1 { format!(" in {number} findings") } else { String::new() };
+        if options.width < NARROW {
+            let _ = writeln!(page, "{severity} {}\n         {what}{times}", finding.rule);
+        } else {
+            let _ = writeln!(page, "{severity} {:<36} {what}{times}", finding.rule);
+        }
+    }
+}
+
+fn findings(page: &mut String, report: &Report, severity: Severity, painter: Painter, options: &TableOptions) {
+    let found: Vec<&Finding> = report.findings.iter().filter(|finding| finding.severity == severity).collect();
+    if found.is_empty() {
+        return;
+    }
+    let heading = match severity {
+        Severity::Error => "Errors: the controllers fail or leave something out",
+        Severity::Warning => "Warnings: works by luck, or will break",
+        Severity::Info => "Notes",
+    };
+    let _ = writeln!(page, "\n{}", painter.bold(heading));
+    let mut shown: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut folded: BTreeMap<&str, usize> = BTreeMap::new();
+    for (index, finding) in found.iter().enumerate() {
+        let number = shown.entry(finding.rule.as_str()).or_default();
+        *number += 1;
+        if options.verbose || *number <= SHOWN_PER_RULE {
+            block(page, finding, painter, options);
+        } else {
+            *folded.entry(finding.rule.as_str()).or_default() += 1;
+        }
+        let last_of_rule = found.get(index + 1).is_none_or(|next| next.rule != finding.rule);
+        if let Some(number) = folded.get(finding.rule.as_str()).filter(|_| last_of_rule) {
+            let _ = writeln!(
+                page,
+                "\n  {}",
+                painter.dim(&format!("and {number} more of {}: -v or --format json shows them", finding.rule))
+            );
+        }
+    }
+}
+
+fn block(page: &mut String, finding: &Finding, painter: Painter, options: &TableOptions) {
+    let same = finding.related.iter().filter(|related| related.kind == finding.resource.kind).count();
+    let mut resource = short_id(&finding.resource.id).into_owned();
+    if let Some(name) = finding.resource.name.as_deref().filter(|name| !resource.ends_with(name)) {
+        let _ = write!(resource, " ({})", text::printable(name));
+    }
+    if same > 0 {
+        let _ = write!(resource, " and {same} more");
+    }
+    let _ = writeln!(
+        page,
+        "\n{} {}  {resource}",
+        painter.severity(finding.severity, finding.severity.name()),
+        painter.bold(&finding.rule)
+    );
+    let mut paragraph = |label: &str, body: &str| paragraph(page, label, body, painter, options);
+    paragraph("what", &finding.message);
+    paragraph("impact", &finding.impact);
+    let class = match finding.fix.applicability {
+        Applicability::None => String::new(),
+        other => format!(" [{}]", other.name()),
+    };
+    paragraph("fix", &format!("{}{class}", finding.fix.summary));
+    for choice in finding.fix.choices.iter().take(4) {
+        paragraph("", &format!("- {}", choice.summary));
+    }
+    for caveat in &finding.caveats {
+        paragraph("note", &caveat.message);
+    }
+    // Commands are never wrapped: they are there to be copied.
+    let commands: Vec<String> = finding.fix.changes.iter().flat_map(Call::shown_commands).collect();
+    let limit = if options.verbose { commands.len() } else { 4 };
+    for (index, command) in commands.iter().take(limit).enumerate() {
+        let label = if index == 0 { painter.dim("  run     ") } else { " ".repeat(10) };
+        let _ = writeln!(page, "{label}{}", text::printable(command));
+    }
+    if commands.len() > limit {
+        let _ = writeln!(
+            page,
+            "          {}",
+            painter.dim(&format!("# and {} more: -v shows them", commands.len() - limit))
+        );
+    }
+}
+
+/// The part of an ARN that tells it apart.
+fn short_id(id: &str) -> std::borrow::Cow<'_, str> {
+    text::printable(if id.starts_with("arn:") { id.rsplit(':').next().unwrap_or(id) } else { id })
+}
+
+fn not_audited(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
+    if report.not_audited.is_empty() {
+        return;
+    }
+    let _ = writeln!(page, "\n{}", painter.bold("Not audited: unknown, not clean"));
+    let limit = if options.verbose { usize::MAX } else { 20 };
+    for entry in report.not_audited.iter().take(limit) {
+        let place = entry.resource.as_deref().map(short_id).or_else(|| entry.region.as_deref().map(text::printable));
+        let what = text::printable(&entry.what);
+        let _ = writeln!(page, "\n{}  {}", painter.bold(&what), place.unwrap_or_default());
+        paragraph(page, "why", &format!("{}: {}", entry.reason, entry.message), painter, options);
+        if !entry.rules.is_empty() {
+            let shown = if options.verbose { usize::MAX } else { 4 };
+            paragraph(
+                page,
+                "rules",
+                &format!("not checked on it: {}", text::list(&entry.rules, shown)),
+                painter,
+                options,
+            );
+        }
+    }
+    if report.not_audited.len() > limit {
+        let _ = writeln!(
+            page,
+            "  {}",
+            painter.dim(&format!("and {} more: -v shows them", report.not_audited.len() - limit))
+        );
+    }
+}
+
+fn footer(page: &mut String, report: &Report, painter: Painter) {
+    if let Some(first) = report.findings.first() {
+        let hint = format!("`tagaudit explain {}` tells more about a rule", first.rule);
+        let _ = writeln!(page, "\n{}", painter.dim(&hint));
+    }
+}

@@ -1,0 +1,157 @@
+//! The cluster in its network, enough to draw a map: the VPCs in which nodes live, their subnets and security groups, and the
+//! nodes, those that are alike as one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::rules::is_public;
+use crate::tags::ClusterTag;
+use crate::view::{ClusterView, Member, RegionView};
+
+/// Nodes of a group that are named; how many there are is counted.
+const NAMED: usize = 20;
+
+/// A VPC in which nodes live.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VpcTopology {
+    /// Account that was read.
+    pub account_id: String,
+    /// Region.
+    pub region: String,
+    /// The VPC; known by its id alone where the list of VPCs was not read.
+    pub vpc: Part,
+    /// Its subnets, by availability zone and id.
+    pub subnets: Vec<SubnetPart>,
+    /// The security groups of the nodes, and those that are tagged for the cluster, by id.
+    pub security_groups: Vec<Part>,
+    /// The nodes, by subnet, roles, tag and security groups.
+    pub nodes: Vec<NodeGroup>,
+}
+
+/// A resource of the map.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// Id.
+    pub id: String,
+    /// `Name` tag, or the name of a security group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What its tags make it; absent where they were not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<ClusterTag>,
+}
+
+/// A subnet of the map.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubnetPart {
+    /// What it is.
+    #[serde(flatten)]
+    pub part: Part,
+    /// Its availability zone.
+    pub availability_zone: String,
+    /// Whether its route table leads to an internet gateway; absent where no table can be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_public: Option<bool>,
+}
+
+/// Nodes that are alike.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeGroup {
+    /// Their roles, in words.
+    pub roles: String,
+    /// The subnet in which they live.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subnet_id: Option<String>,
+    /// What their tags make them.
+    pub tag: ClusterTag,
+    /// Their security groups.
+    pub security_groups: Vec<String>,
+    /// How many there are.
+    pub count: usize,
+    /// The first of them, by instance id.
+    pub instances: Vec<String>,
+}
+
+/// The VPCs in which nodes of the cluster live, by account, region and id.
+#[must_use]
+pub fn topology(view: &ClusterView<'_>) -> Vec<VpcTopology> {
+    let mut all = Vec::new();
+    for region in &view.regions {
+        all.extend(region.member_vpcs().into_iter().map(|vpc| of_vpc(view, region, vpc)));
+    }
+    all.sort_by(|a, b| (&a.account_id, &a.region, &a.vpc.id).cmp(&(&b.account_id, &b.region, &b.vpc.id)));
+    all
+}
+
+fn of_vpc(view: &ClusterView<'_>, region: &RegionView<'_>, vpc_id: &str) -> VpcTopology {
+    let cluster_id = view.cluster_id;
+    let name = |tags| crate::tags::value(tags, "Name").filter(|name| !name.is_empty()).map(str::to_owned);
+    let mut nodes: BTreeMap<(Option<&str>, String, ClusterTag, BTreeSet<&str>), Vec<&str>> = BTreeMap::new();
+    let members = region.members.iter().filter(|member| member.instance.vpc_id.as_deref() == Some(vpc_id));
+    for member in members {
+        let Member { instance, roles, .. } = member;
+        let groups = instance.security_groups.iter().map(String::as_str).collect();
+        let tag = ClusterTag::of(&instance.tags, cluster_id);
+        let key = (instance.subnet_id.as_deref(), roles.roles.describe(), tag, groups);
+        nodes.entry(key).or_default().push(&instance.id);
+    }
+    let used: BTreeSet<&str> = nodes.keys().flat_map(|(_, _, _, groups)| groups.iter().copied()).collect();
+    let mut subnets: Vec<SubnetPart> = region
+        .region
+        .subnets
+        .iter()
+        .filter(|subnet| subnet.vpc_id == vpc_id)
+        .map(|subnet| SubnetPart {
+            part: Part {
+                id: subnet.id.clone(),
+                name: name(&subnet.tags),
+                tag: Some(ClusterTag::of(&subnet.tags, cluster_id)),
+            },
+            availability_zone: subnet.availability_zone.clone(),
+            is_public: region.route_table(subnet).map(is_public),
+        })
+        .collect();
+    subnets.sort_by(|a, b| (&a.availability_zone, &a.part.id).cmp(&(&b.availability_zone, &b.part.id)));
+    let groups = region.region.security_groups.iter().filter(|group| group.vpc_id.as_deref() == Some(vpc_id));
+    let mut security_groups: BTreeMap<&str, Part> = groups
+        .map(|group| (group, ClusterTag::of(&group.tags, cluster_id)))
+        .filter(|(group, tag)| {
+            used.contains(group.id.as_str())
+                || matches!(tag, ClusterTag::Owned | ClusterTag::Shared | ClusterTag::OtherValue | ClusterTag::NearMiss)
+        })
+        .map(|(group, tag)| {
+            let part = Part { id: group.id.clone(), name: Some(group.name.clone()), tag: Some(tag) };
+            (group.id.as_str(), part)
+        })
+        .collect();
+    for id in &used {
+        security_groups.entry(id).or_insert_with(|| Part { id: (*id).to_owned(), name: None, tag: None });
+    }
+    let vpc = region.vpc(vpc_id);
+    VpcTopology {
+        account_id: region.account.account_id.clone(),
+        region: region.region.name.clone(),
+        vpc: Part {
+            id: vpc_id.to_owned(),
+            name: vpc.and_then(|vpc| name(&vpc.tags)),
+            tag: vpc.map(|vpc| ClusterTag::of(&vpc.tags, cluster_id)),
+        },
+        subnets,
+        security_groups: security_groups.into_values().collect(),
+        nodes: nodes
+            .into_iter()
+            .map(|((subnet_id, roles, tag, groups), mut instances)| {
+                instances.sort_unstable();
+                NodeGroup {
+                    roles,
+                    subnet_id: subnet_id.map(str::to_owned),
+                    tag,
+                    security_groups: groups.into_iter().map(str::to_owned).collect(),
+                    count: instances.len(),
+                    instances: instances.into_iter().take(NAMED).map(str::to_owned).collect(),
+                }
+            })
+            .collect(),
+    }
+}
