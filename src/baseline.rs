@@ -1,4 +1,4 @@
-//! RoleAuditOptions: what the policies of a node should grant. Embedded documents with their sources, or a file.
+//! Baselines: what the policies of a node should grant. Embedded documents with their sources, or a file.
 
 use crate::policy::{Condition, Document, DocumentError, Effect, Need, Statement};
 

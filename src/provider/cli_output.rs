@@ -153,11 +153,10 @@ impl Answers {
 
     /// The region, as its zones tell it, or the zone of a subnet.
     fn region(&self) -> Option<String> {
-        let zones = self.zones.iter().flat_map(|file| &file.availability_zones);
+        let mut zones = self.zones.iter().flat_map(|file| &file.availability_zones);
         let subnet = || self.subnets.as_ref()?.subnets.first();
         zones
-            .filter_map(|zone| zone.region_name.clone())
-            .next()
+            .find_map(|zone| zone.region_name.clone())
             .or_else(|| subnet().and_then(|subnet| region_of_zone(&subnet.availability_zone)))
     }
 

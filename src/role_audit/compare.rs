@@ -65,23 +65,35 @@ pub(super) fn layer(account: &Account, role: &Role, scps: &[NamedDocument]) -> R
     if gaps.is_empty() { Ok(layer) } else { Err(gaps) }
 }
 
-#[expect(clippy::too_many_lines, reason = "one comparison in the order of its steps, which share what they know")]
+/// The comparison of one role: what is known of its requests, and what it is compared with.
+struct Comparison<'c> {
+    policies: PreparedPolicies,
+    catalogue: &'static Catalogue,
+    environment: Environment,
+    /// Requests on the cluster's own resources, and those that take tags off: these are never the cluster's own.
+    writing: Environment,
+    removing: Environment,
+    distribution: Distribution,
+    options: &'c RoleAuditOptions,
+}
+
 pub(super) fn compare<'a>(
     cluster_id: &str,
     account: &'a Account,
     role: &'a Role,
     users: &Users<'a>,
     layer: &Layer,
-    baselines: &RoleAuditOptions,
+    options: &RoleAuditOptions,
 ) -> Result<RoleAudit<'a>, BaselineError> {
-    let distribution = users.distribution.unwrap_or(Distribution::Other);
     let environment = environment(account, role, users);
-    let writing = on_own_resources(&environment, cluster_id, &["aws:resourcetag", "aws:requesttag"]);
-    // The tags that a request takes off are never the cluster's own.
-    let removing = on_own_resources(&environment, cluster_id, &["aws:resourcetag"]);
-    let scoped = |action: &str| {
-        let removes = ["deletetags", "removetags"].iter().any(|name| action.to_ascii_lowercase().ends_with(name));
-        if removes { &removing } else { &writing }
+    let comparison = Comparison {
+        policies: PreparedPolicies::new(layer),
+        catalogue: options.catalogue(),
+        writing: on_own_resources(&environment, cluster_id, &["aws:resourcetag", "aws:requesttag"]),
+        removing: on_own_resources(&environment, cluster_id, &["aws:resourcetag"]),
+        environment,
+        distribution: users.distribution.unwrap_or(Distribution::Other),
+        options,
     };
     let held_roles = users.node_roles();
     // What the controller needs is asked of its own role, where it has one.
@@ -90,65 +102,16 @@ pub(super) fn compare<'a>(
     } else {
         held_roles
     };
-    let (policies, catalogue) = (PreparedPolicies::new(layer), baselines.catalogue());
-    let assess = |action: &str, asked: Vec<(String, Vec<Condition>)>, call_role| {
-        let (resources, conditions): (Vec<String>, Vec<Vec<Condition>>) = asked.into_iter().unzip();
-        let question = Question { action, resources: &resources, conditions: &conditions };
-        let assessment = policies.assess(question, &environment, catalogue);
-        let covers_cluster = assessment.verdict == Verdict::Granted
-            || (assessment.verdict == Verdict::Partial
-                && policies.assess(question, scoped(action), catalogue).verdict == Verdict::Granted);
-        ActionAudit { action: action.to_owned(), call_role, assessment, covers_cluster }
-    };
-    let against = |call_role| -> Result<(Baseline, Vec<ActionAudit>), BaselineError> {
-        let baseline = baselines.choose(call_role, distribution)?;
-        // A baseline of ours asks for all controllers at once. Who switches some of them off is asked for the calls of
-        // the others, and not for what the documents add for older versions.
-        let is_ours = call_role == CallRole::Controlplane && baselines.controlplane.is_none();
-        let is_on = |call: &&Call| !call.is_switched_off(&baselines.without);
-        let is_called = |action: &str| {
-            let mut calls = controller::effective(call_role, baselines.controller_version).filter(is_on);
-            calls.any(|call| policy::contains(&action.to_lowercase(), &call.action.to_lowercase()))
-        };
-        let is_asked = |action: &&String| {
-            controller::find(call_role, action).is_none_or(|call| is_on(&call))
-                && (!is_ours || baselines.without.is_empty() || is_called(action))
-        };
-        let each = baseline.actions.iter().filter(is_asked);
-        let actions = each.map(|action| assess(action, baseline.asked(action), call_role)).collect();
-        Ok((baseline, actions))
-    };
-    let mut compared = Vec::new();
-    if node_roles.is_unknown() {
-        // Nothing says what the nodes are: what covers the control plane covers all; else a worker is the least it can be.
-        let controlplane = against(CallRole::Controlplane)?;
-        if controlplane.1.iter().all(|action| action.covers_cluster) {
-            compared.push(controlplane);
-        } else {
-            compared.push(against(CallRole::Worker)?);
-        }
-    } else {
-        if node_roles.contains(NodeRole::Controlplane) {
-            compared.push(against(CallRole::Controlplane)?);
-        }
-        if node_roles.contains(NodeRole::Etcd) || node_roles.contains(NodeRole::Worker) {
-            compared.push(against(CallRole::Worker)?);
-        }
-        // kOps and all-in-one nodes run etcd beside the control plane: the document's policy for etcd nodes is not theirs.
-        let controlplane_only = !node_roles.contains(NodeRole::Worker);
-        if compared.len() == 2 && controlplane_only {
-            compared.truncate(1);
-        }
-    }
+    let compared = comparison.with_baselines(node_roles)?;
     let baseline = compared.iter().map(|(baseline, _)| baseline.name.as_str()).collect::<Vec<_>>().join("+");
     let needed: Vec<String> =
         compared.iter().flat_map(|(baseline, _)| baseline.actions.iter().map(|action| action.to_lowercase())).collect();
     let mut needs: Vec<policy::Need> = compared.iter().flat_map(|(baseline, _)| baseline.needs()).collect();
     if node_roles != held_roles {
         // Only the controller moved: etcd, the backups and the keys of kOps are still the nodes' business.
-        needs.extend(baselines.choose(CallRole::Controlplane, distribution)?.optional);
+        needs.extend(options.choose(CallRole::Controlplane, comparison.distribution)?.optional);
     }
-    let mut kept = needed_calls(node_roles, baselines.controller_version);
+    let mut kept = needed_calls(node_roles, options.controller_version);
     kept.retain(|call| !needed.iter().any(|need| policy::contains(need, &call.to_lowercase())));
     let documents: Vec<&Document> = compared.iter().map(|(baseline, _)| &baseline.document).collect();
     let tightened = policy::tightened(&documents, &kept);
@@ -159,29 +122,15 @@ pub(super) fn compare<'a>(
             actions.push(audited);
         }
     }
-    let mut controller = Vec::new();
-    if node_roles.contains(NodeRole::Controlplane) {
-        let calls = controller::effective(CallRole::Controlplane, baselines.controller_version);
-        // kOps grants routes with kubenet only, and turns them off without.
-        let is_off = |call: &&Call| distribution == Distribution::Kops && call.controllers == [Controller::Route];
-        for call in calls.filter(|call| !call.is_switched_off(&baselines.without) && !is_off(call)) {
-            let action = call.action.to_lowercase();
-            if call.need != Need::OptIn && !needed.iter().any(|need| policy::contains(need, &action)) {
-                controller.push(ControllerAudit {
-                    call,
-                    assessment: assess(&call.action, Vec::new(), CallRole::Controlplane).assessment,
-                });
-            }
-        }
-        // What some version of the controller calls is no excess, opt-in features included.
-        let calls = controller::ever(CallRole::Controlplane);
-        needs.extend(calls.map(|call| policy::Need::everywhere(call.action.clone())));
-    }
-    let calls = controller::ever(CallRole::Worker);
+    let controller = comparison.controller_calls(node_roles, &needed);
+    // What some version of the controller calls is no excess, opt-in features included.
+    let controlplane = Some(CallRole::Controlplane).filter(|_| node_roles.contains(NodeRole::Controlplane));
+    let calls = controlplane.into_iter().chain([CallRole::Worker]).flat_map(controller::ever);
     needs.extend(calls.map(|call| policy::Need::everywhere(call.action.clone())));
     // RKE asks for "at least the ec2:Describe* action" on every node.
     needs.push(policy::Need::everywhere("ec2:Describe*"));
     let explained = explained(account, role, layer, &mut needs);
+    let Comparison { policies, catalogue, environment, .. } = comparison;
     Ok(RoleAudit {
         account,
         role,
@@ -197,6 +146,85 @@ pub(super) fn compare<'a>(
         tightened,
         controller,
     })
+}
+
+impl Comparison<'_> {
+    /// Each baseline that a role of these nodes is compared with, and how that ends.
+    fn with_baselines(&self, node_roles: RoleSet) -> Result<Vec<(Baseline, Vec<ActionAudit>)>, BaselineError> {
+        if node_roles.is_unknown() {
+            // Nothing says what the nodes are: what covers the control plane covers all; else a worker is the least it
+            // can be.
+            let controlplane = self.against(CallRole::Controlplane)?;
+            let is_covered = controlplane.1.iter().all(|action| action.covers_cluster);
+            return Ok(vec![if is_covered { controlplane } else { self.against(CallRole::Worker)? }]);
+        }
+        let mut compared = Vec::new();
+        if node_roles.contains(NodeRole::Controlplane) {
+            compared.push(self.against(CallRole::Controlplane)?);
+        }
+        if node_roles.contains(NodeRole::Etcd) || node_roles.contains(NodeRole::Worker) {
+            compared.push(self.against(CallRole::Worker)?);
+        }
+        // kOps and all-in-one nodes run etcd beside the control plane: the document's policy for etcd nodes is not theirs.
+        let controlplane_only = !node_roles.contains(NodeRole::Worker);
+        if compared.len() == 2 && controlplane_only {
+            compared.truncate(1);
+        }
+        Ok(compared)
+    }
+
+    fn against(&self, call_role: CallRole) -> Result<(Baseline, Vec<ActionAudit>), BaselineError> {
+        let options = self.options;
+        let baseline = options.choose(call_role, self.distribution)?;
+        // A baseline of ours asks for all controllers at once. Who switches some of them off is asked for the calls of
+        // the others, and not for what the documents add for older versions.
+        let is_ours = call_role == CallRole::Controlplane && options.controlplane.is_none();
+        let is_on = |call: &&Call| !call.is_switched_off(&options.without);
+        let is_called = |action: &str| {
+            let mut calls = controller::effective(call_role, options.controller_version).filter(is_on);
+            calls.any(|call| policy::contains(&action.to_lowercase(), &call.action.to_lowercase()))
+        };
+        let is_asked = |action: &&String| {
+            controller::find(call_role, action).is_none_or(|call| is_on(&call))
+                && (!is_ours || options.without.is_empty() || is_called(action))
+        };
+        let each = baseline.actions.iter().filter(is_asked);
+        let actions = each.map(|action| self.assess(action, baseline.asked(action), call_role)).collect();
+        Ok((baseline, actions))
+    }
+
+    fn assess(&self, action: &str, asked: Vec<(String, Vec<Condition>)>, call_role: CallRole) -> ActionAudit {
+        let (resources, conditions): (Vec<String>, Vec<Vec<Condition>>) = asked.into_iter().unzip();
+        let question = Question { action, resources: &resources, conditions: &conditions };
+        let assessment = self.policies.assess(question, &self.environment, self.catalogue);
+        let removes = ["deletetags", "removetags"].iter().any(|name| action.to_ascii_lowercase().ends_with(name));
+        let own = if removes { &self.removing } else { &self.writing };
+        let covers_cluster = assessment.verdict == Verdict::Granted
+            || (assessment.verdict == Verdict::Partial
+                && self.policies.assess(question, own, self.catalogue).verdict == Verdict::Granted);
+        ActionAudit { action: action.to_owned(), call_role, assessment, covers_cluster }
+    }
+
+    /// The controller's calls that no baseline names, for roles of the control plane.
+    fn controller_calls(&self, node_roles: RoleSet, needed: &[String]) -> Vec<ControllerAudit> {
+        if !node_roles.contains(NodeRole::Controlplane) {
+            return Vec::new();
+        }
+        // kOps grants routes with kubenet only, and turns them off without.
+        let is_off = |call: &&Call| self.distribution == Distribution::Kops && call.controllers == [Controller::Route];
+        let is_named = |call: &Call| {
+            let action = call.action.to_lowercase();
+            needed.iter().any(|need| policy::contains(need, &action))
+        };
+        controller::effective(CallRole::Controlplane, self.options.controller_version)
+            .filter(|call| !call.is_switched_off(&self.options.without) && !is_off(call))
+            .filter(|call| call.need != Need::OptIn && !is_named(call))
+            .map(|call| ControllerAudit {
+                call,
+                assessment: self.assess(&call.action, Vec::new(), CallRole::Controlplane).assessment,
+            })
+            .collect()
+    }
 }
 
 /// Managed policies of AWS that nodes have on purpose: each is told by its name, once, and not action by action.

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::judge::{Applying, Outcome};
-use super::limit::{DeniedOn, LayerKind, Limit, OpenCondition, all_of};
-use super::{Assessment, NotGranted, StatementRef, Verdict};
 use crate::catalogue::Action;
 use crate::document::Effect;
 use crate::pattern::split_arn;
 use crate::truth::Holds;
+
+use super::judge::{Applying, Outcome};
+use super::limit::{DeniedOn, LayerKind, Limit, OpenCondition, all_of};
+use super::{Assessment, NotGranted, StatementRef, Verdict};
 
 /// What was found for the regions of all targets.
 #[derive(Default)]
@@ -211,29 +212,7 @@ impl Answer {
                 continue;
             }
             for outcome in here.iter().filter(|outcome| outcome.allowed.least != Holds::Always) {
-                let conditions = || {
-                    let open = outcome.applying.iter().filter(|applying| !applying.conditions.is_empty());
-                    let mut texts: Vec<String> = open
-                        .map(|applying| {
-                            let all = all_of(&applying.conditions);
-                            if applying.effect == Effect::Deny { format!("not ({all})") } else { all }
-                        })
-                        .collect();
-                    texts.extend(outcome.wide.iter().cloned());
-                    if outcome.allowed.least != outcome.allowed.most {
-                        let described = outcome.applying.iter().flat_map(|applying| &applying.conditions);
-                        let described: BTreeSet<&str> = described.map(|condition| condition.text.as_str()).collect();
-                        let open = outcome.open.iter().filter(|open| !described.contains(open.as_str()));
-                        texts.extend(open.map(|open| format!("a deployment decides whether {open}")));
-                    }
-                    if texts.is_empty() {
-                        texts.push("conditions too many or too intricate to tell apart".to_owned());
-                    }
-                    texts.sort();
-                    texts.dedup();
-                    texts
-                };
-                let only_if = if outcome.allowed.most == Holds::Never { Vec::new() } else { conditions() };
+                let only_if = if outcome.allowed.most == Holds::Never { Vec::new() } else { outcome.only_if() };
                 let biting = outcome.applying.iter().find(|applying| {
                     applying.effect == Effect::Deny && applying.holds == Holds::Always && !applying.negated
                 });
@@ -263,31 +242,39 @@ impl Answer {
                 }
             }
         }
-        // Many kinds of resources of which nothing is granted read as all but those of which something is.
-        if whole.len() > 3
-            && let Some(first) = whole.first()
-        {
-            let mut except: Vec<String> = self
-                .statements(Effect::Allow, Some(0))
-                .iter()
-                .filter(|seen| !seen.first.negated)
-                .flat_map(|seen| seen.texts.iter().map(|text| (*text).to_owned()))
-                .filter(|_| whole.len() < self.targets.len())
-                .collect();
-            except.sort();
-            except.dedup();
-            let mut parts = split_arn(&first.resource).map(str::to_owned);
-            if let Some(resource) = parts.last_mut() {
-                "*".clone_into(resource);
-            }
-            let all = parts.join(":");
-            let same = |other: &NotGranted| split_arn(&other.resource).iter().take(5).eq(parts.iter().take(5));
-            let resource = if whole.iter().all(same) { all } else { "*".to_owned() };
-            found.insert(0, entry(&resource, except, Vec::new(), &first.witness));
-        } else {
+        self.join_whole(action, whole, found)
+    }
+
+    /// Many kinds of resources of which nothing is granted read as all but those of which something is.
+    fn join_whole(&self, action: &str, mut whole: Vec<NotGranted>, mut found: Vec<NotGranted>) -> Vec<NotGranted> {
+        let Some(first) = whole.first().filter(|_| whole.len() > 3) else {
             whole.append(&mut found);
-            found = whole;
+            return whole;
+        };
+        let mut except: Vec<String> = self
+            .statements(Effect::Allow, Some(0))
+            .iter()
+            .filter(|seen| !seen.first.negated)
+            .flat_map(|seen| seen.texts.iter().map(|text| (*text).to_owned()))
+            .filter(|_| whole.len() < self.targets.len())
+            .collect();
+        except.sort();
+        except.dedup();
+        let mut parts = split_arn(&first.resource).map(str::to_owned);
+        if let Some(resource) = parts.last_mut() {
+            "*".clone_into(resource);
         }
+        let all = parts.join(":");
+        let same = |other: &NotGranted| split_arn(&other.resource).iter().take(5).eq(parts.iter().take(5));
+        let resource = if whole.iter().all(same) { all } else { "*".to_owned() };
+        let joined = NotGranted {
+            action: action.to_owned(),
+            resource,
+            except,
+            only_if: Vec::new(),
+            witness: first.witness.clone(),
+        };
+        found.insert(0, joined);
         found
     }
 }

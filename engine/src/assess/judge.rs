@@ -1,11 +1,14 @@
 //! One region of the resources: which statements apply there, under which facts, and what that comes to.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::{OpenCondition, Prepared, StatementRef};
 use crate::document::Effect;
 use crate::truth::{Bounds, Expression, Facts, Holds, Table};
+
+use super::limit::all_of;
+use super::{OpenCondition, Prepared, StatementRef};
 
 /// A statement whose conditions are not known to be false.
 pub(super) struct Active<'p> {
@@ -87,6 +90,32 @@ pub(super) struct Outcome {
     pub(super) lacking: Vec<usize>,
     /// For each active statement that applies sometimes or always: what it is, and which of its patterns match.
     pub(super) applying: Vec<Applying>,
+}
+
+impl Outcome {
+    /// What has to hold for it to be allowed, in words.
+    pub(super) fn only_if(&self) -> Vec<String> {
+        let open = self.applying.iter().filter(|applying| !applying.conditions.is_empty());
+        let mut texts: Vec<String> = open
+            .map(|applying| {
+                let all = all_of(&applying.conditions);
+                if applying.effect == Effect::Deny { format!("not ({all})") } else { all }
+            })
+            .collect();
+        texts.extend(self.wide.iter().cloned());
+        if self.allowed.least != self.allowed.most {
+            let described = self.applying.iter().flat_map(|applying| &applying.conditions);
+            let described: BTreeSet<&str> = described.map(|condition| condition.text.as_str()).collect();
+            let open = self.open.iter().filter(|open| !described.contains(open.as_str()));
+            texts.extend(open.map(|open| format!("a deployment decides whether {open}")));
+        }
+        if texts.is_empty() {
+            texts.push("conditions too many or too intricate to tell apart".to_owned());
+        }
+        texts.sort();
+        texts.dedup();
+        texts
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 
-use super::Remarks;
 use crate::automaton::{Language, meet};
 use crate::catalogue::{AccessLevel, Action, Catalogue, Service};
 use crate::display;
 use crate::document::{Document, Effect, Statement};
+use crate::json::Span;
 use crate::pattern::{ActionPattern, ResourcePattern, is_everything, split_arn};
 use crate::text::{Text, TextPart};
 use crate::variables::{self, VariableError};
+
+use super::Remarks;
 
 pub(super) fn check(
     document: &Document,
@@ -95,43 +97,55 @@ fn actions(statement: &Statement, on: &Resources, types: &mut Types, catalogue: 
                 }
             }
             ActionPattern::Prefix(_) | ActionPattern::Glob(_) => {
-                let covered = catalogue.matching(&compiled);
-                if covered.is_empty() {
-                    let help = folded
-                        .split_once(':')
-                        .filter(|(prefix, _)| catalogue.service(prefix).is_none())
-                        .map(|(prefix, _)| format!("no known service has the prefix `{}`", display::printable(prefix)));
-                    remarks.help(
-                        "action-wildcard-empty",
-                        Some(statement),
-                        *span,
-                        format!("`{}` covers no known action", shown()),
-                        help,
-                    );
-                } else if grants && !action.negated && !excludes_everything(statement) {
-                    // What cannot be done on the statement's resources is not granted.
-                    let service = folded.split_once(':').and_then(|(prefix, _)| catalogue.service(prefix));
-                    let granted: Vec<&&Action> = covered
-                        .iter()
-                        .filter(|action| service.is_none_or(|service| on.take(action, service, types)))
-                        .collect();
-                    let managing: Vec<&str> = granted
-                        .iter()
-                        .filter(|action| action.level == AccessLevel::PermissionsManagement)
-                        .map(|action| action.name.as_str())
-                        .collect();
-                    if !managing.is_empty() {
-                        let message = format!(
-                            "`{}` grants {} actions, {} of them over permissions: {}",
-                            shown(),
-                            granted.len(),
-                            managing.len(),
-                            display::list(&managing, 3)
-                        );
-                        remarks.say("action-wildcard-wide", Some(statement), *span, message);
-                    }
-                }
+                wildcard(statement, (pattern, folded, *span), &compiled, on, types, catalogue, remarks);
             }
+        }
+    }
+}
+
+/// A pattern that covers no action, or that gives away permissions.
+fn wildcard(
+    statement: &Statement,
+    (pattern, folded, span): (&Text, &Text, Span),
+    compiled: &ActionPattern,
+    on: &Resources,
+    types: &mut Types,
+    catalogue: &Catalogue,
+    remarks: &mut Remarks<'_>,
+) {
+    let grants = statement.effect == Effect::Allow;
+    let covered = catalogue.matching(compiled);
+    if covered.is_empty() {
+        let help = folded
+            .split_once(':')
+            .filter(|(prefix, _)| catalogue.service(prefix).is_none())
+            .map(|(prefix, _)| format!("no known service has the prefix `{}`", display::printable(prefix)));
+        remarks.help(
+            "action-wildcard-empty",
+            Some(statement),
+            span,
+            format!("`{}` covers no known action", display::printable(pattern)),
+            help,
+        );
+    } else if grants && !statement.action.negated && !excludes_everything(statement) {
+        // What cannot be done on the statement's resources is not granted.
+        let service = folded.split_once(':').and_then(|(prefix, _)| catalogue.service(prefix));
+        let granted: Vec<&&Action> =
+            covered.iter().filter(|action| service.is_none_or(|service| on.take(action, service, types))).collect();
+        let managing: Vec<&str> = granted
+            .iter()
+            .filter(|action| action.level == AccessLevel::PermissionsManagement)
+            .map(|action| action.name.as_str())
+            .collect();
+        if !managing.is_empty() {
+            let message = format!(
+                "`{}` grants {} actions, {} of them over permissions: {}",
+                display::printable(pattern),
+                granted.len(),
+                managing.len(),
+                display::list(&managing, 3)
+            );
+            remarks.say("action-wildcard-wide", Some(statement), span, message);
         }
     }
 }

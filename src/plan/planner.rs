@@ -1,0 +1,389 @@
+//! One plan of findings, without a look at what comes of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sha2::{Digest, Sha256};
+
+use crate::controller::CallRole;
+use crate::finding::{Applicability, Choice, Finding};
+use crate::inventory::{Account, Inventory, Region};
+use crate::nodes::KubernetesNode;
+use crate::resource::ResourceKind;
+use crate::role_audit::grant;
+use crate::tags;
+use crate::text;
+use crate::transition::{Attribute, Target, Transition, Value};
+use crate::view::ClusterView;
+
+use super::approvals::{Approvals, SkipReason, Skipped, is_about};
+use super::guard::{self, NodeGroups};
+use super::state::{cluster_tags, observe, simulate};
+use super::{Expect, PlannedChange, Sibling};
+
+/// One transition that a finding asks for.
+pub(super) struct Proposal {
+    pub(super) finding: usize,
+    pub(super) rule: &'static str,
+    transition: Transition,
+    class: Applicability,
+    pub(super) reason: String,
+}
+
+/// Makes one plan of findings, without a look at what comes of it.
+pub(super) struct Planner<'a> {
+    pub(super) account: &'a Account,
+    pub(super) inventory: &'a Inventory,
+    pub(super) skipped: Vec<Skipped>,
+    pub(super) rejected: Vec<String>,
+}
+
+/// A change with the findings that asked for it.
+pub(super) type Asked = (PlannedChange, BTreeSet<usize>);
+
+impl Planner<'_> {
+    fn skip(&mut self, finding: &Finding, reason: SkipReason) {
+        let what = finding.with_caveats(&finding.message);
+        self.skipped.push(Skipped { rule: finding.rule, resource: finding.resource.id.clone(), what, reason });
+    }
+
+    /// The transitions of the findings that the operator agrees to.
+    pub(super) fn select(
+        &mut self,
+        findings: &[Finding],
+        approvals: &Approvals,
+        refused: &BTreeMap<usize, String>,
+    ) -> Vec<Proposal> {
+        let mut asked = Vec::new();
+        for (index, finding) in findings.iter().enumerate() {
+            if let Some(why) = refused.get(&index) {
+                self.skip(finding, SkipReason::Refused(why.clone()));
+                continue;
+            }
+            let fix = &finding.fix;
+            let answers: Vec<&Choice> = approvals
+                .answers
+                .iter()
+                .filter(|answer| is_about(finding, answer))
+                .filter_map(|answer| fix.choices.iter().find(|choice| choice.value == answer.value))
+                .collect();
+            let mut reason = finding.advice();
+            let changes: &[Transition] = match fix.applicability {
+                Applicability::Choice => match answers.as_slice() {
+                    [answer] => {
+                        reason.clone_from(&answer.summary);
+                        &answer.changes
+                    }
+                    [] if fix.choices.iter().all(|choice| choice.changes.is_empty()) => {
+                        self.skip(finding, SkipReason::ByHand(finding.advice()));
+                        continue;
+                    }
+                    [] => {
+                        let choices = fix.choices.iter().filter(|choice| !choice.changes.is_empty()).cloned();
+                        self.skip(finding, SkipReason::Question(choices.collect()));
+                        continue;
+                    }
+                    several => {
+                        let values: Vec<&str> = several.iter().map(|choice| choice.value.as_str()).collect();
+                        let why = format!("several answers are given: {}", text::list(&values, 5));
+                        self.skip(finding, SkipReason::Refused(why));
+                        continue;
+                    }
+                },
+                Applicability::None => {
+                    let reason = if approvals.allow.iter().any(|rule| rule == finding.rule) {
+                        SkipReason::Refused(finding.advice())
+                    } else {
+                        SkipReason::ByHand(finding.advice())
+                    };
+                    self.skip(finding, reason);
+                    continue;
+                }
+                Applicability::Confirm if !approvals.allow.iter().any(|rule| rule == finding.rule) => {
+                    self.skip(finding, SkipReason::Allow);
+                    continue;
+                }
+                Applicability::Confirm | Applicability::Safe => &fix.changes,
+            };
+            asked.extend(changes.iter().map(|transition| Proposal {
+                finding: index,
+                rule: finding.rule,
+                transition: transition.clone(),
+                class: fix.applicability,
+                reason: reason.clone(),
+            }));
+        }
+        asked
+    }
+
+    /// Several findings about one role add to one policy: what they ask for is put together and placed anew.
+    pub(super) fn merge_grants(&mut self, findings: &[Finding], asked: &mut Vec<Proposal>) {
+        let is_grant = |proposal: &Proposal| proposal.transition.attribute.is_iam();
+        let mut of_role: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+        for proposal in asked.iter().filter(|proposal| is_grant(proposal)) {
+            let name = findings.get(proposal.finding).and_then(|finding| finding.resource.name.clone());
+            of_role.entry(name.unwrap_or_default()).or_default().insert(proposal.finding);
+        }
+        for (name, indexes) in of_role.into_iter().filter(|(_, indexes)| indexes.len() > 1) {
+            let Some(role) = self.account.roles.iter().find(|role| role.name == name) else { continue };
+            let mut actions = Vec::new();
+            let mut node_role = CallRole::Worker;
+            for proposal in asked.iter().filter(|proposal| is_grant(proposal) && indexes.contains(&proposal.finding)) {
+                let document = proposal.transition.new.as_ref().and_then(Value::document);
+                actions.extend(document.and_then(grant::own_actions).unwrap_or_default());
+                if let Attribute::InlinePolicy { name } = &proposal.transition.attribute
+                    && grant::node_role_of(name) == Some(CallRole::Controlplane)
+                {
+                    node_role = CallRole::Controlplane;
+                }
+            }
+            let placed = grant::place(self.account, role, node_role, &actions);
+            let old: Vec<Proposal> =
+                asked.extract_if(.., |proposal| is_grant(proposal) && indexes.contains(&proposal.finding)).collect();
+            match placed {
+                Err(why) => {
+                    for finding in indexes.iter().filter_map(|index| findings.get(*index)) {
+                        self.skip(finding, SkipReason::Refused(why.clone()));
+                    }
+                }
+                Ok(changes) => {
+                    for index in &indexes {
+                        let Some(like) = old.iter().find(|proposal| proposal.finding == *index) else { continue };
+                        asked.extend(changes.iter().map(|transition| Proposal {
+                            transition: transition.clone(),
+                            reason: like.reason.clone(),
+                            ..*like
+                        }));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Two rules that want two values of one thing cannot both be right.
+    pub(super) fn refuse_contradictions(&mut self, asked: &[Proposal]) {
+        let mut wanted: BTreeMap<(&Target, &Attribute), Vec<&Proposal>> = BTreeMap::new();
+        for proposal in asked {
+            wanted.entry((&proposal.transition.target, &proposal.transition.attribute)).or_default().push(proposal);
+        }
+        for ((target, attribute), approvals) in wanted {
+            let values: BTreeSet<&Option<Value>> = approvals.iter().map(|proposal| &proposal.transition.new).collect();
+            if values.len() > 1 {
+                let described: BTreeSet<String> = approvals
+                    .iter()
+                    .map(|proposal| {
+                        format!(
+                            "{} wants {}",
+                            proposal.rule,
+                            proposal.transition.new.as_ref().map_or("it gone".to_owned(), |value| format!("`{value}`"))
+                        )
+                    })
+                    .collect();
+                let described: Vec<String> = described.into_iter().collect();
+                let what = attribute.label();
+                self.rejected.push(format!(
+                    "{} of {}: {}",
+                    text::printable(&what),
+                    target.id,
+                    text::list(&described, 4)
+                ));
+            }
+        }
+    }
+
+    /// Puts the transitions in order, makes them one after the other in a copy of the inventory, and says for each what it
+    /// finds there. What AWS would refuse is left out, together with everything that the same finding wants on the resource.
+    pub(super) fn order(
+        &mut self,
+        cluster_id: &str,
+        nodes: Option<&[KubernetesNode]>,
+        asked: Vec<Proposal>,
+    ) -> (Vec<Asked>, Option<Inventory>) {
+        if asked.is_empty() || !self.rejected.is_empty() {
+            return (Vec::new(), None);
+        }
+        let view = ClusterView::new(self.inventory, cluster_id, nodes, &[]);
+        let node_groups = NodeGroups::new(&view);
+        let mut merged: Vec<(PlannedChange, Vec<Proposal>)> = Vec::new();
+        for proposal in asked {
+            let draft = self.draft(&proposal);
+            match merged.iter_mut().find(|(known, _)| {
+                known.transition.target == draft.transition.target
+                    && known.transition.attribute == draft.transition.attribute
+            }) {
+                Some((known, approvals)) => {
+                    known.class = known.class.max(draft.class);
+                    approvals.push(proposal);
+                }
+                None => merged.push((draft, vec![proposal])),
+            }
+        }
+        merged.sort_by(|(a, _), (b, _)| a.order().cmp(&b.order()));
+        let mut dropped: BTreeSet<(usize, String)> = BTreeSet::new();
+        // Half an answer is none.
+        let mut answers: BTreeSet<usize> = BTreeSet::new();
+        // A refusal can come after what depends on it was placed; then it is done over without that.
+        loop {
+            let mut state = self.inventory.clone();
+            let mut changes: Vec<Asked> = Vec::new();
+            let mut refused = false;
+            for (draft, approvals) in &merged {
+                let wanted: Vec<&Proposal> = approvals
+                    .iter()
+                    .filter(|proposal| !dropped.contains(&(proposal.finding, proposal.transition.target.id.clone())))
+                    .filter(|proposal| !answers.contains(&proposal.finding))
+                    .collect();
+                if wanted.is_empty() {
+                    continue;
+                }
+                match self.place(draft, &wanted, &mut state, &node_groups, cluster_id) {
+                    Ok(None) => {}
+                    Ok(Some(change)) => {
+                        changes.push((change, wanted.iter().map(|proposal| proposal.finding).collect()));
+                    }
+                    Err(why) => {
+                        // What the same finding wants on the same resource goes with it, also where it came before.
+                        refused |= changes.iter().any(|(change, findings)| {
+                            let with = |w: &&Proposal| {
+                                w.class == Applicability::Choice
+                                    || change.transition.target.id == draft.transition.target.id
+                            };
+                            wanted.iter().any(|w| findings.contains(&w.finding) && with(w))
+                        });
+                        for proposal in wanted {
+                            dropped.insert((proposal.finding, proposal.transition.target.id.clone()));
+                            if proposal.class == Applicability::Choice {
+                                answers.insert(proposal.finding);
+                            }
+                            self.skipped.push(Skipped {
+                                rule: proposal.rule,
+                                resource: proposal.transition.target.id.clone(),
+                                what: proposal.reason.clone(),
+                                reason: SkipReason::Refused(why.clone()),
+                            });
+                        }
+                    }
+                }
+            }
+            if !refused {
+                return (changes, Some(state));
+            }
+        }
+    }
+
+    fn draft(&self, proposal: &Proposal) -> PlannedChange {
+        let target = &proposal.transition.target;
+        let arn = match region_of(self.account, target) {
+            Some(region) => region.arn(self.account, target.key()),
+            None => self.account.roles.iter().find(|role| role.name == target.id).map(|role| role.arn.clone()),
+        };
+        let arn = arn.unwrap_or_else(|| target.id.clone());
+        PlannedChange {
+            id: change_id(&arn, &proposal.transition.attribute),
+            rules: Vec::new(),
+            arn,
+            transition: proposal.transition.clone(),
+            class: proposal.class,
+            reason: proposal.reason.clone(),
+            expect: Expect::default(),
+        }
+    }
+
+    /// Fills in what the change finds and makes it in the copy; `None` when there is nothing to do.
+    fn place(
+        &self,
+        draft: &PlannedChange,
+        wanted: &[&Proposal],
+        state: &mut Inventory,
+        node_groups: &NodeGroups,
+        cluster_id: &str,
+    ) -> Result<Option<PlannedChange>, String> {
+        let Transition { target, attribute, old, new } = &draft.transition;
+        let gone = || "nothing is known about it in the evidence".to_owned();
+        let account = state.accounts.first().ok_or_else(gone)?;
+        let found = observe(account, target, attribute);
+        let is_added = found.as_ref().is_some_and(|found| found.value.is_none());
+        let account_id = &self.account.account_id;
+        if let Some(gap) = guard::touching(&self.inventory.gaps, account_id, target, attribute, is_added) {
+            return Err(format!("the evidence is incomplete where it matters: {} ({})", gap.read, gap.reason));
+        }
+        let found = found.ok_or_else(gone)?;
+        if found.value == *new {
+            return Ok(None);
+        }
+        if let Some(expected) = old
+            && found.value.as_ref() != Some(expected)
+        {
+            return Ok(None);
+        }
+        if let Some(why) = guard::limit(&draft.transition, &found) {
+            return Err(why);
+        }
+        if matches!(attribute, Attribute::InlinePolicy { .. } | Attribute::ManagedPolicy {})
+            && found.value.as_ref().and_then(Value::document).is_some_and(|text| grant::own_actions(text).is_none())
+        {
+            return Err("a policy of that name holds something that tagaudit did not write".to_owned());
+        }
+        let is_tag = matches!(attribute, Attribute::Tag { .. });
+        let is_cluster_tag = matches!(attribute, Attribute::Tag { key } if tags::is_membership(key));
+        let siblings = if is_cluster_tag && target.kind == ResourceKind::SecurityGroup {
+            siblings(target, account, node_groups)
+        } else {
+            Vec::new()
+        };
+        let mut change = draft.clone();
+        let mut rules: Vec<String> = wanted.iter().map(|proposal| proposal.rule.to_owned()).collect();
+        rules.sort();
+        rules.dedup();
+        change.rules = rules;
+        change.expect = Expect {
+            vpc_id: found.vpc_id,
+            instance_metadata_tags: found.instance_metadata_tags.filter(|_| is_tag),
+            // What is wrong is only removed where what is right is there.
+            cluster_tags: (is_cluster_tag || (is_tag && new.is_none())).then_some(found.cluster_tags),
+            free_tag_slots: found.free_tag_slots.filter(|_| is_tag && found.value.is_none() && new.is_some()),
+            siblings,
+            role_id: found.role_id,
+            inline_characters_left: found.inline_characters_left,
+            attachments_left: found.attachments_left,
+            policy_sha256: found.policy_sha256.filter(|_| new.is_some()),
+        };
+        change.transition.old = found.value;
+        let before = (target.kind == ResourceKind::SecurityGroup && is_cluster_tag)
+            .then(|| region_of(account, target).cloned())
+            .flatten();
+        let Some(account) = state.accounts.first_mut() else { return Err(gone()) };
+        simulate(account, &draft.transition);
+        if let Some((before, after)) = before.as_ref().zip(region_of(account, target))
+            && let Some(why) = node_groups.broken(target, cluster_id, before, after)
+        {
+            return Err(format!("{why} on the way"));
+        }
+        Ok(Some(change))
+    }
+}
+
+/// The other security groups on the nodes of one, with their cluster tags.
+pub(super) fn siblings(target: &Target, account: &Account, node_groups: &NodeGroups) -> Vec<Sibling> {
+    let Some(region) = region_of(account, target) else { return Vec::new() };
+    let others = node_groups.siblings(target).into_iter();
+    others
+        .filter_map(|id| {
+            let held = region.tags_of(id)?;
+            Some(Sibling { id: id.to_owned(), cluster_tags: cluster_tags(held) })
+        })
+        .collect()
+}
+
+pub(super) fn region_of<'a>(account: &'a Account, target: &Target) -> Option<&'a Region> {
+    account.regions.iter().find(|region| Some(&region.name) == target.region.as_ref())
+}
+
+/// Names a change by what it is made on: twelve digits of a digest.
+pub(super) fn change_id(arn: &str, attribute: &Attribute) -> String {
+    let attribute = serde_json::to_string(attribute).unwrap_or_default();
+    let mut hash = Sha256::new();
+    hash.update((arn.len() as u64).to_be_bytes());
+    hash.update(arn.as_bytes());
+    hash.update(attribute.as_bytes());
+    text::hex(&hash.finalize(), 6)
+}

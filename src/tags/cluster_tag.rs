@@ -1,0 +1,43 @@
+//! What tags make a resource to the cluster.
+
+use crate::inventory::Tag;
+
+use super::{
+    SHARED, cluster_value, has_cluster_tag, has_cluster_tag_owned, has_foreign_cluster_tag, is_certain_near_miss,
+};
+
+/// What the tags of a resource make it to the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClusterTag {
+    /// The cluster's own: the new-style key with `owned`, or the legacy tag, which implies it.
+    Owned,
+    /// The new-style key with `shared`.
+    Shared,
+    /// The new-style key with another value, which makes a member of it and nothing more.
+    OtherValue,
+    /// Tagged for other clusters only.
+    Foreign,
+    /// A tag that was meant for this cluster and is read by nobody.
+    NearMiss,
+    /// No cluster tag.
+    Missing,
+}
+
+impl ClusterTag {
+    /// What tags say, the cluster's own first.
+    #[must_use]
+    pub fn of(tags: &[Tag], cluster_id: &str) -> Self {
+        if has_cluster_tag_owned(tags, cluster_id) {
+            Self::Owned
+        } else if has_cluster_tag(tags, cluster_id) {
+            if cluster_value(tags, cluster_id) == Some(SHARED) { Self::Shared } else { Self::OtherValue }
+        } else if tags.iter().any(|tag| is_certain_near_miss(tag, cluster_id)) {
+            Self::NearMiss
+        } else if has_foreign_cluster_tag(tags, cluster_id) {
+            Self::Foreign
+        } else {
+            Self::Missing
+        }
+    }
+}
