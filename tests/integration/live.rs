@@ -553,7 +553,9 @@ fn r29_shared_subnets_name_their_owner_and_are_never_safe_to_write() {
     let (_, report) = scan(&mock, &world, &[]);
     assert_eq!(rules(&report), ["subnet-cluster-tag-missing"]);
     let finding = &report["findings"][0];
-    assert!(finding["message"].as_str().unwrap().contains("belongs to account 999988887777"), "{finding}");
+    let caveat = &finding["caveats"][0];
+    assert_eq!(caveat["kind"], "shared", "{finding}");
+    assert!(caveat["message"].as_str().unwrap().contains("belongs to account 999988887777"), "{finding}");
     assert_eq!(finding["fix"]["applicability"], "confirm");
     assert!(finding["resource"]["arn"].as_str().unwrap().contains(":999988887777:subnet/"), "{finding}");
 }
