@@ -19,7 +19,7 @@ use serde_json::Value;
 use tagaudit::baseline;
 use tagaudit::policy::lint::{PolicyKind, lint};
 use tagaudit::policy::{
-    Catalogue, CompiledPolicy, Context, ContextValue, Document, Environment, Layer, NamedDocument, Need, Policies,
+    Catalogue, CompiledPolicy, Context, ContextValue, Document, Environment, NamedDocument, Need, Policies, PolicySet,
     PreparedPolicies, Question, Request, decide, excess,
 };
 
@@ -104,17 +104,17 @@ fn role_diff(catalogue: &Catalogue) {
     for (what, extra) in [("that holds it", None), ("with narrow statements beside it", Some(narrow))] {
         let mut identity = vec![NamedDocument { name: "baseline".into(), document: document.clone() }];
         identity.extend(extra.map(|document| NamedDocument { name: "narrow".into(), document }));
-        let layer = Layer { identity, ..Layer::default() };
+        let set = PolicySet::of_identity(identity);
         let actions: Vec<String> = document.allowed_actions().map(str::to_owned).collect();
         let needs: Vec<Need> = actions.iter().cloned().map(Need::everywhere).collect();
         let rounds = 200_u32;
         let started = Instant::now();
         for _ in 0..rounds {
-            let prepared = PreparedPolicies::new(&layer);
+            let prepared = PreparedPolicies::new(&set);
             for action in &actions {
                 black_box(prepared.assess(Question::on(action, &[]), &environment, catalogue));
             }
-            black_box(excess(&layer, &prepared, &needs, &environment, catalogue));
+            black_box(excess(&set, &prepared, &needs, &environment, catalogue));
         }
         println!("a role {what} against its baseline: {:.3} ms", milliseconds(started.elapsed() / rounds));
     }
@@ -127,8 +127,8 @@ fn hostile(catalogue: &Catalogue) {
     let text = serde_json::json!({"Version": "2012-10-17", "Statement": [
         {"Effect": "Allow", "Action": "ec2:DeleteVolume", "Resource": resources}]});
     let document = Document::parse(&text.to_string()).unwrap();
-    let layer = Layer { identity: vec![NamedDocument { name: "hostile".into(), document }], ..Layer::default() };
-    let prepared = PreparedPolicies::new(&layer);
+    let set = PolicySet::of_identity(vec![NamedDocument { name: "hostile".into(), document }]);
+    let prepared = PreparedPolicies::new(&set);
     let started = Instant::now();
     let question = Question::on("ec2:DeleteVolume", &[]);
     let answer = prepared.assess(question, &Environment::default(), catalogue);

@@ -38,6 +38,15 @@ pub enum Provider {
 }
 
 impl Provider {
+    /// The name in a sentence.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::Aws => "AWS",
+            Self::Alibaba => "Alibaba Cloud",
+        }
+    }
+
     /// The name used on the command line and in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -148,6 +157,36 @@ pub struct Volume {
 }
 
 impl Inventory {
+    /// Leaves out every region but these; the error names one that it does not hold.
+    ///
+    /// # Errors
+    /// When it does not hold one of them.
+    pub fn retain_regions(&mut self, wanted: &[String]) -> Result<(), String> {
+        let held = |name: &String| {
+            self.accounts.iter().flat_map(|account| &account.regions).any(|region| region.name == *name)
+        };
+        if let Some(missing) = wanted.iter().find(|name| !held(name)) {
+            return Err(missing.clone());
+        }
+        for account in &mut self.accounts {
+            account.regions.retain(|region| wanted.contains(&region.name));
+        }
+        self.gaps.retain(|gap| gap.region.as_ref().is_none_or(|region| wanted.contains(region)));
+        Ok(())
+    }
+
+    /// Whether every region was refused so thoroughly that nothing is known.
+    #[must_use]
+    pub fn is_empty_handed(&self) -> bool {
+        !self.gaps.is_empty()
+            && self.accounts.iter().flat_map(|account| &account.regions).all(|region| {
+                region.instances.is_empty()
+                    && region.subnets.is_empty()
+                    && region.vpcs.is_empty()
+                    && region.security_groups.is_empty()
+            })
+    }
+
     /// An inventory of nothing, ready to be filled.
     #[must_use]
     pub fn new(provider: Provider, collected_at: Option<String>) -> Self {

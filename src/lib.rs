@@ -11,6 +11,7 @@ pub mod baseline;
 pub mod cli;
 pub mod clusters;
 pub mod controller;
+pub mod estate;
 pub mod finding;
 pub mod inventory;
 pub mod journal;

@@ -15,7 +15,7 @@ mod controller_roles;
 mod gap;
 pub mod grant;
 
-use compare::{compare, environment, layer, more_privileged};
+use compare::{compare, environment, more_privileged, policy_set};
 use controller_roles::controller_roles;
 
 pub use controller_roles::trusts_the_controller;
@@ -363,8 +363,8 @@ fn compare_all<'a>(
     for role in &account.roles {
         // Role names are unique without regard to case (IAM User Guide, quotas).
         let Some((_, users)) = users.iter().find(|(name, _)| name.eq_ignore_ascii_case(&role.name)) else { continue };
-        let layer = match layer(account, role, &options.scps) {
-            Ok(layer) => layer,
+        let set = match policy_set(account, role, &options.scps) {
+            Ok(set) => set,
             Err(gaps) => {
                 result.gaps.extend(gaps);
                 continue;
@@ -375,12 +375,12 @@ fn compare_all<'a>(
         let audit = match alike.and_then(|at| result.audits.get(at)) {
             Some(audit) => {
                 // Whom other roles trust goes by name.
-                let policies = PreparedPolicies::new(&layer);
+                let policies = PreparedPolicies::new(&set);
                 let environment = environment(account, role, users);
-                let more = more_privileged(account, role, &layer, &policies, &environment, options.catalogue());
+                let more = more_privileged(account, role, &set, &policies, &environment, options.catalogue());
                 audit.for_role(role, users, more)
             }
-            None => compare(view.cluster_id, account, role, users, &layer, options)?,
+            None => compare(view.cluster_id, account, role, users, &set, options)?,
         };
         let open = audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Undecided);
         result.gaps.extend(open.map(|action| RoleGap {

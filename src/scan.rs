@@ -9,17 +9,15 @@ use crate::nodes::KubernetesNode;
 use crate::report::{self, ActionReport, RoleReport, SourceKind};
 use crate::resource::ResourceKind;
 use crate::role_audit::{self, RoleAudit, RoleAuditOptions, RoleAudits};
-use crate::rules::{self, Context, Outcomes, Rule, RuleOutcome};
+use crate::rules::{self, Context, Outcomes, RULES, Rule, RuleOutcome};
 use crate::topology::{VpcTopology, topology};
 use crate::view::{ClusterView, NodeRoleSelector};
 
 mod promise;
 
-pub use promise::again;
-
-/// What is asked of a scan.
-#[derive(Debug)]
-pub struct Options<'a> {
+/// Audits inventories for a cluster, all with the same options: the one that was read, and what plans would make of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Auditor<'a> {
     /// The cluster id.
     pub cluster_id: &'a str,
     /// Kubernetes Nodes, when they were given.
@@ -27,7 +25,7 @@ pub struct Options<'a> {
     /// `--node-role`.
     pub selectors: &'a [NodeRoleSelector],
     /// What the roles are compared with.
-    pub baselines: &'a RoleAuditOptions,
+    pub role_audit: &'a RoleAuditOptions,
     /// Rules to run.
     pub rules: &'a [&'static Rule],
     /// `--cloud-routes`.
@@ -36,27 +34,104 @@ pub struct Options<'a> {
     pub source: SourceKind,
 }
 
-/// What the rules find, as they see it: whether a fix of theirs would break something else is not looked at.
-///
-/// # Errors
-/// When a baseline is broken.
-pub fn findings(inventory: &Inventory, options: &Options<'_>) -> Result<Vec<Finding>, BaselineError> {
-    let view = ClusterView::new(inventory, options.cluster_id, options.nodes, options.selectors);
-    Ok(run(&view, options)?.1.findings)
-}
+impl Auditor<'_> {
+    /// Audits an inventory. What the report calls safe is what `--fix` makes of it without another word.
+    ///
+    /// # Errors
+    /// When a baseline is broken.
+    pub fn audit(&self, inventory: &Inventory) -> Result<Audit, BaselineError> {
+        let view = ClusterView::new(inventory, self.cluster_id, self.nodes, self.selectors);
+        let (roles, mut outcome) = self.run(&view)?;
+        promise::keep(inventory, self, &mut outcome.findings);
+        let mut not_audited: Vec<NotAudited> = outcome.unread.into_iter().map(unread).collect();
+        for (gap, rules) in outcome.uncompared {
+            // What could not be evaluated because a read failed is said once, by that read.
+            let said = inventory.gaps.iter().position(|read| gap.is_said_by(read));
+            if let Some(entry) = said.and_then(|at| not_audited.get_mut(at)) {
+                entry.rules.extend(rules);
+                entry.rules.sort_unstable();
+                entry.rules.dedup();
+            } else {
+                not_audited.push(NotAudited {
+                    what: gap.what(),
+                    reason: gap.reason().to_owned(),
+                    message: gap.message(),
+                    resource: Some(gap.role),
+                    account_id: Some(gap.account_id),
+                    region: None,
+                    rules,
+                });
+            }
+        }
+        let accounts = inventory.accounts.iter().map(|account| report::Account {
+            account_id: account.account_id.clone(),
+            partition: account.partition.clone(),
+            regions: account.regions.iter().map(|region| region.name.clone()).collect(),
+        });
+        Ok(Audit {
+            provider: inventory.provider,
+            cluster_id: self.cluster_id.to_owned(),
+            accounts: accounts.collect(),
+            source: report::Source { kind: self.source, collected_at: inventory.collected_at.clone() },
+            not_audited,
+            findings: outcome.findings,
+            roles: roles.audits.iter().map(role_report).collect(),
+            rules: outcome.rules,
+            resources: count_resources(inventory),
+            nodes: count_nodes(&view),
+            topology: topology(&view),
+        })
+    }
 
-/// Compares the roles and runs the rules.
-fn run<'a>(view: &'a ClusterView<'a>, options: &Options<'_>) -> Result<(RoleAudits<'a>, Outcomes), BaselineError> {
-    let wants_policies = options.rules.iter().any(|rule| rule.check.is_of_policies());
-    let roles = if wants_policies { role_audit::audit(view, options.baselines)? } else { RoleAudits::default() };
-    let context = Context {
-        view,
-        roles: &roles,
-        controller_version: options.baselines.controller_version,
-        cloud_routes: options.cloud_routes,
-    };
-    let outcome = rules::run(&context, options.rules);
-    Ok((roles, outcome))
+    /// What all rules find in a changed inventory, for the audited cluster or one near it: whatever rules the operator asked
+    /// for, a change must not break what another one looks at.
+    ///
+    /// # Errors
+    /// When a baseline is broken.
+    pub fn again(&self, inventory: &Inventory, cluster_id: &str) -> Result<Vec<Finding>, String> {
+        let is_other = cluster_id != self.cluster_id;
+        let rules: Vec<&'static Rule> =
+            RULES.iter().copied().filter(|rule| !(is_other && rule.check.is_of_policies())).collect();
+        // The roles and Nodes of other clusters were not read.
+        let defaults = RoleAuditOptions::default();
+        let auditor = if is_other {
+            Auditor {
+                cluster_id,
+                nodes: None,
+                selectors: &[],
+                role_audit: &defaults,
+                rules: &rules,
+                cloud_routes: false,
+                ..*self
+            }
+        } else {
+            Auditor { rules: &rules, ..*self }
+        };
+        auditor.findings(inventory).map_err(|error| error.to_string())
+    }
+
+    /// What the rules find, as they see it: whether a fix of theirs would break something else is not looked at.
+    ///
+    /// # Errors
+    /// When a baseline is broken.
+    pub fn findings(&self, inventory: &Inventory) -> Result<Vec<Finding>, BaselineError> {
+        let view = ClusterView::new(inventory, self.cluster_id, self.nodes, self.selectors);
+        Ok(self.run(&view)?.1.findings)
+    }
+
+    /// Compares the roles and runs the rules.
+    fn run<'v>(&self, view: &'v ClusterView<'v>) -> Result<(RoleAudits<'v>, Outcomes), BaselineError> {
+        let wants_policies = self.rules.iter().any(|rule| rule.check.is_of_policies());
+        let roles = if wants_policies { role_audit::audit(view, self.role_audit)? } else { RoleAudits::default() };
+        let context = Context {
+            view,
+            roles: &roles,
+            controller_version: self.role_audit.controller_version,
+            cloud_routes: self.cloud_routes,
+        };
+        let outcome = rules::run(&context, self.rules);
+        Ok((roles, outcome))
+    }
 }
 
 /// What an audit comes to.
@@ -117,54 +192,6 @@ impl Audit {
     pub fn at_least(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|finding| finding.severity >= severity).count()
     }
-}
-
-/// Audits an inventory. What the report calls safe is what `--fix` makes of it without another word.
-///
-/// # Errors
-/// When a baseline is broken.
-pub fn audit(inventory: &Inventory, options: &Options<'_>) -> Result<Audit, BaselineError> {
-    let view = ClusterView::new(inventory, options.cluster_id, options.nodes, options.selectors);
-    let (roles, mut outcome) = run(&view, options)?;
-    promise::keep(inventory, options, &mut outcome.findings);
-    let mut not_audited: Vec<NotAudited> = outcome.unread.into_iter().map(unread).collect();
-    for (gap, rules) in outcome.uncompared {
-        // What could not be evaluated because a read failed is said once, by that read.
-        let said = inventory.gaps.iter().position(|read| gap.is_said_by(read));
-        if let Some(entry) = said.and_then(|at| not_audited.get_mut(at)) {
-            entry.rules.extend(rules);
-            entry.rules.sort_unstable();
-            entry.rules.dedup();
-        } else {
-            not_audited.push(NotAudited {
-                what: gap.what(),
-                reason: gap.reason().to_owned(),
-                message: gap.message(),
-                resource: Some(gap.role),
-                account_id: Some(gap.account_id),
-                region: None,
-                rules,
-            });
-        }
-    }
-    let accounts = inventory.accounts.iter().map(|account| report::Account {
-        account_id: account.account_id.clone(),
-        partition: account.partition.clone(),
-        regions: account.regions.iter().map(|region| region.name.clone()).collect(),
-    });
-    Ok(Audit {
-        provider: inventory.provider,
-        cluster_id: options.cluster_id.to_owned(),
-        accounts: accounts.collect(),
-        source: report::Source { kind: options.source, collected_at: inventory.collected_at.clone() },
-        not_audited,
-        findings: outcome.findings,
-        roles: roles.audits.iter().map(role_report).collect(),
-        rules: outcome.rules,
-        resources: count_resources(inventory),
-        nodes: count_nodes(&view),
-        topology: topology(&view),
-    })
 }
 
 /// A failed read in the report.

@@ -2,23 +2,24 @@
 
 use divan::{Bencher, black_box};
 use tagaudit_policy::{
-    Catalogue, Document, Environment, Layer, NamedDocument, Need, PreparedPolicies, Question, contains, excess, matches,
+    Catalogue, Document, Environment, NamedDocument, Need, PolicySet, PreparedPolicies, Question, contains, excess,
+    matches,
 };
 
 fn main() {
     divan::main();
 }
 
-fn controlplane() -> Layer {
+fn controlplane() -> PolicySet {
     let text = include_str!("../../policies/rancher-controlplane.json");
     let document = Document::parse(text).unwrap_or_else(|error| unreachable!("embedded: {error}"));
-    Layer { identity: vec![NamedDocument { name: "rancher-controlplane".into(), document }], ..Layer::default() }
+    PolicySet::of_identity(vec![NamedDocument { name: "rancher-controlplane".into(), document }])
 }
 
 /// All 53 actions of the control-plane baseline against a role that holds it.
 #[divan::bench]
 fn role_against_its_baseline(bencher: Bencher<'_, '_>) {
-    let layer = controlplane();
+    let set = controlplane();
     let environment = Environment {
         partition: "aws".into(),
         account_id: "123456789012".into(),
@@ -26,15 +27,15 @@ fn role_against_its_baseline(bencher: Bencher<'_, '_>) {
         ..Environment::default()
     };
     let actions: Vec<String> =
-        layer.identity.iter().flat_map(|named| named.document.allowed_actions().map(str::to_owned)).collect();
+        set.identity().flat_map(|named| named.document.allowed_actions().map(str::to_owned)).collect();
     let needs: Vec<Need> = actions.iter().cloned().map(Need::everywhere).collect();
     let catalogue = Catalogue::embedded();
     bencher.bench(|| {
-        let policies = PreparedPolicies::new(&layer);
+        let policies = PreparedPolicies::new(&set);
         for action in &actions {
             black_box(policies.assess(Question::on(action, &[]), &environment, catalogue));
         }
-        black_box(excess(&layer, &policies, &needs, &environment, catalogue));
+        black_box(excess(&set, &policies, &needs, &environment, catalogue));
     });
 }
 

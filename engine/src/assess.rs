@@ -13,6 +13,7 @@ use super::automaton::{self, Class, Language, Relation};
 use super::catalogue::Catalogue;
 use super::condition::{Compiled, Truth};
 use super::context::Context;
+use super::dialect::IAM;
 use super::document::{Condition, Effect};
 use super::evaluate::{CompiledPolicy, CompiledStatement};
 use super::glob;
@@ -24,6 +25,7 @@ mod answer;
 mod assessment;
 mod judge;
 mod limit;
+mod policy_set;
 mod question;
 mod scope;
 mod witness;
@@ -34,8 +36,9 @@ use scope::{GLOBAL_SERVICES, Scope, Target};
 use witness::{readable, sample};
 
 pub use assessment::{Assessment, NotGranted, StatementRef, Verdict};
-pub use limit::{DeniedOn, LayerKind, Limit, OpenCondition};
-pub use question::{Environment, Layer, NamedDocument, Question};
+pub use limit::{DeniedOn, Limit, OpenCondition};
+pub use policy_set::{NamedDocument, PolicySet, Stage, StageKind};
+pub use question::{Environment, Question};
 pub(crate) use scope::OF_CREDENTIALS;
 
 /// One pattern of a statement's resources.
@@ -48,9 +51,9 @@ struct ResourceTerm {
 
 /// A statement, ready for questions over all resources.
 struct Prepared {
-    /// Among the statements of all layers.
+    /// Among the statements of all stages.
     position: usize,
-    layer: usize,
+    stage: usize,
     reference: StatementRef,
     compiled: CompiledStatement,
     terms: Vec<ResourceTerm>,
@@ -60,7 +63,7 @@ struct Prepared {
 pub struct PreparedPolicies {
     statements: Vec<Prepared>,
     /// Layers that must each allow, with what they are called: identity policies first.
-    layers: Vec<(String, LayerKind)>,
+    stages: Vec<(String, StageKind)>,
     /// Work that automata may still do, over all questions: hostile policies end undecided, not in minutes.
     work_left: Cell<usize>,
     last_facts: LastFacts,
@@ -68,7 +71,7 @@ pub struct PreparedPolicies {
 
 impl std::fmt::Debug for PreparedPolicies {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PreparedPolicies").field("layers", &self.layers).finish_non_exhaustive()
+        f.debug_struct("PreparedPolicies").field("stages", &self.stages).finish_non_exhaustive()
     }
 }
 
@@ -78,32 +81,23 @@ const ALL_WORK: usize = 40 * automaton::BUDGET;
 impl PreparedPolicies {
     /// Prepares the policies of a principal.
     #[must_use]
-    pub fn new(layer: &Layer) -> Self {
+    pub fn new(set: &PolicySet) -> Self {
         let mut prepared = Self {
             statements: Vec::new(),
-            layers: vec![(String::new(), LayerKind::Identity)],
+            stages: Vec::with_capacity(set.stages.len()),
             work_left: Cell::new(ALL_WORK),
             last_facts: LastFacts::default(),
         };
-        for named in &layer.identity {
-            prepared.add(0, named);
-        }
-        if let Some(boundary) = &layer.boundary {
-            prepared.layers.push((boundary.name.clone(), LayerKind::Boundary));
-            prepared.add(1, boundary);
-        }
-        for level in &layer.scps {
-            let at = prepared.layers.len();
-            let names: Vec<&str> = level.iter().map(|named| named.name.as_str()).collect();
-            prepared.layers.push((names.join("+"), LayerKind::ControlPolicy));
-            for named in level {
+        for (at, stage) in set.stages.iter().enumerate() {
+            prepared.stages.push((stage.name(), stage.kind));
+            for named in &stage.policies {
                 prepared.add(at, named);
             }
         }
         prepared
     }
 
-    fn add(&mut self, layer: usize, named: &NamedDocument) {
+    fn add(&mut self, stage: usize, named: &NamedDocument) {
         let compiled = CompiledPolicy::new(&named.document);
         for (statement, compiled) in named.document.statements.iter().zip(compiled.statements) {
             let texts = statement.resource.as_ref().map(|resource| resource.patterns.as_slice()).unwrap_or_default();
@@ -111,14 +105,14 @@ impl PreparedPolicies {
             let terms = texts.iter().zip(patterns).flat_map(|(text, pattern)| terms(text, pattern)).collect();
             let reference = StatementRef { policy: named.name.clone(), statement: Some(statement.index) };
             let position = self.statements.len();
-            self.statements.push(Prepared { position, layer, reference, compiled, terms });
+            self.statements.push(Prepared { position, stage, reference, compiled, terms });
         }
     }
 
     /// Whether an Allow of the identity policies speaks of an action (lower-case).
     pub(super) fn mentions(&self, folded: &str) -> bool {
         self.statements.iter().any(|statement| {
-            statement.layer == 0
+            statement.stage == 0
                 && statement.compiled.effect == Effect::Allow
                 && !statement.compiled.is_stand_in
                 && statement.compiled.speaks_of(folded) != Match::No
@@ -128,7 +122,7 @@ impl PreparedPolicies {
     /// Whether something beside the identity policies' Allows decides about an action (lower-case): a Deny, a boundary, a
     /// control policy, or a condition or resource that may make an Allow void.
     pub(super) fn is_limited(&self, folded: &str) -> bool {
-        if self.layers.len() > 1 {
+        if self.stages.len() > 1 {
             return true;
         }
         let mut plain = false;
@@ -224,7 +218,7 @@ impl PreparedPolicies {
             .iter()
             .enumerate()
             .filter_map(|(at, text)| {
-                let language = Language::of_resource(&ResourcePattern::new(text, false))?;
+                let language = Language::of_resource(&ResourcePattern::of_arns(text))?;
                 Some(Asked { language, conditions: question.conditions.get(at).map_or(&[], Vec::as_slice) })
             })
             .collect();
@@ -239,7 +233,7 @@ impl PreparedPolicies {
                 self.assess_target(&Target::new(text.clone()), &[], &everything, &scope, None, &mut answer);
             }
         }
-        answer.finish(spelt, &self.layers)
+        answer.finish(spelt, &self.stages)
     }
 
     /// The statements whose conditions are not known to be false.
@@ -365,7 +359,7 @@ impl PreparedPolicies {
             };
             let matches: Vec<Vec<bool>> = bits.iter().map(|terms| terms.iter().map(is).collect()).collect();
             let asked = Asking { target: index, witness, meant };
-            answer.outcomes.extend(judge(asked, &matches, active, facts.as_deref(), self.layers.len()));
+            answer.outcomes.extend(judge(asked, &matches, active, facts.as_deref(), self.stages.len()));
         }
     }
 }
@@ -385,7 +379,7 @@ struct Asked<'q> {
 
 impl Asked<'_> {
     fn expression(&self, context: &Context, scope: &Scope<'_>) -> Expression {
-        let compiled = self.conditions.iter().filter_map(|condition| Compiled::new(condition, true));
+        let compiled = self.conditions.iter().filter_map(|condition| Compiled::new(condition, &IAM, true));
         let each = compiled.map(|condition| match condition.truth(context, |key| scope.is_absent(key)) {
             Truth::True => Expression::True,
             Truth::False => Expression::False,

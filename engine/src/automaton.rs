@@ -361,7 +361,7 @@ mod tests {
     }
 
     fn resource(text: &str) -> Language {
-        Language::of_resource(&ResourcePattern::new(text, false)).unwrap()
+        Language::of_resource(&ResourcePattern::of_arns(text)).unwrap()
     }
 
     #[test]
@@ -432,9 +432,9 @@ mod tests {
             universe in "(arn:(aws|\\*):(ec2|\\*|e?2):[a*]{0,2}:[1*?]{0,2}:[ab/:*?]{0,4}|\\*)",
             patterns in prop::collection::vec("(arn:(aws|\\*):(ec2|\\*)(:[a*]{0,2}(:[1*?]{0,2}(:[ab/:*?]{0,4})?)?)?|\\*)", 1..4),
         ) {
-            let compiled: Vec<ResourcePattern> = patterns.iter().map(|text| ResourcePattern::new(text, false)).collect();
+            let compiled: Vec<ResourcePattern> = patterns.iter().map(|text| ResourcePattern::of_arns(text)).collect();
             let languages: Vec<Language> = compiled.iter().map(|p| Language::of_resource(p).unwrap()).collect();
-            let whole = ResourcePattern::new(&universe, false);
+            let whole = ResourcePattern::of_arns(&universe);
             let language = Language::of_resource(&whole).unwrap();
             let regions = explore(&language, &languages.iter().collect::<Vec<_>>(), &mut BUDGET.clone()).unwrap();
             prop_assert!(!regions.is_empty());

@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 
 use super::context::{Context, ContextValue};
+use super::dialect::Dialect;
 use super::document::Condition;
 use super::glob::{self, Token};
 use super::operator::{Comparison, Operator, Quantifier};
@@ -118,7 +119,7 @@ impl Wanted {
             Comparison::Date(_) => instant(text).map(Self::Instant),
             Comparison::Bool | Comparison::Null => boolean(text).map(Self::Bool),
             Comparison::IpAddress => block(text).map(|(address, length)| Self::Block(address, length)),
-            Comparison::Arn => Some(Self::Arn(ResourcePattern::new(text, false))),
+            Comparison::Arn => Some(Self::Arn(ResourcePattern::of_arns(text))),
         };
         read.unwrap_or(Self::Invalid)
     }
@@ -217,8 +218,8 @@ impl Compiled {
     }
 
     /// `None` for an operator that does not exist, which no parsed document holds.
-    pub(super) fn new(condition: &Condition, with_variables: bool) -> Option<Self> {
-        let operator = Operator::parse(&condition.operator)?;
+    pub(super) fn new(condition: &Condition, dialect: &'static Dialect, with_variables: bool) -> Option<Self> {
+        let operator = Operator::parse(&condition.operator, dialect)?;
         Some(Self {
             operator,
             key: condition.key.to_ascii_lowercase(),
@@ -348,7 +349,7 @@ mod tests {
             spans: vec![span; values.len()],
             values,
         };
-        Compiled::new(&condition, true).unwrap()
+        Compiled::new(&condition, &crate::IAM, true).unwrap()
     }
 
     #[test]
@@ -410,11 +411,11 @@ mod tests {
 
     #[test]
     fn operators_are_taken_apart() {
-        let operator = Operator::parse("ForAnyValue:StringNotLikeIfExists").unwrap();
+        let operator = Operator::parse("ForAnyValue:StringNotLikeIfExists", &crate::IAM).unwrap();
         assert_eq!((operator.quantifier, operator.negated, operator.if_exists), (Some(Quantifier::Any), true, true));
-        assert!(Operator::parse("stringequals").is_some());
+        assert!(Operator::parse("stringequals", &crate::IAM).is_some());
         for wrong in ["StringEqual", "ForSomeValues:StringLike", "", "IfExists", "NotBool"] {
-            assert!(Operator::parse(wrong).is_none(), "{wrong}");
+            assert!(Operator::parse(wrong, &crate::IAM).is_none(), "{wrong}");
         }
     }
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
+use super::dialect::{Dialect, IAM};
 use super::json::{JsonError, Node, Span, Value, line_and_column};
 use super::text::Text;
 
@@ -138,6 +139,8 @@ pub struct Guard {
 pub struct Document {
     /// The text that all places refer to: the input, or what it was the URL encoding of.
     pub text: String,
+    /// The language that it is written in.
+    pub dialect: &'static Dialect,
     /// Everything in it, unknown keys included.
     pub root: Node,
     /// `Version`; without it variables are plain text.
@@ -178,7 +181,8 @@ impl Document {
     /// A document from a value that stands somewhere in a larger text.
     #[must_use]
     pub fn from_node(text: String, root: Node) -> (Self, Vec<Malformed>) {
-        let mut reader = Reader { problems: Vec::new() };
+        let dialect = &IAM;
+        let mut reader = Reader { dialect, problems: Vec::new() };
         let mut version = None;
         let mut statements = Vec::new();
         reader.repeated_keys(&root, "");
@@ -189,14 +193,16 @@ impl Document {
             for member in members {
                 let pointer = format!("/{}", member.key);
                 match (&*member.key, &member.value.value) {
-                    ("Version", Value::String(text)) if matches!(&**text, "2008-10-17" | "2012-10-17") => {
+                    ("Version", Value::String(text)) if dialect.versions.contains(&&**text) => {
                         version = Some(text.to_string());
                     }
                     // Nobody makes the old version a parameter.
-                    ("Version", value) if is_unknown(value) => version = Some("2012-10-17".to_owned()),
+                    ("Version", value) if is_unknown(value) => version = Some(dialect.newest_version().to_owned()),
                     ("Version", _) => {
-                        let reason = "the version is neither `2012-10-17` nor `2008-10-17`";
-                        reader.refuse(&member.value, &pointer, reason);
+                        let newest_first: Vec<String> =
+                            dialect.versions.iter().rev().map(|version| format!("`{version}`")).collect();
+                        let reason = format!("the version is neither {}", newest_first.join(" nor "));
+                        reader.refuse(&member.value, &pointer, &reason);
                     }
                     ("Id", Value::String(_)) => {}
                     ("Statement", _) => reader.statements(&pointer, &member.value, &[], &mut statements),
@@ -214,7 +220,7 @@ impl Document {
             reader.refuse(&root, "/", "a policy is a JSON object");
         }
         reader.problems.sort_by_key(|problem| problem.span);
-        (Self { text, root, version, statements }, reader.problems)
+        (Self { text, dialect, root, version, statements }, reader.problems)
     }
 
     /// A document of which nothing is known but that it is there: it may allow, and deny if `may_deny`.
@@ -223,7 +229,7 @@ impl Document {
         let root = Node { span: Span::default(), value: Value::Null };
         let mut statements = stand_ins(0, Span::default(), what, &[]);
         statements.retain(|statement| may_deny || statement.effect == Effect::Allow);
-        Self { text: String::new(), root, version: None, statements }
+        Self { text: String::new(), dialect: &IAM, root, version: None, statements }
     }
 
     /// Every action pattern of the `Allow` statements, as written, in order: what a baseline document asks for.
@@ -237,7 +243,7 @@ impl Document {
     /// Whether `${…}` stands for a value. Under the old version, which holds where none is named, it is plain text.
     #[must_use]
     pub fn has_variables(&self) -> bool {
-        self.version.as_deref() == Some("2012-10-17")
+        self.version.as_deref() == Some(self.dialect.newest_version())
     }
 
     /// Characters without white space outside of strings, which is what IAM counts against its quotas.

@@ -398,14 +398,14 @@ pub(super) fn paths(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Document, Layer, NamedDocument, Need};
+    use crate::{Document, NamedDocument, Need, PolicySet};
 
     fn ids(statements: &str, needed: &[&str]) -> Vec<(String, bool)> {
         let document = Document::parse(&format!("{{\"Statement\":[{statements}]}}")).unwrap();
-        let layer = Layer { identity: vec![NamedDocument { name: "p".into(), document }], ..Layer::default() };
+        let set = PolicySet::of_identity(vec![NamedDocument { name: "p".into(), document }]);
         let needed: Vec<Need> = needed.iter().map(|pattern| Need::everywhere(*pattern)).collect();
         let environment = Environment { account_id: "111122223333".into(), ..Environment::default() };
-        paths(&PreparedPolicies::new(&layer), &Needed::new(&needed), &environment, Catalogue::embedded())
+        paths(&PreparedPolicies::new(&set), &Needed::new(&needed), &environment, Catalogue::embedded())
             .into_iter()
             .map(|path| (path.id, path.certain))
             .collect()

@@ -146,12 +146,16 @@ impl CompiledPolicy {
                 actions: statement.action.folded.iter().map(ActionPattern::of).collect(),
                 not_resource: statement.resource.as_ref().is_some_and(|resource| resource.negated),
                 resources: statement.resource.as_ref().map(|resource| {
-                    resource.patterns.iter().map(|pattern| ResourcePattern::of(pattern, with_variables)).collect()
+                    resource
+                        .patterns
+                        .iter()
+                        .map(|pattern| ResourcePattern::of(pattern, document.dialect, with_variables))
+                        .collect()
                 }),
                 conditions: statement
                     .conditions
                     .iter()
-                    .filter_map(|condition| Compiled::new(condition, with_variables))
+                    .filter_map(|condition| Compiled::new(condition, document.dialect, with_variables))
                     .collect(),
                 guards: statement.guards.clone(),
                 is_stand_in: statement.is_stand_in,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::assess::{Alike, Environment, Layer, NamedDocument, PreparedPolicies, Question, StatementRef, Verdict};
+use super::assess::{Alike, Environment, NamedDocument, PolicySet, PreparedPolicies, Question, StatementRef, Verdict};
 use super::catalogue::{AccessLevel, Action, Catalogue};
 use super::document::{Document, Effect, Statement};
 use super::escalation::{self, EscalationPath};
@@ -71,7 +71,7 @@ pub struct Beyond {
 /// away on every resource is no excess.
 #[must_use]
 pub fn excess(
-    layer: &Layer,
+    set: &PolicySet,
     prepared: &PreparedPolicies,
     needs: &[Need],
     environment: &Environment,
@@ -91,7 +91,7 @@ pub fn excess(
             .entry(folded.to_owned())
             .or_insert_with(|| prepared.may_grant(folded, environment, catalogue, &mut alike))
     };
-    for named in &layer.identity {
+    for named in set.identity() {
         let grants = |statement: &&Statement| statement.effect == Effect::Allow && !statement.is_stand_in;
         for statement in named.document.statements.iter().filter(grants) {
             let reference = StatementRef { policy: named.name.clone(), statement: Some(statement.index) };
@@ -131,7 +131,7 @@ pub fn excess(
             }
         }
     }
-    found.extend(on_other_resources(layer, prepared, needs, environment, catalogue));
+    found.extend(on_other_resources(set, prepared, needs, environment, catalogue));
     let paths = escalation::paths(prepared, &needed, environment, catalogue);
     for each in &mut found {
         each.because.sort();
@@ -180,7 +180,7 @@ fn describe(
 
 /// Actions that are needed on some resources and granted on others too: with those resources denied, something is left.
 fn on_other_resources(
-    layer: &Layer,
+    set: &PolicySet,
     prepared: &PreparedPolicies,
     needs: &[Need],
     environment: &Environment,
@@ -201,8 +201,7 @@ fn on_other_resources(
         let text = serde_json::json!({"Version": "2012-10-17", "Statement": [
             {"Effect": "Deny", "Action": folded, "Resource": resources}]});
         let Ok(document) = Document::parse(&text.to_string()) else { continue };
-        let mut rest = layer.clone();
-        rest.identity.push(NamedDocument { name: String::new(), document });
+        let rest = set.clone().with_identity(NamedDocument { name: String::new(), document });
         let question = Question::on(&folded, &[]);
         let answer = PreparedPolicies::new(&rest).assess(question, environment, catalogue);
         if matches!(answer.verdict, Verdict::Missing | Verdict::Denied) {
@@ -306,9 +305,9 @@ mod tests {
 
     fn beyond(statements: &str, needed: &[&str]) -> Beyond {
         let document = Document::parse(&format!("{{\"Statement\":[{statements}]}}")).unwrap();
-        let layer = Layer { identity: vec![NamedDocument { name: "p".into(), document }], ..Layer::default() };
+        let set = PolicySet::of_identity(vec![NamedDocument { name: "p".into(), document }]);
         let needed: Vec<Need> = needed.iter().map(|pattern| Need::everywhere(*pattern)).collect();
-        excess(&layer, &PreparedPolicies::new(&layer), &needed, &Environment::default(), Catalogue::embedded())
+        excess(&set, &PreparedPolicies::new(&set), &needed, &Environment::default(), Catalogue::embedded())
     }
 
     #[test]
@@ -356,9 +355,9 @@ mod tests {
             let text =
                 format!(r#"{{"Statement":[{{"Effect":"Allow","Action":"ec2:CreateTags","Resource":"{resource}"}}]}}"#);
             let document = Document::parse(&text).unwrap();
-            let layer = Layer { identity: vec![NamedDocument { name: "p".into(), document }], ..Layer::default() };
+            let set = PolicySet::of_identity(vec![NamedDocument { name: "p".into(), document }]);
             let environment = Environment { partition: "aws".into(), ..Environment::default() };
-            excess(&layer, &PreparedPolicies::new(&layer), needs, &environment, Catalogue::embedded()).excess
+            excess(&set, &PreparedPolicies::new(&set), needs, &environment, Catalogue::embedded()).excess
         };
         let wide = excess_of("*", std::slice::from_ref(&tags));
         assert_eq!((wide.len(), &wide[0].needed_on), (1, &volumes));

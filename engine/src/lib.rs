@@ -13,6 +13,7 @@ mod automaton;
 mod catalogue;
 mod condition;
 mod context;
+mod dialect;
 pub mod display;
 mod document;
 mod escalation;
@@ -33,11 +34,12 @@ mod variables;
 mod yaml;
 
 pub use assess::{
-    Assessment, DeniedOn, Environment, Layer, LayerKind, Limit, NamedDocument, NotGranted, OpenCondition,
-    PreparedPolicies, Question, StatementRef, Verdict,
+    Assessment, DeniedOn, Environment, Limit, NamedDocument, NotGranted, OpenCondition, PolicySet, PreparedPolicies,
+    Question, Stage, StageKind, StatementRef, Verdict,
 };
 pub use catalogue::{AccessLevel, Action, Catalogue, CatalogueError, ConditionKey, ResourceType, Service};
 pub use context::{Context, ContextValue};
+pub use dialect::{Dialect, IAM};
 pub use document::{Condition, Document, DocumentError, Effect, Element, Guard, Malformed, Principal, Statement};
 pub use escalation::{EscalationPath, Gain, METHODS, Method, Step};
 pub use evaluate::{Caller, CompiledPolicy, Decision, Matched, Policies, Request, decide, trusts};

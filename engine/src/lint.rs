@@ -4,6 +4,7 @@
 //! some that need the whole catalogue or the whole document.
 
 use super::catalogue::Catalogue;
+use super::dialect::{Dialect, IAM};
 use super::document::{self, Document, DocumentError, Effect, Statement};
 use super::json::{Node, Span, Value};
 use super::operator::Operator;
@@ -61,19 +62,6 @@ pub enum PolicyKind {
     /// Not known: a document with principals is taken for a trust policy, any other for a managed one without regard to
     /// its length.
     Unknown,
-}
-
-impl PolicyKind {
-    /// Characters that it may have, white space not counted but in control policies. Source: IAM and Organizations quotas.
-    fn quota(self) -> Option<usize> {
-        match self {
-            Self::Managed => Some(6_144),
-            Self::Inline => Some(10_240),
-            Self::Control => Some(5_120),
-            Self::Trust => Some(2_048),
-            Self::Unknown => None,
-        }
-    }
 }
 
 /// Something to say about a document.
@@ -146,6 +134,7 @@ pub static CHECKS: &[(&str, LintLevel, &str)] = &[
 /// Collects what is said about a document.
 pub(super) struct Remarks<'d> {
     text: &'d str,
+    dialect: &'static Dialect,
     found: Vec<LintFinding>,
 }
 
@@ -186,7 +175,7 @@ pub fn lint_within(
     catalogue: &Catalogue,
 ) -> (Vec<LintFinding>, Vec<String>) {
     let (document, malformed) = Document::from_node(String::new(), node.clone());
-    let mut remarks = Remarks { text, found: Vec::new() };
+    let mut remarks = Remarks { text, dialect: &IAM, found: Vec::new() };
     for problem in malformed {
         remarks.say("malformed", None, problem.span, format!("{} ({})", problem.reason, problem.pointer));
     }
@@ -217,7 +206,7 @@ pub fn lint_within(
 pub fn no_policy(text: &str, check: &'static str, offset: usize, reason: &str) -> Vec<LintFinding> {
     let start = offset.min(text.len());
     let end = text.get(start..).and_then(|rest| rest.chars().next()).map_or(start, |c| start + c.len_utf8());
-    let mut remarks = Remarks { text, found: Vec::new() };
+    let mut remarks = Remarks { text, dialect: &IAM, found: Vec::new() };
     remarks.say(check, None, Span { start, end }, reason.to_owned());
     finish(remarks)
 }
@@ -227,7 +216,7 @@ pub fn no_policy(text: &str, check: &'static str, offset: usize, reason: &str) -
 pub fn lint(text: &str, kind: PolicyKind, catalogue: &Catalogue) -> (String, Vec<LintFinding>) {
     match Document::read(text) {
         Ok((document, malformed)) => {
-            let mut remarks = Remarks { text: &document.text, found: Vec::new() };
+            let mut remarks = Remarks { text: &document.text, dialect: document.dialect, found: Vec::new() };
             for problem in malformed {
                 remarks.say("malformed", None, problem.span, format!("{} ({})", problem.reason, problem.pointer));
             }
@@ -246,7 +235,7 @@ pub fn lint(text: &str, kind: PolicyKind, catalogue: &Catalogue) -> (String, Vec
             };
             // The place is one of the decoded text.
             let text = &*document::source(text);
-            let mut remarks = Remarks { text, found: Vec::new() };
+            let mut remarks = Remarks { text, dialect: &IAM, found: Vec::new() };
             let end = text.get(offset..).and_then(|rest| rest.chars().next()).map_or(offset, |c| offset + c.len_utf8());
             remarks.say("syntax", None, Span { start: offset, end }, message);
             let found = finish(remarks);
@@ -279,7 +268,7 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
     let whole = Span { start, end: document.root.span.end.min(start + 1) };
     let is_trust = kind == PolicyKind::Trust
         || (kind == PolicyKind::Unknown && document.statements.iter().any(|statement| statement.principal.is_some()));
-    if let Some(quota) = kind.quota() {
+    if let Some(quota) = (document.dialect.quota)(kind) {
         let plain = kind == PolicyKind::Control && !document.text.is_empty();
         let characters = if plain { document.text.chars().count() } else { document.characters() };
         if characters > quota {
@@ -307,20 +296,20 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
         refuse(character, Span { start: at, end: at + character.len_utf8() });
     }
     match document.version.as_deref() {
-        Some("2012-10-17") => {}
+        Some(version) if version == document.dialect.newest_version() => {}
         Some(_) => remarks.help(
             "version",
             None,
             document.root.get("Version").map_or(whole, |node| node.span),
             "the old version: variables are plain text".to_owned(),
-            Some("write \"2012-10-17\"".to_owned()),
+            Some(format!("write \"{}\"", document.dialect.newest_version())),
         ),
         None if document.root.members().is_some() => remarks.help(
             "version",
             None,
             whole,
             "no `Version`, so the old one holds and variables are plain text".to_owned(),
-            Some("add \"Version\": \"2012-10-17\"".to_owned()),
+            Some(format!("add \"Version\": \"{}\"", document.dialect.newest_version())),
         ),
         None => {}
     }
@@ -383,8 +372,8 @@ fn principals(statement: &Statement, is_trust: bool, remarks: &mut Remarks<'_>) 
 }
 
 /// The place of a statement's operator as AWS spells it.
-fn canonical(operator: &str) -> Option<String> {
-    let parsed = Operator::parse(operator)?;
+fn canonical(operator: &str, dialect: &Dialect) -> Option<String> {
+    let parsed = Operator::parse(operator, dialect)?;
     let prefix = match parsed.quantifier {
         Some(super::operator::Quantifier::All) => "ForAllValues:",
         Some(super::operator::Quantifier::Any) => "ForAnyValue:",
@@ -392,7 +381,7 @@ fn canonical(operator: &str) -> Option<String> {
     };
     let base = operator.rsplit(':').next().unwrap_or(operator);
     let base = if parsed.if_exists { base.get(..base.len() - "IfExists".len())? } else { base };
-    let (name, ..) = super::operator::OPERATORS.iter().find(|(name, ..)| name.eq_ignore_ascii_case(base))?;
+    let (name, ..) = dialect.operators.iter().find(|(name, ..)| name.eq_ignore_ascii_case(base))?;
     Some(format!("{prefix}{name}{}", if parsed.if_exists { "IfExists" } else { "" }))
 }
 

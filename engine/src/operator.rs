@@ -1,5 +1,7 @@
 //! Condition operators, taken apart. Semantics: AWS IAM User Guide, "IAM JSON policy elements: Condition operators".
 
+use super::dialect::Dialect;
+
 /// `ForAllValues:` and `ForAnyValue:`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Quantifier {
@@ -106,9 +108,9 @@ pub(super) const OPERATORS: &[(&str, Comparison, bool)] = &[
 ];
 
 impl Operator {
-    /// Takes an operator apart; `None` for one that does not exist.
+    /// Takes an operator of a language apart; `None` for one that it does not have.
     #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str, dialect: &Dialect) -> Option<Self> {
         let (quantifier, rest) = match text.split_once(':') {
             Some((prefix, rest)) if prefix.eq_ignore_ascii_case("ForAllValues") => (Some(Quantifier::All), rest),
             Some((prefix, rest)) if prefix.eq_ignore_ascii_case("ForAnyValue") => (Some(Quantifier::Any), rest),
@@ -120,7 +122,7 @@ impl Operator {
             Some((base, suffix)) if suffix.eq_ignore_ascii_case("IfExists") => (base, true),
             _ => (rest, false),
         };
-        let (_, comparison, negated) = OPERATORS.iter().find(|(name, ..)| name.eq_ignore_ascii_case(base))?;
+        let (_, comparison, negated) = dialect.operators.iter().find(|(name, ..)| name.eq_ignore_ascii_case(base))?;
         Some(Self { quantifier, comparison: *comparison, negated: *negated, if_exists })
     }
 }

@@ -1,6 +1,7 @@
 //! Patterns of actions and resources, made ready for matching.
 
 use super::context::Context;
+use super::dialect::{Dialect, IAM};
 use super::glob;
 use super::text::Text;
 use super::variables::{self, Piece};
@@ -190,18 +191,23 @@ pub(super) fn tokens(pieces: &[Piece], context: &Context) -> Option<Vec<glob::To
 
 impl ResourcePattern {
     /// Reads a pattern of a document.
-    pub(super) fn of(text: &Text, with_variables: bool) -> Self {
-        if text.is_known() { Self::new(text, with_variables) } else { Self::Open(text.clone()) }
+    pub(super) fn of(text: &Text, dialect: &Dialect, with_variables: bool) -> Self {
+        if text.is_known() { Self::read(text, dialect, with_variables) } else { Self::Open(text.clone()) }
+    }
+
+    /// Reads a pattern of ARNs, without variables.
+    pub(super) fn of_arns(text: &str) -> Self {
+        Self::read(text, &IAM, false)
     }
 
     /// Reads a pattern; variables have a meaning only behind the fifth colon and under the new version.
-    pub(super) fn new(text: &str, with_variables: bool) -> Self {
+    pub(super) fn read(text: &str, dialect: &Dialect, with_variables: bool) -> Self {
         if is_everything(text) {
             return Self::Everything;
         }
         let parts = split_arn(text);
         let given = text.splitn(ARN_PARTS, ':').count();
-        if parts.first() != Some(&"arn") || given < 2 {
+        if parts.first() != Some(&dialect.resource_prefix) || given < 2 {
             return Self::Nothing;
         }
         let mut index = 0;
@@ -248,7 +254,7 @@ mod tests {
 
     fn matches(pattern: &str, resource: &str) -> bool {
         let parts = split_arn(resource);
-        ResourcePattern::new(pattern, true).matches((resource != "*").then_some(&parts), &Context::default())
+        ResourcePattern::read(pattern, &IAM, true).matches((resource != "*").then_some(&parts), &Context::default())
     }
 
     /// The worked list of the IAM User Guide, "Resource", for `bucket/*/test/*`.

@@ -421,7 +421,7 @@ mod tests {
         let text = serde_json::json!({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*",
             "Resource": "*", "Condition": {operator: {key: values}}}});
         let document = crate::Document::parse(&text.to_string()).unwrap();
-        Expression::of_condition(&Compiled::new(&document.statements[0].conditions[0], true).unwrap())
+        Expression::of_condition(&Compiled::new(&document.statements[0].conditions[0], document.dialect, true).unwrap())
     }
 
     fn union(conditions: &[Expression]) -> Bounds {

@@ -16,8 +16,8 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tagaudit_policy::templates::{self, FoundPolicy, Pseudo};
 use tagaudit_policy::{
-    Assessment, Catalogue, CompiledPolicy, Context, ContextValue, Decision, Document, Environment, Layer,
-    NamedDocument, Policies, PreparedPolicies, Question, Request, Verdict, decide,
+    Assessment, Catalogue, CompiledPolicy, Context, ContextValue, Decision, Document, Environment, NamedDocument,
+    Policies, PolicySet, PreparedPolicies, Question, Request, Verdict, decide,
 };
 
 type Keys = BTreeMap<String, Vec<String>>;
@@ -204,7 +204,7 @@ fn compiled(documents: &[Value]) -> Vec<CompiledPolicy> {
 }
 
 /// What the engine says of deleting volumes, all of them at once.
-fn on_volumes(layer: &Layer) -> Assessment {
+fn on_volumes(set: &PolicySet) -> Assessment {
     let environment = Environment {
         partition: "aws".into(),
         account_id: "111122223333".into(),
@@ -212,7 +212,7 @@ fn on_volumes(layer: &Layer) -> Assessment {
         ..Environment::default()
     };
     let question = Question::on("ec2:DeleteVolume", &[]);
-    PreparedPolicies::new(layer).assess(question, &environment, Catalogue::embedded())
+    PreparedPolicies::new(set).assess(question, &environment, Catalogue::embedded())
 }
 
 const VOLUMES: [&str; 5] = [
@@ -254,12 +254,8 @@ proptest! {
         boundary in prop::option::of(documents(1)),
         requests in prop::collection::vec(keys(), 6),
     ) {
-        let layer = Layer {
-            identity: named(&identity),
-            boundary: boundary.as_deref().map(|documents| named(documents).remove(0)),
-            scps: Vec::new(),
-        };
-        let answer = on_volumes(&layer);
+        let set = PolicySet::of_identity(named(&identity)).with_boundary(boundary.as_deref().map(|documents| named(documents).remove(0)));
+        let answer = on_volumes(&set);
         let mut layers = vec![identity.clone()];
         layers.extend(boundary.clone());
         for keys in &requests {
@@ -305,11 +301,11 @@ fn hidden(text: &Value, hide: &mut dyn Iterator<Item = (bool, prop::sample::Inde
 }
 
 /// The policies of a role of a template in which some values are parameters.
-fn layer_of_template(
+fn set_of_template(
     identity: &[Value],
     boundary: Option<&[Value]>,
     hide: &mut dyn Iterator<Item = (bool, prop::sample::Index)>,
-) -> Layer {
+) -> PolicySet {
     let mut named = 0;
     let mut document = |document: &Value| {
         let mut document = document.clone();
@@ -343,11 +339,7 @@ fn layer_of_template(
         name: policy.address.clone(),
         document: policy.evaluable().unwrap_or_else(|error| panic!("{error}: {template}")),
     };
-    Layer {
-        identity: role.policies.iter().map(named).collect(),
-        boundary: role.boundary.as_ref().map(named),
-        scps: Vec::new(),
-    }
+    PolicySet::of_identity(role.policies.iter().map(named).collect()).with_boundary(role.boundary.as_ref().map(named))
 }
 
 proptest! {
@@ -361,8 +353,8 @@ proptest! {
         hide in prop::collection::vec((prop::bool::weighted(0.25), any::<prop::sample::Index>()), 64),
         requests in prop::collection::vec(keys(), 6),
     ) {
-        let layer = layer_of_template(&identity, boundary.as_deref(), &mut hide.into_iter());
-        let answer = on_volumes(&layer);
+        let set = set_of_template(&identity, boundary.as_deref(), &mut hide.into_iter());
+        let answer = on_volumes(&set);
         let mut layers = vec![identity.clone()];
         layers.extend(boundary.clone());
         for keys in &requests {

@@ -5,7 +5,7 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use tagaudit_policy::{
-    Catalogue, CompiledPolicy, Context, Decision, Document, Environment, Layer, NamedDocument, Policies, PreparedPolicies,
+    Catalogue, CompiledPolicy, Context, Decision, Document, Environment, PolicySet, NamedDocument, Policies, PreparedPolicies,
     Question, Request, Verdict, decide,
 };
 
@@ -29,7 +29,7 @@ fuzz_target!(|input: Input| {
     ]});
     let Ok(document) = Document::parse(&text.to_string()) else { return };
     let compiled = [CompiledPolicy::new(&document)];
-    let layer = Layer { identity: vec![NamedDocument { name: "p".into(), document }], ..Layer::default() };
+    let set = PolicySet::of_identity(vec![NamedDocument { name: "p".into(), document }]);
     let environment = Environment {
         partition: "aws".into(),
         account_id: "1".into(),
@@ -37,7 +37,7 @@ fuzz_target!(|input: Input| {
         ..Environment::default()
     };
     let question = Question::on("ec2:DeleteVolume", &[]);
-    let answer = PreparedPolicies::new(&layer).assess(question, &environment, Catalogue::embedded());
+    let answer = PreparedPolicies::new(&set).assess(question, &environment, Catalogue::embedded());
     let allowed = |resource: &str| {
         let policies = Policies { identity: &compiled, boundary: None, scps: &[] };
         decide(policies, &Request::new("ec2:DeleteVolume", resource, Context::default())).0 == Decision::Allowed

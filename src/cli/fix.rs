@@ -12,7 +12,7 @@ use crate::plan::{self, Answer, Approvals, DryRunAnswer, Plan, Planned, SkipReas
 use crate::render;
 use crate::report::SourceKind;
 use crate::rules::Rule;
-use crate::scan::{self, Audit};
+use crate::scan::Audit;
 use crate::text;
 
 use super::ScanArgs;
@@ -160,8 +160,8 @@ fn make(
         nodes: scope.nodes.as_deref(),
         rules: rules.iter().map(|rule| rule.id).collect(),
     };
-    let options = scope.options(rules, source);
-    let audit = |inventory: &Inventory, cluster_id: &str| scan::again(inventory, cluster_id, &options);
+    let auditor = scope.auditor(rules, source);
+    let audit = |inventory: &Inventory, cluster_id: &str| auditor.again(inventory, cluster_id);
     plan::build(inventory, findings, &for_plan, approvals, &audit).map_err(Failure::usage)
 }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::baseline::{self, Baseline};
 use crate::controller::ControllerVersion;
-use crate::inventory::{Inventory, MAX_INVENTORY_BYTES};
+use crate::estate::Estate;
+use crate::inventory::{InventoryError, MAX_INVENTORY_BYTES};
 use crate::nodes::{self, KubernetesNode};
 use crate::policy::{self, Catalogue, CatalogueError, Document, NamedDocument, json};
 use crate::provider::cli_output;
@@ -43,7 +44,7 @@ pub(super) fn bytes(path: &Path, limit: u64, what: &str) -> Result<Vec<u8>, Fail
 }
 
 /// A recorded inventory or a folder of CLI outputs.
-pub(super) fn inventory(path: &Path, source: &SourceArgs) -> Result<Inventory, Failure> {
+pub(super) fn estate(path: &Path, source: &SourceArgs) -> Result<Estate, Failure> {
     if path.is_dir() {
         let region = match source.connection.region.as_slice() {
             [] => None,
@@ -54,7 +55,7 @@ pub(super) fn inventory(path: &Path, source: &SourceArgs) -> Result<Inventory, F
                 ));
             }
         };
-        return cli_output::read(path, region).map_err(|error| {
+        return cli_output::read(path, region).map(Estate::Aws).map_err(|error| {
             let help = match error {
                 cli_output::FolderError::NoAccount { .. } => {
                     "add the output of `aws sts get-caller-identity` as get-caller-identity.json"
@@ -66,23 +67,19 @@ pub(super) fn inventory(path: &Path, source: &SourceArgs) -> Result<Inventory, F
         });
     }
     let bytes = bytes(path, MAX_INVENTORY_BYTES, "inventory")?;
-    let mut inventory = Inventory::from_slice(&path.display().to_string(), &bytes).map_err(|error| {
-        Failure::from_error(Exit::Usage, &error)
-            .help("`tagaudit record -o FILE` writes inventories; a folder of AWS CLI outputs is read too")
+    let mut estate = Estate::from_slice(&path.display().to_string(), &bytes).map_err(|error| match error {
+        InventoryError::Unsupported { .. } => Failure::from_error(Exit::Usage, &error),
+        InventoryError::Malformed { .. } | InventoryError::Schema { .. } => Failure::from_error(Exit::Usage, &error)
+            .help("`tagaudit record -o FILE` writes inventories; a folder of AWS CLI outputs is read too"),
     })?;
     drop(bytes);
     if !source.connection.region.is_empty() {
-        for account in &mut inventory.accounts {
-            account.regions.retain(|region| source.connection.region.contains(&region.name));
-        }
-        let held: Vec<&String> =
-            inventory.accounts.iter().flat_map(|account| account.regions.iter().map(|region| &region.name)).collect();
-        if let Some(missing) = source.connection.region.iter().find(|wanted| !held.contains(wanted)) {
-            return Err(Failure::usage(format!("`{}` holds no region `{missing}`", path.display())));
-        }
-        inventory.gaps.retain(|gap| gap.region.as_ref().is_none_or(|region| source.connection.region.contains(region)));
+        let Estate::Aws(inventory) = &mut estate;
+        inventory
+            .retain_regions(&source.connection.region)
+            .map_err(|missing| Failure::usage(format!("`{}` holds no region `{missing}`", path.display())))?;
     }
-    Ok(inventory)
+    Ok(estate)
 }
 
 /// `--nodes`.

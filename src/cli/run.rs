@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::{CommandFactory, Parser};
 
 use crate::clusters::Clusters;
+use crate::estate::Estate;
 use crate::inventory::write_private;
 use crate::render;
 use crate::report::PolicyLintReport;
@@ -14,7 +15,7 @@ use crate::report::SourceKind;
 use super::failure::{Exit, Failure};
 use super::output::{emit, finish, printed, text_width, write_report};
 use super::policy::args::PolicyCommand;
-use super::session::{Scope, collect, is_empty_handed, verdict};
+use super::session::{Scope, collect, verdict};
 use super::{Cli, ClustersArgs, Command, Format, RecordArgs, ScanArgs, fix, input, policy, text_commands};
 
 /// Runs the command line and says how it ended.
@@ -118,7 +119,7 @@ fn scan(args: &ScanArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("--nodes and --inventory cannot both read standard input"));
     }
     let scope = Scope::read(&args.cluster_id, &args.audit)?;
-    let inventory = collect(&args.source, &args.output.terminal, Some(&scope))?;
+    let Estate::Aws(inventory) = collect(&args.source, &args.output.terminal, Some(&scope))?;
     let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
     let report = scope.report(&inventory, &rules, source)?;
     if args.fix.fix {
@@ -132,13 +133,13 @@ fn scan(args: &ScanArgs) -> Result<Exit, Failure> {
 }
 
 fn clusters(args: &ClustersArgs) -> Result<Exit, Failure> {
-    let inventory = collect(&args.source, &args.output.terminal, None)?;
+    let Estate::Aws(inventory) = collect(&args.source, &args.output.terminal, None)?;
     let clusters = Clusters::of(&inventory);
     emit(&args.output, |options, out| match args.output.format {
         Format::Table => render::clusters(&clusters, &options, out),
         Format::Json => render::json(&clusters, out),
     })?;
-    Ok(match (is_empty_handed(&inventory), clusters.not_audited.is_empty()) {
+    Ok(match (inventory.is_empty_handed(), clusters.not_audited.is_empty()) {
         (true, _) => Exit::Nothing,
         (false, false) => Exit::Incomplete,
         (false, true) => Exit::Clean,
@@ -152,19 +153,19 @@ fn record(args: &RecordArgs) -> Result<Exit, Failure> {
         )
         .help("name a file: -o inventory.json"));
     }
-    let inventory = collect(&args.source, &args.terminal, None)?;
-    let bytes = inventory.to_json().map_err(|error| Failure::from_error(Exit::Usage, &error))?;
+    let estate = collect(&args.source, &args.terminal, None)?;
+    let bytes = estate.to_json().map_err(|error| Failure::from_error(Exit::Usage, &error))?;
     write_private(&args.output, &bytes).map_err(|error| {
         Failure::usage(format!("cannot write the inventory `{}`", args.output.display())).cause(error.to_string())
     })?;
     if !args.terminal.quiet {
         let mut err = io::stderr().lock();
-        for gap in &inventory.gaps {
+        for gap in estate.gaps() {
             let _ = writeln!(err, "warning: not read: {}: {}", gap.read, crate::text::printable(&gap.message));
         }
         let _ = writeln!(err, "wrote {}", crate::text::printable(&args.output.display().to_string()));
     }
-    Ok(match (is_empty_handed(&inventory), inventory.gaps.is_empty()) {
+    Ok(match (estate.is_empty_handed(), estate.gaps().is_empty()) {
         (true, _) => Exit::Nothing,
         (false, false) => Exit::Incomplete,
         (false, true) => Exit::Clean,

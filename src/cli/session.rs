@@ -3,7 +3,8 @@
 #[cfg(feature = "aws")]
 use std::io::{self, IsTerminal};
 
-use crate::inventory::{Inventory, Provider};
+use crate::estate::Estate;
+use crate::inventory::Inventory;
 use crate::nodes::KubernetesNode;
 #[cfg(feature = "aws")]
 use crate::provider::aws;
@@ -32,12 +33,12 @@ impl<'a> Scope<'a> {
         Ok(Self { cluster_id, nodes, baselines, audit })
     }
 
-    pub(super) fn options<'o>(&'o self, rules: &'o [&'static Rule], source: SourceKind) -> scan::Options<'o> {
-        scan::Options {
+    pub(super) fn auditor<'o>(&'o self, rules: &'o [&'static Rule], source: SourceKind) -> scan::Auditor<'o> {
+        scan::Auditor {
             cluster_id: self.cluster_id,
             nodes: self.nodes.as_deref(),
             selectors: &self.audit.node_role,
-            baselines: &self.baselines,
+            role_audit: &self.baselines,
             rules,
             cloud_routes: self.audit.cloud_routes,
             source,
@@ -50,15 +51,15 @@ impl<'a> Scope<'a> {
         rules: &[&'static Rule],
         source: SourceKind,
     ) -> Result<Audit, Failure> {
-        let options = self.options(rules, source);
-        scan::audit(inventory, &options).map_err(|error| Failure::from_error(Exit::Usage, &error))
+        let auditor = self.auditor(rules, source);
+        auditor.audit(inventory).map_err(|error| Failure::from_error(Exit::Usage, &error))
     }
 }
 
 pub(super) fn verdict(report: &Audit, inventory: &Inventory, args: &ScanArgs) -> Exit {
     if args.fail_on.threshold().is_some_and(|threshold| report.at_least(threshold) > 0) {
         Exit::Findings
-    } else if is_empty_handed(inventory) {
+    } else if inventory.is_empty_handed() {
         Exit::Nothing
     } else if !report.is_complete() {
         Exit::Incomplete
@@ -67,35 +68,16 @@ pub(super) fn verdict(report: &Audit, inventory: &Inventory, args: &ScanArgs) ->
     }
 }
 
-/// Whether every region was refused so thoroughly that nothing is known.
-pub(super) fn is_empty_handed(inventory: &Inventory) -> bool {
-    !inventory.gaps.is_empty()
-        && inventory.accounts.iter().flat_map(|account| &account.regions).all(|region| {
-            region.instances.is_empty()
-                && region.subnets.is_empty()
-                && region.vpcs.is_empty()
-                && region.security_groups.is_empty()
-        })
-}
-
 /// The evidence, from wherever the operator says. A scan says whose roles it needs; anything else reads them all.
 pub(super) fn collect(
     source: &SourceArgs,
     terminal: &TerminalArgs,
     scope: Option<&Scope<'_>>,
-) -> Result<Inventory, Failure> {
-    if let Some(path) = &source.inventory {
-        let inventory = input::inventory(path, source)?;
-        return match inventory.provider {
-            Provider::Aws => Ok(inventory),
-            // The rules are those of the controllers in AWS: they would say nothing true of another cloud.
-            Provider::Alibaba => Err(Failure::usage(format!(
-                "`{}` is an inventory of Alibaba Cloud, and this version audits AWS",
-                path.display()
-            ))),
-        };
+) -> Result<Estate, Failure> {
+    match &source.inventory {
+        Some(path) => input::estate(path, source),
+        None => live(source, terminal, scope).map(Estate::Aws),
     }
-    live(source, terminal, scope)
 }
 
 /// A request to an account, for reading or writing.

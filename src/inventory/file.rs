@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::json_input::{self, JsonError};
 
-use super::{Inventory, SCHEMA};
+use super::{Inventory, Provider, SCHEMA};
 
 /// Largest inventory that is read: 2 GiB, about 1.5 million instances.
 pub const MAX_INVENTORY_BYTES: u64 = 2 << 30;
@@ -23,6 +23,14 @@ pub enum InventoryError {
         /// What is wrong, and where.
         error: JsonError,
     },
+    /// An inventory of a cloud whose rules are not known: those of another would say nothing true of it.
+    #[error("`{file}` is an inventory of {}, and this version audits AWS", provider.describe())]
+    Unsupported {
+        /// Name of the input.
+        file: String,
+        /// The cloud.
+        provider: Provider,
+    },
     /// Another or a newer schema.
     #[error("`{file}` has the schema `{found}`, and this version of tagaudit reads `{SCHEMA}`")]
     Schema {
@@ -36,6 +44,7 @@ pub enum InventoryError {
 #[derive(Deserialize)]
 struct SchemaProbe {
     schema: String,
+    provider: Option<Provider>,
 }
 
 impl Inventory {
@@ -74,6 +83,10 @@ fn diagnose(file: &str, bytes: &[u8]) -> InventoryError {
         && probe.schema != SCHEMA
     {
         return InventoryError::Schema { file: file.to_owned(), found: probe.schema };
+    }
+    // An inventory of another cloud has another shape: that is what there is to say about it.
+    if let Ok(SchemaProbe { provider: Some(provider @ Provider::Alibaba), .. }) = serde_json::from_slice(bytes) {
+        return InventoryError::Unsupported { file: file.to_owned(), provider };
     }
     let error = match json_input::first_and_end::<Inventory>(bytes) {
         Err(error) => error,

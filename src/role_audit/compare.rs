@@ -4,8 +4,8 @@ use crate::baseline::{Baseline, BaselineError};
 use crate::controller::{self, Call, CallRole, Controller, ControllerVersion, Need};
 use crate::inventory::{Account, Read, Role};
 use crate::policy::{
-    self, Caller, Catalogue, Condition, Context, ContextValue, Decision, Document, Environment, Layer, NamedDocument,
-    PreparedPolicies, Question, Verdict,
+    self, Caller, Catalogue, Condition, Context, ContextValue, Decision, Document, Environment, NamedDocument,
+    PolicySet, PreparedPolicies, Question, Verdict,
 };
 use crate::tags;
 use crate::view::{Distribution, NodeRole, RoleSet};
@@ -16,8 +16,9 @@ use super::{
 
 /// The parsed policies of a role, or why they cannot be evaluated. One unread policy makes the whole role unknown: it
 /// may hold the missing Allow, or a Deny.
-pub(super) fn layer(account: &Account, role: &Role, scps: &[NamedDocument]) -> Result<Layer, Vec<RoleGap>> {
-    let mut layer = Layer { scps: scps.iter().map(|scp| vec![scp.clone()]).collect(), ..Layer::default() };
+pub(super) fn policy_set(account: &Account, role: &Role, scps: &[NamedDocument]) -> Result<PolicySet, Vec<RoleGap>> {
+    let mut identity: Vec<NamedDocument> = Vec::new();
+    let mut boundary = None;
     let mut malformed: Vec<RoleGapCause> = Vec::new();
     let mut parse = |name: &str, text: &str| match Document::parse(text) {
         Ok(document) => Some(NamedDocument { name: name.to_owned(), document }),
@@ -32,7 +33,7 @@ pub(super) fn layer(account: &Account, role: &Role, scps: &[NamedDocument]) -> R
         Some(policies) => {
             for inline in policies {
                 match &inline.document {
-                    Some(text) => layer.identity.extend(parse(&inline.name, text)),
+                    Some(text) => identity.extend(parse(&inline.name, text)),
                     None => unread.push((Read::GetRolePolicy, Missing::InlinePolicy(inline.name.clone()))),
                 }
             }
@@ -43,7 +44,7 @@ pub(super) fn layer(account: &Account, role: &Role, scps: &[NamedDocument]) -> R
         Some(arns) => {
             for arn in arns {
                 match managed(account, arn) {
-                    Some(text) => layer.identity.extend(parse(arn, text)),
+                    Some(text) => identity.extend(parse(arn, text)),
                     None => unread.push((Read::GetPolicyVersion, Missing::AttachedPolicy(arn.clone()))),
                 }
             }
@@ -55,14 +56,18 @@ pub(super) fn layer(account: &Account, role: &Role, scps: &[NamedDocument]) -> R
     }
     if let Some(arn) = &role.permissions_boundary {
         match managed(account, arn) {
-            Some(text) => layer.boundary = parse(arn, text),
+            Some(text) => boundary = parse(arn, text),
             None => unread.push((Read::GetPolicyVersion, Missing::Boundary(arn.clone()))),
         }
     }
     let unread = unread.into_iter().map(|(read, missing)| RoleGapCause::NotRead(read, missing));
     let gap = |cause| RoleGap { account_id: account.account_id.clone(), role: role.arn.clone(), cause };
     let gaps: Vec<RoleGap> = malformed.into_iter().chain(unread).map(gap).collect();
-    if gaps.is_empty() { Ok(layer) } else { Err(gaps) }
+    if !gaps.is_empty() {
+        return Err(gaps);
+    }
+    let levels = scps.iter().map(|scp| vec![scp.clone()]).collect();
+    Ok(PolicySet::of_identity(identity).with_boundary(boundary).under(levels))
 }
 
 /// The comparison of one role: what is known of its requests, and what it is compared with.
@@ -82,12 +87,12 @@ pub(super) fn compare<'a>(
     account: &'a Account,
     role: &'a Role,
     users: &Users<'a>,
-    layer: &Layer,
+    set: &PolicySet,
     options: &RoleAuditOptions,
 ) -> Result<RoleAudit<'a>, BaselineError> {
     let environment = environment(account, role, users);
     let comparison = Comparison {
-        policies: PreparedPolicies::new(layer),
+        policies: PreparedPolicies::new(set),
         catalogue: options.catalogue(),
         writing: on_own_resources(&environment, cluster_id, &["aws:resourcetag", "aws:requesttag"]),
         removing: on_own_resources(&environment, cluster_id, &["aws:resourcetag"]),
@@ -129,7 +134,7 @@ pub(super) fn compare<'a>(
     needs.extend(calls.map(|call| policy::Need::everywhere(call.action.clone())));
     // RKE asks for "at least the ec2:Describe* action" on every node.
     needs.push(policy::Need::everywhere("ec2:Describe*"));
-    let explained = explained(account, role, layer, &mut needs);
+    let explained = explained(account, role, set, &mut needs);
     let Comparison { policies, catalogue, environment, .. } = comparison;
     Ok(RoleAudit {
         account,
@@ -141,8 +146,8 @@ pub(super) fn compare<'a>(
         is_reliable: users.is_controllers || !held_roles.is_unknown() && users.are_reliable(),
         baseline,
         actions,
-        beyond: policy::excess(layer, &policies, &needs, &environment, catalogue),
-        more_privileged: more_privileged(account, role, layer, &policies, &environment, catalogue),
+        beyond: policy::excess(set, &policies, &needs, &environment, catalogue),
+        more_privileged: more_privileged(account, role, set, &policies, &environment, catalogue),
         tightened,
         controller,
     })
@@ -246,7 +251,7 @@ const WELL_KNOWN: &[&str] = &[
 pub(super) fn explained<'a>(
     account: &Account,
     role: &'a Role,
-    layer: &Layer,
+    set: &PolicySet,
     needs: &mut Vec<policy::Need>,
 ) -> Vec<&'a str> {
     let mut found = Vec::new();
@@ -262,7 +267,7 @@ pub(super) fn explained<'a>(
             .next()
             .filter(|name| name.starts_with("controllers") && name.ends_with("cluster-api-provider-aws.sigs.k8s.io"));
         let Some(name) = of_aws.or(of_capa) else { continue };
-        for named in layer.identity.iter().filter(|named| named.name == *arn) {
+        for named in set.identity().filter(|named| named.name == *arn) {
             needs.extend(named.document.allowed_actions().map(policy::Need::everywhere));
         }
         found.push(name);
@@ -285,13 +290,13 @@ fn needed_calls(node_roles: RoleSet, version: Option<ControllerVersion>) -> Vec<
 pub(super) fn more_privileged<'a>(
     account: &'a Account,
     role: &Role,
-    own: &Layer,
+    own: &PolicySet,
     policies: &PreparedPolicies,
     environment: &Environment,
     catalogue: &Catalogue,
 ) -> Vec<&'a str> {
     let held: Vec<policy::Need> =
-        own.identity.iter().flat_map(|named| named.document.allowed_actions()).map(policy::Need::everywhere).collect();
+        own.identity().flat_map(|named| named.document.allowed_actions()).map(policy::Need::everywhere).collect();
     let caller = Caller::Aws(role.arn.clone());
     let trusts = |text: &str| {
         Document::parse(text).is_ok_and(|document| {
@@ -307,8 +312,9 @@ pub(super) fn more_privileged<'a>(
         {
             continue;
         }
-        let Ok(layer) = layer(account, other, &[]) else { continue };
-        let beyond = policy::excess(&layer, &PreparedPolicies::new(&layer), &held, environment, catalogue);
+        let Ok(held_by_other) = policy_set(account, other, &[]) else { continue };
+        let beyond =
+            policy::excess(&held_by_other, &PreparedPolicies::new(&held_by_other), &held, environment, catalogue);
         if beyond.excess.iter().any(|excess| excess.access_level.changes_something()) {
             found.push(&other.arn);
         }

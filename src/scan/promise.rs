@@ -4,13 +4,11 @@
 use crate::finding::{Applicability, Caveat, Finding};
 use crate::inventory::Inventory;
 use crate::plan::{self, Approvals, SkipReason};
-use crate::role_audit::RoleAuditOptions;
-use crate::rules::{RULES, Rule};
 
-use super::Options;
+use super::Auditor;
 
 /// Makes `confirm` of what is called safe and would be refused, and says why.
-pub(super) fn keep(inventory: &Inventory, options: &Options<'_>, findings: &mut [Finding]) {
+pub(super) fn keep(inventory: &Inventory, auditor: &Auditor<'_>, findings: &mut [Finding]) {
     let is_safe = |finding: &Finding| finding.fix.applicability == Applicability::Safe;
     if !findings.iter().any(is_safe) {
         return;
@@ -33,7 +31,7 @@ pub(super) fn keep(inventory: &Inventory, options: &Options<'_>, findings: &mut 
             }
         });
         let found: Vec<Finding> = findings.iter().filter(|finding| is_here(finding)).cloned().collect();
-        let refusals = refusals(part.as_ref().unwrap_or(inventory), options, &found);
+        let refusals = refusals(part.as_ref().unwrap_or(inventory), auditor, &found);
         for finding in findings.iter_mut().filter(|finding| is_safe(finding) && is_here(finding)) {
             let refused = match &refusals {
                 Err(why) => Some(why),
@@ -56,18 +54,18 @@ pub(super) fn keep(inventory: &Inventory, options: &Options<'_>, findings: &mut 
 /// What a plan of all that is safe refuses: rule, resource and reason; or why there is no plan at all.
 fn refusals(
     inventory: &Inventory,
-    options: &Options<'_>,
+    auditor: &Auditor<'_>,
     findings: &[Finding],
 ) -> Result<Vec<(&'static str, String, String)>, String> {
     let scope = plan::Scope {
-        cluster_id: options.cluster_id,
+        cluster_id: auditor.cluster_id,
         created_at: String::new(),
         expires_at: String::new(),
-        evidence: options.source.name(),
-        nodes: options.nodes,
-        rules: options.rules.iter().map(|rule| rule.id).collect(),
+        evidence: auditor.source.name(),
+        nodes: auditor.nodes,
+        rules: auditor.rules.iter().map(|rule| rule.id).collect(),
     };
-    let audit = |inventory: &Inventory, cluster_id: &str| again(inventory, cluster_id, options);
+    let audit = |inventory: &Inventory, cluster_id: &str| auditor.again(inventory, cluster_id);
     let planned = plan::build(inventory, findings, &scope, &Approvals::default(), &audit)?;
     if !planned.rejected.is_empty() {
         return Err(planned.rejected.join("; "));
@@ -77,31 +75,4 @@ fn refusals(
         SkipReason::Allow | SkipReason::Question(_) | SkipReason::ByHand(_) => None,
     });
     Ok(refused.collect())
-}
-
-/// What all rules find in a changed inventory, for the audited cluster or one near it: whatever rules the operator asked
-/// for, a change must not break what another one looks at.
-///
-/// # Errors
-/// When a baseline is broken.
-pub fn again(inventory: &Inventory, cluster_id: &str, options: &Options<'_>) -> Result<Vec<Finding>, String> {
-    let is_other = cluster_id != options.cluster_id;
-    let rules: Vec<&'static Rule> =
-        RULES.iter().copied().filter(|rule| !(is_other && rule.check.is_of_policies())).collect();
-    // The roles and Nodes of other clusters were not read.
-    let defaults = RoleAuditOptions::default();
-    let options = if is_other {
-        Options {
-            cluster_id,
-            nodes: None,
-            selectors: &[],
-            baselines: &defaults,
-            rules: &rules,
-            cloud_routes: false,
-            ..*options
-        }
-    } else {
-        Options { rules: &rules, ..*options }
-    };
-    super::findings(inventory, &options).map_err(|error| error.to_string())
 }

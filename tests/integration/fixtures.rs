@@ -10,7 +10,7 @@ use tagaudit::report::Report;
 use tagaudit::role_audit::RoleAuditOptions;
 use tagaudit::rules::RULES;
 use tagaudit::scan::Audit;
-use tagaudit::scan::{Options, audit};
+use tagaudit::scan::Auditor;
 
 use super::worlds::{self, World};
 
@@ -39,16 +39,16 @@ fn report_with(
     baselines: &RoleAuditOptions,
 ) -> Audit {
     let rules: Vec<_> = RULES.iter().copied().collect();
-    let options = Options {
+    let auditor = Auditor {
         cluster_id,
         nodes,
         selectors: &[],
-        baselines,
+        role_audit: baselines,
         rules: &rules,
         cloud_routes: false,
         source: tagaudit::report::SourceKind::Inventory,
     };
-    audit(inventory, &options).unwrap()
+    auditor.audit(inventory).unwrap()
 }
 
 /// `UPDATE_FIXTURES=1 cargo test fixtures` rewrites what this compares.

@@ -217,16 +217,16 @@ fn with(
     nodes: Option<&[KubernetesNode]>,
     baselines: &RoleAuditOptions,
 ) -> Audit {
-    let options = scan::Options {
+    let auditor = scan::Auditor {
         cluster_id,
         nodes,
         selectors: &[],
-        baselines,
+        role_audit: baselines,
         rules: &RULES,
         cloud_routes: false,
         source: tagaudit::report::SourceKind::Inventory,
     };
-    scan::audit(inventory, &options).unwrap()
+    auditor.audit(inventory).unwrap()
 }
 
 #[test]

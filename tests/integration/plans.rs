@@ -36,16 +36,16 @@ fn build(
         rules: RULES.iter().map(|rule| rule.id).collect(),
     };
     let rules: Vec<_> = RULES.to_vec();
-    let options = tagaudit::scan::Options {
+    let options = tagaudit::scan::Auditor {
         cluster_id,
         nodes: nodes.as_deref(),
         selectors: &[],
-        baselines: &tagaudit::role_audit::RoleAuditOptions::default(),
+        role_audit: &tagaudit::role_audit::RoleAuditOptions::default(),
         rules: &rules,
         cloud_routes: false,
         source: tagaudit::report::SourceKind::Inventory,
     };
-    let audit = |inventory: &Inventory, of: &str| tagaudit::scan::again(inventory, of, &options);
+    let audit = |inventory: &Inventory, of: &str| options.again(inventory, of);
     plan::build(inventory, &findings, &scope, approvals, &audit)
 }
 

@@ -8,7 +8,8 @@ use crate::pattern::split_arn;
 use crate::truth::Holds;
 
 use super::judge::{Applying, Outcome};
-use super::limit::{DeniedOn, LayerKind, Limit, OpenCondition, all_of};
+use super::limit::{DeniedOn, Limit, OpenCondition, all_of};
+use super::policy_set::StageKind;
 use super::{Assessment, NotGranted, StatementRef, Verdict};
 
 /// What was found for the regions of all targets.
@@ -20,12 +21,12 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// The statements of an effect and layer that apply somewhere, each once.
-    fn statements(&self, effect: Effect, layer: Option<usize>) -> Vec<Seen<'_>> {
+    /// The statements of an effect and stage that apply somewhere, each once.
+    fn statements(&self, effect: Effect, stage: Option<usize>) -> Vec<Seen<'_>> {
         let mut seen: Vec<Seen<'_>> = Vec::new();
         for outcome in &self.outcomes {
             for applying in &outcome.applying {
-                if applying.effect != effect || layer.is_some_and(|layer| applying.layer != layer) {
+                if applying.effect != effect || stage.is_some_and(|stage| applying.stage != stage) {
                     continue;
                 }
                 let always = usize::from(applying.holds == Holds::Always);
@@ -55,7 +56,7 @@ impl Answer {
         }
     }
 
-    pub(super) fn finish(&self, action: &str, layers: &[(String, LayerKind)]) -> Assessment {
+    pub(super) fn finish(&self, action: &str, stages: &[(String, StageKind)]) -> Assessment {
         // Nothing looked at is nothing proven.
         if self.undecided || self.outcomes.is_empty() {
             return undecided(vec!["the patterns are too many or too intricate to decide within bounds".to_owned()]);
@@ -65,12 +66,12 @@ impl Answer {
             return Assessment { because, ..Assessment::bare(Verdict::Granted) };
         }
         if self.outcomes.iter().all(|outcome| outcome.allowed.most == Holds::Never) {
-            return self.nothing(action, layers);
+            return self.nothing(action, stages);
         }
         let lacks = self.outcomes.iter().any(|outcome| outcome.allowed.most != Holds::Always);
         let gives = self.outcomes.iter().any(|outcome| outcome.allowed.least != Holds::Never);
         if lacks && gives {
-            return self.part(action, layers);
+            return self.part(action, stages);
         }
         // Between nothing and a part, or a part and all: what decides it is named.
         let in_doubt = self.outcomes.iter().filter(|outcome| outcome.allowed.least != outcome.allowed.most);
@@ -90,7 +91,7 @@ impl Answer {
     }
 
     /// Nothing is granted: because nothing grants it, or because it is taken away.
-    fn nothing(&self, action: &str, layers: &[(String, LayerKind)]) -> Assessment {
+    fn nothing(&self, action: &str, stages: &[(String, StageKind)]) -> Assessment {
         // Where an Allow would help anywhere, it is missing there.
         let taken = self.outcomes.iter().all(|outcome| outcome.helped == Holds::Never);
         let always_denied = self.outcomes.iter().all(|outcome| outcome.denied == Holds::Always);
@@ -100,29 +101,29 @@ impl Answer {
         }
         let mut because = self.deciding(&self.statements(Effect::Deny, None));
         if !always_denied {
-            because.extend(self.lacking(layers));
+            because.extend(self.lacking(stages));
         }
         Assessment { because, not_granted, ..Assessment::bare(Verdict::Denied) }
     }
 
     /// Layers that lack an Allow where the identity policies have one.
-    fn lacking(&self, layers: &[(String, LayerKind)]) -> Vec<StatementRef> {
+    fn lacking(&self, stages: &[(String, StageKind)]) -> Vec<StatementRef> {
         let lacking: BTreeSet<usize> = self
             .outcomes
             .iter()
             .filter(|outcome| outcome.identity != Holds::Never)
             .flat_map(|outcome| outcome.lacking.iter().copied())
             .collect();
-        let name = |layer: usize| layers.get(layer).map(|(name, _)| name.clone()).unwrap_or_default();
-        lacking.into_iter().map(|layer| StatementRef { policy: name(layer), statement: None }).collect()
+        let name = |stage: usize| stages.get(stage).map(|(name, _)| name.clone()).unwrap_or_default();
+        lacking.into_iter().map(|stage| StatementRef { policy: name(stage), statement: None }).collect()
     }
 
-    fn part(&self, action: &str, layers: &[(String, LayerKind)]) -> Assessment {
+    fn part(&self, action: &str, stages: &[(String, StageKind)]) -> Assessment {
         let mut answer = Assessment { not_granted: self.not_granted(action), ..Assessment::bare(Verdict::Partial) };
         let total = self.outcomes.len();
-        for layer in 0..layers.len() {
-            let allows = self.statements(Effect::Allow, Some(layer));
-            let limits = layer == 0 || self.outcomes.iter().any(|outcome| outcome.lacking.contains(&layer));
+        for stage in 0..stages.len() {
+            let allows = self.statements(Effect::Allow, Some(stage));
+            let limits = stage == 0 || self.outcomes.iter().any(|outcome| outcome.lacking.contains(&stage));
             if !limits {
                 continue;
             }
@@ -130,14 +131,14 @@ impl Answer {
             if allows.iter().any(|seen| seen.always == total) {
                 continue;
             }
-            let kind = layers.get(layer).map_or(LayerKind::Identity, |(_, kind)| *kind);
+            let kind = stages.get(stage).map_or(StageKind::Identity, |(_, kind)| *kind);
             // Where some of the resources are covered by nothing, the patterns are the limit.
             let covered =
-                |outcome: &Outcome| outcome.applying.iter().any(|a| a.effect == Effect::Allow && a.layer == layer);
+                |outcome: &Outcome| outcome.applying.iter().any(|a| a.effect == Effect::Allow && a.stage == stage);
             if !self.outcomes.iter().all(covered) {
                 answer.limits.extend(allows.iter().flat_map(|seen| {
                     seen.texts.iter().map(|text| Limit::Resources {
-                        layer: kind,
+                        stage: kind,
                         negated: seen.first.negated,
                         patterns: vec![(*text).to_owned()],
                     })
@@ -146,7 +147,7 @@ impl Answer {
             let mut any_of: Vec<Vec<OpenCondition>> = Vec::new();
             for outcome in self.outcomes.iter().filter(|outcome| covered(outcome)) {
                 let here: Vec<&Applying> =
-                    outcome.applying.iter().filter(|a| a.effect == Effect::Allow && a.layer == layer).collect();
+                    outcome.applying.iter().filter(|a| a.effect == Effect::Allow && a.stage == stage).collect();
                 if !here.iter().any(|applying| applying.holds == Holds::Always) {
                     any_of.extend(here.iter().map(|applying| applying.conditions.clone()));
                 }
@@ -155,7 +156,7 @@ impl Answer {
             any_of.sort_by_cached_key(|all| all_of(all));
             any_of.dedup();
             if !any_of.is_empty() {
-                answer.limits.push(Limit::Conditions { layer: kind, any_of });
+                answer.limits.push(Limit::Conditions { stage: kind, any_of });
             }
         }
         for seen in self.statements(Effect::Deny, None) {
@@ -174,7 +175,7 @@ impl Answer {
             let conditions = seen.first.conditions.clone();
             answer.limits.push(if conditions.is_empty() {
                 // What a Deny names is excluded, and what it spares is what remains.
-                Limit::Resources { layer: LayerKind::Identity, negated: !seen.first.negated, patterns }
+                Limit::Resources { stage: StageKind::Identity, negated: !seen.first.negated, patterns }
             } else if everywhere {
                 Limit::Unless { conditions, on: None }
             } else {
@@ -183,7 +184,7 @@ impl Answer {
             });
         }
         answer.because.extend(
-            self.lacking(layers)
+            self.lacking(stages)
                 .into_iter()
                 .filter(|lacking| !answer.because.iter().any(|known| known.policy == lacking.policy))
                 .collect::<Vec<_>>(),

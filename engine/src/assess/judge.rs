@@ -121,7 +121,7 @@ impl Outcome {
 #[derive(Debug, Clone)]
 pub(super) struct Applying {
     pub(super) reference: StatementRef,
-    pub(super) layer: usize,
+    pub(super) stage: usize,
     pub(super) effect: Effect,
     pub(super) holds: Holds,
     pub(super) texts: Vec<String>,
@@ -143,7 +143,7 @@ pub(super) fn judge(
     matches: &[Vec<bool>],
     active: &[Active<'_>],
     facts: Option<&Facts>,
-    layers: usize,
+    stages: usize,
 ) -> Option<Outcome> {
     let Asking { target, witness, meant } = asking;
     let expressions: Vec<Expression> =
@@ -154,7 +154,7 @@ pub(super) fn judge(
         if facts.bounds(&meant).most == Holds::Never {
             return None;
         }
-        combine(facts, active, tables, &meant, layers)
+        combine(facts, active, tables, &meant, stages)
     } else {
         // With too many facts to tell apart, what is not known counts against a grant, and then for it.
         let certain = Facts::none();
@@ -162,7 +162,7 @@ pub(super) fn judge(
             let each = active.iter().zip(&expressions);
             let decided = each.map(|(each, expression)| settle(expression, each.prepared.compiled.effect == holding));
             let tables: Vec<Table> = decided.map(|expression| certain.table(&expression)).collect();
-            combine(&certain, active, &tables, &certain.constant(true), layers)
+            combine(&certain, active, &tables, &certain.constant(true), stages)
         };
         let (must, may) = (reading(Effect::Deny), reading(Effect::Allow));
         let between =
@@ -190,7 +190,7 @@ pub(super) fn judge(
             let negated = each.prepared.compiled.not_resource;
             (holds != Holds::Never).then(|| Applying {
                 reference: each.prepared.reference.clone(),
-                layer: each.prepared.layer,
+                stage: each.prepared.stage,
                 effect: each.prepared.compiled.effect,
                 holds,
                 texts: texts.filter(|(_, matched)| **matched != negated).map(|(term, _)| term.text.clone()).collect(),
@@ -221,17 +221,17 @@ struct Combined {
     lacking: Vec<usize>,
 }
 
-/// The order of decision: no Deny, and an Allow on every layer.
-fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], meant: &Table, layers: usize) -> Combined {
-    let any = |effect: Effect, layer: Option<usize>| {
+/// The order of decision: no Deny, and an Allow on every stage.
+fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], meant: &Table, stages: usize) -> Combined {
+    let any = |effect: Effect, stage: Option<usize>| {
         let statements = active.iter().zip(tables).filter(|(each, _)| {
-            each.prepared.compiled.effect == effect && layer.is_none_or(|layer| each.prepared.layer == layer)
+            each.prepared.compiled.effect == effect && stage.is_none_or(|stage| each.prepared.stage == stage)
         });
         statements.fold(facts.constant(false), |table, (_, one)| table.or(one))
     };
     let denied = any(Effect::Deny, None);
-    let allows: Vec<Table> = (0..layers).map(|layer| any(Effect::Allow, Some(layer))).collect();
-    let helped = allows.iter().skip(1).fold(denied.not(), |table, layer| table.and(layer));
+    let allows: Vec<Table> = (0..stages).map(|stage| any(Effect::Allow, Some(stage))).collect();
+    let helped = allows.iter().skip(1).fold(denied.not(), |table, stage| table.and(stage));
     let allowed = allows.first().map_or_else(|| facts.constant(false), |identity| identity.and(&helped));
     let bounds = |table: &Table| facts.bounds_within(table, meant);
     let lacks = |table: &Table| bounds(table).least != Holds::Always;
@@ -241,7 +241,7 @@ fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], meant: &Table
         identity: allows.first().map_or(Bounds::exactly(Holds::Never), bounds),
         denied: bounds(&denied),
         helped: bounds(&helped),
-        lacking: lacking.map(|(layer, _)| layer).collect(),
+        lacking: lacking.map(|(stage, _)| stage).collect(),
     }
 }
 

@@ -1,26 +1,6 @@
 //! What a grant is limited to: resources, conditions, or actions, each with the policies that limit it.
 
-/// The policies that a limit comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LayerKind {
-    /// The policies of the principal itself.
-    Identity,
-    /// Its permissions boundary.
-    Boundary,
-    /// A level of service control policies.
-    ControlPolicy,
-}
-
-impl LayerKind {
-    /// Stands before a limit of these policies.
-    fn prefix(self) -> &'static str {
-        match self {
-            Self::Identity => "",
-            Self::Boundary => "boundary: ",
-            Self::ControlPolicy => "control policy: ",
-        }
-    }
-}
+use super::policy_set::StageKind;
 
 /// A condition that is neither known to hold nor known not to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,7 +30,7 @@ pub enum Limit {
     /// Only on resources that one of these patterns matches, or only on those that none does.
     Resources {
         /// Whose patterns.
-        layer: LayerKind,
+        stage: StageKind,
         /// Whether they are excluded.
         negated: bool,
         /// The patterns.
@@ -59,7 +39,7 @@ pub enum Limit {
     /// Only if all of one of these sets hold.
     Conditions {
         /// Whose conditions.
-        layer: LayerKind,
+        stage: StageKind,
         /// The sets.
         any_of: Vec<Vec<OpenCondition>>,
     },
@@ -109,12 +89,12 @@ impl Limit {
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
-            Self::Resources { layer, negated, patterns } => {
-                format!("{}{}{}", layer.prefix(), if *negated { "not " } else { "" }, patterns.join(" | "))
+            Self::Resources { stage, negated, patterns } => {
+                format!("{}{}{}", stage.prefix(), if *negated { "not " } else { "" }, patterns.join(" | "))
             }
-            Self::Conditions { layer, any_of } => {
+            Self::Conditions { stage, any_of } => {
                 let alternatives: Vec<String> = any_of.iter().map(|all| all_of(all)).collect();
-                format!("{}{}", layer.prefix(), alternatives.join(" or "))
+                format!("{}{}", stage.prefix(), alternatives.join(" or "))
             }
             Self::Unless { conditions, on } => {
                 let conditions = all_of(conditions);

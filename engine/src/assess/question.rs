@@ -1,27 +1,7 @@
-//! What is asked: policies, what is known of the requests, and an action with its resources.
+//! What is asked: an action with its resources, and what is known of the requests.
 
 use crate::context::Context;
-use crate::document::{Condition, Document};
-
-/// A document with the name it is reported under.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NamedDocument {
-    /// Policy name or ARN.
-    pub name: String,
-    /// Its content.
-    pub document: Document,
-}
-
-/// The policies of one principal.
-#[derive(Debug, Clone, Default)]
-pub struct Layer {
-    /// Inline and attached policies: any of them grants.
-    pub identity: Vec<NamedDocument>,
-    /// Permissions boundary: must grant too, and never grants by itself.
-    pub boundary: Option<NamedDocument>,
-    /// Service control policies, level by level: on each level one must grant too.
-    pub scps: Vec<Vec<NamedDocument>>,
-}
+use crate::document::Condition;
 
 /// What is known of the requests that matter.
 #[derive(Debug, Clone, Default)]

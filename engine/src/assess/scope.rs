@@ -29,7 +29,7 @@ pub(super) struct Target {
 
 impl Target {
     pub(super) fn new(text: String) -> Self {
-        let universe = (text != "*").then(|| Language::of_resource(&ResourcePattern::new(&text, false))).flatten();
+        let universe = (text != "*").then(|| Language::of_resource(&ResourcePattern::of_arns(&text))).flatten();
         Self { text, universe }
     }
 }

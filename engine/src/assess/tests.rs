@@ -1,9 +1,10 @@
-use super::*;
 use crate::document::Document;
 
-fn assess(layer: &Layer, action: &str, environment: &Environment) -> Assessment {
+use super::*;
+
+fn assess(set: &PolicySet, action: &str, environment: &Environment) -> Assessment {
     let question = Question::on(action, &[]);
-    PreparedPolicies::new(layer).assess(question, environment, Catalogue::embedded())
+    PreparedPolicies::new(set).assess(question, environment, Catalogue::embedded())
 }
 
 fn named(name: &str, text: &str) -> NamedDocument {
@@ -27,7 +28,7 @@ fn verdict(statements: &[&str], action: &str) -> (Verdict, Vec<String>, Vec<Stri
         .enumerate()
         .map(|(index, statement)| named(&format!("p{index}"), &format!("{{\"Statement\":[{statement}]}}")))
         .collect();
-    let answer = assess(&Layer { identity, ..Layer::default() }, action, &environment());
+    let answer = assess(&PolicySet::of_identity(identity), action, &environment());
     (answer.verdict, answer.only_on(), answer.only_if())
 }
 
@@ -99,13 +100,13 @@ fn a_boundary_only_takes_away() {
     let identity = vec![named("p", &format!("{{\"Statement\":[{ALL}]}}"))];
     let boundary = |text: &str| Some(named("b", &format!("{{\"Statement\":[{text}]}}")));
     let narrow = boundary(r#"{"Effect":"Allow","Action":"ec2:Describe*","Resource":"*"}"#);
-    let layer = Layer { identity: identity.clone(), boundary: narrow.clone(), ..Layer::default() };
-    assert_eq!(assess(&layer, "ec2:DescribeInstances", &environment()).verdict, Verdict::Granted);
-    let denied = assess(&layer, "ec2:CreateTags", &environment());
+    let set = PolicySet::of_identity(identity.clone()).with_boundary(narrow.clone());
+    assert_eq!(assess(&set, "ec2:DescribeInstances", &environment()).verdict, Verdict::Granted);
+    let denied = assess(&set, "ec2:CreateTags", &environment());
     assert_eq!(denied.verdict, Verdict::Denied);
     assert_eq!(denied.because, [StatementRef { policy: "b".into(), statement: None }]);
-    let layer = Layer { identity: Vec::new(), boundary: narrow, ..Layer::default() };
-    assert_eq!(assess(&layer, "ec2:DescribeInstances", &environment()).verdict, Verdict::Missing);
+    let set = PolicySet::of_identity(Vec::new()).with_boundary(narrow);
+    assert_eq!(assess(&set, "ec2:DescribeInstances", &environment()).verdict, Verdict::Missing);
 }
 
 #[test]
@@ -116,12 +117,9 @@ fn what_is_granted_and_taken_away_again_is_denied() {
     let narrower = r#"{"Effect":"Deny","Action":"ec2:*","Resource":"arn:aws:ec2:*:*:volume/vol-1*"}"#;
     assert_eq!(verdict(&[allow, narrower], "ec2:DeleteVolume").0, Verdict::Partial);
     let boundary = r#"{"Statement":[{"Effect":"Allow","Action":"ec2:*","Resource":"arn:aws:ec2:*:*:instance/*"}]}"#;
-    let layer = Layer {
-        identity: vec![named("p", &format!("{{\"Statement\":[{allow}]}}"))],
-        boundary: Some(named("b", boundary)),
-        ..Layer::default()
-    };
-    assert_eq!(assess(&layer, "ec2:DeleteVolume", &environment()).verdict, Verdict::Denied);
+    let set = PolicySet::of_identity(vec![named("p", &format!("{{\"Statement\":[{allow}]}}"))])
+        .with_boundary(Some(named("b", boundary)));
+    assert_eq!(assess(&set, "ec2:DeleteVolume", &environment()).verdict, Verdict::Denied);
 }
 
 #[test]
@@ -159,9 +157,9 @@ fn requests_to_iam_are_not_in_the_region_of_the_cluster() {
     let mut west = environment();
     west.regions = vec!["us-west-2".into()];
     let identity = vec![named("p", &format!("{{\"Statement\":[{ALL},{lock}]}}"))];
-    let layer = Layer { identity, ..Layer::default() };
-    assert_eq!(assess(&layer, "ec2:CreateTags", &west).verdict, Verdict::Granted);
-    assert_eq!(assess(&layer, "iam:CreateServiceLinkedRole", &west).verdict, Verdict::Denied);
+    let set = PolicySet::of_identity(identity);
+    assert_eq!(assess(&set, "ec2:CreateTags", &west).verdict, Verdict::Granted);
+    assert_eq!(assess(&set, "iam:CreateServiceLinkedRole", &west).verdict, Verdict::Denied);
 }
 
 #[test]
@@ -170,7 +168,7 @@ fn hundreds_of_names_are_decided_and_the_work_of_a_role_is_bounded() {
     let allow = format!(r#"{{"Effect":"Allow","Action":"s3:GetObject","Resource":[{}]}}"#, names.join(","));
     let deny = r#"{"Effect":"Deny","Action":"s3:GetObject","Resource":"arn:aws:s3:::bucket-007/*"}"#;
     let identity = vec![named("p", &format!("{{\"Statement\":[{allow},{deny}]}}"))];
-    let policies = PreparedPolicies::new(&Layer { identity, ..Layer::default() });
+    let policies = PreparedPolicies::new(&PolicySet::of_identity(identity));
     let question =
         Question { action: "s3:GetObject", resources: &["arn:aws:s3:::bucket-008/x*".to_owned()], conditions: &[] };
     let ask = |question| policies.assess(question, &environment(), Catalogue::embedded()).verdict;
@@ -210,8 +208,8 @@ fn short_patterns_keep_their_plain_reading_beside_the_doubtful_one() {
         resources: &["arn:aws:ec2:us-east-1:123456789012:instance/i-1".to_owned()],
         conditions: &[],
     };
-    let layer = Layer { identity: vec![named("p", &format!("{{\"Statement\":[{ALL},{deny}]}}"))], ..Layer::default() };
-    let answer = PreparedPolicies::new(&layer).assess(question, &environment(), Catalogue::embedded());
+    let set = PolicySet::of_identity(vec![named("p", &format!("{{\"Statement\":[{ALL},{deny}]}}"))]);
+    let answer = PreparedPolicies::new(&set).assess(question, &environment(), Catalogue::embedded());
     assert_eq!(answer.verdict, Verdict::Denied);
     let allow = r#"{"Effect":"Allow","Action":"ec2:DeleteVolume","Resource":"arn:aws:ec2:*:*"}"#;
     assert_eq!(verdict(&[allow], "ec2:DeleteVolume").0, Verdict::Granted);
@@ -230,15 +228,12 @@ fn denied_means_that_an_allow_would_not_help_and_layers_go_by_their_names() {
             r#"{{"Statement":[{{"Effect":"Allow","Action":"s3:*","Resource":"*","Condition":{{"Bool":{{"aws:SecureTransport":"{condition}"}}}}}}]}}"#
         );
         let boundary = Some(named("bound", &bound));
-        let layer = Layer { identity: vec![named("p", r#"{"Statement":[]}"#)], boundary, scps: Vec::new() };
-        assert_eq!(assess(&layer, "s3:GetObject", &environment()).verdict, expected, "{condition}");
+        let set = PolicySet::of_identity(vec![named("p", r#"{"Statement":[]}"#)]).with_boundary(boundary);
+        assert_eq!(assess(&set, "s3:GetObject", &environment()).verdict, expected, "{condition}");
     }
-    let layer = Layer {
-        identity: vec![named("p", &format!("{{\"Statement\":[{ALL}]}}"))],
-        scps: vec![vec![named("scp", &format!("{{\"Statement\":[{allow}]}}"))]],
-        ..Layer::default()
-    };
-    let answer = assess(&layer, "s3:GetObject", &environment());
+    let set = PolicySet::of_identity(vec![named("p", &format!("{{\"Statement\":[{ALL}]}}"))])
+        .under(vec![vec![named("scp", &format!("{{\"Statement\":[{allow}]}}"))]]);
+    let answer = assess(&set, "s3:GetObject", &environment());
     assert_eq!(answer.only_on(), ["control policy: arn:aws:s3:::a/*"]);
     assert!(answer.not_granted.iter().any(|left| left.except == ["arn:aws:s3:::a/*"]), "{:?}", answer.not_granted);
     assert!(!answer.not_granted.iter().any(|left| left.except.contains(&"*".to_owned())), "{:?}", answer.not_granted);
@@ -316,8 +311,8 @@ mod property {
             identity in prop::collection::vec(document("p"), 1..3),
             boundary in prop::option::of(document("b")),
         ) {
-            let layer = Layer { identity: identity.clone(), boundary: boundary.clone(), ..Layer::default() };
-            let answer = assess(&layer, "ec2:CreateTags", &environment());
+            let set = PolicySet::of_identity(identity.clone()).with_boundary(boundary.clone());
+            let answer = assess(&set, "ec2:CreateTags", &environment());
             let resources = ["instance/i-1", "volume/vol-1", "volume/vol-2", "vpc/vpc-1"];
             for resource in resources.map(|r| format!("arn:aws:ec2:us-east-1:123456789012:{r}")) {
                 let allowed = naive(&identity, boundary.as_ref(), "ec2:CreateTags", &resource);

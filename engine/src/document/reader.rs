@@ -1,5 +1,6 @@
 //! Reading a policy document from JSON values, element by element.
 
+use crate::dialect::Dialect;
 use crate::json::{Either, Member, Node, Span, Value};
 use crate::operator::Operator;
 use crate::text::Text;
@@ -63,6 +64,7 @@ pub(super) struct Parts {
 }
 
 pub(super) struct Reader {
+    pub(super) dialect: &'static Dialect,
     pub(super) problems: Vec<Malformed>,
 }
 
@@ -220,7 +222,7 @@ impl Reader {
     }
 
     fn operator(&mut self, at: &str, operator: &Member, parts: &mut Parts) {
-        if Operator::parse(&operator.key).is_none() {
+        if Operator::parse(&operator.key, self.dialect).is_none() {
             let reason = format!("`{}` is no condition operator", crate::display::printable(&operator.key));
             self.problems.push(Malformed { span: operator.key_span, pointer: at.to_owned(), reason });
         }

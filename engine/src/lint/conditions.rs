@@ -2,6 +2,7 @@
 
 use crate::catalogue::{Action, Catalogue, Service};
 use crate::condition::{block, instant};
+use crate::dialect::Dialect;
 use crate::display;
 use crate::document::{Condition, Document, Effect, Statement};
 use crate::global_keys::{GLOBAL_KEYS, global_kind};
@@ -12,7 +13,7 @@ use super::{Remarks, canonical};
 
 pub(super) fn check(document: &Document, statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
     for condition in &statement.conditions {
-        let Some(operator) = Operator::parse(&condition.operator) else { continue };
+        let Some(operator) = Operator::parse(&condition.operator, document.dialect) else { continue };
         spelling(statement, condition, operator, remarks);
         values(document, statement, condition, operator, remarks);
         let kind = key(statement, condition, catalogue, remarks);
@@ -21,7 +22,7 @@ pub(super) fn check(document: &Document, statement: &Statement, catalogue: &Cata
 }
 
 fn spelling(statement: &Statement, condition: &Condition, operator: Operator, remarks: &mut Remarks<'_>) {
-    if let Some(right) = canonical(&condition.operator).filter(|right| *right != condition.operator) {
+    if let Some(right) = canonical(&condition.operator, remarks.dialect).filter(|right| *right != condition.operator) {
         let message = format!("AWS spells the operator `{right}`");
         remarks.say("condition-case", Some(statement), condition.operator_span, message);
     }
@@ -174,7 +175,7 @@ fn absent(
     if prefix != "aws" && !catalogue.service(prefix).is_some_and(is_given) {
         return;
     }
-    let Some(operator) = Operator::parse(&condition.operator) else { return };
+    let Some(operator) = Operator::parse(&condition.operator, remarks.dialect) else { return };
     let holds = match operator.comparison {
         Comparison::Null => condition.values.iter().any(|value| value.eq_ignore_ascii_case("true")),
         _ => operator.negated || operator.if_exists || operator.quantifier == Some(Quantifier::All),
@@ -192,8 +193,8 @@ fn absent(
 }
 
 /// Whether a condition does not hold in requests without a key. A tag of the request is one of `aws:TagKeys`.
-fn needs(condition: &Condition, key: &str) -> bool {
-    let Some(operator) = Operator::parse(&condition.operator) else { return false };
+fn needs(condition: &Condition, key: &str, dialect: &Dialect) -> bool {
+    let Some(operator) = Operator::parse(&condition.operator, dialect) else { return false };
     let is_same = condition.key.eq_ignore_ascii_case(key)
         || (key.eq_ignore_ascii_case("aws:TagKeys")
             && condition.key.get(..15).is_some_and(|front| front.eq_ignore_ascii_case("aws:RequestTag/")));
@@ -215,7 +216,7 @@ fn quantifier(
     let shown = display::printable(&condition.key);
     if operator.quantifier == Some(Quantifier::All) && statement.effect == Effect::Allow {
         // Together with a test that the key is there, nothing slips through.
-        if !statement.conditions.iter().any(|other| needs(other, &condition.key)) {
+        if !statement.conditions.iter().any(|other| needs(other, &condition.key, remarks.dialect)) {
             let message =
                 format!("`ForAllValues` holds when `{shown}` is missing, so the statement allows requests without it");
             remarks.help(

@@ -247,7 +247,7 @@ pub(super) fn variables_of(
             Some(statement),
             span,
             message,
-            Some("add \"Version\": \"2012-10-17\"".to_owned()),
+            Some(format!("add \"Version\": \"{}\"", document.dialect.newest_version())),
         );
     }
     if known.iter().any(|known| known.to_ascii_lowercase().contains("${aws:username")) {
@@ -267,7 +267,7 @@ impl Types {
         let entry = self.made.entry((service.prefix.clone(), at)).or_insert_with(|| {
             let kind = service.types.get(at)?;
             let pattern = format!("arn:*:{}", kind.arn_with(|_| "*"));
-            Language::of_resource(&ResourcePattern::new(&pattern, false))
+            Language::of_resource(&ResourcePattern::of_arns(&pattern))
         });
         entry.as_ref()
     }
@@ -304,7 +304,7 @@ impl Resources {
         let languages: Vec<(Language, bool)> = patterns
             .flat_map(|pattern| {
                 let slash = has_slash(pattern);
-                let most = Language::at_most(&ResourcePattern::of(pattern, document.has_variables()));
+                let most = Language::at_most(&ResourcePattern::of(pattern, document.dialect, document.has_variables()));
                 most.into_iter().map(move |language| (language, slash))
             })
             .collect();
@@ -339,7 +339,7 @@ const ALSO_ON: &[(&str, &str)] = &[
 
 fn also_on(action: &Action) -> impl Iterator<Item = Language> {
     let named = ALSO_ON.iter().filter(|(name, _)| *name == action.folded);
-    named.filter_map(|(_, arn)| Language::of_resource(&ResourcePattern::new(arn, false)))
+    named.filter_map(|(_, arn)| Language::of_resource(&ResourcePattern::of_arns(arn)))
 }
 
 /// Actions whose resources are none that the statement names.

@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::Remarks;
 use crate::automaton::{Language, Relation, relation};
 use crate::display;
 use crate::document::{Document, Effect, Statement};
 use crate::glob;
 use crate::pattern::{ActionPattern, ResourcePattern};
 use crate::text::Text;
+
+use super::Remarks;
 
 /// Statements beyond which they are not compared with each other.
 const MAX_STATEMENTS: usize = 200;
@@ -62,7 +63,7 @@ fn languages(document: &Document, statement: &Statement) -> Vec<Option<Language>
     resource
         .map(|pattern| {
             let open = !pattern.is_known() || (pattern.contains("${") && document.has_variables());
-            if open { None } else { Language::of_resource(&ResourcePattern::of(pattern, false)) }
+            if open { None } else { Language::of_resource(&ResourcePattern::of(pattern, document.dialect, false)) }
         })
         .collect()
 }

@@ -1,7 +1,10 @@
 use serde_json::Value as Json;
 
+use crate::{
+    Catalogue, Environment, NamedDocument, PolicySet, PreparedPolicies, Question, Verdict, json::line_and_column,
+};
+
 use super::*;
-use crate::{Catalogue, Environment, Layer, NamedDocument, PreparedPolicies, Question, Verdict, json::line_and_column};
 
 mod unknown_values;
 

@@ -236,8 +236,8 @@ fn of_text<'c>(conditions: impl Iterator<Item = &'c Compiled>, found: &mut Vec<S
 
 fn of_arns(texts: &BTreeSet<&str>, found: &mut Vec<String>) -> bool {
     let languages: Vec<Language> =
-        texts.iter().filter_map(|text| Language::of_resource(&ResourcePattern::new(text, false))).collect();
-    Language::of_resource(&ResourcePattern::new("arn:*:*:*:*:*", false))
+        texts.iter().filter_map(|text| Language::of_resource(&ResourcePattern::of_arns(text))).collect();
+    Language::of_resource(&ResourcePattern::of_arns("arn:*:*:*:*:*"))
         .is_some_and(|universe| witnesses(&universe, &languages, found))
 }
 

@@ -6,7 +6,7 @@ use crate::cli::failure::{Exit, Failure};
 use crate::cli::input;
 use crate::cli::output::note;
 use crate::policy::templates::{self, FoundPolicy, FoundRole, Pseudo, Use};
-use crate::policy::{self, Environment, Layer, NamedDocument, PreparedPolicies, Question, Verdict};
+use crate::policy::{self, Environment, NamedDocument, PolicySet, PreparedPolicies, Question, Verdict};
 use crate::report::{ActionReport, PolicyDiff, RoleReport};
 
 use super::args::DiffArgs;
@@ -101,8 +101,8 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<(PolicyDiff, Vec<String>),
     for role in &roles {
         let identity = role.policies.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         let own = role.boundary.as_ref().map(parse).transpose()?;
-        let layer = Layer { identity, boundary: boundary.clone().or(own), scps: scps.clone() };
-        let prepared = PreparedPolicies::new(&layer);
+        let set = PolicySet::of_identity(identity).with_boundary(boundary.clone().or(own)).under(scps.clone());
+        let prepared = PreparedPolicies::new(&set);
         let actions = baseline
             .actions
             .iter()
@@ -112,7 +112,7 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<(PolicyDiff, Vec<String>),
                 ActionReport::new(action, &prepared.assess(question, &environment, catalogue))
             })
             .collect();
-        let beyond = policy::excess(&layer, &prepared, &baseline.needs(), &environment, catalogue);
+        let beyond = policy::excess(&set, &prepared, &baseline.needs(), &environment, catalogue);
         let tightened = policy::tightened(&[&baseline.document], &[]);
         reports.push(RoleReport {
             actions,

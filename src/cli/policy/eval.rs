@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::input;
 use crate::policy::{
-    self, Catalogue, CompiledPolicy, Context, ContextValue, Decision, Environment, Layer, Limit, Matched,
-    NamedDocument, Policies, PreparedPolicies, Question, Request, Verdict,
+    self, Catalogue, CompiledPolicy, Context, ContextValue, Decision, Environment, Limit, Matched, NamedDocument,
+    Policies, PolicySet, PreparedPolicies, Question, Request, Verdict,
 };
 use crate::report::ActionReport;
 use crate::text;
@@ -67,9 +67,11 @@ pub(in crate::cli) fn eval(args: &EvalArgs, out: &mut dyn Write) -> Result<(io::
     let scps = documents(&args.scp, "service control policy")?;
     let context = context(&args.context)?;
     if args.unknown_context {
-        let layer = Layer { identity, boundary, scps: scps.into_iter().map(|scp| vec![scp]).collect() };
+        let set = PolicySet::of_identity(identity)
+            .with_boundary(boundary)
+            .under(scps.into_iter().map(|scp| vec![scp]).collect());
         let catalogue = input::catalogue(&args.catalogue)?;
-        return Ok(unknown(args, action, &layer, context, catalogue, out));
+        return Ok(unknown(args, action, &set, context, catalogue, out));
     }
     let compiled: Vec<CompiledPolicy> = identity.iter().map(|named| CompiledPolicy::new(&named.document)).collect();
     let bound = boundary.as_ref().map(|named| CompiledPolicy::new(&named.document));
@@ -115,7 +117,7 @@ pub(in crate::cli) fn eval(args: &EvalArgs, out: &mut dyn Write) -> Result<(io::
 pub(super) fn unknown(
     args: &EvalArgs,
     action: &str,
-    layer: &Layer,
+    set: &PolicySet,
     context: Context,
     catalogue: &Catalogue,
     out: &mut dyn Write,
@@ -123,7 +125,7 @@ pub(super) fn unknown(
     let environment = Environment { context, ..Environment::default() };
     let resources: &[String] = if args.resource == "*" { &[] } else { std::slice::from_ref(&args.resource) };
     let question = Question::on(action, resources);
-    let answer = PreparedPolicies::new(layer).assess(question, &environment, catalogue);
+    let answer = PreparedPolicies::new(set).assess(question, &environment, catalogue);
     let word = match answer.verdict {
         Verdict::Granted => "always",
         Verdict::Missing | Verdict::Denied => "never",

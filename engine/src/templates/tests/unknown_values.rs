@@ -12,13 +12,10 @@ fn verdict(text: &str, action: &str) -> Verdict {
         name: policy.address.clone(),
         document: policy.evaluable().unwrap_or_else(|error| panic!("{error}: {text}")),
     };
-    let layer = Layer {
-        identity: role.policies.iter().map(named).collect(),
-        boundary: role.boundary.as_ref().map(named),
-        scps: Vec::new(),
-    };
+    let set = PolicySet::of_identity(role.policies.iter().map(named).collect())
+        .with_boundary(role.boundary.as_ref().map(named));
     let question = Question::on(action, &[]);
-    let answer = PreparedPolicies::new(&layer).assess(question, &Environment::default(), Catalogue::embedded());
+    let answer = PreparedPolicies::new(&set).assess(question, &Environment::default(), Catalogue::embedded());
     assert_eq!(answer.verdict == Verdict::Undecided, !answer.undecided_by.is_empty(), "{answer:?}");
     answer.verdict
 }
