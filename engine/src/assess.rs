@@ -46,7 +46,7 @@ struct ResourceTerm {
     text: String,
     language: Language,
     /// Set when it is not certain that the pattern matches this widely.
-    doubt: Option<Atom>,
+    uncertainty: Option<Atom>,
 }
 
 /// A statement, ready for questions over all resources.
@@ -421,25 +421,25 @@ fn bit<'l>(target: &Target, language: &'l Language, tracked: &mut Tracked<'l>) -
     }
 }
 
-/// A pattern of a statement as a language; where its reading is open, beside it as widely as it may be meant, in doubt.
+/// A pattern of a statement as a language; where its reading is open, beside it as widely as it may be meant, in uncertainty.
 fn terms(text: &Text, pattern: &ResourcePattern) -> Vec<ResourceTerm> {
     let has_variable = matches!(pattern, ResourcePattern::Arn(parts)
         if parts.iter().any(|part| matches!(part, Part::Pieces(_))));
-    let doubt = || Atom::Wide(text.to_string());
-    let term = |language, doubt| ResourceTerm { text: text.to_string(), language, doubt };
+    let uncertainty = || Atom::Wide(text.to_string());
+    let term = |language, uncertainty| ResourceTerm { text: text.to_string(), language, uncertainty };
     if let ResourcePattern::Open(open) = pattern {
         let deployed = || Some(Atom::Deployed(format!("`{text}` matches")));
         return Language::widest(open).into_iter().map(|language| term(language, deployed())).collect();
     }
     let mut found = Vec::new();
     if let Some(language) = Language::of_resource(pattern) {
-        found.push(term(language, has_variable.then(doubt)));
+        found.push(term(language, has_variable.then(uncertainty)));
     }
     // `arn:aws:ec2:*:instance/*` matches nothing part by part, and everything meant if `*` may cross colons at the end of
     // a part, as newer text of the IAM User Guide has it.
     let colons = text.matches(':').count();
     if text.starts_with("arn:") && colons < 5 && text.trim_end_matches('*').contains('*') {
-        found.push(term(Language::spanning(text), Some(doubt())));
+        found.push(term(Language::spanning(text), Some(uncertainty())));
     }
     found
 }

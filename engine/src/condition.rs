@@ -266,7 +266,7 @@ impl Compiled {
     }
 
     /// Whether it holds in a request whose whole context is given, as far as its values are known.
-    pub(super) fn settled(&self, context: &Context) -> Truth {
+    pub(super) fn as_far_as_known(&self, context: &Context) -> Truth {
         let as_known = self.holds(context);
         // Another value can make a positive operator hold that does not, and a negated one fail that holds.
         let can_turn = as_known == (self.operator.negated && self.operator.comparison != Comparison::Null);
@@ -330,7 +330,7 @@ impl Compiled {
         if open && known.get(&self.key).is_some() {
             return Truth::Unknown;
         }
-        self.settled(known)
+        self.as_far_as_known(known)
     }
 }
 

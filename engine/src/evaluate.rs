@@ -182,7 +182,7 @@ impl CompiledStatement {
             let listed = Match::any(patterns.iter().map(|pattern| pattern.meets(resource, context)));
             if self.not_resource { listed.not() } else { listed }
         });
-        let holding = self.conditions.iter().map(|condition| condition.settled(context));
+        let holding = self.conditions.iter().map(|condition| condition.as_far_as_known(context));
         let mut is_open = of_actions == Match::Open || of_resources == Match::Open || !self.guards.is_empty();
         for truth in holding {
             match truth {

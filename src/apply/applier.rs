@@ -234,7 +234,7 @@ impl<'a> Applier<'a, '_> {
             match fit(&seen, change) {
                 Fit::AsPlanned => {}
                 Fit::Done => {
-                    // After a call in doubt it is ours.
+                    // After a call of which nobody knows what came of it, it is ours.
                     let ours = error.kind == WriteErrorKind::Ambiguous || self.is_doubtful(change);
                     self.conclude(&[change], if ours { Outcome::Applied } else { Outcome::Unchanged }, None)?;
                     continue;
@@ -360,7 +360,7 @@ impl<'a> Applier<'a, '_> {
         while !waiting.is_empty() {
             let seen = match self.look(&waiting).await {
                 Ok(seen) => seen,
-                // What was sent stays in flight: the next run settles it.
+                // What was sent stays in flight: the next run reconciles it.
                 Err(error) => return Ok(Some(Stop::Blocked(format!("cannot read back: {}", error.message)))),
             };
             waiting = self.sort_out(&waiting, &seen)?;

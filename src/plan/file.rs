@@ -195,7 +195,7 @@ impl Plan {
     /// A digest keeps nobody from writing a new one: whatever it says, only what tagaudit plans is carried out.
     ///
     /// # Errors
-    /// For the first change that is not lawful.
+    /// For the first change that is not valid.
     pub(crate) fn check(&self, file: &str) -> Result<(), PlanError> {
         let times =
             self.created_at.parse::<jiff::Timestamp>().ok().zip(self.expires_at.parse::<jiff::Timestamp>().ok());
@@ -387,8 +387,8 @@ mod tests {
             change.class = Applicability::Confirm;
             change.expect.role_id = Some("AROA".to_owned());
         };
-        let lawful = grant::document(&["ecr:ListImages".to_owned()]);
-        assert!(sealed(|plan| role(plan, "nodes", "/", &lawful)).is_ok());
+        let valid = grant::document(&["ecr:ListImages".to_owned()]);
+        assert!(sealed(|plan| role(plan, "nodes", "/", &valid)).is_ok());
         let gap = || crate::inventory::Gap {
             read: crate::inventory::Read::DescribeInstances,
             account_id: None,
@@ -418,17 +418,17 @@ mod tests {
             ),
             (Box::new(|plan| plan.changes[0].transition.new = None), "it changes nothing"),
             (Box::new(|plan| plan.changes.extend(plan.changes.clone())), "stands twice"),
-            (Box::new(|plan| role(plan, "admin", "/", &lawful)), "ARN does not fit"),
-            (Box::new(|plan| role(plan, "nodes", "/aws-reserved/sso.amazonaws.com/", &lawful)), "ARN does not fit"),
+            (Box::new(|plan| role(plan, "admin", "/", &valid)), "ARN does not fit"),
+            (Box::new(|plan| role(plan, "nodes", "/aws-reserved/sso.amazonaws.com/", &valid)), "ARN does not fit"),
             (Box::new(|plan| role(plan, "nodes", "/", &grant::document(&["*".to_owned()]))), "no policy of tagaudit's"),
             (
                 Box::new(|plan| role(plan, "nodes", "/", &grant::document(&["iam:*".to_owned()]))),
                 "no policy of tagaudit's",
             ),
         ];
-        for (edit, told) in cases {
+        for (edit, described) in cases {
             let error = sealed(edit).unwrap_err().to_string();
-            assert!(error.contains(told), "{told}: {error}");
+            assert!(error.contains(described), "{described}: {error}");
         }
     }
 }

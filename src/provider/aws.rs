@@ -128,11 +128,11 @@ pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
         .enable_all()
         .build()
         .map_err(|error| Error::new(ErrorKind::Unreachable, "cannot start the runtime").cause(error.to_string()))?;
-    let mut heeded = signals::SignalGuard::begin();
+    let mut guard = signals::SignalGuard::begin();
     let result = runtime.block_on(async {
         tokio::select! {
             result = read(request) => result,
-            kind = heeded.signal() => Err(Error::new(kind, "stopped before everything was read; nothing was written")),
+            kind = guard.signal() => Err(Error::new(kind, "stopped before everything was read; nothing was written")),
         }
     });
     // Requests in flight are reads: nothing is lost by not waiting for them.

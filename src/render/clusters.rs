@@ -19,7 +19,7 @@ pub fn clusters(found: &Clusters, options: &TableOptions, out: &mut dyn Write) -
     } else {
         let mut table = layout(options.width, &["cluster id", "account", "region", "instances", "tagged resources"]);
         for cluster in &found.clusters {
-            let told: Vec<String> = cluster
+            let described: Vec<String> = cluster
                 .tags
                 .iter()
                 .filter(|(kind, _)| **kind != ResourceKind::Instance.name())
@@ -34,7 +34,7 @@ pub fn clusters(found: &Clusters, options: &TableOptions, out: &mut dyn Write) -
                 text::printable(&cluster.account_id).into_owned(),
                 text::printable(&cluster.region).into_owned(),
                 cluster.instances.to_string(),
-                told.join("\n"),
+                described.join("\n"),
             ]);
         }
         writeln!(out, "{table}")?;

@@ -43,11 +43,11 @@ pub fn lint(outcome: &PolicyLint, options: &TableOptions, out: &mut dyn Write) -
     }
     let count =
         |level: LintLevel| linted.iter().flat_map(|one| &one.findings).filter(|finding| finding.level == level).count();
-    let told = [LintLevel::Error, LintLevel::Warning, LintLevel::Suggestion]
+    let described = [LintLevel::Error, LintLevel::Warning, LintLevel::Suggestion]
         .map(|level| text::count(count(level), level.name()));
     if !linted.is_empty() {
         let documents = text::count(linted.len(), "policy document");
-        writeln!(out, "{} in {documents}: {} checks", told.join(", "), CHECKS.len())?;
+        writeln!(out, "{} in {documents}: {} checks", described.join(", "), CHECKS.len())?;
     }
     for file in &outcome.without_policies {
         writeln!(out, "no policies found in {}", text::printable(file))?;

@@ -166,8 +166,8 @@ fn ways(role: &RoleReport) -> Vec<String> {
             .iter()
             .map(|step| if step.beyond { step.action.clone() } else { format!("{} (baseline)", step.action) })
             .collect();
-        let doubt = if path.certain { "" } else { ", on some resources or under conditions" };
-        format!("{gain:<9} {} ({}{doubt})", path.so_that, steps.join(", "))
+        let limited = if path.certain { "" } else { ", on some resources or under conditions" };
+        format!("{gain:<9} {} ({}{limited})", path.so_that, steps.join(", "))
     }));
     lines
 }

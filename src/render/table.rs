@@ -96,13 +96,13 @@ fn outcomes(report: &Report) -> String {
         (Outcome::NotApplicable, "not applicable"),
         (Outcome::NotAudited, "not audited"),
     ];
-    let told: Vec<String> = counts
+    let described: Vec<String> = counts
         .into_iter()
         .map(|(outcome, words)| (number(outcome), words))
         .filter(|(number, _)| *number > 0)
         .map(|(number, words)| format!("{number} {words}"))
         .collect();
-    told.join(", ")
+    described.join(", ")
 }
 
 /// The rules that had nothing to look at, by the reason; with `-v` only.

@@ -69,8 +69,8 @@ pub fn own_actions(text: &str) -> Option<Vec<String>> {
     let plain = statement.effect == Effect::Allow && !statement.action.negated && statement.conditions.is_empty();
     let actions: Vec<&str> = statement.action.patterns.iter().map(|action| &**action).collect();
     let ours = statement.sid.as_ref().is_some_and(|(found, _)| *found == sid(&actions));
-    let lawful = statement.action.patterns.iter().all(|action| !is_whole_service(action));
-    (plain && everywhere && ours && lawful).then(|| actions.iter().map(ToString::to_string).collect())
+    let valid = statement.action.patterns.iter().all(|action| !is_whole_service(action));
+    (plain && everywhere && ours && valid).then(|| actions.iter().map(ToString::to_string).collect())
 }
 
 /// ARN of the managed policy that we make for a role.

@@ -116,10 +116,10 @@ fn none_of(context: &Context<'_>, region: &RegionView<'_>, scheme: Scheme) -> Ch
             };
             *reasons.entry(reason).or_default() += 1;
         }
-        let told: Vec<String> = reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
-        let told = if told.is_empty() { "it has no subnets".to_owned() } else { told.join(", ") };
+        let described: Vec<String> = reasons.iter().map(|(reason, count)| format!("{count} {reason}")).collect();
+        let described = if described.is_empty() { "it has no subnets".to_owned() } else { described.join(", ") };
         let message =
-            format!("no subnet of VPC `{}` can hold an {} load balancer: {told}", offer.vpc_id, scheme.name());
+            format!("no subnet of VPC `{}` can hold an {} load balancer: {described}", offer.vpc_id, scheme.name());
         let fix = Fix::none(match scheme {
             Scheme::InternetFacing => {
                 "route a subnet to an internet gateway or tag the public ones for this cluster; with internal load balancers only, skip this rule"

@@ -253,24 +253,24 @@ fn w3_a_plan_is_for_one_account_region_partition_and_cluster() {
             "the credentials are of 111122223333 (aws-cn)",
         ),
     ];
-    for (edit, told) in edits {
+    for (edit, described) in edits {
         let site = Site::of(&inventory);
         site.plan(&[]);
         site.mock.edit(edit);
         let ended = site.apply(&[]);
         assert_eq!(ended.code, Some(5), "{}", ended.stderr);
-        has(&ended.stderr, told);
+        has(&ended.stderr, described);
         assert!(site.mock.writes().is_empty());
     }
     let site = Site::of(&inventory);
     site.plan(&[]);
-    for (more, told) in [
+    for (more, described) in [
         (["--region", "eu-west-1"], "the plan is for us-east-1, and --region says eu-west-1"),
         (["--cluster-id", "other"], "the plan is for the cluster `c-7cjkr`, and --cluster-id says `other`"),
     ] {
         let ended = site.apply(&more);
         assert_eq!(ended.code, Some(5), "{}", ended.stderr);
-        has(&ended.stderr, told);
+        has(&ended.stderr, described);
     }
     assert!(site.mock.writes().is_empty());
 }
@@ -287,11 +287,11 @@ fn w4_edited_expired_newer_and_applied_plans_are_refused() {
         (saved.replace("\"changes\"", "\"change\""), 2, "is not a plan: unknown field `change`"),
         (saved.chars().take(saved.len() / 2).collect(), 2, "is not a plan: EOF"),
     ];
-    for (text, code, told) in cases {
+    for (text, code, described) in cases {
         std::fs::write(site.path("plan.json"), text).unwrap();
         let ended = site.apply(&[]);
         assert_eq!(ended.code, Some(code), "{}", ended.stderr);
-        has(&ended.stderr, told);
+        has(&ended.stderr, described);
     }
     let expired =
         super::plans::planned(&site.mock.inventory(), CLUSTER, "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z");

@@ -290,11 +290,11 @@ fn a_finding_is_known_again_with_another_severity_catalogue_or_wording() {
         let nodes = parsed_nodes(&world);
         let plain = with(&world.inventory, world.cluster_id, nodes.as_deref(), &RoleAuditOptions::default());
         for (baselines, wordings) in others.iter().zip(&mut wordings) {
-            let told = with(&world.inventory, world.cluster_id, nodes.as_deref(), baselines);
+            let described = with(&world.inventory, world.cluster_id, nodes.as_deref(), baselines);
             for before in plain.findings.iter().filter(|finding| finding.rule.starts_with("iam-")) {
                 let same = |after: &&Finding| after.rule == before.rule && after.resource.id == before.resource.id;
                 // A role has one finding of each rule but for `iam-condition-tag-missing`.
-                let mut again = told.findings.iter().filter(same).peekable();
+                let mut again = described.findings.iter().filter(same).peekable();
                 if again.peek().is_none() {
                     continue;
                 }

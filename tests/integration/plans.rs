@@ -110,7 +110,7 @@ fn every_fix_of_the_broken_cluster_holds_or_is_refused_with_a_reason() {
     let world = named("broken");
     let nodes = parsed_nodes(&world);
     let findings = report(&world.inventory, world.cluster_id, nodes.as_deref()).findings;
-    let mut told = Vec::new();
+    let mut described = Vec::new();
     for finding in &findings {
         let mut approvals: Vec<(String, Approvals)> = Vec::new();
         match finding.fix.applicability {
@@ -149,11 +149,11 @@ fn every_fix_of_the_broken_cluster_holds_or_is_refused_with_a_reason() {
                 format!("rejected: {}", planned.rejected.join(" | "))
             };
             let line = format!("{}:{}{answer} -> {what}", finding.rule, finding.resource.id);
-            told.push(line);
+            described.push(line);
         }
     }
-    told.dedup();
-    insta::assert_snapshot!("plans-of-the-broken-cluster", told.join("\n"));
+    described.dedup();
+    insta::assert_snapshot!("plans-of-the-broken-cluster", described.join("\n"));
 }
 
 #[test]
@@ -199,11 +199,11 @@ fn answers_that_contradict_each_other_are_refused_with_both_rules() {
     ];
     let planned = with(&inventory, world.cluster_id, &nodes, &Approvals { allow: Vec::new(), answers: choose });
     assert!(planned.plan.changes.is_empty());
-    let told = planned.rejected.join("; ");
+    let described = planned.rejected.join("; ");
     assert!(
-        told.contains("resource-owned-by-two-clusters wants `shared`")
-            && told.contains("sg-multiple-tagged-on-instance wants it gone"),
-        "{told}"
+        described.contains("resource-owned-by-two-clusters wants `shared`")
+            && described.contains("sg-multiple-tagged-on-instance wants it gone"),
+        "{described}"
     );
 }
 
@@ -246,15 +246,15 @@ fn wishes_that_fit_nothing_say_what_there_is() {
     let mut both = choose("sg-multiple-tagged-on-instance:i-0d1w0=sg-0d1");
     both.answers.extend(choose("sg-multiple-tagged-on-instance:i-0d1w0=sg-0d2").answers);
     assert!(wrong(both).contains("answer the same question"));
-    let told = wrong(choose("sg-multiple-tagged-on-instance:i-0d1w0=sg-nothing"));
-    assert!(told.contains("the answers are sg-0d1, sg-0d2"), "{told}");
-    for (rule, told) in [
+    let described = wrong(choose("sg-multiple-tagged-on-instance:i-0d1w0=sg-nothing"));
+    assert!(described.contains("the answers are sg-0d1, sg-0d2"), "{described}");
+    for (rule, described) in [
         ("nonsense", "no rule is called so"),
         ("sg-multiple-tagged-on-instance", "it takes an answer"),
         ("iam-action-denied", "there is nothing about it that tagaudit could write"),
     ] {
         let approvals = Approvals { allow: vec![rule.into()], answers: Vec::new() };
-        assert!(wrong(approvals).contains(told), "{rule}");
+        assert!(wrong(approvals).contains(described), "{rule}");
     }
 }
 
@@ -326,8 +326,8 @@ fn key_lengths_are_those_of_ec2() {
     let longest = "x".repeat(105);
     let mut inventory = super::fix_worlds::of_cluster(&longest);
     let approvals = Approvals { allow: allow_all(), answers: Vec::new() };
-    let lawful = with(&inventory, &longest, &None, &approvals);
-    assert_eq!(lawful.plan.changes.len(), 1, "127 characters are lawful");
+    let valid = with(&inventory, &longest, &None, &approvals);
+    assert_eq!(valid.plan.changes.len(), 1, "127 characters are lawful");
     let too_long = "x".repeat(106);
     inventory = super::fix_worlds::of_cluster(&too_long);
     let refused = with(&inventory, &too_long, &None, &approvals);

@@ -26,16 +26,16 @@ impl Active<'_> {
         let negated = self.prepared.compiled.not_resource;
         let on = if self.prepared.compiled.resources.is_none() {
             Expression::True
-        } else if terms().any(|(term, _)| term.doubt.is_none()) {
+        } else if terms().any(|(term, _)| term.uncertainty.is_none()) {
             if negated { Expression::False } else { Expression::True }
         } else {
-            let doubts: Vec<Expression> =
-                terms().filter_map(|(term, _)| term.doubt.clone()).map(Expression::Atom).collect();
-            match (doubts.is_empty(), negated) {
+            let uncertain: Vec<Expression> =
+                terms().filter_map(|(term, _)| term.uncertainty.clone()).map(Expression::Atom).collect();
+            match (uncertain.is_empty(), negated) {
                 (true, true) => Expression::True,
                 (true, false) => Expression::False,
-                (false, true) => Expression::Not(Box::new(Expression::Any(doubts))),
-                (false, false) => Expression::Any(doubts),
+                (false, true) => Expression::Not(Box::new(Expression::Any(uncertain))),
+                (false, false) => Expression::Any(uncertain),
             }
         };
         if on == Expression::False {
@@ -53,12 +53,12 @@ pub(super) struct LastFacts(RefCell<Option<(Vec<Expression>, Option<Rc<Facts>>)>
 impl LastFacts {
     /// The facts of a question; `None` where there are too many to tell apart.
     pub(super) fn of(&self, active: &[Active<'_>], asked: &[&Expression]) -> Option<Rc<Facts>> {
-        let doubts: Vec<Expression> = active
+        let uncertain: Vec<Expression> = active
             .iter()
-            .flat_map(|each| each.prepared.terms.iter().filter_map(|term| term.doubt.clone()))
+            .flat_map(|each| each.prepared.terms.iter().filter_map(|term| term.uncertainty.clone()))
             .map(Expression::Atom)
             .collect();
-        let all = || active.iter().map(|each| &each.expression).chain(&doubts).chain(asked.iter().copied());
+        let all = || active.iter().map(|each| &each.expression).chain(&uncertain).chain(asked.iter().copied());
         let mut last = self.0.borrow_mut();
         if let Some((of, facts)) = &*last
             && of.iter().eq(all())
@@ -160,7 +160,8 @@ pub(super) fn judge(
         let certain = Facts::none();
         let reading = |holding: Effect| {
             let each = active.iter().zip(&expressions);
-            let decided = each.map(|(each, expression)| settle(expression, each.prepared.compiled.effect == holding));
+            let decided =
+                each.map(|(each, expression)| once_decided(expression, each.prepared.compiled.effect == holding));
             let tables: Vec<Table> = decided.map(|expression| certain.table(&expression)).collect();
             combine(&certain, active, &tables, &certain.constant(true), stages)
         };
@@ -246,7 +247,7 @@ fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], meant: &Table
 }
 
 /// An expression with every fact taken for what makes it hold, or not hold.
-fn settle(expression: &Expression, holds: bool) -> Expression {
+fn once_decided(expression: &Expression, holds: bool) -> Expression {
     match expression {
         Expression::True => Expression::True,
         Expression::False => Expression::False,
@@ -257,8 +258,8 @@ fn settle(expression: &Expression, holds: bool) -> Expression {
                 Expression::False
             }
         }
-        Expression::Not(inner) => Expression::Not(Box::new(settle(inner, !holds))),
-        Expression::All(list) => Expression::All(list.iter().map(|inner| settle(inner, holds)).collect()),
-        Expression::Any(list) => Expression::Any(list.iter().map(|inner| settle(inner, holds)).collect()),
+        Expression::Not(inner) => Expression::Not(Box::new(once_decided(inner, !holds))),
+        Expression::All(list) => Expression::All(list.iter().map(|inner| once_decided(inner, holds)).collect()),
+        Expression::Any(list) => Expression::Any(list.iter().map(|inner| once_decided(inner, holds)).collect()),
     }
 }

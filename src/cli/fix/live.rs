@@ -148,11 +148,12 @@ fn finish(
     for one in &applied.outcomes {
         *counts.entry(one.outcome).or_default() += 1;
     }
-    let mut told: Vec<String> = counts.iter().map(|(outcome, number)| format!("{number} {}", outcome.name())).collect();
+    let mut described: Vec<String> =
+        counts.iter().map(|(outcome, number)| format!("{number} {}", outcome.name())).collect();
     if applied.open > 0 {
-        told.push(format!("{} not come to", applied.open));
+        described.push(format!("{} not come to", applied.open));
     }
-    line(&format!("{}: {}", text::count(plan.changes.len(), "change"), told.join(", ")));
+    line(&format!("{}: {}", text::count(plan.changes.len(), "change"), described.join(", ")));
     let path = journal.path().display().to_string();
     let back = if undoes.is_none() {
         format!("; to take it back: tagaudit undo {}, with the same profile and endpoint", text::shell_quote(&path))

@@ -374,7 +374,7 @@ fn one_cause(chain: &[String]) -> String {
         "the credential provider was not enabled",
     ];
     let says_something = |text: &&String| !EMPTY.contains(&text.as_str());
-    let mut told: Vec<String> = Vec::new();
+    let mut described: Vec<String> = Vec::new();
     for text in chain.iter().filter(says_something) {
         // What the SDK's own chain of providers has tried comes as a list of lines, each about itself.
         let text = if text.contains("Attempted:") {
@@ -384,12 +384,12 @@ fn one_cause(chain: &[String]) -> String {
             let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
             lines.join("; ").trim_end_matches(" Stderr:").to_owned()
         };
-        if !told.iter().any(|earlier| earlier.contains(&text)) {
-            told.push(text);
+        if !described.iter().any(|earlier| earlier.contains(&text)) {
+            described.push(text);
         }
     }
     // Nothing else was said than the wrappers.
-    if told.is_empty() { chain.last().cloned().unwrap_or_default() } else { told.join(": ") }
+    if described.is_empty() { chain.last().cloned().unwrap_or_default() } else { described.join(": ") }
 }
 
 /// EC2 may end a refusal with a message that only `sts:DecodeAuthorizationMessage` can read.
@@ -435,8 +435,11 @@ mod tests {
         assert_eq!(chain(&["other", loading, loading, "no file\n  at all\n"]), "no file; at all");
         assert_eq!(chain(&["other", "exited with 1. Stderr: "]), "exited with 1.");
         let attempted = "no credentials found in chain. Attempted:\n  Environment: not set\n  Profile: x";
-        let told = chain(&["other", "the credential provider was not enabled", attempted]);
-        assert!(told.starts_with("no credentials are in the environment") && !told.contains('\n'), "{told}");
+        let described = chain(&["other", "the credential provider was not enabled", attempted]);
+        assert!(
+            described.starts_with("no credentials are in the environment") && !described.contains('\n'),
+            "{described}"
+        );
         assert_eq!(chain(&["other", loading]), loading);
         assert_eq!(chain(&[]), "");
     }
@@ -451,7 +454,7 @@ mod tests {
 
     #[test]
     fn encoded_refusals_are_told_and_not_printed() {
-        let told = decode_hint("You are not authorized. Encoded authorization failure message: abcdef");
-        assert!(told.starts_with("You are not authorized.") && !told.contains("abcdef"), "{told}");
+        let described = decode_hint("You are not authorized. Encoded authorization failure message: abcdef");
+        assert!(described.starts_with("You are not authorized.") && !described.contains("abcdef"), "{described}");
     }
 }

@@ -98,8 +98,8 @@ pub(super) fn validate_environment(request: &Request<'_>) -> Result<(), Error> {
 
 /// A region becomes part of host names: only what a region name can hold gets through.
 fn check_region(region: &str) -> Result<(), Error> {
-    let lawful = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    if region.len() >= 5 && region.len() <= 32 && region.chars().all(lawful) && region.contains('-') {
+    let valid = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if region.len() >= 5 && region.len() <= 32 && region.chars().all(valid) && region.contains('-') {
         return Ok(());
     }
     Err(Error::usage(format!("`{region}` is not a region name")).help("for example us-east-1"))

@@ -11,7 +11,7 @@ use super::ErrorKind;
 /// What came, for everybody who heeds it. It stays: whoever begins afterwards ends at once.
 static SIGNAL: OnceLock<watch::Sender<Option<ErrorKind>>> = OnceLock::new();
 /// How many heed it.
-static HEEDED: AtomicUsize = AtomicUsize::new(0);
+static GUARDS: AtomicUsize = AtomicUsize::new(0);
 
 /// Held for as long as signals are to be told instead of ending the process.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct SignalGuard {
 impl SignalGuard {
     /// Begins to heed signals.
     pub(crate) fn begin() -> Self {
-        HEEDED.fetch_add(1, Ordering::SeqCst);
+        GUARDS.fetch_add(1, Ordering::SeqCst);
         let sender = SIGNAL.get_or_init(|| {
             let (sender, _) = watch::channel(None);
             // One thread for the life of the process: a handler that nobody waits on would swallow the signal.
@@ -48,7 +48,7 @@ impl SignalGuard {
 
 impl Drop for SignalGuard {
     fn drop(&mut self) {
-        HEEDED.fetch_sub(1, Ordering::SeqCst);
+        GUARDS.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -59,7 +59,7 @@ fn listen() {
         if let Some(sender) = SIGNAL.get() {
             sender.send_replace(Some(kind));
         }
-        if HEEDED.load(Ordering::SeqCst) == 0 {
+        if GUARDS.load(Ordering::SeqCst) == 0 {
             end(kind);
         }
     }

@@ -52,7 +52,7 @@ fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
 fn deciders<'a>(audit: &RoleAudit<'_>, because: impl Iterator<Item = &'a StatementRef>) -> String {
     let is_boundary = |name: &str| audit.role.permissions_boundary.as_deref() == Some(name);
     let unique: BTreeSet<&StatementRef> = because.collect();
-    let told: Vec<String> = unique
+    let described: Vec<String> = unique
         .into_iter()
         .map(|reference| match reference.statement {
             Some(index) => format!("statement {index} of `{}`", reference.policy),
@@ -62,5 +62,5 @@ fn deciders<'a>(audit: &RoleAudit<'_>, because: impl Iterator<Item = &'a Stateme
             None => format!("the control policy `{}`, which does not allow it", reference.policy),
         })
         .collect();
-    text::list(&told, 3)
+    text::list(&described, 3)
 }

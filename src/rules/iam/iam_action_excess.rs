@@ -50,14 +50,14 @@ fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
     }
     let changes = excess.iter().any(|excess| excess.access_level.changes_something());
     let severity = if changes && is_workers_only(audit) { Severity::Warning } else { Severity::Info };
-    let told: Vec<String> = excess.iter().map(|excess| describe_excess(excess)).collect();
+    let described: Vec<String> = excess.iter().map(|excess| describe_excess(excess)).collect();
     let beside = if audit.explained.is_empty() { String::new() } else { format!(", beside what {by_name} grant") };
     let message = format!(
         "role `{}` may do {} beyond {}{beside}: {}",
         audit.role.name,
-        text::count(told.len(), "thing"),
+        text::count(described.len(), "thing"),
         audit.baseline,
-        text::list(&told, 6)
+        text::list(&described, 6)
     );
     vec![
         Violation::new(severity, audit.resource(), message, Fix::none("remove what nothing on these nodes uses"))

@@ -36,19 +36,19 @@ fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
     }
     let only_data = audit.more_privileged.is_empty() && paths.iter().all(|path| path.gain == Gain::DataAccess);
     let severity = if is_workers_only(audit) && !only_data { Severity::Error } else { Severity::Warning };
-    let mut told: Vec<String> = Vec::new();
+    let mut described: Vec<String> = Vec::new();
     if !audit.more_privileged.is_empty() {
-        told.push(format!("assume the more privileged {}", text::list(&audit.more_privileged, 3)));
+        described.push(format!("assume the more privileged {}", text::list(&audit.more_privileged, 3)));
     }
-    told.extend(paths.iter().map(|path| {
+    described.extend(paths.iter().map(|path| {
         let actions: Vec<&str> = path.actions.iter().map(|step| step.action.as_str()).collect();
         let limits: Vec<&str> = path.actions.iter().flat_map(|step| &step.only_on).map(String::as_str).collect();
         let on = if limits.is_empty() { String::new() } else { format!(" on {}", text::list(&limits, 3)) };
-        let doubt = if path.actions.iter().any(|step| !step.only_if.is_empty()) { ", under conditions" } else { "" };
-        format!("{} ({}{on}{doubt})", path.so_that, actions.join(", "))
+        let limited = if path.actions.iter().any(|step| !step.only_if.is_empty()) { ", under conditions" } else { "" };
+        format!("{} ({}{on}{limited})", path.so_that, actions.join(", "))
     }));
-    let shown: Vec<&str> = told.iter().take(3).map(String::as_str).collect();
-    let rest = told.len().saturating_sub(shown.len());
+    let shown: Vec<&str> = described.iter().take(3).map(String::as_str).collect();
+    let rest = described.len().saturating_sub(shown.len());
     let more = if rest == 0 { String::new() } else { format!("; and {} more", text::count(rest, "way")) };
     let message = format!("role `{}` can {}{more}", audit.role.name, shown.join("; "));
     let fix = Fix::none(

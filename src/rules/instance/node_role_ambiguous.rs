@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Warning),
     resources: INSTANCE,
     condition: "Labels of the Node, tags of the distribution and well-known profile names do not agree on whether a member is a control-plane node.",
-    impact: "its permissions are compared with the baseline of the stronger source, which may be the wrong one",
+    impact: "its permissions are compared with the baseline of the more reliable source, which may be the wrong one",
     fix: "Say it with `--node-role SELECTOR=ROLE`, or fix the tag, label or profile that is wrong.",
     applicability: Applicability::Choice,
     sources: &["docs/membership.md, Node roles"],
@@ -26,7 +26,7 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
         unclear,
         |_| Severity::Warning,
         |members| {
-            let told = members.first().and_then(|member| {
+            let described = members.first().and_then(|member| {
                 let (source, roles) = member.roles.contradiction?;
                 Some(format!(
                     "a node with the role {} by {} and {} by {}",
@@ -40,7 +40,7 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
                 "{} {} {}",
                 instances_phrase(members),
                 if members.len() == 1 { "is" } else { "are" },
-                told.unwrap_or_default()
+                described.unwrap_or_default()
             );
             let first = members.first().map_or("", |member| member.instance.id.as_str());
             let choices = NodeRole::ALL

@@ -51,7 +51,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
         .filter_map(|((kind, value, of_load_balancer), resources)| {
             let first = resources.first()?;
             let meant = value.trim().to_lowercase();
-            let lawful = if of_load_balancer {
+            let valid = if of_load_balancer {
                 Some(OWNED.to_owned())
             } else if [OWNED, SHARED].contains(&meant.as_str()) {
                 Some(meant)
@@ -60,8 +60,8 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             };
             let ids = || resources.iter().map(|resource| resource.id());
             let set = |value: &str| region.set_tag(kind, ids(), &key, value);
-            let fix = if let Some(lawful) = lawful {
-                Fix::with(Applicability::Confirm, format!("set the value to `{lawful}`"), set(&lawful))
+            let fix = if let Some(valid) = valid {
+                Fix::with(Applicability::Confirm, format!("set the value to `{valid}`"), set(&valid))
             } else {
                 let choices = vec![
                     Choice::with(SHARED, "it outlives the cluster", set(SHARED)),
@@ -78,8 +78,8 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             } else {
                 format!("the value `{}`", text::printable(&value))
             };
-            let lawful = if of_load_balancer { format!("`{OWNED}`") } else { format!("`{OWNED}` or `{SHARED}`") };
-            let message = format!("{what} {shown} in `{key}` instead of {lawful}");
+            let valid = if of_load_balancer { format!("`{OWNED}`") } else { format!("`{OWNED}` or `{SHARED}`") };
+            let message = format!("{what} {shown} in `{key}` instead of {valid}");
             // An empty value is one that the controller sets itself.
             let severity = match (of_load_balancer, value.is_empty()) {
                 (true, true) => Severity::Info,

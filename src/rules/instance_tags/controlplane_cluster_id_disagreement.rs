@@ -41,7 +41,7 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
         return Checked::NotApplicable("of no node it is known for certain that it is of the control plane");
     }
     let Some(first) = ids.values().flatten().next().filter(|_| ids.len() > 1) else { return Checked::clean() };
-    let told: Vec<String> = ids
+    let described: Vec<String> = ids
         .iter()
         .map(|(id, members)| {
             let names: Vec<&str> = members.iter().map(|member| member.instance.id.as_str()).collect();
@@ -54,7 +54,7 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
         Violation::new(
             Severity::Error,
             region.resource(Tagged::Instance(first.instance)),
-            format!("control-plane instances disagree on the cluster id: {}", told.join(", ")),
+            format!("control-plane instances disagree on the cluster id: {}", described.join(", ")),
             fix,
         )
         .related(others)

@@ -41,10 +41,10 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     for resource in &found {
         *kinds.entry(resource.kind()).or_default() += 1;
     }
-    let told: Vec<String> = kinds.iter().map(|(kind, number)| text::count(*number, kind.noun())).collect();
+    let described: Vec<String> = kinds.iter().map(|(kind, number)| text::count(*number, kind.noun())).collect();
     let message = format!(
         "{} owned by `{}`, which has no live instance here",
-        told.join(" and "),
+        described.join(" and "),
         text::printable(context.cluster_id())
     );
     one(region, &found, message, "delete them with the tool that made them")

@@ -61,12 +61,12 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             // Subnets there that are tagged for other clusters only are the cause, and a finding of their own.
             let foreign = |subnet: &Subnet| !tags::is_usable(&subnet.tags, own);
             let hosts = region.members_by_subnet();
-            let told = offer.candidates.iter().any(|c| {
+            let described = offer.candidates.iter().any(|c| {
                 c.subnet.availability_zone == zone
                     && foreign(c.subnet)
                     && (hosts.contains_key(c.subnet.id.as_str()) || schemes.contains(&Scheme::Internal.name()))
             });
-            if told {
+            if described {
                 continue;
             }
             let there: Vec<&Subnet> =

@@ -88,7 +88,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             if bare.len() == 1 { "has" } else { "have" },
             text::list(&described, 4)
         );
-        let value = lawful_value(region, own);
+        let value = valid_value(region, own);
         // `owned` lets other tools delete the subnet with the cluster: a person decides.
         let applicability = if value == OWNED { Applicability::Confirm } else { Applicability::Safe };
         let ids = bare.iter().map(|subnet| &subnet.id);
@@ -105,7 +105,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
 }
 
 /// `owned` only where every tagged subnet of the cluster already is.
-fn lawful_value(region: &RegionView<'_>, cluster_id: &str) -> &'static str {
+fn valid_value(region: &RegionView<'_>, cluster_id: &str) -> &'static str {
     let mut values =
         region.region.subnets.iter().filter_map(|subnet| tags::cluster_value(&subnet.tags, cluster_id)).peekable();
     if values.peek().is_some() && values.all(|value| value == OWNED) { OWNED } else { SHARED }

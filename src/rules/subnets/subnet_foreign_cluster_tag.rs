@@ -68,13 +68,13 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             let first = subnets.first()?;
             let uncovers = severity.0 == Severity::Error;
             let nodes: usize = subnets.iter().filter_map(|subnet| hosts.get(subnet.id.as_str())).map(Vec::len).sum();
-            let told: Vec<&str> = subnets.iter().map(|subnet| subnet.id.as_str()).collect();
+            let described: Vec<&str> = subnets.iter().map(|subnet| subnet.id.as_str()).collect();
             let named = if ids.is_empty() { "no cluster (an empty id)".to_owned() } else { format!("{ids} only") };
             let be = if subnets.len() == 1 { "is" } else { "are" };
             let mut message = format!(
                 "{} of VPC `{vpc_id}` {be} tagged for {named}: {}",
                 text::count(subnets.len(), "subnet"),
-                text::list(&told, 4)
+                text::list(&described, 4)
             );
             if nodes > 0 {
                 message.push_str(&format!("; {} of `{}` there", text::count(nodes, "node"), text::printable(own)));

@@ -55,7 +55,7 @@ impl WriteError {
     }
 }
 
-/// What no plan that is lawful leads to.
+/// What no plan that is valid leads to.
 pub(super) fn unknown() -> CallError {
     CallError { code: "Unknown".to_owned(), message: "no such change is made".to_owned() }
 }
