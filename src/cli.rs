@@ -1,4 +1,4 @@
-//! The command line: arguments in, exit codes out. What a command does stands in [`run`].
+//! The command line: arguments in, exit codes out. What a command does stands in `run`.
 
 use std::path::PathBuf;
 
@@ -214,7 +214,7 @@ struct AuditArgs {
     /// The controller runs with --configure-cloud-routes
     #[arg(long, help_heading = "Audit")]
     cloud_routes: bool,
-    /// A controller that is switched off (`--controllers`), so that nobody needs its permissions; repeatable
+    /// A controller that is switched off (`--controllers`), so that its permissions are not required; repeatable
     #[arg(long, value_name = "CONTROLLER", help_heading = "Audit")]
     without: Vec<WithoutController>,
     /// The role that the cloud controller really uses, where it is not that of its nodes (IRSA, Pod Identity, static keys);
@@ -226,7 +226,7 @@ struct AuditArgs {
 /// `--without`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum WithoutController {
-    /// The service controller: the AWS Load Balancer Controller has all Services
+    /// The service controller: the AWS Load Balancer Controller handles all Services
     Service,
     /// The route controller (`--configure-cloud-routes=false`)
     Route,
@@ -331,13 +331,13 @@ struct PermissionsArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = PermissionsFormat::Policy)]
     format: PermissionsFormat,
-    /// What carrying out and taking back a fix needs, instead of a scan
+    /// Print what carrying out and undoing a fix needs, instead of what a scan needs
     #[arg(long)]
     fix: bool,
     /// Limit the fix to the tags of this cluster; repeatable, for answers that change a neighbour's tags too
     #[arg(long, value_name = "ID", requires = "fix", value_parser = cluster_id)]
     cluster_id: Vec<String>,
-    /// Let the fix add to the policies of this role of nodes; repeatable. Without one it writes nothing in IAM
+    /// Let the fix add to the policies of this IAM role of the nodes; repeatable. Without one it writes nothing in IAM
     #[arg(long, value_name = "ARN", requires_all = ["fix", "own_role"], value_parser = role_arn)]
     role: Vec<String>,
     /// The role that tagaudit itself runs as; its own policies are never written

@@ -375,7 +375,7 @@ fn read(path: &Path, text: &[u8]) -> Result<Vec<Run>, JournalError> {
                 return Err(malformed(format!("the schema is `{schema}`, and this version reads `{SCHEMA}`")));
             }
             if !plan.is_sealed() {
-                return Err(malformed("the plan was edited: its digest does not fit".to_owned()));
+                return Err(malformed("the plan was edited: its digest does not match".to_owned()));
             }
             plan.check("the plan").map_err(|error| malformed(error.to_string()))?;
         }

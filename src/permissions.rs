@@ -150,11 +150,15 @@ pub static FIX: &[Permission] = &[
     },
     Permission {
         action: "iam:CreatePolicyVersion",
-        purpose: "adds actions to it",
+        purpose: "adds actions to the managed policy of a full role",
         without: Some("roles without room for inline policies"),
     },
-    Permission { action: "iam:DeletePolicy", purpose: "takes it back", without: Some("undo") },
-    Permission { action: "iam:DeletePolicyVersion", purpose: "takes a version of it back", without: Some("undo") },
+    Permission { action: "iam:DeletePolicy", purpose: "deletes that managed policy again", without: Some("undo") },
+    Permission {
+        action: "iam:DeletePolicyVersion",
+        purpose: "undoes a version of that managed policy",
+        without: Some("undo"),
+    },
     Permission { action: "iam:DeleteRolePolicy", purpose: "takes an inline policy back", without: Some("undo") },
     Permission { action: "iam:DetachRolePolicy", purpose: "takes an attachment back", without: Some("undo") },
     Permission {
@@ -167,7 +171,11 @@ pub static FIX: &[Permission] = &[
         purpose: "gives a role the missing actions of its baseline",
         without: Some("iam-action-missing, iam-controller-action-missing"),
     },
-    Permission { action: "iam:SetDefaultPolicyVersion", purpose: "takes a version of it back", without: Some("undo") },
+    Permission {
+        action: "iam:SetDefaultPolicyVersion",
+        purpose: "undoes a version of that managed policy",
+        without: Some("undo"),
+    },
 ];
 
 fn scan_statement() -> Value {

@@ -340,7 +340,7 @@ mod tests {
 
     fn condition(operator: &str, key: &str, values: &[&str]) -> Compiled {
         let values: Vec<Text> = values.iter().map(|value| (*value).into()).collect();
-        let span = super::super::json::Span::default();
+        let span = crate::json::Span::default();
         let condition = Condition {
             operator: operator.into(),
             operator_span: span,

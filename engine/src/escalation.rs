@@ -298,7 +298,7 @@ pub static METHODS: &[Method] = &[
         "read-objects",
         Gain::DataAccess,
         &["s3:getobject"],
-        "read objects, cluster backups and state files among them",
+        "read objects, including cluster backups and state files",
     ),
     method("decrypt", Gain::DataAccess, &["kms:decrypt"], "decrypt what it can read"),
     method(

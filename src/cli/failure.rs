@@ -48,7 +48,7 @@ impl Exit {
             Self::Usage => "usage error: arguments, environment, an unreadable or invalid input file or plan",
             Self::Incomplete => "no such finding, but something could not be audited",
             Self::Nothing => "nothing could be audited: no credentials, wrong account, endpoint unreachable",
-            Self::Unfixed => "a fix was refused, went stale, or did not finish or verify whole",
+            Self::Unfixed => "a fix was refused, went stale, or was not fully carried out or verified",
             Self::Interrupted => "interrupted",
             Self::Terminated => "terminated",
         }

@@ -85,7 +85,7 @@ impl fmt::Display for Caveat {
                     neighbours.iter().map(|(name, seen)| format!("{} ({seen})", text::printable(name))).collect();
                 write!(
                     f,
-                    "others show in the VPC, {}: tag the subnets for all of them at once, or their load balancers lose them",
+                    "others are present in the VPC: {}; tag the subnets for all of them at once, or their load balancers lose those subnets",
                     text::list(&shown, 3)
                 )
             }

@@ -89,7 +89,7 @@ pub(super) fn check(findings: &[Finding], approvals: &Approvals) -> Result<Vec<S
     let mut notes = Vec::new();
     for rule in &approvals.allow {
         match rules::find(rule).map(|rule| rule.applicability) {
-            None => return Err(format!("`--allow {rule}`: no rule is called so{}", meant(rule))),
+            None => return Err(format!("`--allow {rule}`: there is no such rule{}", meant(rule))),
             Some(Applicability::Choice) => {
                 return Err(format!("`--allow {rule}`: it takes an answer, --choose {rule}:RESOURCE=VALUE"));
             }
@@ -107,7 +107,7 @@ pub(super) fn check(findings: &[Finding], approvals: &Approvals) -> Result<Vec<S
             let there: Vec<&str> =
                 findings.iter().filter(|f| f.rule == answer.rule).map(|f| f.resource.id.as_str()).collect();
             let there = if there.is_empty() { String::new() } else { format!("; there is {}", text::list(&there, 10)) };
-            notes.push(format!("{shown} fits no finding of that rule{there}"));
+            notes.push(format!("{shown} matches no finding of that rule{there}"));
             continue;
         }
         // One resource may be asked about twice, as a subnet for each scheme: each answer fits one question.

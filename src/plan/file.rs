@@ -36,8 +36,8 @@ pub enum PlanError {
         /// What it says.
         found: String,
     },
-    /// The digest does not fit.
-    #[error("`{file}` was edited after it was made: its digest does not fit")]
+    /// The digest does not match.
+    #[error("`{file}` was edited after it was made: its digest does not match")]
     Edited {
         /// Name of the input.
         file: String,
@@ -123,7 +123,7 @@ impl TryFrom<ChangeInFile> for PlannedChange {
         let (old, new) = (value(file.old)?, value(file.new)?);
         let transition = Transition { target: file.target, attribute, old, new };
         if file.operation != transition.operation() || file.inverse.operation != transition.inverse().operation() {
-            return Err("its operation does not fit its values".to_owned());
+            return Err("its operation does not match its values".to_owned());
         }
         Ok(Self {
             id: file.id,
@@ -209,7 +209,7 @@ impl Plan {
         let mut seen = std::collections::BTreeSet::new();
         for (index, change) in self.changes.iter().enumerate() {
             let reason = unlawful(self, change)
-                .or_else(|| (!seen.insert(&change.id)).then(|| "the same change stands twice".to_owned()));
+                .or_else(|| (!seen.insert(&change.id)).then(|| "the same change appears twice".to_owned()));
             if let Some(reason) = reason {
                 return Err(PlanError::Unlawful {
                     file: file.to_owned(),
@@ -226,10 +226,10 @@ fn unlawful(plan: &Plan, change: &PlannedChange) -> Option<String> {
     let Transition { target, attribute, old, new } = &change.transition;
     let say = |text: &str| Some(text.to_owned());
     if change.id != planner::change_id(&change.arn, attribute) {
-        return say("its id does not fit what it is made on");
+        return say("its id does not match what it is made on");
     }
     if !is_arn_of(plan, change) {
-        return say("its ARN does not fit what it is made on");
+        return say("its ARN does not match what it is made on");
     }
     if old == new {
         return say("it changes nothing");
@@ -242,7 +242,7 @@ fn unlawful(plan: &Plan, change: &PlannedChange) -> Option<String> {
     let is_tag = change.transition.tag().is_some();
     let adds_tag = is_tag && old.is_none() && new.is_some();
     if change.class == Applicability::None || (change.class == Applicability::Safe && !adds_tag) {
-        return say("its class does not fit it");
+        return say("its class does not match it");
     }
     let wrong = |is_wrong: bool, what: &str| is_wrong.then(|| what.to_owned());
     let fits = attribute.fits(target.kind);
@@ -267,18 +267,18 @@ fn unlawful(plan: &Plan, change: &PlannedChange) -> Option<String> {
         }
         Attribute::InlinePolicy { name } => {
             let is_ours = fits && name.starts_with(grant::NAME_PREFIX) && documents();
-            wrong(!is_ours, "it is no policy of tagaudit's own")
+            wrong(!is_ours, "it is not a policy of tagaudit's own")
                 .or_else(|| wrong(change.expect.role_id.is_none(), "it does not say which role it expects"))
         }
         Attribute::ManagedPolicy {} => {
             let is_ours = fits && is_our_policy(plan, &target.id) && documents();
-            wrong(!is_ours, "it is no policy of tagaudit's own")
+            wrong(!is_ours, "it is not a policy of tagaudit's own")
         }
         Attribute::AttachedPolicy { policy_arn } => {
             let is_ours = fits && is_our_policy(plan, policy_arn);
             let is_expected =
                 change.expect.role_id.is_some() && (!is_fix || new.is_none() || change.expect.policy_sha256.is_some());
-            wrong(!is_ours, "it is no policy of tagaudit's own")
+            wrong(!is_ours, "it is not a policy of tagaudit's own")
                 .or_else(|| wrong(!is_expected, "it does not say which role and policy it expects"))
         }
     }
@@ -329,8 +329,8 @@ fn is_ours(document: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Evidence, Expect};
     use super::*;
+    use crate::plan::{Evidence, Expect};
     use crate::resource::ResourceKey;
 
     fn sealed(edit: impl FnOnce(&mut Plan)) -> Result<Plan, PlanError> {
@@ -401,11 +401,11 @@ mod tests {
         type Edit<'a> = Box<dyn FnOnce(&mut Plan) + 'a>;
         let cases: Vec<(Edit<'_>, &str)> = vec![
             (Box::new(|plan| plan.expires_at = "2036-01-01T00:00:00Z".to_owned()), "for so long"),
-            (Box::new(|plan| plan.changes[0].arn.push('2')), "ARN does not fit"),
+            (Box::new(|plan| plan.changes[0].arn.push('2')), "ARN does not match"),
             (Box::new(|plan| plan.evidence.gaps.push(gap())), "its evidence is incomplete"),
             (
                 Box::new(|plan| plan.changes[0].transition.target.region = Some("eu-west-1".to_owned())),
-                "ARN does not fit",
+                "ARN does not match",
             ),
             (
                 Box::new(|plan| plan.changes[0].transition.attribute = Attribute::Tag { key: "Project".to_owned() }),
@@ -414,16 +414,19 @@ mod tests {
             (Box::new(|plan| plan.changes[0].expect.cluster_tags = None), "which cluster tags"),
             (
                 Box::new(|plan| plan.changes[0].transition.old = Some(Value::Text("shared".to_owned()))),
-                "class does not fit",
+                "class does not match",
             ),
             (Box::new(|plan| plan.changes[0].transition.new = None), "it changes nothing"),
-            (Box::new(|plan| plan.changes.extend(plan.changes.clone())), "stands twice"),
-            (Box::new(|plan| role(plan, "admin", "/", &valid)), "ARN does not fit"),
-            (Box::new(|plan| role(plan, "nodes", "/aws-reserved/sso.amazonaws.com/", &valid)), "ARN does not fit"),
-            (Box::new(|plan| role(plan, "nodes", "/", &grant::document(&["*".to_owned()]))), "no policy of tagaudit's"),
+            (Box::new(|plan| plan.changes.extend(plan.changes.clone())), "appears twice"),
+            (Box::new(|plan| role(plan, "admin", "/", &valid)), "ARN does not match"),
+            (Box::new(|plan| role(plan, "nodes", "/aws-reserved/sso.amazonaws.com/", &valid)), "ARN does not match"),
+            (
+                Box::new(|plan| role(plan, "nodes", "/", &grant::document(&["*".to_owned()]))),
+                "not a policy of tagaudit's",
+            ),
             (
                 Box::new(|plan| role(plan, "nodes", "/", &grant::document(&["iam:*".to_owned()]))),
-                "no policy of tagaudit's",
+                "not a policy of tagaudit's",
             ),
         ];
         for (edit, described) in cases {

@@ -51,10 +51,10 @@ pub fn plan(plan: &Plan, answers: &BTreeMap<String, DryRunAnswer>, color: bool, 
         match answers.get(&change.id) {
             None => {}
             Some(DryRunAnswer::Allowed) => {
-                let _ = writeln!(page, "      {}", painter.dim("dry run: this caller may"));
+                let _ = writeln!(page, "      {}", painter.dim("dry run: allowed for this caller"));
             }
             Some(DryRunAnswer::Unknown) => {
-                let _ = writeln!(page, "      {}", painter.dim("dry run: this call has none"));
+                let _ = writeln!(page, "      {}", painter.dim("dry run: not supported for this call"));
             }
             Some(DryRunAnswer::Refused(why)) => {
                 let _ = writeln!(page, "      {}", painter.bad(&format!("dry run: refused: {}", text::printable(why))));

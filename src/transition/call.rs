@@ -367,9 +367,9 @@ pub fn managed_policy_path(arn: &str) -> (String, &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Target;
     use super::*;
     use crate::resource::{ResourceKey, ResourceKind};
+    use crate::transition::Target;
 
     fn tag(id: &str, key: &str) -> Transition {
         let target = Target::ec2("us-east-1", ResourceKey::new(ResourceKind::Instance, id));

@@ -307,3 +307,29 @@ fn every_local_link_leads_somewhere() {
         }
     }
 }
+
+/// The recipe of `docs/architecture.md`, "Add a rule": a file that is called as the rule, and its name in the family.
+#[test]
+fn every_rule_is_one_file_and_one_name_in_its_family() {
+    let mut files = std::collections::BTreeMap::new();
+    for family in
+        fs::read_dir(path("src/rules")).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir())
+    {
+        let name = family.file_name().unwrap().to_str().unwrap().to_owned();
+        for file in fs::read_dir(&family).unwrap().map(|entry| entry.unwrap().path()) {
+            let module = file.file_stem().unwrap().to_str().unwrap().to_owned();
+            let text = fs::read_to_string(&file).unwrap();
+            let id = module.replace('_', "-");
+            assert!(text.contains(&format!("id: \"{id}\"")), "{module} holds the rule of its name");
+            assert_eq!(text.matches("Rule = Rule {").count(), 1, "{module} holds one rule");
+            assert!(text.contains("\nfn check("), "{module} holds its check");
+            let table = read(&format!("src/rules/{name}.rs"));
+            assert_eq!(table.matches(&format!("mod {module};")).count(), 1, "{module}");
+            assert_eq!(table.matches(&format!("{module}::RULE")).count(), 1, "{module}");
+            files.insert(id, name.clone());
+        }
+    }
+    let ids: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
+    assert_eq!(files.keys().map(String::as_str).collect::<Vec<_>>(), ids);
+    assert!(read("docs/architecture.md").contains("One file `src/rules/<family>/<id>.rs` and its name in the family"));
+}

@@ -194,8 +194,8 @@ fn w1_scan_plan_dry_run_and_emit_write_nothing() {
     site.run(&["scan", "--cluster-id", CLUSTER]);
     site.plan(ALLOW_FORTY);
     let dry = site.run(&[&["scan", "--cluster-id", CLUSTER, "--fix", "--dry-run"], ALLOW_FORTY].concat());
-    has(&dry.stderr, "dry run: this caller may");
-    has(&dry.stderr, "dry run: this call has none");
+    has(&dry.stderr, "dry run: allowed for this caller");
+    has(&dry.stderr, "dry run: not supported for this call");
     assert_eq!(dry.code, Some(1), "{}", dry.stderr);
     for language in ["terraform", "cloudformation", "aws-cli"] {
         let emitted =
@@ -512,7 +512,7 @@ fn stops_and_goes_on(fault: Fault) {
     site.plan(&["--allow", "imds-hop-limit-low"]);
     let ended = site.apply(&[]);
     assert_eq!(ended.code, Some(5), "{}", ended.stderr);
-    has(&ended.stderr, "40 changes: 9 applied, 31 not come to");
+    has(&ended.stderr, "40 changes: 9 applied, 31 not attempted");
     has(&ended.stderr, "help: run the same again");
     assert_eq!(site.mock.effects().len(), 9);
     site.mock.heal();

@@ -242,14 +242,14 @@ fn wishes_that_fit_nothing_say_what_there_is() {
     let choose = |text: &str| Approvals { allow: Vec::new(), answers: vec![text.parse().unwrap()] };
     // The same command is run again when it has done its work: that is no error.
     let planned = with(&world.inventory, "demo", &None, &choose("sg-multiple-tagged-on-instance:i-nowhere=sg-0d1"));
-    assert!(planned.notes[0].contains("fits no finding of that rule; there is i-0d1w0"), "{:?}", planned.notes);
+    assert!(planned.notes[0].contains("matches no finding of that rule; there is i-0d1w0"), "{:?}", planned.notes);
     let mut both = choose("sg-multiple-tagged-on-instance:i-0d1w0=sg-0d1");
     both.answers.extend(choose("sg-multiple-tagged-on-instance:i-0d1w0=sg-0d2").answers);
     assert!(wrong(both).contains("answer the same question"));
     let described = wrong(choose("sg-multiple-tagged-on-instance:i-0d1w0=sg-nothing"));
     assert!(described.contains("the answers are sg-0d1, sg-0d2"), "{described}");
     for (rule, described) in [
-        ("nonsense", "no rule is called so"),
+        ("nonsense", "there is no such rule"),
         ("sg-multiple-tagged-on-instance", "it takes an answer"),
         ("iam-action-denied", "there is nothing about it that tagaudit could write"),
     ] {

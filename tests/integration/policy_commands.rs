@@ -212,7 +212,7 @@ fn wrong_input_ends_with_its_place_and_two() {
         (&["diff", "--baseline", "rancher-worker", "nosuch.json"], "cannot read the policy `nosuch.json`"),
         (&["diff", "--baseline", "rancher-worker", "Cargo.toml"], "not JSON"),
         (&["diff", "--baseline", "rancher-worker", "--context", "x", WORKER], "is not KEY=VALUE"),
-        (&["eval", "--policy", WORKER, "--action", "DescribeInstances"], "`DescribeInstances` is no action"),
+        (&["eval", "--policy", WORKER, "--action", "DescribeInstances"], "`DescribeInstances` is not an action"),
         (&["eval", "--policy", "README.md", "--action", "a:b"], "is not a policy document"),
         (&["eval", "--cases", "nosuch.jsonl"], "cannot read the questions `nosuch.jsonl`"),
     ];

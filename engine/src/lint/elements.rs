@@ -65,7 +65,7 @@ fn actions(statement: &Statement, on: &Resources, types: &mut Types, catalogue: 
         match &compiled {
             ActionPattern::Nothing => {
                 let message = format!(
-                    "`{}` is no action: it has to be `service:Name`, without a wildcard before the colon",
+                    "`{}` is not an action: it has to be `service:Name`, without a wildcard before the colon",
                     shown()
                 );
                 remarks.say("action-form", Some(statement), *span, message);

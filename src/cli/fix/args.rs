@@ -19,7 +19,7 @@ pub(in crate::cli) struct FixArgs {
     /// Fix what is found: add what is missing where that is provably safe. The plan is shown first
     #[arg(long, help_heading = "Fix")]
     pub(in crate::cli) fix: bool,
-    /// Fix also what overwrites, removes or widens something, for the findings of this rule; repeatable
+    /// Also fix what overwrites, removes or widens something, for the findings of this rule; repeatable
     #[arg(long, value_name = "RULE", help_heading = "Fix", requires = "fix")]
     pub(in crate::cli) allow: Vec<String>,
     /// Answer the question of a finding; repeatable

@@ -96,17 +96,17 @@ pub(super) fn carry_out_and_scan(
 ) -> Result<CarriedOut, Failure> {
     let plan = &planned.plan;
     agree(plan, &args.fix.carry_out, args.fix.carry_out.most_changes())?;
-    let request = request(&args.source.connection, &args.output.terminal, Some(scope));
+    let to_account = request(&args.source.connection, &args.output.terminal, Some(scope));
     let applied = carry_out(
         plan,
         args.fix.journal.as_ref(),
         None,
-        &of_plan(request, plan),
+        &of_plan(to_account, plan),
         &args.fix.carry_out,
         args.output.terminal.quiet,
     )?;
-    let request = super::super::session::request(&args.source.connection, &args.output.terminal, Some(scope));
-    let inventory = scan_again(&of_plan(request, plan))?;
+    let to_account = request(&args.source.connection, &args.output.terminal, Some(scope));
+    let inventory = scan_again(&of_plan(to_account, plan))?;
     let report = scope.report(&inventory, rules, SourceKind::Live)?;
     compare(plan, &report.findings);
     Ok(CarriedOut { report, inventory, whole: is_whole(&applied) })
@@ -148,11 +148,11 @@ fn finish(
     for one in &applied.outcomes {
         *counts.entry(one.outcome).or_default() += 1;
     }
-    let mut described: Vec<String> =
-        counts.iter().map(|(outcome, number)| format!("{number} {}", outcome.name())).collect();
     if applied.open > 0 {
-        described.push(format!("{} not come to", applied.open));
+        *counts.entry(Outcome::NotAttempted).or_default() += applied.open;
     }
+    let described: Vec<String> =
+        counts.iter().map(|(outcome, number)| format!("{number} {}", outcome.name())).collect();
     line(&format!("{}: {}", text::count(plan.changes.len(), "change"), described.join(", ")));
     let path = journal.path().display().to_string();
     let back = if undoes.is_none() {

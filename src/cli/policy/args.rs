@@ -25,7 +25,7 @@ pub(in crate::cli) enum PolicyCommand {
 /// Another catalogue of actions.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CatalogueArgs {
-    /// Use this catalogue of actions instead of the embedded one (docs/policy-engine.md has the format)
+    /// Use this catalogue of actions instead of the embedded one (engine/src/catalogue.rs describes the format)
     #[arg(long, value_name = "FILE", help_heading = "Audit")]
     pub(in crate::cli) catalogue: Option<PathBuf>,
 }

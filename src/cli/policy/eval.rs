@@ -56,7 +56,7 @@ pub(super) fn matched_json(matched: &Matched, identity: &[&str], boundary: &str,
 pub(in crate::cli) fn eval(args: &EvalArgs, out: &mut dyn Write) -> Result<(io::Result<()>, Exit), Failure> {
     let action = args.action.as_deref().unwrap_or_default();
     if !action.contains(':') {
-        return Err(Failure::usage(format!("`{action}` is no action")).help("for example ec2:DescribeInstances"));
+        return Err(Failure::usage(format!("`{action}` is not an action")).help("for example ec2:DescribeInstances"));
     }
     let documents = |paths: &[PathBuf], what: &str| -> Result<Vec<NamedDocument>, Failure> {
         paths.iter().map(|path| input::policy_document(path, what)).collect()

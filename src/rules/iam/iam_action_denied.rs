@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     resources: ROLE,
     condition: "A Deny statement, the permissions boundary of a role that nodes hold, or a service control policy given with `--scp` takes an action of the baseline away on every resource.",
     impact: "the calls are refused with AccessDenied whatever is added to the role",
-    fix: "Change the Deny or the boundary; adding an Allow cannot help.",
+    fix: "Change the Deny, the boundary or the service control policy; adding an Allow cannot help.",
     applicability: Applicability::None,
     sources: &[
         "AWS IAM User Guide, Policy evaluation logic",
@@ -42,7 +42,7 @@ fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
         severity,
         audit.resource(),
         message,
-        Fix::none("change the Deny or the boundary: adding an Allow cannot help"),
+        Fix::none("change the Deny, the boundary or the service control policy: adding an Allow cannot help"),
     )
     .related(instances(audit))
     .impact(breaks(calls));

@@ -12,7 +12,7 @@ use super::{
 
 pub(super) const RULE: Rule = Rule {
     id: "iam-controller-action-missing",
-    title: "the controller calls actions that no policy of the documents has",
+    title: "the role lacks actions that the controller calls and no documented policy lists",
     severity: RuleSeverity::depends(
         Severity::Warning,
         "warning while the controller version is not known; with --controller-version error for actions it always calls, warning with a feature, info if a denial is tolerated",

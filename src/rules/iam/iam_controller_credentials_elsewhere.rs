@@ -8,7 +8,7 @@ use super::{INSTANCES, NO_CONTROLPLANE, ROLE, instances, uses_other_credentials}
 
 pub(super) const RULE: Rule = Rule {
     id: "iam-controller-credentials-elsewhere",
-    title: "the controller seems to use other credentials than its nodes' role",
+    title: "the controller seems to use credentials other than its nodes' role",
     severity: RuleSeverity::always(Severity::Info),
     resources: ROLE,
     condition: "The role of control-plane nodes grants none of the load balancer, security group and route actions that only the controller calls, and no role of the inventory trusts the controller's service account. `--controller-role` names the role that it uses; a role whose trust policy names `system:serviceaccount:kube-system:cloud-controller-manager` (or `aws-cloud-controller-manager`) is found by itself.",

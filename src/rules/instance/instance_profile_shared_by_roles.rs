@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
     if !region.members.iter().any(|member| member.roles.is_reliable()) {
-        return Checked::NotApplicable("of no node it is known for certain which role it has");
+        return Checked::NotApplicable("no node's role is known for certain");
     }
     let mut profiles: BTreeMap<&str, Vec<&Member<'_>>> = BTreeMap::new();
     for member in region.members.iter().filter(|member| member.roles.is_reliable()) {

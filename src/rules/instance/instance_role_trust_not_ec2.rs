@@ -9,10 +9,10 @@ use super::{by_profile, instance_refs};
 
 pub(super) const RULE: Rule = Rule {
     id: "instance-role-trust-not-ec2",
-    title: "EC2 may not assume the node's role",
+    title: "EC2 is not allowed to assume the node's role",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Role],
-    condition: "No Allow statement of the role's trust policy lets the service `ec2.amazonaws.com` (elsewhere also with the domain of the partition, as `ec2.amazonaws.com.cn`) do `sts:AssumeRole`.",
+    condition: "No Allow statement of the role's trust policy lets the service `ec2.amazonaws.com` (in other partitions also with the partition's own domain, such as `ec2.amazonaws.com.cn`) do `sts:AssumeRole`.",
     impact: "the instance gets no credentials, as without a profile",
     fix: "Add the EC2 service to the trust policy.",
     applicability: Applicability::Choice,

@@ -50,7 +50,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
         let why: BTreeSet<_> = members.iter().map(|member| member.evidence).collect();
         let why = why.into_iter().map(|evidence| evidence.describe().to_owned()).collect::<Vec<_>>().join(", or ");
         let mut message =
-            format!("{} {} no tag `{key}`; taken for a node because {why}", instances_phrase(members), has(members));
+            format!("{} {} no tag `{key}`; treated as a node because {why}", instances_phrase(members), has(members));
         if let Some(group) = members.first().and_then(|member| member.auto_scaling_group()) {
             message.push_str(&format!(" (Auto Scaling group `{group}`)"));
         }

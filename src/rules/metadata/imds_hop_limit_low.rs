@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     resources: INSTANCE,
     condition: "A member has `HttpPutResponseHopLimit` below 2. Controllers on the host network are not affected; with some CNIs even 2 is too low.",
     impact: "pods outside the host network get no IMDSv2 token: the AWS Load Balancer Controller and the EBS CSI driver fail without credentials of their own",
-    fix: "Give pods that need AWS roles of their own (IRSA, Pod Identity), and the AWS Load Balancer Controller `--aws-region` and `--aws-vpc-id`; or set the hop limit to 2, which lets every pod reach the credentials of the node.",
+    fix: "Give each pod that calls AWS its own role (IRSA, Pod Identity), and set `--aws-region` and `--aws-vpc-id` on the AWS Load Balancer Controller; or set the hop limit to 2, which lets every pod reach the credentials of the node.",
     applicability: Applicability::Confirm,
     sources: &[
         "kubernetes-sigs/aws-load-balancer-controller docs/deploy/installation.md",

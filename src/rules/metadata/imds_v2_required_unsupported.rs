@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     title: "IMDSv2 is required and the node's software speaks only IMDSv1",
     severity: RuleSeverity::always(Severity::Warning),
     resources: INSTANCE,
-    condition: "With `--nodes`: `HttpTokens=required` on an RKE2 node older than v1.29.11, v1.30.7 or v1.31.3 or an RKE1 node, whose name is not its private DNS name, or with a kubelet up to 1.16.",
+    condition: "With `--nodes`: `HttpTokens=required` on an RKE1 node, or an RKE2 node older than v1.29.11, v1.30.7 or v1.31.3, whose Node name is not its private DNS name; or on any node with a kubelet up to 1.16.",
     impact: "the node asks the metadata service without a token and gets no name, or one without its domain",
     fix: "Upgrade the distribution, or set `HttpTokens=optional` until then.",
     applicability: Applicability::None,

@@ -11,7 +11,7 @@ use super::routes_to_members;
 
 pub(super) const RULE: Rule = Rule {
     id: "instance-source-dest-check",
-    title: "a route leads to an instance that drops foreign packets",
+    title: "a route leads to an instance that drops packets not addressed to it",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Instance],
     condition: "A route targets a member whose source/destination check is on.",

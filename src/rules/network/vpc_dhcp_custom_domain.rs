@@ -8,10 +8,10 @@ use super::{INSTANCES, VPC, VPCS, member_vpcs, names_do_not_matter};
 
 pub(super) const RULE: Rule = Rule {
     id: "vpc-dhcp-custom-domain",
-    title: "the VPC hands out another domain name than EC2's",
+    title: "the VPC hands out a domain name other than EC2's",
     severity: RuleSeverity::always(Severity::Warning),
     resources: VPC,
-    condition: "The DHCP options of a VPC in which members live have no `domain-name`, or another one than `ec2.internal` (us-east-1) or `<region>.compute.internal`. Clusters whose Nodes are not found by their private DNS name are left out: with `--nodes`, where all have a providerID or a name that starts with `i-`; without, kOps, EKS, and instances with resource names.",
+    condition: "The DHCP options of a VPC in which members live have no `domain-name`, or one other than `ec2.internal` (us-east-1) or `<region>.compute.internal`. Clusters that do not look Nodes up by private DNS name are left out: with `--nodes`, those where every Node has a providerID or a name that starts with `i-`; without it, kOps, EKS, and clusters whose instances have resource-based names.",
     impact: "the host name of an IP-named node differs from its private DNS name, and the controller does not find the instance",
     fix: "Override the host name of kubelet and kube-proxy with the private DNS name (RKE1: `use_instance_metadata_hostname`; RKE2: `node-name-from-cloud-provider-metadata`), or use resource-based names.",
     applicability: Applicability::None,
@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     if names_do_not_matter(context, region) {
-        return Checked::NotApplicable("the Nodes are not found by their private DNS names");
+        return Checked::NotApplicable("the cluster does not look Nodes up by private DNS name");
     }
     let name = &region.region.name;
     let expected = if name == "us-east-1" { "ec2.internal".to_owned() } else { format!("{name}.compute.internal") };

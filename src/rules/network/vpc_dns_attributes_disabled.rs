@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     title: "DNS support or host names are off in the VPC",
     severity: RuleSeverity::depends(Severity::Warning, "warning; error if a Node cannot be matched to its instance"),
     resources: VPC,
-    condition: "`enableDnsSupport` or `enableDnsHostnames` is off in a VPC in which members live. Clusters whose Nodes are not found by their private DNS name are left out: with `--nodes`, where all have a providerID or a name that starts with `i-`; without, kOps, EKS, and instances with resource names.",
+    condition: "`enableDnsSupport` or `enableDnsHostnames` is off in a VPC in which members live. Clusters that do not look Nodes up by private DNS name are left out: with `--nodes`, those where every Node has a providerID or a name that starts with `i-`; without it, kOps, EKS, and clusters whose instances have resource-based names.",
     impact: "host names lose their domain, so that IP-named nodes are not found by their private DNS name",
     fix: "Turn the attribute on; it changes name resolution for everything in the VPC.",
     applicability: Applicability::Confirm,
@@ -28,7 +28,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     if names_do_not_matter(context, region) {
-        return Checked::NotApplicable("the Nodes are not found by their private DNS names");
+        return Checked::NotApplicable("the cluster does not look Nodes up by private DNS name");
     }
     let mismatch = !node::unmatched(context).is_empty();
     member_vpcs(region)

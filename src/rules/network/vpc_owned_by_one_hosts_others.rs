@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Warning),
     resources: VPC,
     condition: "A VPC in which members live is `owned` by one cluster (new-style or Cluster API tag), and live instances or subnets in it are tagged for another.",
-    impact: "deleting the owning cluster takes the network of the other one for its own",
+    impact: "deleting the owning cluster also tries to delete the network that the other cluster uses",
     fix: "Set the owner's tag to `shared` and add `shared` tags for the others.",
     applicability: Applicability::Choice,
     sources: &[

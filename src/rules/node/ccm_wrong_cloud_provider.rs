@@ -9,8 +9,8 @@ pub(super) const RULE: Rule = Rule {
     title: "the distribution's own cloud controller has initialised the Nodes",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Cluster],
-    condition: "Nodes have a providerID that starts with `rke2://` or `k3s://`: the cloud controller that RKE2 or K3s bring along has set it, and it cannot be changed.",
-    impact: "the cloud controller neither initialises these Nodes nor makes them targets of a load balancer, and a Node that is made anew gets the same again while the embedded controller runs",
+    condition: "Nodes have a providerID that starts with `rke2://` or `k3s://`: the cloud controller that ships with RKE2 or K3s has set it, and it cannot be changed.",
+    impact: "the cloud controller neither initialises these Nodes nor makes them targets of a load balancer, and a re-created Node gets the same providerID again while the embedded controller runs",
     fix: "First switch the embedded controller off (`disable-cloud-controller: true` on servers) and set the kubelets to `cloud-provider=external` (RKE2: `cloud-provider-name: external`); then replace the workers one by one; then the servers one at a time, after an etcd snapshot. Never delete the Node of a server by itself: that removes it from etcd.",
     applicability: Applicability::None,
     sources: &[

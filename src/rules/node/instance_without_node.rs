@@ -12,10 +12,10 @@ const GRACE_MINUTES: i64 = 15;
 
 pub(super) const RULE: Rule = Rule {
     id: "instance-without-node",
-    title: "a tagged instance is no Node",
+    title: "a tagged instance is not a Node",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Instance],
-    condition: "A live, running instance carries the cluster tag for more than 15 minutes and no Node names it. Bastions of kOps and Cluster API are left out.",
+    condition: "A running instance that was launched more than 15 minutes ago carries the cluster tag, and no Node names it. Bastions of kOps and Cluster API are left out.",
     impact: "nothing by itself: the kubelet has not registered, or the machine is not meant to be a node",
     fix: "Look at the kubelet on the instance.",
     applicability: Applicability::None,

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     ),
     resources: NETWORK,
     condition: "A network resource has `KubernetesCluster=<ID>` beside `kubernetes.io/cluster/<ID>=shared`.",
-    impact: "the cloud controller looks at the legacy tag first and takes it for owned; from v1.35.0 on it deletes security groups of load balancers by that, and nothing else",
+    impact: "the cloud controller looks at the legacy tag first and takes it for owned; from v1.35.0 on it decides by this tag whether to delete a load balancer's security group; it deletes nothing else because of it",
     fix: "Remove `KubernetesCluster`, unless a policy has a condition on it, as those of kOps do.",
     applicability: Applicability::Choice,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasClusterTagOwned"],

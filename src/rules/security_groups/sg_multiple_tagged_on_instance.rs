@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
         "error; warning when stopped, or on machines of the control plane alone while no list of Nodes says whether load balancers leave them out",
     ),
     resources: INSTANCE,
-    condition: "More than one security group attached to a member carries the cluster tag; its value does not matter, and a group listed twice counts twice. Nodes with the label `node.kubernetes.io/exclude-from-external-load-balancers` and, with `--nodes`, machines that are no Nodes are left out. The annotation `service.beta.kubernetes.io/aws-load-balancer-target-node-labels` of a Service may leave out more, which cannot be seen here.",
+    condition: "More than one security group attached to a member carries the cluster tag; its value does not matter, and a group listed twice counts twice. Nodes with the label `node.kubernetes.io/exclude-from-external-load-balancers` and, with `--nodes`, machines that are not Nodes are left out. The annotation `service.beta.kubernetes.io/aws-load-balancer-target-node-labels` of a Service may leave out more, which cannot be seen here.",
     impact: "the first such node stops the sync of every LoadBalancer Service with `Multiple tagged security groups found for instance`",
     fix: "Remove the tag from all but one of the groups; do not detach them. Tagged groups on load balancers are normal. EKS puts the tag of its cluster group back: keep that one.",
     applicability: Applicability::Choice,

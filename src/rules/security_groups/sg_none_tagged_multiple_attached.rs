@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
         "error; warning when stopped, or on machines of the control plane alone while no list of Nodes says whether load balancers leave them out",
     ),
     resources: INSTANCE,
-    condition: "Two or more security groups are attached to a member and none carries the cluster tag. Nodes with the label `node.kubernetes.io/exclude-from-external-load-balancers` and, with `--nodes`, machines that are no Nodes are left out.",
+    condition: "Two or more security groups are attached to a member and none carries the cluster tag. Nodes with the label `node.kubernetes.io/exclude-from-external-load-balancers` and, with `--nodes`, machines that are not Nodes are left out.",
     impact: "the first such node stops the sync of every LoadBalancer Service with `Multiple untagged security groups found for instance`",
     fix: "Tag exactly one of the groups.",
     applicability: Applicability::Choice,

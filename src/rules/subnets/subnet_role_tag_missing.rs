@@ -54,11 +54,11 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             let Some(first) = without.first().filter(|_| !with.is_empty()) else { continue };
             let kind = if scheme == Scheme::InternetFacing { "public" } else { "private" };
             let message = format!(
-                "{} of VPC `{}` {} no `{key}`, which {} of them {}",
+                "{} of VPC `{}` {} no `{key}`, which {} {}",
                 text::count(without.len(), &format!("{kind} subnet")),
                 offer.vpc_id,
                 if without.len() == 1 { "has" } else { "have" },
-                with.len(),
+                text::count(with.len(), "other"),
                 if with.len() == 1 { "has" } else { "have" }
             );
             let severity = if uses_load_balancer_controller(region) { Severity::Warning } else { Severity::Info };

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "info; on an Outpost warning, and error if the cloud controller would choose it",
     ),
     resources: SUBNET,
-    condition: "A subnet of the cluster whose zone is no ordinary availability zone has a load balancer role tag, or a subnet on an Outpost has one or would be chosen: its zone is an ordinary one, and the cloud controller does not look at the Outpost.",
+    condition: "A subnet of the cluster whose zone is not an ordinary availability zone has a load balancer role tag, or a subnet on an Outpost has one or would be chosen: its zone is an ordinary one, and the cloud controller does not look at the Outpost.",
     impact: "the cloud controller skips local and wavelength zones; on an Outpost, Classic and Network Load Balancers cannot be created; the AWS Load Balancer Controller refuses to mix either with ordinary zones",
     fix: "Remove the role tag there.",
     applicability: Applicability::None,
