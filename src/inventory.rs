@@ -11,8 +11,9 @@ mod identity;
 mod instance;
 mod lookup;
 mod network;
-mod read;
 
+pub use crate::resource::Read;
+pub use crate::tags::Tag;
 pub use file::{InventoryError, MAX_INVENTORY_BYTES, write_private};
 pub use gap::{Gap, GapSubject, REASON_NOT_PROVIDED};
 pub use identity::{InlinePolicy, InstanceProfile, InstanceProfileAssociation, ManagedPolicy, Role};
@@ -22,7 +23,6 @@ pub use network::{
     AvailabilityZone, DhcpOptions, IngressPermission, NetworkInterface, Route, RouteTable, RuleSource, SecurityGroup,
     Subnet, Vpc,
 };
-pub use read::Read;
 
 /// The schema this version writes; the number grows when a field changes its meaning.
 pub const SCHEMA: &str = "tagaudit.inventory/1";
@@ -122,16 +122,6 @@ pub struct Region {
     pub instance_profile_associations: Vec<InstanceProfileAssociation>,
     /// Availability, local and wavelength zones.
     pub availability_zones: Vec<AvailabilityZone>,
-}
-
-/// A resource tag, byte for byte.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Tag {
-    /// Tag key, case-sensitive.
-    pub key: String,
-    /// Tag value, case-sensitive, possibly empty.
-    pub value: String,
 }
 
 /// An EBS volume.

@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::inventory::Read;
+mod read;
+
+pub use read::Read;
 
 /// Kinds of resources in a report; a closed set that scripts may rely on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

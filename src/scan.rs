@@ -6,7 +6,7 @@ use crate::baseline::BaselineError;
 use crate::finding::{Finding, Severity};
 use crate::inventory::{Gap, Inventory, Provider};
 use crate::nodes::KubernetesNode;
-use crate::report::{self, ActionReport, RoleReport, SourceKind};
+use crate::report::{Account, ActionReport, RoleReport, Source, SourceKind};
 use crate::resource::ResourceKind;
 use crate::role_audit::{self, RoleAudit, RoleAuditOptions, RoleAudits};
 use crate::rules::{self, Context, Outcomes, RULES, Rule, RuleOutcome};
@@ -14,6 +14,7 @@ use crate::topology::{VpcTopology, topology};
 use crate::view::{ClusterView, NodeRoleSelector};
 
 mod promise;
+mod report;
 
 /// Audits inventories for a cluster, all with the same options: the one that was read, and what plans would make of it.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +64,7 @@ impl Auditor<'_> {
                 });
             }
         }
-        let accounts = inventory.accounts.iter().map(|account| report::Account {
+        let accounts = inventory.accounts.iter().map(|account| Account {
             account_id: account.account_id.clone(),
             partition: account.partition.clone(),
             regions: account.regions.iter().map(|region| region.name.clone()).collect(),
@@ -72,7 +73,7 @@ impl Auditor<'_> {
             provider: inventory.provider,
             cluster_id: self.cluster_id.to_owned(),
             accounts: accounts.collect(),
-            source: report::Source { kind: self.source, collected_at: inventory.collected_at.clone() },
+            source: Source { kind: self.source, collected_at: inventory.collected_at.clone() },
             not_audited,
             findings: outcome.findings,
             roles: roles.audits.iter().map(role_report).collect(),
@@ -142,9 +143,9 @@ pub struct Audit {
     /// Audited cluster id.
     pub cluster_id: String,
     /// Accounts and regions that were read.
-    pub accounts: Vec<report::Account>,
+    pub accounts: Vec<Account>,
     /// Where the evidence comes from.
-    pub source: report::Source,
+    pub source: Source,
     /// What could not be audited.
     pub not_audited: Vec<NotAudited>,
     /// Findings, worst first.

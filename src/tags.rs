@@ -2,11 +2,21 @@
 //!
 //! Every comparison is byte-exact and case-sensitive, as in cloud-provider-aws `pkg/providers/v1/tags.go`.
 
-use crate::inventory::Tag;
+use serde::{Deserialize, Serialize};
 
 mod cluster_tag;
 
 pub use cluster_tag::ClusterTag;
+
+/// A resource tag, byte for byte.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tag {
+    /// Tag key, case-sensitive.
+    pub key: String,
+    /// Tag value, case-sensitive, possibly empty.
+    pub value: String,
+}
 
 /// Tags that EC2 allows on a resource; those that AWS sets itself (`aws:…`) do not count. Source: Amazon EC2 User Guide,
 /// "Tag restrictions".

@@ -219,7 +219,7 @@ impl Compiled {
 
     /// `None` for an operator that does not exist, which no parsed document holds.
     pub(super) fn new(condition: &Condition, dialect: &'static Dialect, with_variables: bool) -> Option<Self> {
-        let operator = Operator::parse(&condition.operator, dialect)?;
+        let operator = Operator::parse(&condition.operator, dialect.operators)?;
         Some(Self {
             operator,
             key: condition.key.to_ascii_lowercase(),
@@ -411,11 +411,11 @@ mod tests {
 
     #[test]
     fn operators_are_taken_apart() {
-        let operator = Operator::parse("ForAnyValue:StringNotLikeIfExists", &crate::IAM).unwrap();
+        let operator = Operator::parse("ForAnyValue:StringNotLikeIfExists", crate::IAM.operators).unwrap();
         assert_eq!((operator.quantifier, operator.negated, operator.if_exists), (Some(Quantifier::Any), true, true));
-        assert!(Operator::parse("stringequals", &crate::IAM).is_some());
+        assert!(Operator::parse("stringequals", crate::IAM.operators).is_some());
         for wrong in ["StringEqual", "ForSomeValues:StringLike", "", "IfExists", "NotBool"] {
-            assert!(Operator::parse(wrong, &crate::IAM).is_none(), "{wrong}");
+            assert!(Operator::parse(wrong, crate::IAM.operators).is_none(), "{wrong}");
         }
     }
 }

@@ -1,8 +1,22 @@
 //! What differs between the policy languages of clouds that look alike.
 
-use super::catalogue::Catalogue;
-use super::lint::PolicyKind;
-use super::operator::{Comparison, OPERATORS};
+use super::operator::{OPERATORS, Operators};
+
+/// What a policy is attached to; decides what may be in it and how long it may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PolicyKind {
+    /// A customer managed policy, also as a permissions boundary.
+    Managed,
+    /// An inline policy of a role.
+    Inline,
+    /// A service control policy.
+    Control,
+    /// The trust policy of a role.
+    Trust,
+    /// Not known: a document with principals is taken for a trust policy, any other for a managed one without regard to
+    /// its length.
+    Unknown,
+}
 
 /// A policy language. What is not in it is the same for all: statements with an effect, actions and resources, wildcards, and
 /// a Deny that wins.
@@ -14,11 +28,9 @@ pub struct Dialect {
     /// The first part of the names of resources.
     pub resource_prefix: &'static str,
     /// Condition operators without prefix and suffix: as they are spelt, how they compare, whether they are negated.
-    pub operators: &'static [(&'static str, Comparison, bool)],
+    pub operators: &'static Operators,
     /// Characters that a policy of a kind may have; `None` where the kind is not known.
     pub quota: fn(PolicyKind) -> Option<usize>,
-    /// The actions that are known.
-    pub catalogue: fn() -> &'static Catalogue,
 }
 
 impl Dialect {
@@ -57,5 +69,4 @@ pub static IAM: Dialect = Dialect {
         PolicyKind::Trust => Some(2_048),
         PolicyKind::Unknown => None,
     },
-    catalogue: Catalogue::embedded,
 };

@@ -46,6 +46,6 @@ pub use evaluate::{Caller, CompiledPolicy, Decision, Matched, Policies, Request,
 pub use excess::{Beyond, Excess, ServiceExcess, excess, tightened};
 pub use glob::{contains, intersects, matches};
 pub use needed::Need;
-pub use operator::{Comparison, Operator, Order, Quantifier};
+pub use operator::{Comparison, Operator, Operators, Order, Quantifier};
 pub use shrink::shrink;
 pub use text::{Text, TextPart};

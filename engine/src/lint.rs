@@ -14,6 +14,8 @@ mod conditions;
 mod elements;
 mod overlap;
 
+pub use super::dialect::PolicyKind;
+
 /// How bad a remark is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -46,22 +48,6 @@ impl LintLevel {
             Self::Error => "AWS refuses the document, or it cannot be understood",
         }
     }
-}
-
-/// What a policy is attached to; decides what may be in it and how long it may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PolicyKind {
-    /// A customer managed policy, also as a permissions boundary.
-    Managed,
-    /// An inline policy of a role.
-    Inline,
-    /// A service control policy.
-    Control,
-    /// The trust policy of a role.
-    Trust,
-    /// Not known: a document with principals is taken for a trust policy, any other for a managed one without regard to
-    /// its length.
-    Unknown,
 }
 
 /// Something to say about a document.
@@ -373,7 +359,7 @@ fn principals(statement: &Statement, is_trust: bool, remarks: &mut Remarks<'_>) 
 
 /// The place of a statement's operator as AWS spells it.
 fn canonical(operator: &str, dialect: &Dialect) -> Option<String> {
-    let parsed = Operator::parse(operator, dialect)?;
+    let parsed = Operator::parse(operator, dialect.operators)?;
     let prefix = match parsed.quantifier {
         Some(super::operator::Quantifier::All) => "ForAllValues:",
         Some(super::operator::Quantifier::Any) => "ForAnyValue:",

@@ -1,7 +1,5 @@
 //! Condition operators, taken apart. Semantics: AWS IAM User Guide, "IAM JSON policy elements: Condition operators".
 
-use super::dialect::Dialect;
-
 /// `ForAllValues:` and `ForAnyValue:`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Quantifier {
@@ -76,8 +74,11 @@ pub struct Operator {
     pub if_exists: bool,
 }
 
-/// Every operator without its prefix and suffix: as AWS spells it, how it compares, whether it is negated.
-pub(super) const OPERATORS: &[(&str, Comparison, bool)] = &[
+/// Operators without prefix and suffix: as they are spelt, how they compare, whether they are negated.
+pub type Operators = [(&'static str, Comparison, bool)];
+
+/// Every operator of AWS IAM.
+pub(super) const OPERATORS: &Operators = &[
     ("StringEquals", Comparison::StringEquals, false),
     ("StringNotEquals", Comparison::StringEquals, true),
     ("StringEqualsIgnoreCase", Comparison::StringEqualsIgnoreCase, false),
@@ -110,7 +111,7 @@ pub(super) const OPERATORS: &[(&str, Comparison, bool)] = &[
 impl Operator {
     /// Takes an operator of a language apart; `None` for one that it does not have.
     #[must_use]
-    pub fn parse(text: &str, dialect: &Dialect) -> Option<Self> {
+    pub fn parse(text: &str, operators: &Operators) -> Option<Self> {
         let (quantifier, rest) = match text.split_once(':') {
             Some((prefix, rest)) if prefix.eq_ignore_ascii_case("ForAllValues") => (Some(Quantifier::All), rest),
             Some((prefix, rest)) if prefix.eq_ignore_ascii_case("ForAnyValue") => (Some(Quantifier::Any), rest),
@@ -122,7 +123,7 @@ impl Operator {
             Some((base, suffix)) if suffix.eq_ignore_ascii_case("IfExists") => (base, true),
             _ => (rest, false),
         };
-        let (_, comparison, negated) = dialect.operators.iter().find(|(name, ..)| name.eq_ignore_ascii_case(base))?;
+        let (_, comparison, negated) = operators.iter().find(|(name, ..)| name.eq_ignore_ascii_case(base))?;
         Some(Self { quantifier, comparison: *comparison, negated: *negated, if_exists })
     }
 }

@@ -9,7 +9,6 @@ use crate::finding::{self, Applicability, ResourceRef, Severity, Status};
 use crate::inventory::Provider;
 use crate::json_input::{self, JsonError};
 use crate::rules;
-use crate::scan::{self, Audit};
 use crate::topology::VpcTopology;
 use crate::transition::{self, Call};
 use crate::view::Confidence;
@@ -273,37 +272,6 @@ struct SchemaProbe {
 }
 
 impl Report {
-    /// What an audit comes to.
-    #[must_use]
-    pub fn new(audit: &Audit) -> Self {
-        let mut findings: BTreeMap<String, usize> = BTreeMap::new();
-        for severity in Severity::WORST_FIRST {
-            let number = audit.findings.iter().filter(|finding| finding.severity == severity).count();
-            findings.insert(severity.name().to_owned(), number);
-        }
-        Self {
-            schema: SCHEMA.to_owned(),
-            tool: Tool::this(),
-            provider: audit.provider,
-            cluster_id: audit.cluster_id.clone(),
-            accounts: audit.accounts.clone(),
-            source: audit.source.clone(),
-            complete: audit.is_complete(),
-            not_audited: audit.not_audited.iter().map(NotAudited::from).collect(),
-            findings: audit.findings.iter().map(Finding::from).collect(),
-            roles: audit.roles.clone(),
-            rules: audit.rules.iter().map(RuleOutcome::from).collect(),
-            topology: audit.topology.clone(),
-            summary: Summary {
-                resources: audit.resources.iter().map(|(kind, number)| (kind.name().to_owned(), *number)).collect(),
-                nodes: audit.nodes.clone(),
-                findings,
-                waived: 0,
-                not_audited: audit.not_audited.len(),
-            },
-        }
-    }
-
     /// Reads a saved report; `file` is only used in errors.
     ///
     /// # Errors
@@ -315,20 +283,6 @@ impl Report {
             return Err(ReportError::Schema { file: file.to_owned(), found: probe.schema });
         }
         json_input::whole(bytes).map_err(|error| ReportError::Malformed { file: file.to_owned(), error })
-    }
-}
-
-impl From<&scan::NotAudited> for NotAudited {
-    fn from(entry: &scan::NotAudited) -> Self {
-        Self {
-            what: entry.what.to_owned(),
-            resource: entry.resource.clone(),
-            account_id: entry.account_id.clone(),
-            region: entry.region.clone(),
-            reason: entry.reason.clone(),
-            message: entry.message.clone(),
-            rules: entry.rules.iter().map(|rule| (*rule).to_owned()).collect(),
-        }
     }
 }
 

@@ -1,9 +1,7 @@
 //! What tags make a resource to the cluster.
 
-use crate::inventory::Tag;
-
 use super::{
-    SHARED, cluster_value, has_cluster_tag, has_cluster_tag_owned, has_foreign_cluster_tag, is_certain_near_miss,
+    SHARED, Tag, cluster_value, has_cluster_tag, has_cluster_tag_owned, has_foreign_cluster_tag, is_certain_near_miss,
 };
 
 /// What the tags of a resource make it to the cluster.

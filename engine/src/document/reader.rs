@@ -222,7 +222,7 @@ impl Reader {
     }
 
     fn operator(&mut self, at: &str, operator: &Member, parts: &mut Parts) {
-        if Operator::parse(&operator.key, self.dialect).is_none() {
+        if Operator::parse(&operator.key, self.dialect.operators).is_none() {
             let reason = format!("`{}` is no condition operator", crate::display::printable(&operator.key));
             self.problems.push(Malformed { span: operator.key_span, pointer: at.to_owned(), reason });
         }

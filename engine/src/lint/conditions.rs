@@ -13,7 +13,7 @@ use super::{Remarks, canonical};
 
 pub(super) fn check(document: &Document, statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
     for condition in &statement.conditions {
-        let Some(operator) = Operator::parse(&condition.operator, document.dialect) else { continue };
+        let Some(operator) = Operator::parse(&condition.operator, document.dialect.operators) else { continue };
         spelling(statement, condition, operator, remarks);
         values(document, statement, condition, operator, remarks);
         let kind = key(statement, condition, catalogue, remarks);
@@ -175,7 +175,7 @@ fn absent(
     if prefix != "aws" && !catalogue.service(prefix).is_some_and(is_given) {
         return;
     }
-    let Some(operator) = Operator::parse(&condition.operator, remarks.dialect) else { return };
+    let Some(operator) = Operator::parse(&condition.operator, remarks.dialect.operators) else { return };
     let holds = match operator.comparison {
         Comparison::Null => condition.values.iter().any(|value| value.eq_ignore_ascii_case("true")),
         _ => operator.negated || operator.if_exists || operator.quantifier == Some(Quantifier::All),
@@ -194,7 +194,7 @@ fn absent(
 
 /// Whether a condition does not hold in requests without a key. A tag of the request is one of `aws:TagKeys`.
 fn needs(condition: &Condition, key: &str, dialect: &Dialect) -> bool {
-    let Some(operator) = Operator::parse(&condition.operator, dialect) else { return false };
+    let Some(operator) = Operator::parse(&condition.operator, dialect.operators) else { return false };
     let is_same = condition.key.eq_ignore_ascii_case(key)
         || (key.eq_ignore_ascii_case("aws:TagKeys")
             && condition.key.get(..15).is_some_and(|front| front.eq_ignore_ascii_case("aws:RequestTag/")));

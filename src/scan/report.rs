@@ -1,0 +1,55 @@
+//! An audit as the report that is written.
+
+use std::collections::BTreeMap;
+
+use crate::finding::Severity;
+use crate::report::{self, Finding, Report, RuleOutcome, SCHEMA, Summary, Tool};
+
+use super::{Audit, NotAudited};
+
+impl Report {
+    /// What an audit comes to.
+    #[must_use]
+    pub fn new(audit: &Audit) -> Self {
+        let mut findings: BTreeMap<String, usize> = BTreeMap::new();
+        for severity in Severity::WORST_FIRST {
+            let number = audit.findings.iter().filter(|finding| finding.severity == severity).count();
+            findings.insert(severity.name().to_owned(), number);
+        }
+        Self {
+            schema: SCHEMA.to_owned(),
+            tool: Tool::this(),
+            provider: audit.provider,
+            cluster_id: audit.cluster_id.clone(),
+            accounts: audit.accounts.clone(),
+            source: audit.source.clone(),
+            complete: audit.is_complete(),
+            not_audited: audit.not_audited.iter().map(report::NotAudited::from).collect(),
+            findings: audit.findings.iter().map(Finding::from).collect(),
+            roles: audit.roles.clone(),
+            rules: audit.rules.iter().map(RuleOutcome::from).collect(),
+            topology: audit.topology.clone(),
+            summary: Summary {
+                resources: audit.resources.iter().map(|(kind, number)| (kind.name().to_owned(), *number)).collect(),
+                nodes: audit.nodes.clone(),
+                findings,
+                waived: 0,
+                not_audited: audit.not_audited.len(),
+            },
+        }
+    }
+}
+
+impl From<&NotAudited> for report::NotAudited {
+    fn from(entry: &NotAudited) -> Self {
+        Self {
+            what: entry.what.to_owned(),
+            resource: entry.resource.clone(),
+            account_id: entry.account_id.clone(),
+            region: entry.region.clone(),
+            reason: entry.reason.clone(),
+            message: entry.message.clone(),
+            rules: entry.rules.iter().map(|rule| (*rule).to_owned()).collect(),
+        }
+    }
+}
