@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tagaudit::cli::Exit;
 use tagaudit::finding::Applicability;
@@ -332,4 +332,65 @@ fn every_rule_is_one_file_and_one_name_in_its_family() {
     let ids: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
     assert_eq!(files.keys().map(String::as_str).collect::<Vec<_>>(), ids);
     assert!(read("docs/architecture.md").contains("One file `src/rules/<family>/<id>.rs` and its name in the family"));
+}
+
+/// Data flows one way (`docs/architecture.md`): no module leads back to itself, in the tool or in the engine.
+#[test]
+fn modules_depend_on_each_other_in_one_direction() {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                sources(&entry, found);
+            } else {
+                found.push(entry);
+            }
+        }
+    }
+
+    fn leads_back(
+        from: &str,
+        at: &str,
+        uses: &BTreeMap<String, BTreeSet<String>>,
+        seen: &mut BTreeSet<String>,
+    ) -> bool {
+        uses[at].iter().any(|next| next == from || (seen.insert(next.clone()) && leads_back(from, next, uses, seen)))
+    }
+
+    let named = regex::Regex::new(r"\bcrate::(\w+)").unwrap();
+    let beside = regex::Regex::new(r"\bsuper::(?:(\w+)|\{([^}]*)\})").unwrap();
+    for root in ["src", "engine/src"] {
+        let mut files = Vec::new();
+        sources(&path(root), &mut files);
+        let mut uses: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for file in files {
+            let place = file.strip_prefix(path(root)).unwrap().to_str().unwrap().trim_end_matches(".rs").to_owned();
+            let module = place.split('/').next().unwrap().to_owned();
+            if ["lib", "main"].contains(&module.as_str()) || place.contains("tests") {
+                continue;
+            }
+            let text = fs::read_to_string(&file).unwrap();
+            let text = text.split("\n#[cfg(test)]\n").next().unwrap();
+            let entry = uses.entry(module).or_default();
+            entry.extend(named.captures_iter(text).map(|found| found[1].to_owned()));
+            if !place.contains('/') {
+                for found in beside.captures_iter(text) {
+                    let names = found.get(1).or(found.get(2)).unwrap().as_str().split(',');
+                    entry.extend(names.filter_map(|name| name.trim().split("::").next()).map(str::to_owned));
+                }
+            }
+        }
+        let modules: BTreeSet<String> = uses.keys().cloned().collect();
+        for (module, used) in &mut uses {
+            used.retain(|name| name != module && modules.contains(name));
+        }
+        assert!(uses.values().map(BTreeSet::len).sum::<usize>() > 30, "{root}: {uses:?}");
+        for module in &modules {
+            assert!(
+                !leads_back(module, module, &uses, &mut BTreeSet::new()),
+                "{root}: `{module}` leads back to itself"
+            );
+        }
+    }
 }

@@ -1,4 +1,6 @@
 //! Fixing through the real SDK against the mock. The numbers are those of the table of faults in `docs/fixing.md`.
+//!
+//! One file, though long: a test for each row of the table of `docs/fixing.md`, in its order, over one set of helpers.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};

@@ -1,5 +1,7 @@
 //! The built binary through the real SDK against the mock, faults included. The numbers of the faults are those of the
 //! catalogue in `docs/architecture.md`.
+//!
+//! One file, though long: a test for each row of the table of `docs/architecture.md`, in its order.
 
 use std::process::Output;
 use std::time::{Duration, Instant};

@@ -1,6 +1,8 @@
 //! A strict mock of EC2, IAM and STS over HTTP on loopback. Its state is an inventory: what it serves is what a recording
 //! has to hold. It enforces what AWS enforces and other doubles do not (page sizes, parameters, credentials' account), can
 //! play every fault of a read, and keeps a log of every call.
+//!
+//! One file, though long: the server, who may call what, and the faults that are played.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;

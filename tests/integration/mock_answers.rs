@@ -1,4 +1,6 @@
 //! The answers of the mock: each action as AWS writes it.
+//!
+//! One file, though long: an answer for each call, as the SDK reads it.
 
 use std::fmt::Write as _;
 

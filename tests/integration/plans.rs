@@ -1,4 +1,6 @@
 //! Plans as pure functions: what they hold, what they refuse, that they come to an end, and that they can be taken back.
+//!
+//! One file, though long: what is planned, saved, refused and emitted, over the same worlds.
 
 use std::collections::BTreeMap;
 

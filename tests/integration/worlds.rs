@@ -1,5 +1,7 @@
 //! The worlds of the fixtures: each an inventory, as an account would answer. `UPDATE_FIXTURES=1 cargo test fixtures`
 //! writes them to `fixtures/`; the live tests prove that recording them from the mock gives the same bytes.
+//!
+//! One file, though long: the planted defects of all rules are read side by side.
 
 use serde_json::json;
 use tagaudit::inventory::{
