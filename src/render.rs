@@ -2,18 +2,24 @@
 //! document and computes nothing about it.
 
 mod clusters;
+mod csv;
 mod emit;
 mod json;
+mod junit;
 mod lint;
+mod markdown;
 mod plan;
 mod roles;
 mod style;
 mod table;
 
 pub use clusters::clusters;
+pub use csv::csv;
 pub use emit::{EmitFormat, emit};
 pub use json::json;
+pub use junit::junit;
 pub use lint::lint;
+pub use markdown::markdown;
 pub use plan::{plan, skipped};
 pub use roles::policy_diff;
 pub use style::TableOptions;

@@ -10,6 +10,7 @@ use crate::view::NodeRole;
 mod policy_lint;
 mod v1;
 
+pub use crate::finding::ResourceRef;
 pub use policy_lint::{POLICY_LINT_SCHEMA, PolicyLintReport};
 pub use v1::{
     Account, Caveat, Choice, Finding, Fix, Location, NotAudited, Report, ReportError, RuleOutcome, SCHEMA, Source,

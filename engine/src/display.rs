@@ -63,6 +63,8 @@ pub fn same_length_printable(text: &str) -> Cow<'_, str> {
 
 fn is_hidden(character: char) -> bool {
     character.is_control()
+        // Noncharacters, which XML forbids too.
+        || u32::from(character) & 0xfffe == 0xfffe
         || matches!(character,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')

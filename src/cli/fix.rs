@@ -96,7 +96,9 @@ pub(super) fn scan(
         if !planned.rejected.is_empty() {
             return Err(rejected(&planned));
         }
-        emit(&args.output, |_, page| page.write_all(render::emit(&planned.plan, format.into()).as_bytes()))?;
+        emit(args.output.output.as_deref(), &args.output.terminal, |_, page| {
+            page.write_all(render::emit(&planned.plan, format.into()).as_bytes())
+        })?;
         return Ok(ended);
     }
     if !planned.rejected.is_empty() {

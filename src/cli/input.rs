@@ -10,6 +10,7 @@ use crate::inventory::{InventoryError, MAX_INVENTORY_BYTES};
 use crate::nodes::{self, KubernetesNode};
 use crate::policy::{self, Catalogue, CatalogueError, Document, NamedDocument, json};
 use crate::provider::cli_output;
+use crate::report::Report;
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::{RULES, Rule};
 
@@ -18,6 +19,7 @@ use super::policy::args::CatalogueArgs;
 use super::{AuditArgs, ScanArgs, SourceArgs};
 
 const MAX_NODES_BYTES: u64 = 1 << 30;
+const MAX_REPORT_BYTES: u64 = 1 << 30;
 const MAX_BASELINE_BYTES: u64 = 1 << 20;
 const MAX_CATALOGUE_BYTES: u64 = 64 << 20;
 
@@ -80,6 +82,14 @@ pub(super) fn estate(path: &Path, source: &SourceArgs) -> Result<Estate, Failure
             .map_err(|missing| Failure::usage(format!("`{}` holds no region `{missing}`", path.display())))?;
     }
     Ok(estate)
+}
+
+/// A saved report.
+pub(super) fn report(path: &Path) -> Result<Report, Failure> {
+    let bytes = bytes(path, MAX_REPORT_BYTES, "report")?;
+    Report::from_slice(&path.display().to_string(), &bytes).map_err(|error| {
+        Failure::from_error(Exit::Usage, &error).help("`tagaudit scan --format json -o FILE` writes reports")
+    })
 }
 
 /// `--nodes`.

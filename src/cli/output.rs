@@ -10,16 +10,23 @@ use crate::scan::Audit;
 use crate::text;
 
 use super::failure::{Exit, Failure};
-use super::{ColorChoice, Format, OutputArgs, ScanArgs};
+use super::{ColorChoice, ReportFormat, ReportOutputArgs, ScanArgs, TerminalArgs};
 
 /// Columns of a table that does not go to a terminal.
 const FILE_WIDTH: usize = 120;
 
 pub(super) fn write_report(args: &ScanArgs, audit: &Audit) -> Result<(), Failure> {
-    let report = Report::new(audit);
-    emit(&args.output, |options, out| match args.output.format {
-        Format::Table => render::report(&report, &options, out),
-        Format::Json => render::json(&report, out),
+    write(&args.output, &Report::new(audit))
+}
+
+/// Writes a report in the format that is asked for.
+pub(super) fn write(args: &ReportOutputArgs, report: &Report) -> Result<(), Failure> {
+    emit(args.output.as_deref(), &args.terminal, |options, out| match args.format() {
+        ReportFormat::Table => render::report(report, &options, out),
+        ReportFormat::Json => render::json(report, out),
+        ReportFormat::Csv => render::csv(report, out),
+        ReportFormat::Junit => render::junit(report, out),
+        ReportFormat::Markdown => render::markdown(report, out),
     })
 }
 
@@ -33,16 +40,17 @@ pub(super) fn printed(write: impl FnOnce(&mut dyn Write) -> Result<io::Result<()
 
 /// Writes a report to standard output or to a file; a file appears whole or not at all.
 pub(super) fn emit(
-    args: &OutputArgs,
+    output: Option<&Path>,
+    terminal: &TerminalArgs,
     write: impl FnOnce(TableOptions, &mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    let verbose = args.terminal.verbose;
-    if args.output.as_deref() == Some(Path::new("-")) {
+    let verbose = terminal.verbose;
+    if output == Some(Path::new("-")) {
         return Err(Failure::usage("`-o -` names no file").help("leave -o out to write to standard output"));
     }
-    if let Some(path) = &args.output {
+    if let Some(path) = output {
         let mut page = Vec::new();
-        let color = args.terminal.color == ColorChoice::Always;
+        let color = terminal.color == ColorChoice::Always;
         let written = write(TableOptions { width: FILE_WIDTH, color, verbose }, &mut page)
             .and_then(|()| write_private(path, &page));
         return written.map_err(|error| {
@@ -50,7 +58,7 @@ pub(super) fn emit(
         });
     }
     let stdout = io::stdout();
-    let color = match args.terminal.color {
+    let color = match terminal.color {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
         ColorChoice::Auto => anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never,

@@ -9,14 +9,16 @@ use crate::clusters::Clusters;
 use crate::estate::Estate;
 use crate::inventory::write_private;
 use crate::render;
-use crate::report::PolicyLintReport;
 use crate::report::SourceKind;
+use crate::report::{Finding, PolicyLintReport};
 
 use super::failure::{Exit, Failure};
 use super::output::{emit, finish, printed, text_width, write_report};
 use super::policy::args::PolicyCommand;
 use super::session::{Scope, collect, verdict};
-use super::{Cli, ClustersArgs, Command, Format, RecordArgs, ScanArgs, fix, input, policy, text_commands};
+use super::{
+    Cli, ClustersArgs, Command, Format, RecordArgs, ReportArgs, ScanArgs, fix, input, output, policy, text_commands,
+};
 
 /// Runs the command line and says how it ended.
 #[must_use]
@@ -47,6 +49,7 @@ fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Clusters(args) => clusters(args),
         Command::Record(args) => record(args),
         Command::Policy(command) => policy(command),
+        Command::Report(args) => report(args),
         Command::Rules(args) => printed(|out| Ok(text_commands::rules(args, text_width(), out))),
         Command::Explain(args) => printed(|out| text_commands::explain(args, text_width(), out)),
         Command::Baseline(command) => printed(|out| text_commands::baseline(command, text_width(), out)),
@@ -66,9 +69,9 @@ fn policy(command: &PolicyCommand) -> Result<Exit, Failure> {
         PolicyCommand::Diff(args) => {
             let (diff, unknown) = policy::diff(args)?;
             for what in &unknown {
-                super::output::warn(&format!("not compared: {what}"));
+                output::warn(&format!("not compared: {what}"));
             }
-            emit(&args.output, |options, out| match args.output.format {
+            emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
                 Format::Table => render::policy_diff(&diff, &options, out),
                 Format::Json => render::json(&diff, out),
             })?;
@@ -84,7 +87,7 @@ fn policy(command: &PolicyCommand) -> Result<Exit, Failure> {
         }
         PolicyCommand::Lint(args) => {
             let linted = policy::lint_files(args)?;
-            emit(&args.output, |options, out| match args.output.format {
+            emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
                 Format::Table => render::lint(&linted, &options, out),
                 Format::Json => render::json(&PolicyLintReport::new(&linted), out),
             })?;
@@ -132,10 +135,26 @@ fn scan(args: &ScanArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
+/// A saved report, with the exit code of the scan that wrote it.
+fn report(args: &ReportArgs) -> Result<Exit, Failure> {
+    let report = input::report(&args.file)?;
+    output::write(&args.output, &report)?;
+    let fails = |finding: &Finding| args.fail_on.threshold().is_some_and(|threshold| finding.severity >= threshold);
+    Ok(if report.findings.iter().any(fails) {
+        Exit::Findings
+    } else if report.is_empty_handed() {
+        Exit::Nothing
+    } else if !report.complete {
+        Exit::Incomplete
+    } else {
+        Exit::Clean
+    })
+}
+
 fn clusters(args: &ClustersArgs) -> Result<Exit, Failure> {
     let Estate::Aws(inventory) = collect(&args.source, &args.output.terminal, None)?;
     let clusters = Clusters::of(&inventory);
-    emit(&args.output, |options, out| match args.output.format {
+    emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
         Format::Table => render::clusters(&clusters, &options, out),
         Format::Json => render::json(&clusters, out),
     })?;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::finding::{self, Applicability, ResourceRef, Severity, Status};
 use crate::inventory::Provider;
 use crate::json_input::{self, JsonError};
+use crate::resource::ResourceKind;
 use crate::rules;
 use crate::topology::VpcTopology;
 use crate::transition::{self, Call};
@@ -272,6 +273,14 @@ struct SchemaProbe {
 }
 
 impl Report {
+    /// Whether nothing of the cluster's surroundings could be read.
+    #[must_use]
+    pub fn is_empty_handed(&self) -> bool {
+        let seen = |kind: ResourceKind| self.summary.resources.get(kind.name()).is_some_and(|number| *number > 0);
+        let kinds = [ResourceKind::Instance, ResourceKind::Subnet, ResourceKind::Vpc, ResourceKind::SecurityGroup];
+        !self.complete && !kinds.into_iter().any(seen)
+    }
+
     /// Reads a saved report; `file` is only used in errors.
     ///
     /// # Errors

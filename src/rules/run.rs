@@ -27,6 +27,19 @@ pub enum Outcome {
     NotAudited,
 }
 
+impl Outcome {
+    /// The word used in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::NotApplicable => "not_applicable",
+            Self::NotAudited => "not_audited",
+        }
+    }
+}
+
 /// The outcome of a rule over all regions, accounts and roles.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleOutcome {

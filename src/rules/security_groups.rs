@@ -8,7 +8,7 @@ use crate::finding::{Cause, Choice, Fix, Severity};
 use crate::inventory::{Read, SecurityGroup};
 use crate::nodes;
 use crate::resource::ResourceKind;
-use crate::tags::{self};
+use crate::tags;
 use crate::text;
 use crate::transition::Transition;
 use crate::view::{Member, NodeRole, RegionView};

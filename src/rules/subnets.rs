@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::inventory::{Read, Subnet};
 use crate::resource::ResourceKind;
-use crate::tags::{self};
+use crate::tags;
 use crate::view::RegionView;
 
 use super::load_balancer_subnets::{Candidate, Scheme, ZoneChoice, choose_subnets};

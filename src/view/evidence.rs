@@ -32,6 +32,18 @@ pub enum Confidence {
     Certain,
 }
 
+impl Confidence {
+    /// The word used in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Probable => "probable",
+            Self::Strong => "strong",
+            Self::Certain => "certain",
+        }
+    }
+}
+
 impl Evidence {
     /// Every kind of evidence, strongest first.
     pub const ALL: [Self; 7] = [

@@ -12,7 +12,7 @@ pub(crate) fn command() -> Command {
     command
 }
 
-fn run(arguments: &[&str]) -> Output {
+pub(crate) fn run(arguments: &[&str]) -> Output {
     command().current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments).output().unwrap()
 }
 
@@ -42,6 +42,7 @@ fn help_of_every_command() {
         &["policy", "lint"],
         &["policy", "expand"],
         &["policy", "shrink"],
+        &["report"],
         &["rules"],
         &["explain"],
         &["baseline"],

@@ -376,8 +376,8 @@ fn modules_depend_on_each_other_in_one_direction() {
             entry.extend(named.captures_iter(text).map(|found| found[1].to_owned()));
             if !place.contains('/') {
                 for found in beside.captures_iter(text) {
-                    let names = found.get(1).or(found.get(2)).unwrap().as_str().split(',');
-                    entry.extend(names.filter_map(|name| name.trim().split("::").next()).map(str::to_owned));
+                    let list = found.get(1).or(found.get(2)).unwrap().as_str().split(',');
+                    entry.extend(list.filter_map(|name| name.trim().split("::").next()).map(str::to_owned));
                 }
             }
         }

@@ -18,6 +18,7 @@ mod false_alarms;
 mod fix;
 mod fix_worlds;
 mod fixtures;
+mod formats;
 #[cfg(feature = "aws")]
 mod live;
 #[cfg(feature = "aws")]

@@ -81,7 +81,7 @@ def fix(run, ec2, iam, groups, instances, conflict):
     before = state(ec2, iam)
     wishes = ["--allow", "iam-action-missing", "--allow", "instance-cluster-tag-missing", "--choose", f"sg-multiple-tagged-on-instance:{conflict}={groups[0]}"]
     dry = run("scan", "--fix", "--dry-run", *wishes)
-    assert "dry run: this caller may" in dry.stderr and "refused" not in dry.stderr, dry.stderr
+    assert "dry run: allowed for this caller" in dry.stderr and "refused" not in dry.stderr, dry.stderr
     assert state(ec2, iam) == before, "a dry run wrote"
     agreed = ["--yes", "--expect-account", "123456789012"]
     run("scan", "--fix", *wishes, *agreed, "--journal", "journal.jsonl")

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::cli::failure::Failure;
 use crate::cli::input;
 use crate::cli::output::warn;
-use crate::policy::{self};
+use crate::policy;
 use crate::text;
 
 use super::args::{AnswerFormat, ExpandArgs, ShrinkArgs};

@@ -1,4 +1,4 @@
-use crate::controller::{self};
+use crate::controller;
 use crate::finding::{Applicability, Severity};
 use crate::policy::Verdict;
 use crate::role_audit::RoleAudit;

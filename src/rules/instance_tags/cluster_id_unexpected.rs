@@ -4,7 +4,7 @@ use crate::finding::{Applicability, Cause, Fix, ResourceRef, Severity};
 use crate::inventory::Read;
 use crate::resource::ResourceKind;
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
-use crate::tags::{self};
+use crate::tags;
 use crate::text;
 use crate::view::Member;
 

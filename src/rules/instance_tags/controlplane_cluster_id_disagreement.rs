@@ -38,7 +38,7 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
         ids.entry(id).or_default().push(member);
     }
     if ids.is_empty() {
-        return Checked::NotApplicable("of no node it is known for certain that it is of the control plane");
+        return Checked::NotApplicable("no node is known for certain to be of the control plane");
     }
     let Some(first) = ids.values().flatten().next().filter(|_| ids.len() > 1) else { return Checked::clean() };
     let described: Vec<String> = ids

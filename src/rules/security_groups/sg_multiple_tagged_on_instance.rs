@@ -1,7 +1,7 @@
 use crate::finding::{Applicability, Fix, Severity};
 use crate::resource::ResourceKind;
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, instances_phrase};
-use crate::tags::{self};
+use crate::tags;
 use crate::text;
 use crate::view::RegionView;
 

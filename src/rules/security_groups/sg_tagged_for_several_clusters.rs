@@ -1,6 +1,6 @@
 use crate::finding::{Applicability, Fix, Severity};
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation, instances_phrase};
-use crate::tags::{self};
+use crate::tags;
 use crate::text;
 use crate::view::RegionView;
 

@@ -1,7 +1,7 @@
 use crate::finding::{Applicability, Choice, Fix, Severity};
 use crate::resource::ResourceKind;
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
-use crate::tags::{self};
+use crate::tags;
 use crate::view::RegionView;
 
 use super::{GROUP, GROUPS, INSTANCES};

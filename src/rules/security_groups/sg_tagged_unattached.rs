@@ -5,7 +5,7 @@ use crate::inventory::Read;
 use crate::resource::ResourceKind;
 use crate::rules::instance_tags::is_load_balancer_group;
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
-use crate::tags::{self};
+use crate::tags;
 use crate::view::RegionView;
 
 use super::{GROUP, GROUPS, INSTANCES};

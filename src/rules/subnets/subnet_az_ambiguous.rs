@@ -3,7 +3,7 @@ use crate::inventory::Subnet;
 use crate::resource::ResourceKind;
 use crate::rules::load_balancer_subnets::Scheme;
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
-use crate::tags::{self};
+use crate::tags;
 use crate::text;
 use crate::view::RegionView;
 

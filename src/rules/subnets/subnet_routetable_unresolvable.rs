@@ -4,7 +4,7 @@ use crate::finding::{Applicability, Cause, Fix, Severity};
 use crate::inventory::Subnet;
 use crate::resource::ResourceKind;
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
-use crate::tags::{self};
+use crate::tags;
 use crate::text;
 use crate::view::RegionView;
 

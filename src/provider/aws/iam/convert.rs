@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use aws_sdk_iam::types::{self};
+use aws_sdk_iam::types;
 use percent_encoding::percent_decode_str;
 
 use crate::inventory::{InlinePolicy, InstanceProfile, Role, Tag};

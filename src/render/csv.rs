@@ -1,0 +1,103 @@
+//! The report as a table for spreadsheets: a row for each finding, each rule and everything that was not audited, so that the
+//! totals of the report are those of the file.
+
+use std::io::{self, Write};
+
+use crate::report::{Report, ResourceRef};
+use crate::text;
+
+/// The columns, in order.
+const COLUMNS: [&str; 16] = [
+    "record",
+    "rule",
+    "outcome",
+    "severity",
+    "confidence",
+    "account_id",
+    "region",
+    "kind",
+    "resource",
+    "name",
+    "related",
+    "message",
+    "impact",
+    "fix",
+    "caveats",
+    "fingerprint",
+];
+
+/// Writes a report as CSV (RFC 4180), with what a spreadsheet would take for a formula as text.
+///
+/// # Errors
+/// When the writer fails.
+pub fn csv(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let mut rows = csv::Writer::from_writer(out);
+    rows.write_record(COLUMNS)?;
+    for finding in &report.findings {
+        let ResourceRef { kind, id, name, region, account_id, .. } = &finding.resource;
+        let related: Vec<&str> = finding.related.iter().map(|related| related.id.as_str()).collect();
+        let caveats: Vec<&str> = finding.caveats.iter().map(|caveat| caveat.message.as_str()).collect();
+        let fix = format!("{} [{}]", finding.fix.summary, finding.fix.applicability.name());
+        rows.write_record(row([
+            "finding",
+            &finding.rule,
+            "failed",
+            finding.severity.name(),
+            finding.confidence.name(),
+            account_id.as_deref().unwrap_or_default(),
+            region.as_deref().unwrap_or_default(),
+            kind.name(),
+            id,
+            name.as_deref().unwrap_or_default(),
+            &related.join(" "),
+            &finding.message,
+            &finding.impact,
+            &fix,
+            &caveats.join("; "),
+            &finding.fingerprint,
+        ]))?;
+    }
+    for entry in &report.not_audited {
+        rows.write_record(row([
+            "not_audited",
+            &entry.rules.join(" "),
+            "not_audited",
+            "",
+            "",
+            entry.account_id.as_deref().unwrap_or_default(),
+            entry.region.as_deref().unwrap_or_default(),
+            "",
+            entry.resource.as_deref().unwrap_or_default(),
+            "",
+            "",
+            &format!("{}: {}: {}", entry.what, entry.reason, entry.message),
+            "",
+            "",
+            "",
+            "",
+        ]))?;
+    }
+    for rule in &report.rules {
+        let checked = text::count(rule.checked, "resource");
+        let message = match &rule.why {
+            Some(why) => format!("checked on {checked}: {why}"),
+            None => format!("checked on {checked}"),
+        };
+        let outcome = rule.outcome.name();
+        rows.write_record(row([
+            "rule", &rule.rule, outcome, "", "", "", "", "", "", "", "", &message, "", "", "", "",
+        ]))?;
+    }
+    rows.flush()
+}
+
+/// Fields that show what they hold: nothing hidden, and nothing that a spreadsheet computes.
+/// Source: OWASP, "CSV Injection".
+fn row(fields: [&str; COLUMNS.len()]) -> [String; COLUMNS.len()] {
+    fields.map(|field| {
+        let shown = text::printable(field);
+        let is_formula =
+            shown.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}']);
+        if is_formula { format!("'{shown}") } else { shown.into_owned() }
+    })
+}

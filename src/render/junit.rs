@@ -1,0 +1,84 @@
+//! The report for test reporting of CI: a suite for each rule. A finding is a failure, what was not audited an error, a rule
+//! that does not apply is skipped.
+
+use std::io::{self, Write};
+
+use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
+
+use crate::report::{Finding, NotAudited, Report, RuleOutcome};
+use crate::rules::Outcome;
+use crate::text;
+
+/// Writes a report as JUnit XML.
+///
+/// # Errors
+/// When the writer fails.
+pub fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let mut junit = Junit::new(shown(&format!("tagaudit {}", report.cluster_id)));
+    for rule in &report.rules {
+        let mut suite = TestSuite::new(shown(&rule.rule));
+        let findings = report.findings.iter().filter(|finding| finding.rule == rule.rule);
+        suite.add_test_cases(findings.map(failure));
+        if let Some(case) = outcome(rule) {
+            suite.add_test_case(case);
+        }
+        junit.add_test_suite(suite);
+    }
+    let mut suite = TestSuite::new("not audited");
+    suite.add_test_cases(report.not_audited.iter().map(unread));
+    junit.add_test_suite(suite);
+    junit.serialize(&mut *out).map_err(io::Error::other)?;
+    out.flush()
+}
+
+fn failure(finding: &Finding) -> TestCase {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    let mut description = vec![format!("impact: {}", finding.impact), format!("fix: {}", finding.fix.summary)];
+    description.extend(finding.caveats.iter().map(|caveat| format!("note: {}", caveat.message)));
+    let description: Vec<String> = description.iter().map(|line| shown(line)).collect();
+    status
+        .set_message(shown(&finding.message))
+        .set_type(finding.severity.name())
+        .set_description(description.join("\n"));
+    let mut case = TestCase::new(shown(&finding.resource.id), status);
+    case.set_classname(shown(&finding.rule));
+    case
+}
+
+/// What became of a rule beside its findings.
+fn outcome(rule: &RuleOutcome) -> Option<TestCase> {
+    let why = rule.why.as_deref().unwrap_or_default();
+    let (name, status) = match rule.outcome {
+        Outcome::Failed => return None,
+        Outcome::Passed => (text::count(rule.checked, "resource"), TestCaseStatus::success()),
+        Outcome::NotApplicable => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(shown(why));
+            ("not applicable".to_owned(), status)
+        }
+        Outcome::NotAudited => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+            status.set_message(shown(why)).set_type("not audited");
+            ("not audited".to_owned(), status)
+        }
+    };
+    let mut case = TestCase::new(shown(&name), status);
+    case.set_classname(shown(&rule.rule));
+    Some(case)
+}
+
+fn unread(entry: &NotAudited) -> TestCase {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+    status
+        .set_message(shown(&entry.message))
+        .set_type(shown(&entry.reason))
+        .set_description(shown(&format!("not checked because of it: {}", entry.rules.join(", "))));
+    let place = [&entry.account_id, &entry.region, &entry.resource].into_iter().flatten();
+    let name = std::iter::once(&entry.what).chain(place).map(String::as_str).collect::<Vec<_>>().join(" ");
+    TestCase::new(shown(&name), status)
+}
+
+/// Nothing hidden, and nothing that XML 1.0 forbids.
+fn shown(text: &str) -> String {
+    text::printable(text).into_owned()
+}

@@ -1,0 +1,142 @@
+//! The report for pull requests and step summaries: GitHub Flavored Markdown.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use crate::finding::Severity;
+use crate::report::{Finding, Report};
+use crate::rules::Outcome;
+use crate::text;
+use crate::transition::Call;
+
+/// Writes a report as Markdown. Nothing that others wrote becomes a link, a mention, a reference or markup.
+///
+/// # Errors
+/// When the writer fails.
+pub fn markdown(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = format!("## tagaudit: cluster {}\n\n", inert(&report.cluster_id));
+    let counts = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "note")]
+        .map(|(severity, noun)| (report.findings.iter().filter(|finding| finding.severity == severity).count(), noun));
+    let mut verdict: Vec<String> =
+        counts.iter().filter(|(number, _)| *number > 0).map(|(number, noun)| text::count(*number, noun)).collect();
+    if verdict.is_empty() {
+        verdict.push("no finding".to_owned());
+    }
+    if !report.complete {
+        verdict.push(format!("**{} not audited**", text::count(report.not_audited.len(), "thing")));
+    }
+    let of = |outcome: Outcome| report.rules.iter().filter(|rule| rule.outcome == outcome).count();
+    let _ = writeln!(
+        page,
+        "**{}**: {} rules passed, {} failed, {} not applicable, {} not audited.",
+        verdict.join(", "),
+        of(Outcome::Passed),
+        of(Outcome::Failed),
+        of(Outcome::NotApplicable),
+        of(Outcome::NotAudited)
+    );
+    if !report.findings.is_empty() {
+        page.push_str("\n| severity | rule | resource | what |\n|---|---|---|---|\n");
+        for finding in &report.findings {
+            let same = finding.related.iter().filter(|related| related.kind == finding.resource.kind).count();
+            let more = if same > 0 { format!(" and {same} more") } else { String::new() };
+            let _ = writeln!(
+                page,
+                "| {} | {} | {}{more} | {} |",
+                finding.severity.name(),
+                inert(&finding.rule),
+                inert(&finding.resource.id),
+                inert(&finding.message)
+            );
+        }
+        for finding in &report.findings {
+            details(&mut page, finding);
+        }
+    }
+    if !report.not_audited.is_empty() {
+        page.push_str("\n### Not audited\n\n| what | where | why | rules |\n|---|---|---|---|\n");
+        for entry in &report.not_audited {
+            let place = [&entry.account_id, &entry.region, &entry.resource].into_iter().flatten();
+            let place: Vec<&str> = place.map(String::as_str).collect();
+            let _ = writeln!(
+                page,
+                "| {} | {} | {} | {} |",
+                inert(&entry.what),
+                inert(&place.join(" ")),
+                inert(&format!("{}: {}", entry.reason, entry.message)),
+                entry.rules.len()
+            );
+        }
+    }
+    out.write_all(page.as_bytes())?;
+    out.flush()
+}
+
+fn details(page: &mut String, finding: &Finding) {
+    let _ = write!(
+        page,
+        "\n<details><summary>{} {}: {}</summary>\n\n- **impact**: {}\n- **fix** ({}): {}\n",
+        finding.severity.name(),
+        inert(&finding.rule),
+        inert(&finding.resource.id),
+        inert(&finding.impact),
+        finding.fix.applicability.name(),
+        inert(&finding.fix.summary)
+    );
+    for choice in &finding.fix.choices {
+        let _ = writeln!(page, "  - {}", inert(&choice.summary));
+    }
+    for caveat in &finding.caveats {
+        let _ = writeln!(page, "- **note**: {}", inert(&caveat.message));
+    }
+    let commands: Vec<String> = finding.fix.changes.iter().flat_map(Call::shown_commands).collect();
+    if !commands.is_empty() {
+        let body = commands.iter().map(|command| text::printable(command).into_owned()).collect::<Vec<_>>().join("\n");
+        // A fence is longer than any run of backticks within.
+        let longest = body.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+        let fence = "`".repeat(longest.max(2) + 1);
+        let _ = write!(page, "\n{fence}sh\n{body}\n{fence}\n");
+    }
+    page.push_str("\n</details>\n");
+}
+
+/// Text of others as text: characters of markup as character references, which no renderer reads as markup, and which also
+/// keep addresses, mentions and references from becoming links.
+///
+/// What stands between backticks is shown as code.
+fn inert(text: &str) -> String {
+    let shown = text::printable(text);
+    let mut parts: Vec<&str> = shown.split('`').collect();
+    // A backtick without its counterpart is a backtick.
+    let last = if parts.len().is_multiple_of(2) { parts.pop() } else { None };
+    let mut safe = String::with_capacity(text.len() + 16);
+    for (index, part) in parts.into_iter().enumerate() {
+        let is_code = index % 2 == 1;
+        if is_code {
+            safe.push_str("<code>");
+        }
+        escape(&mut safe, part);
+        if is_code {
+            safe.push_str("</code>");
+        }
+    }
+    if let Some(last) = last {
+        escape(&mut safe, "`");
+        escape(&mut safe, last);
+    }
+    // What GitHub takes for an address without markup.
+    safe.replace("://", "&#58;//").replace("www.", "www&#46;")
+}
+
+fn escape(safe: &mut String, text: &str) {
+    for character in text.chars() {
+        if matches!(
+            character,
+            '&' | '<' | '>' | '"' | '\'' | '`' | '|' | '*' | '_' | '[' | ']' | '~' | '@' | '#' | '\\' | '$' | '!'
+        ) {
+            let _ = write!(safe, "&#{};", u32::from(character));
+        } else {
+            safe.push(character);
+        }
+    }
+}
