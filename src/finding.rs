@@ -36,6 +36,15 @@ impl Severity {
             Self::Error => "error",
         }
     }
+
+    /// What a finding of it is called in a sentence.
+    #[must_use]
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Info => "note",
+            Self::Warning | Self::Error => self.name(),
+        }
+    }
 }
 
 /// A resource in a report.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules::is_public;
 use crate::tags::ClusterTag;
-use crate::view::{ClusterView, Member, RegionView};
+use crate::view::{ClusterView, Member, RegionView, RoleSet};
 
 /// Nodes of a group that are named; how many there are is counted.
 const NAMED: usize = 20;
@@ -87,13 +87,15 @@ pub fn topology(view: &ClusterView<'_>) -> Vec<VpcTopology> {
 fn of_vpc(view: &ClusterView<'_>, region: &RegionView<'_>, vpc_id: &str) -> VpcTopology {
     let cluster_id = view.cluster_id;
     let name = |tags| crate::tags::value(tags, "Name").filter(|name| !name.is_empty()).map(str::to_owned);
-    let mut nodes: BTreeMap<(Option<&str>, String, ClusterTag, BTreeSet<&str>), Vec<&str>> = BTreeMap::new();
+    let mut nodes: BTreeMap<(Option<&str>, RoleSet, ClusterTag, Vec<&str>), Vec<&str>> = BTreeMap::new();
     let members = region.members.iter().filter(|member| member.instance.vpc_id.as_deref() == Some(vpc_id));
     for member in members {
         let Member { instance, roles, .. } = member;
-        let groups = instance.security_groups.iter().map(String::as_str).collect();
+        let mut groups: Vec<&str> = instance.security_groups.iter().map(String::as_str).collect();
+        groups.sort_unstable();
+        groups.dedup();
         let tag = ClusterTag::of(&instance.tags, cluster_id);
-        let key = (instance.subnet_id.as_deref(), roles.roles.describe(), tag, groups);
+        let key = (instance.subnet_id.as_deref(), roles.roles, tag, groups);
         nodes.entry(key).or_default().push(&instance.id);
     }
     let used: BTreeSet<&str> = nodes.keys().flat_map(|(_, _, _, groups)| groups.iter().copied()).collect();
@@ -128,6 +130,23 @@ fn of_vpc(view: &ClusterView<'_>, region: &RegionView<'_>, vpc_id: &str) -> VpcT
     for id in &used {
         security_groups.entry(id).or_insert_with(|| Part { id: (*id).to_owned(), name: None, tag: None });
     }
+    let mut groups: Vec<NodeGroup> = nodes
+        .into_iter()
+        .map(|((subnet_id, roles, tag, groups), mut instances)| {
+            instances.sort_unstable();
+            NodeGroup {
+                roles: roles.describe(),
+                subnet_id: subnet_id.map(str::to_owned),
+                tag,
+                security_groups: groups.into_iter().map(str::to_owned).collect(),
+                count: instances.len(),
+                instances: instances.into_iter().take(NAMED).map(str::to_owned).collect(),
+            }
+        })
+        .collect();
+    groups.sort_by(|a, b| {
+        (&a.subnet_id, &a.roles, a.tag, &a.security_groups).cmp(&(&b.subnet_id, &b.roles, b.tag, &b.security_groups))
+    });
     let vpc = region.vpc(vpc_id);
     VpcTopology {
         account_id: region.account.account_id.clone(),
@@ -139,19 +158,6 @@ fn of_vpc(view: &ClusterView<'_>, region: &RegionView<'_>, vpc_id: &str) -> VpcT
         },
         subnets,
         security_groups: security_groups.into_values().collect(),
-        nodes: nodes
-            .into_iter()
-            .map(|((subnet_id, roles, tag, groups), mut instances)| {
-                instances.sort_unstable();
-                NodeGroup {
-                    roles,
-                    subnet_id: subnet_id.map(str::to_owned),
-                    tag,
-                    security_groups: groups.into_iter().map(str::to_owned).collect(),
-                    count: instances.len(),
-                    instances: instances.into_iter().take(NAMED).map(str::to_owned).collect(),
-                }
-            })
-            .collect(),
+        nodes: groups,
     }
 }

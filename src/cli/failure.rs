@@ -54,6 +54,15 @@ impl Exit {
         }
     }
 
+    /// How a look at evidence ends in which nothing is wrong.
+    pub(super) fn of_evidence(is_empty_handed: bool, is_complete: bool) -> Self {
+        match (is_empty_handed, is_complete) {
+            (true, _) => Self::Nothing,
+            (false, false) => Self::Incomplete,
+            (false, true) => Self::Clean,
+        }
+    }
+
     /// The exit code of the contract.
     #[must_use]
     pub fn code(self) -> u8 {

@@ -86,7 +86,7 @@ pub(super) fn error_width() -> usize {
     columns(stderr.is_terminal().then(|| terminal_size::terminal_size_of(stderr)).flatten())
 }
 
-pub(super) fn columns(terminal: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
+fn columns(terminal: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
     terminal.map_or(FILE_WIDTH, |(width, _)| usize::from(width.0).clamp(40, 200))
 }
 

@@ -9,8 +9,7 @@ use crate::clusters::Clusters;
 use crate::estate::Estate;
 use crate::inventory::write_private;
 use crate::render;
-use crate::report::SourceKind;
-use crate::report::{Finding, PolicyLintReport};
+use crate::report::{Finding, PolicyLintReport, SourceKind};
 
 use super::failure::{Exit, Failure};
 use super::output::{emit, finish, printed, text_width, write_report};
@@ -135,19 +134,16 @@ fn scan(args: &ScanArgs) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// A saved report, with the exit code of the scan that wrote it.
+/// A saved report, with the exit code of the scan that wrote it; only where nothing but terminated instances could be read,
+/// which a report does not count, it is that of nothing.
 fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let report = input::report(&args.file)?;
     output::write(&args.output, &report)?;
     let fails = |finding: &Finding| args.fail_on.threshold().is_some_and(|threshold| finding.severity >= threshold);
     Ok(if report.findings.iter().any(fails) {
         Exit::Findings
-    } else if report.is_empty_handed() {
-        Exit::Nothing
-    } else if !report.complete {
-        Exit::Incomplete
     } else {
-        Exit::Clean
+        Exit::of_evidence(report.is_empty_handed(), report.complete)
     })
 }
 
@@ -158,11 +154,7 @@ fn clusters(args: &ClustersArgs) -> Result<Exit, Failure> {
         Format::Table => render::clusters(&clusters, &options, out),
         Format::Json => render::json(&clusters, out),
     })?;
-    Ok(match (inventory.is_empty_handed(), clusters.not_audited.is_empty()) {
-        (true, _) => Exit::Nothing,
-        (false, false) => Exit::Incomplete,
-        (false, true) => Exit::Clean,
-    })
+    Ok(Exit::of_evidence(inventory.is_empty_handed(), clusters.not_audited.is_empty()))
 }
 
 fn record(args: &RecordArgs) -> Result<Exit, Failure> {
@@ -184,9 +176,5 @@ fn record(args: &RecordArgs) -> Result<Exit, Failure> {
         }
         let _ = writeln!(err, "wrote {}", crate::text::printable(&args.output.display().to_string()));
     }
-    Ok(match (estate.is_empty_handed(), estate.gaps().is_empty()) {
-        (true, _) => Exit::Nothing,
-        (false, false) => Exit::Incomplete,
-        (false, true) => Exit::Clean,
-    })
+    Ok(Exit::of_evidence(estate.is_empty_handed(), estate.gaps().is_empty()))
 }

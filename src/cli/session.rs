@@ -59,12 +59,8 @@ impl<'a> Scope<'a> {
 pub(super) fn verdict(report: &Audit, inventory: &Inventory, args: &ScanArgs) -> Exit {
     if args.fail_on.threshold().is_some_and(|threshold| report.at_least(threshold) > 0) {
         Exit::Findings
-    } else if inventory.is_empty_handed() {
-        Exit::Nothing
-    } else if !report.is_complete() {
-        Exit::Incomplete
     } else {
-        Exit::Clean
+        Exit::of_evidence(inventory.is_empty_handed(), report.is_complete())
     }
 }
 
@@ -109,11 +105,7 @@ pub(super) fn request<'a>(
 }
 
 #[cfg(feature = "aws")]
-pub(super) fn live(
-    source: &SourceArgs,
-    terminal: &TerminalArgs,
-    scope: Option<&Scope<'_>>,
-) -> Result<Inventory, Failure> {
+fn live(source: &SourceArgs, terminal: &TerminalArgs, scope: Option<&Scope<'_>>) -> Result<Inventory, Failure> {
     let request = aws::Request {
         all_regions: source.all_regions,
         iam_reads: source.iam_reads.into(),
@@ -135,7 +127,7 @@ pub(super) fn provider_failure(error: aws::Error) -> Failure {
 }
 
 #[cfg(not(feature = "aws"))]
-pub(super) fn live(_: &SourceArgs, _: &TerminalArgs, _: Option<&Scope<'_>>) -> Result<Inventory, Failure> {
+fn live(_: &SourceArgs, _: &TerminalArgs, _: Option<&Scope<'_>>) -> Result<Inventory, Failure> {
     Err(Failure::usage("this build cannot read a live account: it was made without the feature `aws`")
         .help("give --inventory PATH, or install tagaudit with its default features"))
 }

@@ -81,8 +81,7 @@ impl fmt::Display for Caveat {
                 write!(f, "managed by {}: fix that too, or it comes back", text::list(managers, 3))
             }
             Self::Neighbours(neighbours) => {
-                let shown: Vec<String> =
-                    neighbours.iter().map(|(name, seen)| format!("{} ({seen})", text::printable(name))).collect();
+                let shown: Vec<String> = neighbours.iter().map(|(name, seen)| format!("{name} ({seen})")).collect();
                 write!(
                     f,
                     "others are present in the VPC: {}; tag the subnets for all of them at once, or their load balancers lose those subnets",

@@ -1,6 +1,7 @@
 //! The report for test reporting of CI: a suite for each rule. A finding is a failure, what was not audited an error, a rule
 //! that does not apply is skipped.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
@@ -15,13 +16,17 @@ use crate::text;
 /// When the writer fails.
 pub fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut junit = Junit::new(shown(&format!("tagaudit {}", report.cluster_id)));
+    // By rule, whether or not a report that somebody else wrote lists the rule of each finding.
+    let mut cases: BTreeMap<&str, Vec<TestCase>> = BTreeMap::new();
+    for finding in &report.findings {
+        cases.entry(&finding.rule).or_default().push(failure(finding));
+    }
     for rule in &report.rules {
-        let mut suite = TestSuite::new(shown(&rule.rule));
-        let findings = report.findings.iter().filter(|finding| finding.rule == rule.rule);
-        suite.add_test_cases(findings.map(failure));
-        if let Some(case) = outcome(rule) {
-            suite.add_test_case(case);
-        }
+        cases.entry(&rule.rule).or_default().extend(outcome(rule));
+    }
+    for (rule, cases) in cases {
+        let mut suite = TestSuite::new(shown(rule));
+        suite.add_test_cases(cases);
         junit.add_test_suite(suite);
     }
     let mut suite = TestSuite::new("not audited");

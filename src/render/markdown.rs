@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::finding::Severity;
 use crate::report::{Finding, Report};
 use crate::rules::Outcome;
 use crate::text;
 use crate::transition::Call;
+
+use super::table::verdict;
 
 /// Writes a report as Markdown. Nothing that others wrote becomes a link, a mention, a reference or markup.
 ///
@@ -15,31 +16,20 @@ use crate::transition::Call;
 /// When the writer fails.
 pub fn markdown(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut page = format!("## tagaudit: cluster {}\n\n", inert(&report.cluster_id));
-    let counts = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "note")]
-        .map(|(severity, noun)| (report.findings.iter().filter(|finding| finding.severity == severity).count(), noun));
-    let mut verdict: Vec<String> =
-        counts.iter().filter(|(number, _)| *number > 0).map(|(number, noun)| text::count(*number, noun)).collect();
-    if verdict.is_empty() {
-        verdict.push("no finding".to_owned());
-    }
-    if !report.complete {
-        verdict.push(format!("**{} not audited**", text::count(report.not_audited.len(), "thing")));
-    }
-    let of = |outcome: Outcome| report.rules.iter().filter(|rule| rule.outcome == outcome).count();
+    let verdict: Vec<String> = verdict(report).into_iter().map(|(_, words)| words).collect();
     let _ = writeln!(
         page,
         "**{}**: {} rules passed, {} failed, {} not applicable, {} not audited.",
         verdict.join(", "),
-        of(Outcome::Passed),
-        of(Outcome::Failed),
-        of(Outcome::NotApplicable),
-        of(Outcome::NotAudited)
+        report.rules_of(Outcome::Passed),
+        report.rules_of(Outcome::Failed),
+        report.rules_of(Outcome::NotApplicable),
+        report.rules_of(Outcome::NotAudited)
     );
     if !report.findings.is_empty() {
         page.push_str("\n| severity | rule | resource | what |\n|---|---|---|---|\n");
         for finding in &report.findings {
-            let same = finding.related.iter().filter(|related| related.kind == finding.resource.kind).count();
-            let more = if same > 0 { format!(" and {same} more") } else { String::new() };
+            let more = if finding.more() > 0 { format!(" and {} more", finding.more()) } else { String::new() };
             let _ = writeln!(
                 page,
                 "| {} | {} | {}{more} | {} |",

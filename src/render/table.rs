@@ -64,32 +64,39 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
     let guessed = if nodes.iter().any(|node| node.ends_with('?')) { " (? guessed from names)" } else { "" };
     line("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") + guessed });
     line("rules", &outcomes(report));
-    let counts = &report.summary.findings;
-    let number = |severity: Severity| counts.get(severity.name()).copied().unwrap_or(0);
-    let mut verdict: Vec<String> = Vec::new();
-    for severity in Severity::WORST_FIRST {
-        let noun = if severity == Severity::Info { "note" } else { severity.name() };
-        if number(severity) > 0 {
-            verdict.push(painter.severity(severity, &text::count(number(severity), noun)));
-        }
-    }
-    if verdict.is_empty() {
-        verdict.push(if report.complete {
-            painter.good("nothing found")
-        } else {
-            "nothing found in what could be read".to_owned()
-        });
-    }
-    if !report.complete {
-        verdict.push(painter.severity(Severity::Warning, &format!("{} not audited", report.not_audited.len())));
-    }
+    let verdict: Vec<String> = verdict(report)
+        .into_iter()
+        .map(|(severity, words)| match severity {
+            Some(severity) => painter.severity(severity, &words),
+            None if report.complete => painter.good(&words),
+            None => words,
+        })
+        .collect();
     let _ = writeln!(page, "{}{}", painter.dim("result   "), verdict.join(", "));
     overview(page, report, painter, options);
 }
 
+/// What the report comes to, in a few words, each with how bad it is; nothing is only found in what was read.
+pub(super) fn verdict(report: &Report) -> Vec<(Option<Severity>, String)> {
+    let mut verdict: Vec<(Option<Severity>, String)> = Vec::new();
+    for severity in Severity::WORST_FIRST {
+        let number = report.findings_of(severity);
+        if number > 0 {
+            verdict.push((Some(severity), text::count(number, severity.noun())));
+        }
+    }
+    if verdict.is_empty() {
+        let words = if report.complete { "nothing found" } else { "nothing found in what could be read" };
+        verdict.push((None, words.to_owned()));
+    }
+    if !report.complete {
+        verdict.push((Some(Severity::Warning), format!("{} not audited", report.not_audited.len())));
+    }
+    verdict
+}
+
 /// How many rules came to what.
 fn outcomes(report: &Report) -> String {
-    let number = |outcome: Outcome| report.rules.iter().filter(|rule| rule.outcome == outcome).count();
     let counts = [
         (Outcome::Passed, "passed"),
         (Outcome::Failed, "failed"),
@@ -98,7 +105,7 @@ fn outcomes(report: &Report) -> String {
     ];
     let described: Vec<String> = counts
         .into_iter()
-        .map(|(outcome, words)| (number(outcome), words))
+        .map(|(outcome, words)| (report.rules_of(outcome), words))
         .filter(|(number, _)| *number > 0)
         .map(|(number, words)| format!("{number} {words}"))
         .collect();
@@ -188,7 +195,7 @@ fn findings(page: &mut String, report: &Report, severity: Severity, painter: Pai
 }
 
 fn block(page: &mut String, finding: &Finding, painter: Painter, options: &TableOptions) {
-    let same = finding.related.iter().filter(|related| related.kind == finding.resource.kind).count();
+    let same = finding.more();
     let mut resource = short_id(&finding.resource.id).into_owned();
     if let Some(name) = finding.resource.name.as_deref().filter(|name| !resource.ends_with(name)) {
         let _ = write!(resource, " ({})", text::printable(name));

@@ -162,6 +162,14 @@ pub struct Finding {
     pub status: Status,
 }
 
+impl Finding {
+    /// On how many more resources of the same kind it shows.
+    #[must_use]
+    pub fn more(&self) -> usize {
+        self.related.iter().filter(|related| related.kind == self.resource.kind).count()
+    }
+}
+
 /// What a person has to know before a finding is fixed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caveat {
@@ -273,6 +281,18 @@ struct SchemaProbe {
 }
 
 impl Report {
+    /// How many findings have a severity.
+    #[must_use]
+    pub fn findings_of(&self, severity: Severity) -> usize {
+        self.summary.findings.get(severity.name()).copied().unwrap_or(0)
+    }
+
+    /// How many rules came to an outcome.
+    #[must_use]
+    pub fn rules_of(&self, outcome: rules::Outcome) -> usize {
+        self.rules.iter().filter(|rule| rule.outcome == outcome).count()
+    }
+
     /// Whether nothing of the cluster's surroundings could be read.
     #[must_use]
     pub fn is_empty_handed(&self) -> bool {

@@ -1,8 +1,10 @@
 //! The formats of a report: each says the same as the JSON, and nothing that others wrote does anything in it.
 
+use tagaudit::inventory::{Gap, Read};
 use tagaudit::render;
 use tagaudit::report::{Report, ResourceRef};
 use tagaudit::rules::Outcome;
+use tagaudit::view::Confidence;
 
 use super::binary::run;
 use super::{fixtures, worlds};
@@ -24,6 +26,19 @@ fn reports() -> Vec<(String, Report)> {
         let report = Report::new(&fixtures::report(&world.inventory, world.cluster_id, nodes.as_deref()));
         all.push((world.name.to_owned(), report));
     }
+    let mut world = worlds::all().into_iter().find(|world| world.name == "demo").unwrap();
+    world.inventory.gaps.push(Gap {
+        read: Read::DescribeVpcs,
+        account_id: Some(world.inventory.accounts[0].account_id.clone()),
+        region: Some(world.inventory.accounts[0].regions[0].name.clone()),
+        resource: None,
+        policy: None,
+        reason: "UnauthorizedOperation".to_owned(),
+        message: "you are not authorized | <b>here</b>".to_owned(),
+    });
+    let report = Report::new(&fixtures::report(&world.inventory, world.cluster_id, None));
+    assert!(!report.complete && report.rules_of(Outcome::NotAudited) > 0);
+    all.push(("with a gap".to_owned(), report));
     all
 }
 
@@ -149,6 +164,37 @@ fn a_saved_report_is_shown_again_as_the_scan_showed_it_with_the_same_exit_code()
             assert_eq!(again.status.code(), scanned.status.code(), "{fixture} as {format}");
             assert_eq!(again.status.code(), first.status.code(), "{fixture} as {format}");
         }
+    }
+}
+
+/// A report that somebody edited, or that a later version wrote, loses no finding: its rule need not be listed.
+#[test]
+fn a_finding_whose_rule_is_not_listed_is_a_failure_all_the_same() {
+    let (_, mut report) = reports().into_iter().find(|(name, _)| name == "demo").unwrap();
+    report.rules.clear();
+    let text = page(&report, render::junit);
+    assert_eq!(text.matches("<failure ").count(), report.findings.len());
+}
+
+/// Nothing found is said of what could be read, and never of the rest.
+#[test]
+fn what_was_not_audited_is_part_of_the_verdict() {
+    let (_, mut report) = reports().into_iter().find(|(_, report)| !report.complete).unwrap();
+    report.findings.clear();
+    report.summary.findings.clear();
+    let text = page(&report, render::markdown);
+    let number = report.not_audited.len();
+    assert!(text.contains(&format!("**nothing found in what could be read, {number} not audited**: ")), "{text}");
+}
+
+/// The words of the formats are those of the JSON.
+#[test]
+fn outcomes_and_confidences_have_one_word_each() {
+    for outcome in [Outcome::Passed, Outcome::Failed, Outcome::NotApplicable, Outcome::NotAudited] {
+        assert_eq!(serde_json::to_value(outcome).unwrap(), outcome.name());
+    }
+    for confidence in [Confidence::Probable, Confidence::Strong, Confidence::Certain] {
+        assert_eq!(serde_json::to_value(confidence).unwrap(), confidence.name());
     }
 }
 

@@ -310,8 +310,7 @@ fn look_again(plan: &Plan, scope: &Scope<'_>, request: &Request<'_>) -> Result<(
     let mut counts: Vec<String> = Vec::new();
     for severity in Severity::WORST_FIRST {
         let number = report.findings.iter().filter(|finding| finding.severity == severity).count();
-        let noun = if severity == Severity::Info { "note" } else { severity.name() };
-        counts.extend((number > 0).then(|| text::count(number, noun)));
+        counts.extend((number > 0).then(|| text::count(number, severity.noun())));
     }
     line(&format!("now: {}", if counts.is_empty() { "nothing found".to_owned() } else { counts.join(", ") }));
     Ok(())
