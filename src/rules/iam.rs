@@ -20,16 +20,7 @@ mod iam_controller_action_missing;
 mod iam_controller_credentials_elsewhere;
 mod iam_privilege_escalation;
 
-pub(super) const RULES: &[Rule] = &[
-    iam_action_denied::RULE,
-    iam_action_excess::RULE,
-    iam_action_missing::RULE,
-    iam_action_partial::RULE,
-    iam_condition_tag_missing::RULE,
-    iam_controller_action_missing::RULE,
-    iam_controller_credentials_elsewhere::RULE,
-    iam_privilege_escalation::RULE,
-];
+pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/iam.rs"));
 
 const ROLE: &[ResourceKind] = &[ResourceKind::Role];
 

@@ -14,14 +14,7 @@ mod instance_profile_without_role;
 mod instance_role_trust_not_ec2;
 mod node_role_ambiguous;
 
-pub(super) const RULES: &[Rule] = &[
-    instance_multiple_enis::RULE,
-    instance_profile_missing::RULE,
-    instance_profile_shared_by_roles::RULE,
-    instance_profile_without_role::RULE,
-    instance_role_trust_not_ec2::RULE,
-    node_role_ambiguous::RULE,
-];
+pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/instance.rs"));
 
 const INSTANCE: &[ResourceKind] = &[ResourceKind::Instance];
 

@@ -17,18 +17,7 @@ mod instance_legacy_tag_mismatch;
 mod instance_legacy_tag_only;
 mod lbc_cluster_name_mismatch;
 
-pub(super) const RULES: &[Rule] = &[
-    cluster_id_unexpected::RULE,
-    cluster_tag_empty_id::RULE,
-    cluster_tag_near_miss::RULE,
-    cluster_tag_value_invalid::RULE,
-    controlplane_cluster_id_disagreement::RULE,
-    instance_cluster_tag_conflict::RULE,
-    instance_cluster_tag_missing::RULE,
-    instance_legacy_tag_mismatch::RULE,
-    instance_legacy_tag_only::RULE,
-    lbc_cluster_name_mismatch::RULE,
-];
+pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/instance_tags.rs"));
 
 const ANY: &[ResourceKind] = &[
     ResourceKind::Instance,

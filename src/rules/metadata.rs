@@ -11,12 +11,7 @@ mod imds_hop_limit_low;
 mod imds_instance_tags_enabled;
 mod imds_v2_required_unsupported;
 
-pub(super) const RULES: &[Rule] = &[
-    imds_disabled::RULE,
-    imds_hop_limit_low::RULE,
-    imds_instance_tags_enabled::RULE,
-    imds_v2_required_unsupported::RULE,
-];
+pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/metadata.rs"));
 
 const INSTANCE: &[ResourceKind] = &[ResourceKind::Instance];
 

@@ -15,14 +15,7 @@ mod vpc_dhcp_custom_domain;
 mod vpc_dns_attributes_disabled;
 mod vpc_owned_by_one_hosts_others;
 
-pub(super) const RULES: &[Rule] = &[
-    instance_source_dest_check::RULE,
-    route_table_tag_count::RULE,
-    vpc_cluster_tag_missing::RULE,
-    vpc_dhcp_custom_domain::RULE,
-    vpc_dns_attributes_disabled::RULE,
-    vpc_owned_by_one_hosts_others::RULE,
-];
+pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/network.rs"));
 
 const VPC: &[ResourceKind] = &[ResourceKind::Vpc];
 

@@ -14,14 +14,7 @@ mod node_provider_id_invalid;
 mod node_provider_id_without_zone;
 mod node_without_instance;
 
-pub(super) const RULES: &[Rule] = &[
-    ccm_wrong_cloud_provider::RULE,
-    instance_without_node::RULE,
-    node_name_mismatch::RULE,
-    node_provider_id_invalid::RULE,
-    node_provider_id_without_zone::RULE,
-    node_without_instance::RULE,
-];
+pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/node.rs"));
 
 const NODE: &[ResourceKind] = &[ResourceKind::Node];
 

@@ -13,8 +13,7 @@ mod orphan_network;
 mod orphan_security_group;
 mod orphan_volume;
 
-pub(super) const RULES: &[Rule] =
-    &[orphan_eni::RULE, orphan_network::RULE, orphan_security_group::RULE, orphan_volume::RULE];
+pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/orphans.rs"));
 
 const INSTANCES: Read = Read::DescribeInstances;
 

@@ -17,14 +17,7 @@ mod resource_owned_by_two_clusters;
 mod resource_owned_used_by_other_cluster;
 mod resource_shared_single_user;
 
-pub(super) const RULES: &[Rule] = &[
-    instance_shared::RULE,
-    legacy_implies_owned::RULE,
-    resource_owned_and_shared::RULE,
-    resource_owned_by_two_clusters::RULE,
-    resource_owned_used_by_other_cluster::RULE,
-    resource_shared_single_user::RULE,
-];
+pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/ownership.rs"));
 
 const NETWORK: &[ResourceKind] =
     &[ResourceKind::Vpc, ResourceKind::Subnet, ResourceKind::SecurityGroup, ResourceKind::RouteTable];

@@ -22,16 +22,7 @@ mod sg_tagged_for_several_clusters;
 mod sg_tagged_outside_vpc;
 mod sg_tagged_unattached;
 
-pub(super) const RULES: &[Rule] = &[
-    sg_foreign_cluster_attached::RULE,
-    sg_multiple_tagged_on_instance::RULE,
-    sg_none_tagged_multiple_attached::RULE,
-    sg_rules_near_limit::RULE,
-    sg_single_untagged::RULE,
-    sg_tagged_for_several_clusters::RULE,
-    sg_tagged_outside_vpc::RULE,
-    sg_tagged_unattached::RULE,
-];
+pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/security_groups.rs"));
 
 const GROUP: &[ResourceKind] = &[ResourceKind::SecurityGroup];
 

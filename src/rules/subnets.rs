@@ -24,20 +24,7 @@ mod subnet_role_tag_wrong_reachability;
 mod subnet_routetable_unresolvable;
 mod subnet_zone_type_unsupported;
 
-pub(super) const RULES: &[Rule] = &[
-    elb_subnets_none_internal::RULE,
-    elb_subnets_none_public::RULE,
-    subnet_az_ambiguous::RULE,
-    subnet_az_uncovered::RULE,
-    subnet_cluster_tag_missing::RULE,
-    subnet_foreign_cluster_tag::RULE,
-    subnet_low_free_ips::RULE,
-    subnet_role_tag_missing::RULE,
-    subnet_role_tag_value::RULE,
-    subnet_role_tag_wrong_reachability::RULE,
-    subnet_routetable_unresolvable::RULE,
-    subnet_zone_type_unsupported::RULE,
-];
+pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/subnets.rs"));
 
 const SUBNET: &[ResourceKind] = &[ResourceKind::Subnet];
 

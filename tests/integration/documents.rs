@@ -308,9 +308,9 @@ fn every_local_link_leads_somewhere() {
     }
 }
 
-/// The recipe of `docs/architecture.md`, "Add a rule": a file that is called as the rule, and its name in the family.
+/// The recipe of `docs/architecture.md`, "Add a rule": a file that is called as the rule, and one line in its family.
 #[test]
-fn every_rule_is_one_file_and_one_name_in_its_family() {
+fn every_rule_is_one_file_and_one_line_in_its_family() {
     let mut files = std::collections::BTreeMap::new();
     for family in
         fs::read_dir(path("src/rules")).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir())
@@ -325,13 +325,15 @@ fn every_rule_is_one_file_and_one_name_in_its_family() {
             assert!(text.contains("\nfn check("), "{module} holds its check");
             let table = read(&format!("src/rules/{name}.rs"));
             assert_eq!(table.matches(&format!("mod {module};")).count(), 1, "{module}");
-            assert_eq!(table.matches(&format!("{module}::RULE")).count(), 1, "{module}");
+            assert_eq!(table.lines().filter(|line| line.contains(&*module)).count(), 1, "{module}");
             files.insert(id, name.clone());
         }
     }
     let ids: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
     assert_eq!(files.keys().map(String::as_str).collect::<Vec<_>>(), ids);
-    assert!(read("docs/architecture.md").contains("One file `src/rules/<family>/<id>.rs` and its name in the family"));
+    assert!(
+        read("docs/architecture.md").contains("One file `src/rules/<family>/<id>.rs` and its `mod` line in the family")
+    );
 }
 
 /// Data flows one way (`docs/architecture.md`): no module leads back to itself, in the tool or in the engine.

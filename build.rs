@@ -1,0 +1,39 @@
+//! Writes the table of each family of rules from the files in its folder, so that a new rule is one file and its `mod` line:
+//! without the line the table does not compile, and without the file the line does not.
+
+#![expect(clippy::disallowed_methods, reason = "cargo tells a build script everything by the environment")]
+
+use std::path::Path;
+use std::{env, fs, io};
+
+const RULES: &str = "src/rules";
+
+fn main() -> io::Result<()> {
+    println!("cargo::rerun-if-changed={RULES}");
+    let out = env::var_os("OUT_DIR").ok_or_else(|| io::Error::other("cargo sets OUT_DIR"))?;
+    for family in fs::read_dir(RULES)? {
+        let family = family?.path();
+        if !family.is_dir() {
+            continue;
+        }
+        let mut rules = Vec::new();
+        for file in fs::read_dir(&family)? {
+            let file = file?.path();
+            // Not what an editor or a file manager left there.
+            if file.extension().is_some_and(|extension| extension == "rs") {
+                rules.push(stem(&file)?);
+            }
+        }
+        rules.sort_unstable();
+        let table: Vec<String> = rules.iter().map(|rule| format!("{rule}::RULE")).collect();
+        fs::write(Path::new(&out).join(format!("{}.rs", stem(&family)?)), format!("&[{}]\n", table.join(", ")))?;
+    }
+    Ok(())
+}
+
+fn stem(path: &Path) -> io::Result<String> {
+    path.file_stem()
+        .and_then(|stem| stem.to_str())
+        .map(str::to_owned)
+        .ok_or_else(|| io::Error::other(format!("{}: not the name of a module", path.display())))
+}
