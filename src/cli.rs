@@ -7,12 +7,16 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::controller::{Controller, ControllerVersion};
 use crate::finding::Severity;
 use crate::provider::IamReads;
+use crate::render::ReportFormat;
 use crate::view::NodeRoleSelector;
+
+use outputs::Outputs;
 
 mod failure;
 mod fix;
 mod input;
 mod output;
+mod outputs;
 mod policy;
 mod run;
 mod session;
@@ -168,47 +172,6 @@ enum Format {
     Json,
 }
 
-/// Where a report of findings goes, and in what form.
-#[derive(Debug, Args)]
-struct ReportOutputArgs {
-    /// Output format; by default that of the file's name, and a table for a terminal
-    #[arg(long, value_enum, help_heading = "Output")]
-    format: Option<ReportFormat>,
-    /// Write to this file instead of standard output; `.json`, `.csv`, `.xml`, `.md` say the format
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    output: Option<PathBuf>,
-    #[command(flatten)]
-    terminal: TerminalArgs,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ReportFormat {
-    /// For a person at a terminal
-    Table,
-    /// One JSON document, which `tagaudit report` reads back
-    Json,
-    /// For spreadsheets: findings, rules and what was not audited
-    Csv,
-    /// JUnit XML, for test reporting of CI
-    Junit,
-    /// For pull requests and step summaries
-    Markdown,
-}
-
-impl ReportOutputArgs {
-    /// The format that is asked for, by name or by that of the file.
-    fn format(&self) -> ReportFormat {
-        let extension = self.output.as_deref().and_then(std::path::Path::extension).and_then(std::ffi::OsStr::to_str);
-        self.format.unwrap_or(match extension.map(str::to_ascii_lowercase).as_deref() {
-            Some("json") => ReportFormat::Json,
-            Some("csv") => ReportFormat::Csv,
-            Some("xml") => ReportFormat::Junit,
-            Some("md" | "markdown") => ReportFormat::Markdown,
-            _ => ReportFormat::Table,
-        })
-    }
-}
-
 #[derive(Debug, Args)]
 struct ReportArgs {
     /// A report that `scan --format json` wrote; `-` for standard input
@@ -218,7 +181,7 @@ struct ReportArgs {
     #[arg(long, value_enum, default_value_t = FailOn::Error, value_name = "SEVERITY", help_heading = "Output")]
     fail_on: FailOn,
     #[command(flatten)]
-    output: ReportOutputArgs,
+    output: Outputs<ReportFormat>,
 }
 
 #[derive(Debug, Args)]
@@ -242,7 +205,7 @@ struct ScanArgs {
     #[command(flatten)]
     fix: fix::args::FixArgs,
     #[command(flatten)]
-    output: ReportOutputArgs,
+    output: Outputs<ReportFormat>,
 }
 
 /// What the cluster is compared with.

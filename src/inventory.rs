@@ -14,7 +14,7 @@ mod network;
 
 pub use crate::resource::Read;
 pub use crate::tags::Tag;
-pub use file::{InventoryError, MAX_INVENTORY_BYTES, write_private};
+pub use file::{Access, InventoryError, MAX_INVENTORY_BYTES, write_file, write_private};
 pub use gap::{Gap, GapSubject, REASON_NOT_PROVIDED};
 pub use identity::{InlinePolicy, InstanceProfile, InstanceProfileAssociation, ManagedPolicy, Role};
 pub use instance::{AttachedInterface, Instance, InstanceState, MetadataOptions};

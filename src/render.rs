@@ -1,27 +1,41 @@
 //! Presentation: pages for a person, JSON for programs, and what other tools read. Each is a function of one finished
 //! document and computes nothing about it.
 
+mod asff;
 mod clusters;
 mod csv;
 mod emit;
+mod event;
+mod format;
+mod html;
 mod json;
 mod junit;
 mod lint;
 mod markdown;
+mod ocsf;
 mod plan;
+mod prometheus;
 mod roles;
+pub(crate) mod rule_page;
+mod sarif;
 mod style;
 mod table;
 
+pub use asff::asff;
 pub use clusters::clusters;
 pub use csv::csv;
 pub use emit::{EmitFormat, emit};
+pub use format::{FileFormat, FindingsFormat, ReportFormat};
+pub use html::html;
 pub use json::json;
 pub use junit::junit;
 pub use lint::lint;
 pub use markdown::markdown;
+pub use ocsf::ocsf;
 pub use plan::{plan, skipped};
+pub use prometheus::prometheus;
 pub use roles::policy_diff;
+pub use sarif::sarif;
 pub use style::TableOptions;
 pub(crate) use style::layout;
 pub use table::report;

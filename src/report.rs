@@ -9,6 +9,7 @@ use crate::view::NodeRole;
 
 mod policy_lint;
 mod v1;
+mod view;
 
 pub use crate::finding::ResourceRef;
 pub use policy_lint::{POLICY_LINT_SCHEMA, PolicyLintReport};
@@ -16,6 +17,7 @@ pub use v1::{
     Account, Caveat, Choice, Finding, Fix, Location, NotAudited, Report, ReportError, RuleOutcome, SCHEMA, Source,
     SourceKind, Summary, Tool,
 };
+pub use view::ReportView;
 
 /// A role compared with its baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

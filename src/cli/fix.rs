@@ -96,7 +96,8 @@ pub(super) fn scan(
         if !planned.rejected.is_empty() {
             return Err(rejected(&planned));
         }
-        emit(args.output.output.as_deref(), &args.output.terminal, |_, page| {
+        let file = args.output.outputs.iter().find_map(|output| output.file.as_deref());
+        emit(file, &args.output.terminal, |_, page| {
             page.write_all(render::emit(&planned.plan, format.into()).as_bytes())
         })?;
         return Ok(ended);

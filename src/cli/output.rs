@@ -3,14 +3,15 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use crate::inventory::write_private;
-use crate::render::{self, TableOptions};
+use crate::inventory::{Access, write_file};
+use crate::render::{FileFormat, ReportFormat, TableOptions};
 use crate::report::Report;
 use crate::scan::Audit;
 use crate::text;
 
 use super::failure::{Exit, Failure};
-use super::{ColorChoice, ReportFormat, ReportOutputArgs, ScanArgs, TerminalArgs};
+use super::outputs::{Output, Outputs};
+use super::{ColorChoice, ScanArgs, TerminalArgs};
 
 /// Columns of a table that does not go to a terminal.
 const FILE_WIDTH: usize = 120;
@@ -19,15 +20,29 @@ pub(super) fn write_report(args: &ScanArgs, audit: &Audit) -> Result<(), Failure
     write(&args.output, &Report::new(audit))
 }
 
-/// Writes a report in the format that is asked for.
-pub(super) fn write(args: &ReportOutputArgs, report: &Report) -> Result<(), Failure> {
-    emit(args.output.as_deref(), &args.terminal, |options, out| match args.format() {
-        ReportFormat::Table => render::report(report, &options, out),
-        ReportFormat::Json => render::json(report, out),
-        ReportFormat::Csv => render::csv(report, out),
-        ReportFormat::Junit => render::junit(report, out),
-        ReportFormat::Markdown => render::markdown(report, out),
-    })
+/// Writes a report in the formats that are asked for.
+pub(super) fn write(args: &Outputs<ReportFormat>, report: &Report) -> Result<(), Failure> {
+    emit_all(args, |format, options, out| format.write(report, options, out))
+}
+
+/// Writes something in the formats that are asked for: the files first, all of them or none, and then what is for standard
+/// output.
+pub(super) fn emit_all<F: FileFormat>(
+    args: &Outputs<F>,
+    write: impl Fn(&F, &TableOptions, &mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    let mut pages = Vec::new();
+    for Output { format, file } in &args.outputs {
+        let Some(path) = file else { continue };
+        pages.push((path, format, page(path, &args.terminal, |options, out| write(format, options, out))?));
+    }
+    for (path, format, page) in pages {
+        put(path, &page, format.access())?;
+    }
+    match args.outputs.iter().find(|output| output.file.is_none()) {
+        Some(Output { format, .. }) => emit(None, &args.terminal, |options, out| write(format, &options, out)),
+        None => Ok(()),
+    }
 }
 
 /// Runs a command whose output goes to standard output.
@@ -45,17 +60,8 @@ pub(super) fn emit(
     write: impl FnOnce(TableOptions, &mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
     let verbose = terminal.verbose;
-    if output == Some(Path::new("-")) {
-        return Err(Failure::usage("`-o -` names no file").help("leave -o out to write to standard output"));
-    }
     if let Some(path) = output {
-        let mut page = Vec::new();
-        let color = terminal.color == ColorChoice::Always;
-        let written = write(TableOptions { width: FILE_WIDTH, color, verbose }, &mut page)
-            .and_then(|()| write_private(path, &page));
-        return written.map_err(|error| {
-            Failure::usage(format!("cannot write the report `{}`", path.display())).cause(error.to_string())
-        });
+        return put(path, &page(path, terminal, |options, out| write(*options, out))?, Access::Owner);
     }
     let stdout = io::stdout();
     let color = match terminal.color {
@@ -64,6 +70,30 @@ pub(super) fn emit(
         ColorChoice::Auto => anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never,
     };
     finish(write(TableOptions { width: table_width(), color, verbose }, &mut stdout.lock()))
+}
+
+/// What is to stand in a file.
+fn page(
+    path: &Path,
+    terminal: &TerminalArgs,
+    write: impl FnOnce(&TableOptions, &mut dyn Write) -> io::Result<()>,
+) -> Result<Vec<u8>, Failure> {
+    if path == Path::new("-") {
+        return Err(Failure::usage("`-o -` names no file").help("leave -o out to write to standard output"));
+    }
+    let color = terminal.color == ColorChoice::Always;
+    let mut page = Vec::new();
+    write(&TableOptions { width: FILE_WIDTH, color, verbose: terminal.verbose }, &mut page)
+        .map_err(|error| unwritten(path, &error))?;
+    Ok(page)
+}
+
+fn put(path: &Path, page: &[u8], access: Access) -> Result<(), Failure> {
+    write_file(path, page, access).map_err(|error| unwritten(path, &error))
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> Failure {
+    Failure::usage(format!("cannot write the report `{}`", path.display())).cause(error.to_string())
 }
 
 /// A reader that has seen enough is no failure.

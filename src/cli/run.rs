@@ -8,8 +8,8 @@ use clap::{CommandFactory, Parser};
 use crate::clusters::Clusters;
 use crate::estate::Estate;
 use crate::inventory::write_private;
-use crate::render;
-use crate::report::{Finding, PolicyLintReport, SourceKind};
+use crate::render::{self, FindingsFormat};
+use crate::report::{Finding, PolicyLintReport, ReportView, SourceKind};
 
 use super::failure::{Exit, Failure};
 use super::output::{emit, finish, printed, text_width, write_report};
@@ -86,9 +86,15 @@ fn policy(command: &PolicyCommand) -> Result<Exit, Failure> {
         }
         PolicyCommand::Lint(args) => {
             let linted = policy::lint_files(args)?;
-            emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
-                Format::Table => render::lint(&linted, &options, out),
-                Format::Json => render::json(&PolicyLintReport::new(&linted), out),
+            let report = PolicyLintReport::new(&linted);
+            let view = ReportView::from(&report);
+            output::emit_all(&args.output, |format, options, out| match format {
+                FindingsFormat::Table => render::lint(&linted, options, out),
+                FindingsFormat::Json => render::json(&report, out),
+                FindingsFormat::Markdown => render::markdown(&view, out),
+                FindingsFormat::Sarif => render::sarif(&view, out),
+                FindingsFormat::Junit => render::junit(&view, out),
+                FindingsFormat::Csv => render::csv(&view, out),
             })?;
             Ok(policy::lint_exit(&linted, args.fail_on))
         }

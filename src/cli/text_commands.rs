@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::baseline::EMBEDDED;
 use crate::permissions;
-use crate::render::layout;
+use crate::render::{layout, rule_page};
 use crate::rules::{self, RULES, Rule};
 use crate::text;
 
@@ -66,50 +66,9 @@ pub fn rules_markdown() -> String {
     }
     for rule in RULES.iter() {
         page.push('\n');
-        page.push_str(&rule_markdown(rule));
+        page.push_str(&rule_page::markdown(rule));
     }
     page
-}
-
-fn rule_markdown(rule: &Rule) -> String {
-    let resources: Vec<&str> = rule.resources.iter().map(|kind| kind.name()).collect();
-    let mut page = format!(
-        "## {}\n\n{}. Severity: {}. Resources: {}.\n\n**Reports when.** {}\n\n**What breaks.** {}.\n\n**Fix ({}).** {}\n\n**For example.** {}\n\n**Decided in**\n\n",
-        rule.id,
-        capitalised(rule.title),
-        rule.severity.describe(),
-        resources.join(", "),
-        rule.condition,
-        capitalised(rule.impact),
-        rule.applicability.name(),
-        rule.fix,
-        rule.example
-    );
-    for source in rule.sources {
-        let _ = match link(source) {
-            Some(link) => writeln!(page, "- [{source}]({link})"),
-            None => writeln!(page, "- {source}"),
-        };
-    }
-    page
-}
-
-/// A link to `repo path#function` on GitHub; other sources are titles of documents.
-fn link(source: &str) -> Option<String> {
-    if source.starts_with("https://") {
-        return Some(source.to_owned());
-    }
-    let (repository, path) = source.split_once(' ')?;
-    let is_repository = repository.matches('/').count() == 1 && !path.contains(' ');
-    is_repository.then(|| {
-        let path = path.split('#').next().unwrap_or_default();
-        format!("https://github.com/{repository}/blob/HEAD/{path}")
-    })
-}
-
-fn capitalised(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 /// That no rule is called so, and which one may be meant.
@@ -129,14 +88,14 @@ pub(super) fn explain(args: &ExplainArgs, width: usize, out: &mut dyn Write) -> 
         ExplainFormat::Json => serde_json::to_writer_pretty(&mut *out, &rule_json(rule))
             .map_err(io::Error::from)
             .and_then(|()| writeln!(out)),
-        ExplainFormat::Markdown => out.write_all(rule_markdown(rule).as_bytes()),
+        ExplainFormat::Markdown => out.write_all(rule_page::markdown(rule).as_bytes()),
         ExplainFormat::Text => explain_text(rule, width, out),
     })
 }
 
 fn explain_text(rule: &Rule, width: usize, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}: {}", rule.id, rule.title)?;
-    let breaks = format!("{}.", capitalised(rule.impact));
+    let breaks = format!("{}.", rule_page::capitalised(rule.impact));
     let fix = format!("[{}] {}", rule.applicability.name(), rule.fix);
     let resources: Vec<&str> = rule.resources.iter().map(|kind| kind.name()).collect();
     let resources = resources.join(", ");
@@ -157,7 +116,7 @@ fn explain_text(rule: &Rule, width: usize, out: &mut dyn Write) -> io::Result<()
     writeln!(out, "\nDecided in")?;
     for source in rule.sources {
         writeln!(out, "  {source}")?;
-        if let Some(link) = link(source).filter(|link| link != source) {
+        if let Some(link) = rule_page::link(source).filter(|link| link != source) {
             writeln!(out, "    {link}")?;
         }
     }

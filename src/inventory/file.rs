@@ -135,6 +135,23 @@ fn takes_bytes(_: std::fs::FileType) -> bool {
 /// # Errors
 /// When the folder cannot be written to or the disk is full; the old file is then still there.
 pub fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    write_file(path, bytes, Access::Owner)
+}
+
+/// Who may read a file that is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Its owner alone.
+    Owner,
+    /// Everyone, for what a service of another user collects.
+    Everyone,
+}
+
+/// Writes a file, which appears whole or not at all.
+///
+/// # Errors
+/// When it cannot be written; what was there before is then left as it was.
+pub fn write_file(path: &Path, bytes: &[u8], access: Access) -> std::io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
@@ -146,6 +163,13 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     }
     let mut file = tempfile::Builder::new().prefix(".tagaudit-").tempfile_in(folder)?;
     file.write_all(bytes)?;
+    #[cfg(unix)]
+    if access == Access::Everyone {
+        use std::os::unix::fs::PermissionsExt;
+        file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
+    }
+    #[cfg(not(unix))]
+    let _ = access;
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use crate::report::{Report, ResourceRef};
+use crate::report::{ReportView, ResourceRef};
 use crate::text;
 
 /// The columns, in order.
@@ -30,10 +30,10 @@ const COLUMNS: [&str; 16] = [
 ///
 /// # Errors
 /// When the writer fails.
-pub fn csv(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut rows = csv::Writer::from_writer(out);
     rows.write_record(COLUMNS)?;
-    for finding in &report.findings {
+    for finding in report.findings {
         let ResourceRef { kind, id, name, region, account_id, .. } = &finding.resource;
         let related: Vec<&str> = finding.related.iter().map(|related| related.id.as_str()).collect();
         let caveats: Vec<&str> = finding.caveats.iter().map(|caveat| caveat.message.as_str()).collect();
@@ -57,7 +57,7 @@ pub fn csv(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             &finding.fingerprint,
         ]))?;
     }
-    for entry in &report.not_audited {
+    for entry in report.not_audited.iter() {
         rows.write_record(row([
             "not_audited",
             &entry.rules.join(" "),
@@ -77,7 +77,7 @@ pub fn csv(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             "",
         ]))?;
     }
-    for rule in &report.rules {
+    for rule in report.rules.iter() {
         let checked = text::count(rule.checked, "resource");
         let message = match &rule.why {
             Some(why) => format!("checked on {checked}: {why}"),

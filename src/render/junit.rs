@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 
-use crate::report::{Finding, NotAudited, Report, RuleOutcome};
+use crate::report::{Finding, NotAudited, ReportView, RuleOutcome};
 use crate::rules::Outcome;
 use crate::text;
 
@@ -14,14 +14,14 @@ use crate::text;
 ///
 /// # Errors
 /// When the writer fails.
-pub fn junit(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let mut junit = Junit::new(shown(&format!("tagaudit {}", report.cluster_id)));
+pub fn junit(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut junit = Junit::new(shown(&format!("tagaudit: {}", report.subject)));
     // By rule, whether or not a report that somebody else wrote lists the rule of each finding.
     let mut cases: BTreeMap<&str, Vec<TestCase>> = BTreeMap::new();
-    for finding in &report.findings {
+    for finding in report.findings {
         cases.entry(&finding.rule).or_default().push(failure(finding));
     }
-    for rule in &report.rules {
+    for rule in report.rules.iter() {
         cases.entry(&rule.rule).or_default().extend(outcome(rule));
     }
     for (rule, cases) in cases {

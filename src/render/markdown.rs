@@ -3,20 +3,18 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::report::{Finding, Report};
+use crate::report::{Finding, ReportView};
 use crate::rules::Outcome;
 use crate::text;
 use crate::transition::Call;
-
-use super::table::verdict;
 
 /// Writes a report as Markdown. Nothing that others wrote becomes a link, a mention, a reference or markup.
 ///
 /// # Errors
 /// When the writer fails.
-pub fn markdown(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = format!("## tagaudit: cluster {}\n\n", inert(&report.cluster_id));
-    let verdict: Vec<String> = verdict(report).into_iter().map(|(_, words)| words).collect();
+pub fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = format!("## tagaudit: {}\n\n", inert(&report.subject));
+    let verdict: Vec<String> = report.verdict().into_iter().map(|(_, words)| words).collect();
     let _ = writeln!(
         page,
         "**{}**: {} rules passed, {} failed, {} not applicable, {} not audited.",
@@ -28,7 +26,7 @@ pub fn markdown(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     );
     if !report.findings.is_empty() {
         page.push_str("\n| severity | rule | resource | what |\n|---|---|---|---|\n");
-        for finding in &report.findings {
+        for finding in report.findings {
             let more = if finding.more() > 0 { format!(" and {} more", finding.more()) } else { String::new() };
             let _ = writeln!(
                 page,
@@ -39,13 +37,13 @@ pub fn markdown(report: &Report, out: &mut dyn Write) -> io::Result<()> {
                 inert(&finding.message)
             );
         }
-        for finding in &report.findings {
+        for finding in report.findings {
             details(&mut page, finding);
         }
     }
     if !report.not_audited.is_empty() {
         page.push_str("\n### Not audited\n\n| what | where | why | rules |\n|---|---|---|---|\n");
-        for entry in &report.not_audited {
+        for entry in report.not_audited.iter() {
             let place = [&entry.account_id, &entry.region, &entry.resource].into_iter().flatten();
             let place: Vec<&str> = place.map(String::as_str).collect();
             let _ = writeln!(

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use crate::finding::{Applicability, Severity};
-use crate::report::{Finding, Report, SourceKind};
+use crate::report::{Finding, Report, ReportView, SourceKind};
 use crate::rules::Outcome;
 use crate::text;
 use crate::transition::Call;
@@ -64,7 +64,8 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
     let guessed = if nodes.iter().any(|node| node.ends_with('?')) { " (? guessed from names)" } else { "" };
     line("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") + guessed });
     line("rules", &outcomes(report));
-    let verdict: Vec<String> = verdict(report)
+    let verdict: Vec<String> = ReportView::from(report)
+        .verdict()
         .into_iter()
         .map(|(severity, words)| match severity {
             Some(severity) => painter.severity(severity, &words),
@@ -74,25 +75,6 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
         .collect();
     let _ = writeln!(page, "{}{}", painter.dim("result   "), verdict.join(", "));
     overview(page, report, painter, options);
-}
-
-/// What the report comes to, in a few words, each with how bad it is; nothing is only found in what was read.
-pub(super) fn verdict(report: &Report) -> Vec<(Option<Severity>, String)> {
-    let mut verdict: Vec<(Option<Severity>, String)> = Vec::new();
-    for severity in Severity::WORST_FIRST {
-        let number = report.findings_of(severity);
-        if number > 0 {
-            verdict.push((Some(severity), text::count(number, severity.noun())));
-        }
-    }
-    if verdict.is_empty() {
-        let words = if report.complete { "nothing found" } else { "nothing found in what could be read" };
-        verdict.push((None, words.to_owned()));
-    }
-    if !report.complete {
-        verdict.push((Some(Severity::Warning), format!("{} not audited", report.not_audited.len())));
-    }
-    verdict
 }
 
 /// How many rules came to what.

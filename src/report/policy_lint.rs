@@ -68,11 +68,7 @@ fn finding(policy: &LintedPolicy, remark: &LintFinding, cause: &Cause) -> Findin
     let (end_line, end_column) = line_and_column(&policy.text, remark.span.range().end);
     Finding {
         rule: remark.check.to_owned(),
-        severity: match remark.level {
-            LintLevel::Error => Severity::Error,
-            LintLevel::Warning => Severity::Warning,
-            LintLevel::Suggestion => Severity::Info,
-        },
+        severity: Severity::from(remark.level),
         confidence: Confidence::Certain,
         resource: ResourceRef::bare(ResourceKind::Policy, name.clone()),
         related: Vec::new(),
@@ -96,5 +92,15 @@ fn finding(policy: &LintedPolicy, remark: &LintFinding, cause: &Cause) -> Findin
         caveats: Vec::new(),
         fingerprint: fingerprint(remark.check, &name, cause, &name),
         status: Status::New,
+    }
+}
+
+impl From<LintLevel> for Severity {
+    fn from(level: LintLevel) -> Self {
+        match level {
+            LintLevel::Error => Self::Error,
+            LintLevel::Warning => Self::Warning,
+            LintLevel::Suggestion => Self::Info,
+        }
     }
 }

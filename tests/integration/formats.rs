@@ -1,22 +1,50 @@
 //! The formats of a report: each says the same as the JSON, and nothing that others wrote does anything in it.
 
+use std::collections::BTreeSet;
+
+use clap::ValueEnum;
+use serde_json::Value;
+use tagaudit::finding::Severity;
 use tagaudit::inventory::{Gap, Read};
-use tagaudit::render;
+use tagaudit::render::{ReportFormat, TableOptions};
 use tagaudit::report::{Report, ResourceRef};
-use tagaudit::rules::Outcome;
+use tagaudit::rules::{Outcome, RULES};
 use tagaudit::view::Confidence;
 
 use super::binary::run;
 use super::{fixtures, worlds};
 
-type Write = fn(&Report, &mut dyn std::io::Write) -> std::io::Result<()>;
+/// Every format but the table and the JSON, which have tests of their own.
+const FORMATS: [ReportFormat; 8] = [
+    ReportFormat::Csv,
+    ReportFormat::Junit,
+    ReportFormat::Markdown,
+    ReportFormat::Sarif,
+    ReportFormat::Html,
+    ReportFormat::Prometheus,
+    ReportFormat::Ocsf,
+    ReportFormat::Asff,
+];
 
-const FORMATS: [(&str, Write); 3] = [("csv", render::csv), ("junit", render::junit), ("markdown", render::markdown)];
-
-fn page(report: &Report, write: Write) -> String {
+fn page(report: &Report, format: ReportFormat) -> String {
     let mut bytes = Vec::new();
-    write(report, &mut bytes).unwrap();
+    format.write(report, &TableOptions { width: 120, color: false, verbose: false }, &mut bytes).unwrap();
     String::from_utf8(bytes).unwrap()
+}
+
+fn parsed(report: &Report, format: ReportFormat) -> Value {
+    serde_json::from_str(&page(report, format)).unwrap()
+}
+
+/// The findings of all requests.
+fn imported(report: &Report) -> Vec<Value> {
+    let text = page(report, ReportFormat::Asff);
+    let requests = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    requests.flat_map(|request| request["Findings"].as_array().unwrap().clone()).collect()
+}
+
+fn count(all: &[Value], pointer: &str, is: impl PartialEq<Value>) -> usize {
+    all.iter().filter(|one| one.pointer(pointer).is_some_and(|value| is == *value)).count()
 }
 
 fn reports() -> Vec<(String, Report)> {
@@ -44,10 +72,11 @@ fn reports() -> Vec<(String, Report)> {
 
 #[test]
 fn the_demo_in_every_format() {
-    for (format, _) in FORMATS {
-        let ended = run(&["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json", "--format", format]);
-        assert_eq!(ended.status.code(), Some(1), "{format}");
-        insta::assert_snapshot!(format!("{format}-demo"), String::from_utf8(ended.stdout).unwrap());
+    for format in FORMATS {
+        let name = format.to_possible_value().unwrap().get_name().to_owned();
+        let ended = run(&["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json", "--format", &name]);
+        assert_eq!(ended.status.code(), Some(1), "{name}");
+        insta::assert_snapshot!(format!("{name}-demo"), String::from_utf8(ended.stdout).unwrap());
     }
 }
 
@@ -58,7 +87,7 @@ fn the_totals_agree_in_every_format() {
         let of = |outcome: Outcome| report.rules.iter().filter(|rule| rule.outcome == outcome).count();
         let (findings, unread) = (report.findings.len(), report.not_audited.len());
 
-        let text = page(&report, render::csv);
+        let text = page(&report, ReportFormat::Csv);
         let rows: Vec<csv::StringRecord> =
             csv::Reader::from_reader(text.as_bytes()).records().map(Result::unwrap).collect();
         let records = |kind: &str| rows.iter().filter(|row| &row[0] == kind).count();
@@ -71,14 +100,14 @@ fn the_totals_agree_in_every_format() {
             assert_eq!(told, of(outcome), "{name}: {word}");
         }
 
-        let text = page(&report, render::junit);
+        let text = page(&report, ReportFormat::Junit);
         assert_eq!(text.matches("<failure ").count(), findings, "{name}");
         assert_eq!(text.matches("<error ").count(), unread + of(Outcome::NotAudited), "{name}");
         assert_eq!(text.matches("<skipped ").count(), of(Outcome::NotApplicable), "{name}");
         let cases = findings + unread + report.rules.len() - of(Outcome::Failed);
         assert_eq!(text.matches("<testcase ").count(), cases, "{name}");
 
-        let text = page(&report, render::markdown);
+        let text = page(&report, ReportFormat::Markdown);
         let verdict = format!(
             "{} rules passed, {} failed, {} not applicable, {} not audited.",
             of(Outcome::Passed),
@@ -89,6 +118,40 @@ fn the_totals_agree_in_every_format() {
         assert!(text.contains(&verdict), "{name}: {text}");
         assert_eq!(text.matches("<details>").count(), findings, "{name}");
         assert_eq!(text.contains("### Not audited"), unread > 0, "{name}");
+
+        let log = parsed(&report, ReportFormat::Sarif);
+        let run = &log["runs"][0];
+        assert_eq!(run["results"].as_array().unwrap().len(), findings, "{name}");
+        assert_eq!(run["tool"]["driver"]["rules"].as_array().unwrap().len(), report.rules.len(), "{name}");
+        let invocation = &run["invocations"][0];
+        assert_eq!(invocation["executionSuccessful"], unread == 0, "{name}");
+        let notifications = invocation["toolExecutionNotifications"].as_array().map_or(0, Vec::len);
+        assert_eq!(notifications, unread, "{name}");
+
+        let text = page(&report, ReportFormat::Html);
+        assert_eq!(text.matches("data-finding=").count(), findings, "{name}");
+        for (outcome, words) in [(Outcome::Passed, "passed"), (Outcome::NotAudited, "not audited")] {
+            assert_eq!(text.matches(&format!(">{words}</td>")).count(), of(outcome), "{name}: {words}");
+        }
+
+        let text = page(&report, ReportFormat::Prometheus);
+        let sum = |start: &str| -> usize {
+            let samples = text.lines().filter(|line| line.starts_with(start));
+            samples.map(|line| line.rsplit(' ').next().unwrap().parse::<usize>().unwrap()).sum()
+        };
+        assert_eq!(sum("tagaudit_findings{"), findings, "{name}");
+        assert_eq!(sum("tagaudit_scope_not_audited{"), unread, "{name}");
+        assert_eq!(sum("tagaudit_complete{"), usize::from(unread == 0), "{name}");
+        assert_eq!(sum("tagaudit_rules{"), report.rules.len(), "{name}");
+
+        let events = parsed(&report, ReportFormat::Ocsf).as_array().unwrap().clone();
+        let of_status = |status: u64| count(&events, "/compliance/status_id", Value::from(status));
+        assert_eq!((of_status(3), of_status(2), of_status(1)), (findings, unread, of(Outcome::Passed)), "{name}");
+
+        let all = imported(&report);
+        let of_status = |status: &str| count(&all, "/Compliance/Status", Value::from(status));
+        let counted = (of_status("FAILED"), of_status("NOT_AVAILABLE"), of_status("PASSED"));
+        assert_eq!(counted, (findings, unread, of(Outcome::Passed)), "{name}");
     }
 }
 
@@ -127,18 +190,31 @@ fn s1_hostile_texts_are_inert_in_every_format() {
             finding
         })
         .collect();
-    for (format, write) in FORMATS {
-        let text = page(&report, write);
-        assert!(!text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r')), "{format}: {text:?}");
-        assert!(!text.contains(['\u{202e}', '\u{fffe}']), "{format}: {text}");
-        assert!(format == "csv" || !text.contains("<script>"), "{format}: {text}");
-        assert!(!text.lines().any(|line| line.trim_start().starts_with("::")), "{format}");
+    for format in FORMATS {
+        let text = page(&report, format);
+        assert!(!text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r')), "{format:?}: {text:?}");
+        assert!(!text.lines().any(|line| line.trim_start().starts_with("::")), "{format:?}");
+        // JSON is for programs: there it is whole.
+        if matches!(format, ReportFormat::Ocsf | ReportFormat::Asff | ReportFormat::Sarif) {
+            assert!(text.contains("<script>"), "{format:?}");
+            continue;
+        }
+        assert!(!text.contains(['\u{202e}', '\u{fffe}']), "{format:?}: {text}");
+        assert!(format == ReportFormat::Csv || !text.contains("<script>"), "{format:?}: {text}");
     }
-    let text = page(&report, render::csv);
+    let log = parsed(&report, ReportFormat::Sarif);
+    for result in log["runs"][0]["results"].as_array().unwrap() {
+        let message = result["message"]["text"].as_str().unwrap();
+        assert!(!message.contains(['\u{1b}', '\u{202e}']) && !message.contains("![x]("), "{message}");
+        let uri = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].as_str().unwrap();
+        assert!(uri.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%/".contains(&byte)), "{uri}");
+        assert!(!uri.starts_with('/') && !uri.split('/').any(|part| part == ".." || part == "."), "{uri}");
+    }
+    let text = page(&report, ReportFormat::Csv);
     for row in csv::Reader::from_reader(text.as_bytes()).records().map(Result::unwrap) {
         assert!(!row.iter().any(|field| field.starts_with(['=', '+', '-', '@', '\t', '\r'])), "{row:?}");
     }
-    let text = page(&report, render::markdown);
+    let text = page(&report, ReportFormat::Markdown);
     let prose: String = text.split("```").step_by(2).collect();
     for wrong in ["@octocat", "#1 ", "https://example", "www.example", "![", "| a | b |"] {
         assert!(!prose.contains(wrong), "{wrong}: {prose}");
@@ -157,7 +233,9 @@ fn a_saved_report_is_shown_again_as_the_scan_showed_it_with_the_same_exit_code()
         let fixture = format!("fixtures/{fixture}.json");
         let scan = ["scan", "--cluster-id", cluster, "--inventory", &fixture];
         let first = run(&[&scan[..], &["-o", saved]].concat());
-        for format in ["table", "json", "csv", "junit", "markdown"] {
+        for format in ReportFormat::value_variants() {
+            let value = format.to_possible_value().unwrap();
+            let format = value.get_name();
             let scanned = run(&[&scan[..], &["--format", format]].concat());
             let again = run(&["report", saved, "--format", format]);
             assert_eq!(again.stdout, scanned.stdout, "{fixture} as {format}");
@@ -172,7 +250,7 @@ fn a_saved_report_is_shown_again_as_the_scan_showed_it_with_the_same_exit_code()
 fn a_finding_whose_rule_is_not_listed_is_a_failure_all_the_same() {
     let (_, mut report) = reports().into_iter().find(|(name, _)| name == "demo").unwrap();
     report.rules.clear();
-    let text = page(&report, render::junit);
+    let text = page(&report, ReportFormat::Junit);
     assert_eq!(text.matches("<failure ").count(), report.findings.len());
 }
 
@@ -182,7 +260,7 @@ fn what_was_not_audited_is_part_of_the_verdict() {
     let (_, mut report) = reports().into_iter().find(|(_, report)| !report.complete).unwrap();
     report.findings.clear();
     report.summary.findings.clear();
-    let text = page(&report, render::markdown);
+    let text = page(&report, ReportFormat::Markdown);
     let number = report.not_audited.len();
     assert!(text.contains(&format!("**nothing found in what could be read, {number} not audited**: ")), "{text}");
 }
@@ -206,6 +284,11 @@ fn the_name_of_the_file_says_the_format() {
         ("r.csv", "record,rule,"),
         ("r.XML", "<?xml "),
         ("r.md", "## tagaudit: cluster demo"),
+        ("r.sarif", "{\n  \"$schema\": \"https://docs.oasis-open.org/sarif/"),
+        ("r.html", "<!DOCTYPE html>"),
+        ("r.prom", "# HELP tagaudit_info "),
+        ("r.ocsf", "[\n{\"activity_id\":1"),
+        ("r.asff", "{\"Findings\":[{\"AwsAccountId\""),
         ("r.txt", "cluster  demo"),
     ] {
         let file = folder.path().join(name);
@@ -230,5 +313,120 @@ fn what_is_no_report_ends_with_its_place_and_two() {
         let stderr = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(ended.status.code(), Some(2), "{stderr}");
         assert!(stderr.contains(said), "{said}: {stderr}");
+    }
+}
+
+/// Several formats in one run are the same as several runs.
+#[test]
+fn formats_in_one_run_are_those_of_a_run_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let scan = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json"];
+    let (json, sarif, prometheus) = (file("a.json"), file("code"), file("t.prom"));
+    let rest =
+        ["--format", "csv", "-o", &json, "--format", "sarif", "-o", &sarif, "-o", &prometheus, "--format", "table"];
+    let ended = run(&[&scan[..], &rest[..]].concat());
+    assert_eq!(ended.status.code(), Some(1), "{}", String::from_utf8_lossy(&ended.stderr));
+    assert_eq!(ended.stdout, run(&scan).stdout);
+    for (format, file) in [("csv", &json), ("sarif", &sarif), ("prometheus", &prometheus)] {
+        let alone = run(&[&scan[..], &["--format", format]].concat());
+        assert_eq!(std::fs::read(file).unwrap(), alone.stdout, "{format}");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |file: &str| std::fs::metadata(file).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&json), mode(&prometheus)), (0o600, 0o644), "the collector is another user");
+    }
+}
+
+/// Nothing is written where one of the formats cannot be.
+#[test]
+fn of_several_formats_all_are_written_or_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let saved = folder.path().join("report.json");
+    let (_, mut report) = reports().into_iter().find(|(name, _)| name == "demo").unwrap();
+    report.source.collected_at = None;
+    std::fs::write(&saved, serde_json::to_vec(&report).unwrap()).unwrap();
+    let csv = folder.path().join("a.csv");
+    let ocsf = folder.path().join("a.ocsf");
+    let ended = run(&["report", saved.to_str().unwrap(), "-o", csv.to_str().unwrap(), "-o", ocsf.to_str().unwrap()]);
+    let stderr = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("the evidence has no date, and OCSF asks for one"), "{stderr}");
+    assert!(!csv.exists() && !ocsf.exists());
+}
+
+/// J8: what GitHub and Security Hub take of one file is not exceeded.
+#[test]
+fn j8_thirty_thousand_findings_keep_the_limits_of_those_who_read_them() {
+    let (_, mut report) = reports().into_iter().find(|(name, _)| name == "demo").unwrap();
+    let samples = report.findings.clone();
+    report.findings = (0..30_000)
+        .map(|number| {
+            let mut finding = samples[number % samples.len()].clone();
+            finding.fingerprint = format!("{number:032x}");
+            if number < 200 {
+                finding.message = "x".repeat(2_000);
+            }
+            finding
+        })
+        .collect();
+    let log = parsed(&report, ReportFormat::Sarif);
+    let runs = log["runs"].as_array().unwrap();
+    let sizes: Vec<usize> = runs.iter().map(|run| run["results"].as_array().unwrap().len()).collect();
+    assert_eq!(sizes, [25_000, 5_000], "SARIF: 25,000 results a run, 20 runs a file");
+    let ids: BTreeSet<&str> = runs.iter().map(|run| run["automationDetails"]["id"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), 2, "runs of one file have different categories");
+    for request in page(&report, ReportFormat::Asff).lines() {
+        let request: Value = serde_json::from_str(request).unwrap();
+        let findings = request["Findings"].as_array().unwrap();
+        assert!(findings.len() <= 100);
+        for finding in findings {
+            assert!(finding["Title"].as_str().unwrap().chars().count() <= 256);
+            assert!(finding["Description"].as_str().unwrap().chars().count() <= 1024);
+            assert!(finding["Resources"].as_array().unwrap().len() <= 32);
+            assert!(finding.to_string().len() <= 240 * 1024);
+        }
+    }
+}
+
+/// A scraped series is there whether or not something is wrong, so that an alert on it can end.
+#[test]
+fn every_rule_is_a_series_and_no_resource_is_a_label() {
+    let (_, report) = reports().into_iter().find(|(name, _)| name == "demo").unwrap();
+    let text = page(&report, ReportFormat::Prometheus);
+    for rule in &report.rules {
+        let severity = RULES.iter().find(|known| known.id == rule.rule).unwrap().severity.default;
+        let series = format!("rule=\"{}\",severity=\"{}\"}}", rule.rule, severity.name());
+        assert!(text.contains(&series), "{series}");
+    }
+    assert!(!text.contains("i-0d1"), "{text}");
+    for severity in Severity::WORST_FIRST {
+        assert_eq!(serde_json::to_value(severity).unwrap(), severity.name());
+    }
+}
+
+/// What the map draws is what the topology holds.
+#[test]
+fn the_map_shows_every_node_subnet_and_security_group() {
+    for (name, report) in reports() {
+        let text = page(&report, ReportFormat::Html);
+        for vpc in &report.topology {
+            let drawn: usize = text.matches(&format!("aria-label=\"VPC {} in {}\"", vpc.vpc.id, vpc.region)).count();
+            assert_eq!(drawn, 1, "{name}: {}", vpc.vpc.id);
+            for part in vpc.subnets.iter().map(|subnet| &subnet.part).chain(&vpc.security_groups) {
+                assert!(text.contains(&format!("data-find=\"{}\"", part.id)), "{name}: {}", part.id);
+            }
+        }
+        // `3 × worker` for those that are drawn, `and 2 more nodes` for the rest.
+        let numbers = |before: &str| -> usize {
+            let parts: Vec<&str> = text.split(before).collect();
+            let number =
+                |part: &&str| part.rsplit(|c: char| !c.is_ascii_digit()).next().unwrap().parse::<usize>().unwrap();
+            parts[..parts.len() - 1].iter().map(number).sum()
+        };
+        let counted: usize = report.topology.iter().flat_map(|vpc| &vpc.nodes).map(|group| group.count).sum();
+        assert_eq!(numbers(" × ") + numbers(" more node"), counted, "{name}");
     }
 }

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::cli::OutputArgs;
+use crate::cli::outputs::Outputs;
 use crate::controller::ControllerVersion;
 use crate::policy::lint::PolicyKind;
+use crate::render::FindingsFormat;
 
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum PolicyCommand {
@@ -121,7 +123,7 @@ pub(in crate::cli) struct LintArgs {
     #[command(flatten)]
     pub(in crate::cli) catalogue: CatalogueArgs,
     #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
+    pub(in crate::cli) output: Outputs<FindingsFormat>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,0 +1,136 @@
+//! The formats by name.
+
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use crate::inventory::Access;
+use crate::report::{Report, ReportView};
+
+use super::TableOptions;
+
+/// Formats of the report of a scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// For a person at a terminal
+    Table,
+    /// One JSON document, which `tagaudit report` reads back
+    Json,
+    /// One page for a browser: the map of the cluster, findings, policies
+    Html,
+    /// For pull requests and step summaries
+    Markdown,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// JUnit XML, for test reporting of CI
+    Junit,
+    /// For spreadsheets: findings, rules and what was not audited
+    Csv,
+    /// For the textfile collector of Prometheus
+    Prometheus,
+    /// OCSF 1.5.0 Compliance Findings, for security lakes
+    Ocsf,
+    /// Requests of Security Hub's `BatchImportFindings`, one a line
+    Asff,
+}
+
+/// Formats of findings in files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FindingsFormat {
+    /// For a person at a terminal
+    Table,
+    /// One JSON document
+    Json,
+    /// For pull requests and step summaries
+    Markdown,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// JUnit XML, for test reporting of CI
+    Junit,
+    /// For spreadsheets
+    Csv,
+}
+
+/// What formats mean for files.
+pub trait FileFormat: Copy {
+    /// The format for an extension, in small letters.
+    fn of_extension(extension: &str) -> Option<Self>;
+
+    /// The format for a file.
+    #[must_use]
+    fn of_file(file: &Path) -> Option<Self> {
+        let extension = file.extension().and_then(OsStr::to_str)?;
+        Self::of_extension(&extension.to_ascii_lowercase())
+    }
+
+    /// Who may read a file of this format.
+    #[must_use]
+    fn access(self) -> Access {
+        Access::Owner
+    }
+}
+
+impl FileFormat for FindingsFormat {
+    fn of_extension(extension: &str) -> Option<Self> {
+        Some(match extension {
+            "txt" => Self::Table,
+            "json" => Self::Json,
+            "md" | "markdown" => Self::Markdown,
+            "sarif" => Self::Sarif,
+            "xml" => Self::Junit,
+            "csv" => Self::Csv,
+            _ => return None,
+        })
+    }
+}
+
+impl FileFormat for ReportFormat {
+    fn of_extension(extension: &str) -> Option<Self> {
+        Some(match extension {
+            "html" | "htm" => Self::Html,
+            "prom" => Self::Prometheus,
+            "ocsf" => Self::Ocsf,
+            "asff" => Self::Asff,
+            _ => match FindingsFormat::of_extension(extension)? {
+                FindingsFormat::Table => Self::Table,
+                FindingsFormat::Json => Self::Json,
+                FindingsFormat::Markdown => Self::Markdown,
+                FindingsFormat::Sarif => Self::Sarif,
+                FindingsFormat::Junit => Self::Junit,
+                FindingsFormat::Csv => Self::Csv,
+            },
+        })
+    }
+
+    fn access(self) -> Access {
+        match self {
+            // The collector is a service of another user.
+            Self::Prometheus => Access::Everyone,
+            _ => Access::Owner,
+        }
+    }
+}
+
+impl ReportFormat {
+    /// Writes a report in this format.
+    ///
+    /// # Errors
+    /// When the writer fails, or the format asks for something that the report does not hold.
+    pub fn write(self, report: &Report, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+        let view = || ReportView::from(report);
+        match self {
+            Self::Table => super::report(report, options, out),
+            Self::Json => super::json(report, out),
+            Self::Html => super::html(report, out),
+            Self::Markdown => super::markdown(&view(), out),
+            Self::Sarif => super::sarif(&view(), out),
+            Self::Junit => super::junit(&view(), out),
+            Self::Csv => super::csv(&view(), out),
+            Self::Prometheus => super::prometheus(report, out),
+            Self::Ocsf => super::ocsf(report, out),
+            Self::Asff => super::asff(report, out),
+        }
+    }
+}

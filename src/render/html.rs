@@ -1,0 +1,407 @@
+//! The report for a browser: one page that asks the network for nothing. The verdict, the map of the cluster, findings that can
+//! be filtered, the policies of the roles, and what was not audited.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+
+use sha2::{Digest, Sha256};
+
+use crate::finding::Severity;
+use crate::policy::Verdict;
+use crate::report::{ActionReport, Finding, Report, ReportView, RoleReport, SourceKind};
+use crate::rules::Outcome;
+use crate::text;
+use crate::transition::Call;
+
+use super::rule_page;
+
+mod map;
+mod markup;
+
+use markup::Markup;
+
+const STYLE: &str = include_str!("html/page.css");
+const SCRIPT: &str = include_str!("html/page.js");
+
+/// Findings of one rule that are shown with their commands; what is beyond is a line each, so that pages with tens of thousands
+/// of findings open at once.
+const IN_FULL: usize = 200;
+
+/// Findings of a report that are shown open: what can be read at once is not hidden.
+const OPEN: usize = 12;
+
+/// Rows of related resources.
+const RELATED: usize = 50;
+
+/// Writes a report as a page for a browser.
+///
+/// # Errors
+/// When the writer fails.
+pub fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = Markup::default();
+    header(&mut page, report);
+    map::map(&mut page, report);
+    findings(&mut page, report);
+    policies(&mut page, &report.roles);
+    not_audited(&mut page, report);
+    rules(&mut page, report);
+    page.raw("<footer>").text(format_args!("{} {}", report.tool.name, report.tool.version)).raw("</footer>\n");
+    let body = page.into_string();
+    // Nobody who can write a tag can foresee the hash of the page, and without it no script of his is run.
+    let nonce = text::hex(&Sha256::digest(&body), 16);
+    let policy = format!(
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-{nonce}'; base-uri 'none'; form-action 'none'"
+    );
+    let mut head = Markup::default();
+    head.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
+        .open("meta", &[("http-equiv", &"Content-Security-Policy"), ("content", &policy)])
+        .raw("\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
+        .element("title", &[], format_args!("tagaudit: cluster {}", report.cluster_id))
+        .raw("\n<style>\n")
+        .raw(STYLE)
+        .raw("</style>\n</head>\n<body>\n");
+    let mut foot = Markup::default();
+    foot.open("script", &[("nonce", &nonce)]).raw("\n").raw(SCRIPT).raw("</script>\n</body>\n</html>\n");
+    for part in [head.into_string(), body, foot.into_string()] {
+        out.write_all(part.as_bytes())?;
+    }
+    out.flush()
+}
+
+fn header(page: &mut Markup, report: &Report) {
+    page.element("h1", &[], format_args!("Cluster {}", report.cluster_id));
+    let verdict = ReportView::from(report).verdict();
+    let worst = verdict.iter().filter_map(|(severity, _)| *severity).max().map_or("good", Severity::name);
+    page.open("div", &[("class", &format_args!("verdict {worst}"))]).raw("<strong>");
+    for (index, (severity, words)) in verdict.iter().enumerate() {
+        let class = severity.map_or(if report.complete { "good" } else { "" }, Severity::name);
+        page.raw(if index == 0 { "" } else { ", " }).element("span", &[("class", &class)], words);
+    }
+    page.raw("</strong>\n<dl class=\"facts\">\n");
+    let mut fact = |name: &'static str, value: &dyn std::fmt::Display| {
+        page.element("dt", &[], name).element("dd", &[], value).raw("\n");
+    };
+    for account in &report.accounts {
+        let regions = account.regions.join(", ");
+        fact("account", &format_args!("{} ({}) in {regions}", account.account_id, account.partition));
+    }
+    match (&report.source.collected_at, report.source.kind) {
+        (Some(at), SourceKind::Live) => fact("evidence", &format_args!("live at {at}")),
+        (Some(at), SourceKind::Inventory) => fact("evidence", &format_args!("recorded inventory of {at}")),
+        (None, _) => fact("evidence", &"recorded evidence without a date"),
+    }
+    let nodes: Vec<String> = report.summary.nodes.iter().map(|(roles, number)| format!("{number} {roles}")).collect();
+    fact("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") });
+    let outcomes = [Outcome::Passed, Outcome::Failed, Outcome::NotApplicable, Outcome::NotAudited];
+    let outcomes = outcomes.map(|outcome| format!("{} {}", report.rules_of(outcome), words(outcome)));
+    fact("rules", &outcomes.join(", "));
+    page.raw("</dl>\n</div>\n");
+}
+
+fn words(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Passed => "passed",
+        Outcome::Failed => "failed",
+        Outcome::NotApplicable => "not applicable",
+        Outcome::NotAudited => "not audited",
+    }
+}
+
+fn findings(page: &mut Markup, report: &Report) {
+    page.raw("<h2 id=\"findings\">Findings</h2>\n");
+    if report.findings.is_empty() {
+        page.element("p", &[], if report.complete { "Nothing found." } else { "Nothing found in what could be read." });
+        return;
+    }
+    page.raw("<div class=\"tools\" hidden>\n<input type=\"search\" id=\"search\" placeholder=\"filter: id, name, action; a|b for either\" aria-label=\"filter\">\n");
+    for severity in Severity::WORST_FIRST {
+        let number = report.findings_of(severity);
+        if number > 0 {
+            toggle(page, "severity", severity.name(), number);
+        }
+    }
+    let mut fixes: BTreeMap<&str, usize> = BTreeMap::new();
+    for finding in &report.findings {
+        *fixes.entry(finding.fix.applicability.name()).or_default() += 1;
+    }
+    page.raw("<span class=\"dim\">fix:</span>\n");
+    for (fix, number) in fixes {
+        toggle(page, "fix", fix, number);
+    }
+    page.raw("<span class=\"dim\" id=\"shown\" aria-live=\"polite\"></span>\n</div>\n");
+    // Rules in the order of their worst finding.
+    let mut groups: Vec<(&str, Vec<&Finding>)> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for finding in &report.findings {
+        let place = *places.entry(&finding.rule).or_insert_with(|| {
+            groups.push((&finding.rule, Vec::new()));
+            groups.len() - 1
+        });
+        if let Some((_, group)) = groups.get_mut(place) {
+            group.push(finding);
+        }
+    }
+    let is_open = report.findings.len() <= OPEN;
+    for (rule, group) in groups {
+        of_rule(page, rule, &group, is_open);
+    }
+}
+
+fn toggle(page: &mut Markup, name: &'static str, value: &str, number: usize) {
+    page.raw("<label>")
+        .open("input", &[("type", &"checkbox"), ("name", &name), ("value", &value), ("checked", &"")])
+        .text(format_args!(" {value} {number}"))
+        .raw("</label>\n");
+}
+
+/// The findings of a rule: what they share once, then each.
+fn of_rule(page: &mut Markup, rule: &str, findings: &[&Finding], is_open: bool) {
+    let worst = findings.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Info);
+    open_details(page, &[("data-group", &rule)], is_open);
+    page.raw("<summary>")
+        .element(
+            "span",
+            &[("class", &format_args!("badge {}", worst.name()))],
+            format_args!("{} {}", findings.len(), worst.name()),
+        )
+        .raw(" ")
+        .element("strong", &[], rule)
+        .element("span", &[("class", &"dim")], format_args!(" {}", rule_page::title(rule)))
+        .raw("</summary>\n");
+    let impacts: BTreeSet<&str> = findings.iter().map(|finding| finding.impact.as_str()).collect();
+    let impact = (impacts.len() == 1).then(|| impacts.first().copied()).flatten();
+    if let Some(impact) = impact {
+        page.raw("<div class=\"body\"><p><strong>What breaks.</strong> ").prose(impact).raw("</p></div>\n");
+    }
+    for (index, finding) in findings.iter().enumerate() {
+        let place: [(&'static str, &dyn std::fmt::Display); 3] = [
+            ("data-finding", &finding.fingerprint),
+            ("data-severity", &finding.severity.name()),
+            ("data-fix", &finding.fix.applicability.name()),
+        ];
+        if index < IN_FULL {
+            open_details(page, &place, is_open && findings.len() == 1);
+            page.raw("<summary>");
+            line(page, finding);
+            page.raw("</summary>\n<div class=\"body\">");
+            details(page, finding, impact.is_none());
+            page.raw("</div></details>\n");
+        } else {
+            let [fingerprint, severity, fix] = place;
+            page.open("div", &[("class", &"compact"), fingerprint, severity, fix]);
+            line(page, finding);
+            page.raw("</div>\n");
+        }
+    }
+    if findings.len() > IN_FULL {
+        let more = findings.len() - IN_FULL;
+        page.open("div", &[("class", &"body dim")])
+            .text(format_args!(
+                "The last {more} without what to run: `tagaudit scan --fix`, or the JSON report, has all."
+            ))
+            .raw("</div>\n");
+    }
+    page.raw("</details>\n");
+}
+
+fn open_details(page: &mut Markup, attributes: &[(&'static str, &dyn std::fmt::Display)], is_open: bool) {
+    let mut attributes = attributes.to_vec();
+    if is_open {
+        attributes.push(("open", &""));
+    }
+    page.open("details", &attributes);
+}
+
+fn line(page: &mut Markup, finding: &Finding) {
+    let more = finding.more();
+    page.element("span", &[("class", &format_args!("badge {}", finding.severity.name()))], finding.severity.name())
+        .raw(" ")
+        .element("span", &[("class", &"id")], &finding.resource.id);
+    if let Some(name) = finding.resource.name.as_deref().filter(|name| !name.is_empty() && *name != finding.resource.id)
+    {
+        page.text(format_args!(" {name}"));
+    }
+    if more > 0 {
+        page.text(format_args!(" and {more} more"));
+    }
+    page.raw(" <span class=\"dim\">").prose(&finding.message).raw("</span>");
+}
+
+fn details(page: &mut Markup, finding: &Finding, with_impact: bool) {
+    let entry = |page: &mut Markup, name: &'static str, text: &str| {
+        page.raw("<p><strong>").text(name).raw("</strong> ").prose(text).raw("</p>\n");
+    };
+    if with_impact {
+        entry(page, "What breaks.", &finding.impact);
+    }
+    entry(page, "Fix", &format!("({}): {}", finding.fix.applicability.name(), finding.fix.summary));
+    for choice in &finding.fix.choices {
+        page.raw("<p>").element("code", &[], &choice.value).raw(" ").prose(&choice.summary).raw("</p>\n");
+    }
+    for caveat in &finding.caveats {
+        entry(page, "Note.", &caveat.message);
+    }
+    let commands: Vec<String> = finding.fix.changes.iter().flat_map(Call::shown_commands).collect();
+    if !commands.is_empty() {
+        page.raw("<pre>");
+        for (index, command) in commands.iter().enumerate() {
+            page.raw(if index == 0 { "" } else { "\n" }).text(command);
+        }
+        page.raw("</pre>\n");
+    }
+    if !finding.related.is_empty() {
+        page.raw("<p class=\"dim\">Related: ");
+        for (index, related) in finding.related.iter().take(RELATED).enumerate() {
+            page.raw(if index == 0 { "" } else { ", " }).element("span", &[("class", &"id")], &related.id);
+        }
+        if finding.related.len() > RELATED {
+            page.text(format_args!(" and {} more", finding.related.len() - RELATED));
+        }
+        page.raw("</p>\n");
+    }
+    page.raw("<p class=\"dim\">Confidence: ")
+        .text(finding.confidence.name())
+        .raw(". Fingerprint: ")
+        .element("span", &[("class", &"id")], &finding.fingerprint)
+        .raw("</p>\n");
+}
+
+/// Roles against the actions of their baselines.
+fn policies(page: &mut Markup, roles: &[RoleReport]) {
+    if roles.is_empty() {
+        return;
+    }
+    page.raw("<h2>Policies</h2>\n");
+    // For each role, its actions by name: a matrix asks for every pair.
+    let entries: Vec<BTreeMap<&str, &ActionReport>> =
+        roles.iter().map(|role| role.actions.iter().map(|action| (action.action.as_str(), action)).collect()).collect();
+    let actions: BTreeSet<&str> = entries.iter().flat_map(|actions| actions.keys().copied()).collect();
+    let is_granted = |action: &&str| {
+        entries.iter().filter_map(|actions| actions.get(action)).all(|entry| entry.verdict == Verdict::Granted)
+    };
+    let (granted, other): (Vec<&str>, Vec<&str>) = actions.into_iter().partition(is_granted);
+    if other.is_empty() {
+        page.element("p", &[("class", &"good")], "Every role is granted all that its baseline asks for.");
+    } else {
+        matrix(page, roles, &entries, &other);
+    }
+    if !granted.is_empty() {
+        page.raw("<details><summary>")
+            .text(format_args!(
+                "{} granted to every role whose baseline asks for them",
+                text::count(granted.len(), "action")
+            ))
+            .raw("</summary>\n<div class=\"body\">\n");
+        matrix(page, roles, &entries, &granted);
+        page.raw("</div></details>\n");
+    }
+    for role in roles.iter().filter(|role| !role.excess.is_empty()) {
+        let name = role.role.rsplit('/').next().unwrap_or(&role.role);
+        page.raw("<details><summary>")
+            .element("strong", &[], name)
+            .text(format_args!(" goes beyond its baseline: {}", text::count(role.excess.len(), "pattern")))
+            .raw("</summary>\n<div class=\"body matrix\"><table><tr><th>granted</th><th>highest access</th><th>actions</th><th>the worst</th></tr>\n");
+        for excess in &role.excess {
+            let open = if excess.open_ended { " and what AWS adds" } else { "" };
+            page.raw("<tr>")
+                .element("td", &[("class", &"id")], &excess.action)
+                .element("td", &[], excess.access_level.name())
+                .element("td", &[], format_args!("{}{open}", excess.actions))
+                .element("td", &[("class", &"note")], excess.worst.join(", "))
+                .raw("</tr>\n");
+        }
+        page.raw("</table></div></details>\n");
+    }
+}
+
+/// Roles against actions.
+fn matrix(page: &mut Markup, roles: &[RoleReport], entries: &[BTreeMap<&str, &ActionReport>], actions: &[&str]) {
+    page.raw("<div class=\"matrix\"><table>\n<thead><tr><th>action</th>");
+    for role in roles {
+        let about = format!("{}, {}", role.baseline, text::count(role.instances.len(), "node"));
+        page.open("th", &[("title", &role.role)])
+            .text(role.role.rsplit('/').next().unwrap_or(&role.role))
+            .raw("<br>")
+            .element("span", &[("class", &"dim")], about)
+            .raw("</th>");
+    }
+    page.raw("</tr></thead>\n<tbody>\n");
+    for action in actions {
+        page.raw("<tr>").element("td", &[("class", &"id")], action);
+        for entries in entries {
+            match entries.get(action) {
+                Some(entry) => verdict(page, entry),
+                None => {
+                    page.raw("<td class=\"dim\"></td>");
+                }
+            }
+        }
+        page.raw("</tr>\n");
+    }
+    page.raw("</tbody></table></div>\n");
+}
+
+fn verdict(page: &mut Markup, entry: &ActionReport) {
+    let (class, mark) = match entry.verdict {
+        Verdict::Granted => ("granted", "✓"),
+        Verdict::Partial => ("partial", "◐"),
+        Verdict::Denied => ("denied", "✕"),
+        Verdict::Missing => ("missing-action", "–"),
+        Verdict::Undecided => ("undecided", "?"),
+    };
+    let limits = [("only on", &entry.only_on), ("only if", &entry.only_if)];
+    let mut why: Vec<String> = limits
+        .into_iter()
+        .filter(|(_, limits)| !limits.is_empty())
+        .map(|(words, limits)| format!("{words} {}", limits.join(", ")))
+        .collect();
+    why.extend(entry.reason.clone());
+    page.open("td", &[("class", &class), ("title", &why.join("; "))])
+        .text(format_args!("{mark} {}", entry.verdict.name()))
+        .raw("</td>");
+}
+
+fn not_audited(page: &mut Markup, report: &Report) {
+    page.raw("<h2>Not audited</h2>\n");
+    if report.not_audited.is_empty() {
+        page.raw("<p>Everything that was asked for could be audited.</p>\n");
+        return;
+    }
+    page.raw(
+        "<div class=\"matrix\"><table><tr><th>what</th><th>where</th><th>why</th><th>rules not checked</th></tr>\n",
+    );
+    for entry in &report.not_audited {
+        let place = [&entry.account_id, &entry.region, &entry.resource].into_iter().flatten();
+        let place: Vec<&str> = place.map(String::as_str).collect();
+        page.raw("<tr>")
+            .element("td", &[("class", &"id")], &entry.what)
+            .element("td", &[("class", &"note")], place.join(" "))
+            .element("td", &[("class", &"note")], format_args!("{}: {}", entry.reason, entry.message))
+            .element("td", &[("class", &"note")], entry.rules.join(", "))
+            .raw("</tr>\n");
+    }
+    page.raw("</table></div>\n");
+}
+
+fn rules(page: &mut Markup, report: &Report) {
+    page.raw("<h2>Rules</h2>\n<details><summary>")
+        .text(format_args!("{} and what became of each", text::count(report.rules.len(), "rule")))
+        .raw("</summary>\n<div class=\"body matrix\"><table><tr><th>rule</th><th>outcome</th><th>checked on</th><th>why</th></tr>\n");
+    for rule in &report.rules {
+        let class = match rule.outcome {
+            Outcome::Passed => "good",
+            Outcome::Failed => "error",
+            Outcome::NotApplicable => "dim",
+            Outcome::NotAudited => "warning",
+        };
+        page.raw("<tr>")
+            .open("td", &[("title", &rule_page::title(&rule.rule))])
+            .text(&rule.rule)
+            .raw("</td>")
+            .element("td", &[("class", &class)], words(rule.outcome))
+            .element("td", &[], rule.checked)
+            .element("td", &[("class", &"note")], rule.why.as_deref().unwrap_or_default())
+            .raw("</tr>\n");
+    }
+    page.raw("</table></div></details>\n");
+}

@@ -1,0 +1,409 @@
+//! The map of the cluster: VPCs, availability zones, subnets, nodes that are alike, and the security groups that they carry.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::finding::Severity;
+use crate::report::Report;
+use crate::tags::ClusterTag;
+use crate::text;
+use crate::topology::{NodeGroup, Part, SubnetPart, VpcTopology};
+
+use super::markup::Markup;
+
+// All lengths in CSS pixels; texts are set in a typeface of one width.
+const CHARACTER: usize = 7;
+const COLUMN: usize = 250;
+const SUBNET_HEAD: usize = 44;
+const GROUP: usize = 40;
+const GROUP_STEP: usize = 50;
+const SECURITY_GROUP: usize = 190;
+const SECURITY_GROUP_HEIGHT: usize = 42;
+const LANE: usize = 6;
+const MARGIN: usize = 16;
+/// Wide enough for the title.
+const NARROWEST: usize = 640;
+/// Where subnets begin, below the title and the names of the zones.
+const TOP: usize = 64;
+
+/// Groups of nodes of one subnet, subnets of one zone and security groups that are drawn; the rest is counted.
+const GROUPS: usize = 12;
+const SUBNETS: usize = 12;
+const SECURITY_GROUPS: usize = 24;
+
+/// Writes the maps of all VPCs, with what their colours mean.
+pub(super) fn map(page: &mut Markup, report: &Report) {
+    page.raw("<h2>Map</h2>\n");
+    if report.topology.is_empty() {
+        page.raw("<p>No nodes were found, so there is nothing to draw.</p>\n");
+        return;
+    }
+    page.raw("<p class=\"legend\">");
+    let tags = [
+        ClusterTag::Owned,
+        ClusterTag::Shared,
+        ClusterTag::OtherValue,
+        ClusterTag::Foreign,
+        ClusterTag::NearMiss,
+        ClusterTag::Missing,
+    ];
+    for tag in tags.map(Some).into_iter().chain([None]) {
+        page.element("span", &[("class", &class(tag))], meaning(tag));
+    }
+    page.raw("</p>\n");
+    let marks = marks(report);
+    for vpc in &report.topology {
+        Drawing { page, marks: &marks, vpc }.draw();
+    }
+}
+
+/// The class that colours a part.
+fn class(tag: Option<ClusterTag>) -> &'static str {
+    match tag {
+        Some(ClusterTag::Owned) => "owned",
+        Some(ClusterTag::Shared) => "shared",
+        Some(ClusterTag::OtherValue) => "other-value",
+        Some(ClusterTag::Foreign) => "foreign",
+        Some(ClusterTag::NearMiss) => "near-miss",
+        Some(ClusterTag::Missing) => "missing",
+        None => "unknown",
+    }
+}
+
+fn meaning(tag: Option<ClusterTag>) -> &'static str {
+    match tag {
+        Some(ClusterTag::Owned) => "owned",
+        Some(ClusterTag::Shared) => "shared",
+        Some(ClusterTag::OtherValue) => "other value",
+        Some(ClusterTag::Foreign) => "of another cluster",
+        Some(ClusterTag::NearMiss) => "near miss",
+        Some(ClusterTag::Missing) => "no tag",
+        None => "not read",
+    }
+}
+
+/// The findings of each resource, by their place in the report, and how bad the worst is.
+type Marks<'r> = BTreeMap<&'r str, BTreeSet<(Severity, usize)>>;
+
+fn marks(report: &Report) -> Marks<'_> {
+    let drawn = report.topology.iter().flat_map(|vpc| {
+        let parts =
+            std::iter::once(&vpc.vpc).chain(vpc.subnets.iter().map(|subnet| &subnet.part)).chain(&vpc.security_groups);
+        parts
+            .map(|part| part.id.as_str())
+            .chain(vpc.nodes.iter().flat_map(|nodes| nodes.instances.iter().map(String::as_str)))
+    });
+    let mut marks: Marks<'_> = drawn.map(|id| (id, BTreeSet::new())).collect();
+    for (index, finding) in report.findings.iter().enumerate() {
+        for resource in std::iter::once(&finding.resource).chain(&finding.related) {
+            if let Some(findings) = marks.get_mut(resource.id.as_str()) {
+                findings.insert((finding.severity, index));
+            }
+        }
+    }
+    marks
+}
+
+/// Where everything of a VPC stands.
+struct Layout<'r> {
+    width: usize,
+    height: usize,
+    zones: Vec<Zone<'r>>,
+    /// Where nodes stand whose subnet was not read, if there are any.
+    homeless: Option<usize>,
+    /// The nodes of all subnets, with their places.
+    nodes: Vec<(usize, usize, &'r NodeGroup)>,
+    security_groups: Vec<Placed<'r>>,
+}
+
+/// An availability zone.
+struct Zone<'r> {
+    x: usize,
+    name: &'r str,
+    /// Each with its place and the groups of nodes that live there.
+    subnets: Vec<(usize, &'r SubnetPart, Vec<&'r NodeGroup>)>,
+    /// How many more there are.
+    more: usize,
+}
+
+/// A security group.
+struct Placed<'r> {
+    part: &'r Part,
+    x: usize,
+    y: usize,
+    /// The height of the line that leads to it, and how far it stands from the others in a gutter.
+    lane: usize,
+    gutter: usize,
+    is_in_first_row: bool,
+}
+
+impl<'r> Layout<'r> {
+    fn of(vpc: &'r VpcTopology) -> Self {
+        let known: BTreeSet<&str> = vpc.subnets.iter().map(|subnet| subnet.part.id.as_str()).collect();
+        let mut nodes_of: BTreeMap<Option<&str>, Vec<&NodeGroup>> = BTreeMap::new();
+        for group in &vpc.nodes {
+            nodes_of.entry(group.subnet_id.as_deref().filter(|id| known.contains(id))).or_default().push(group);
+        }
+        for groups in nodes_of.values_mut().filter(|groups| groups.len() > GROUPS) {
+            // What is as it should be is left out first.
+            groups.sort_by_key(|group| group.tag == ClusterTag::Owned);
+        }
+        let homeless = nodes_of.remove(&None).unwrap_or_default();
+        let mut by_zone: BTreeMap<&str, Vec<&SubnetPart>> = BTreeMap::new();
+        for subnet in &vpc.subnets {
+            by_zone.entry(&subnet.availability_zone).or_default().push(subnet);
+        }
+        let drawn = vpc.security_groups.len().min(SECURITY_GROUPS);
+        let step = COLUMN + 2 * MARGIN + LANE * drawn;
+
+        let mut bottom = TOP;
+        let mut nodes = Vec::new();
+        let mut zones = Vec::new();
+        for (column, (name, mut subnets)) in by_zone.into_iter().enumerate() {
+            // Those with nodes, and those that say something, before those that are only there.
+            subnets.sort_by_key(|subnet| {
+                let id = subnet.part.id.as_str();
+                (!nodes_of.contains_key(&Some(id)), subnet.part.tag == Some(ClusterTag::Missing), id)
+            });
+            let x = MARGIN + column * step;
+            let mut zone = Zone { x, name, subnets: Vec::new(), more: subnets.len().saturating_sub(SUBNETS) };
+            let mut y = TOP;
+            for subnet in subnets.into_iter().take(SUBNETS) {
+                let own = nodes_of.remove(&Some(subnet.part.id.as_str())).unwrap_or_default();
+                nodes.extend(places(&own).map(|(down, group)| (x, y + down, group)));
+                let height = subnet_height(own.len());
+                zone.subnets.push((y, subnet, own));
+                y += height + 12;
+            }
+            bottom = bottom.max(y + if zone.more > 0 { 20 } else { 0 });
+            zones.push(zone);
+        }
+        let columns = zones.len() + usize::from(!homeless.is_empty());
+        let homeless_x = (!homeless.is_empty()).then_some(MARGIN + zones.len() * step);
+        if let Some(x) = homeless_x {
+            nodes.extend(places(&homeless).map(|(down, group)| (x, TOP + down, group)));
+            bottom = bottom.max(TOP + subnet_height(homeless.len()) + 12);
+        }
+
+        let lanes = bottom + 8;
+        let top = lanes + LANE * drawn + 14;
+        let across = SECURITY_GROUP + MARGIN;
+        let per_row = (columns * step / across).max(3);
+        let place = |(index, part): (usize, &'r Part)| Placed {
+            part,
+            x: MARGIN + (index % per_row) * across,
+            y: top + index / per_row * (SECURITY_GROUP_HEIGHT + 14),
+            lane: lanes + LANE * index,
+            gutter: MARGIN + LANE * index,
+            is_in_first_row: index < per_row,
+        };
+        let security_groups: Vec<Placed<'r>> = vpc.security_groups.iter().take(drawn).enumerate().map(place).collect();
+        let rest = if drawn < vpc.security_groups.len() { 20 } else { 0 };
+        Self {
+            width: (columns * step + MARGIN).max(per_row.min(drawn) * across + MARGIN).max(NARROWEST),
+            height: top + drawn.div_ceil(per_row) * (SECURITY_GROUP_HEIGHT + 14) + MARGIN + rest,
+            zones,
+            homeless: homeless_x,
+            nodes,
+            security_groups,
+        }
+    }
+}
+
+/// The groups of a subnet that are drawn, with how far below its upper edge.
+fn places<'g, 'r>(groups: &'g [&'r NodeGroup]) -> impl Iterator<Item = (usize, &'r NodeGroup)> + use<'g, 'r> {
+    groups.iter().take(GROUPS).enumerate().map(|(index, group)| (SUBNET_HEAD + index * GROUP_STEP, *group))
+}
+
+struct Drawing<'p, 'r> {
+    page: &'p mut Markup,
+    marks: &'p Marks<'r>,
+    vpc: &'r VpcTopology,
+}
+
+impl Drawing<'_, '_> {
+    fn draw(mut self) {
+        let layout = Layout::of(self.vpc);
+        let Layout { width, height, .. } = layout;
+        self.page.raw("<div class=\"map\">").open(
+            "svg",
+            &[
+                ("width", &width),
+                ("height", &height),
+                ("viewBox", &format_args!("0 0 {width} {height}")),
+                ("role", &"img"),
+                ("aria-label", &format_args!("VPC {} in {}", self.vpc.vpc.id, self.vpc.region)),
+            ],
+        );
+        self.frame(width, height);
+        // Lines lie below what they connect.
+        for (number, (x, y, group)) in layout.nodes.iter().enumerate() {
+            self.edges(number, *x, *y, group, &layout.security_groups);
+        }
+        for zone in &layout.zones {
+            let name = if zone.name.is_empty() { "zone not read" } else { zone.name };
+            self.text(zone.x, TOP - 12, "dim", name, COLUMN);
+            for (y, subnet, groups) in &zone.subnets {
+                self.subnet(zone.x, *y, subnet, groups);
+            }
+            if let Some((y, _, groups)) = zone.subnets.last().filter(|_| zone.more > 0) {
+                let below = y + subnet_height(groups.len()) + 24;
+                self.text(zone.x, below, "dim", &format!("and {} more subnets", zone.more), COLUMN);
+            }
+        }
+        if let Some(x) = layout.homeless {
+            self.text(x, TOP - 12, "dim", "subnet not read", COLUMN);
+        }
+        for (number, (x, y, group)) in layout.nodes.iter().enumerate() {
+            self.nodes(number, *x, *y, group);
+        }
+        for group in &layout.security_groups {
+            self.security_group(group);
+        }
+        let rest = self.vpc.security_groups.len() - layout.security_groups.len();
+        if rest > 0 {
+            self.text(MARGIN, height - 12, "dim", &format!("and {rest} more security groups"), width);
+        }
+        self.page.raw("</svg></div>\n");
+    }
+
+    fn frame(&mut self, width: usize, height: usize) {
+        let vpc = self.vpc;
+        self.page.open("g", &[("class", &class(vpc.vpc.tag)), ("data-find", &vpc.vpc.id)]);
+        self.rect("frame", 1, 1, width - 2, height - 2, 10);
+        let name = vpc.vpc.name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
+        let title =
+            format!("VPC {}{name}: {}, account {}, {}", vpc.vpc.id, meaning(vpc.vpc.tag), vpc.account_id, vpc.region);
+        self.text(MARGIN, 26, "tag", &title, width - 2 * MARGIN);
+        self.mark(width - 20, 20, std::iter::once(vpc.vpc.id.as_str()));
+        self.page.raw("</g>");
+    }
+
+    fn subnet(&mut self, x: usize, y: usize, subnet: &SubnetPart, groups: &[&NodeGroup]) {
+        let height = subnet_height(groups.len());
+        self.page.open("g", &[("class", &class(subnet.part.tag)), ("data-find", &subnet.part.id)]);
+        self.page.element("title", &[], format_args!("subnet {}: {}", subnet.part.id, meaning(subnet.part.tag)));
+        self.rect("box", x, y, COLUMN, height, 8);
+        let public = match subnet.is_public {
+            Some(true) => "public",
+            Some(false) => "private",
+            None => "route table not read",
+        };
+        self.text(x + 10, y + 18, "", subnet.part.name.as_deref().unwrap_or(&subnet.part.id), COLUMN - 36);
+        let name = if subnet.part.name.is_some() { format!("{} ", subnet.part.id) } else { String::new() };
+        self.text(x + 10, y + 35, "dim", &format!("{name}{public}"), COLUMN - 20);
+        self.mark(x + COLUMN - 14, y + 14, std::iter::once(subnet.part.id.as_str()));
+        let hidden: usize = groups.iter().skip(GROUPS).map(|group| group.count).sum();
+        if hidden > 0 {
+            self.text(x + 10, y + height - 8, "dim", &format!("and {}", text::count(hidden, "more node")), COLUMN - 20);
+        }
+        self.page.raw("</g>");
+    }
+
+    fn nodes(&mut self, number: usize, x: usize, y: usize, group: &NodeGroup) {
+        let (x, width) = (x + 10, COLUMN - 20);
+        let find = group.instances.join("|");
+        self.page.open(
+            "g",
+            &[
+                ("class", &class(Some(group.tag))),
+                ("data-find", &find),
+                ("data-node", &number),
+                ("data-groups", &group.security_groups.join(" ")),
+                ("tabindex", &0),
+            ],
+        );
+        let more = group.count.saturating_sub(group.instances.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let title = format!("{}: {}{more}", meaning(Some(group.tag)), group.instances.join(", "));
+        self.page.element("title", &[], title);
+        self.rect("box", x, y, width, GROUP, 6);
+        self.text(x + 8, y + 17, "", &format!("{} × {}", group.count, group.roles), width - 34);
+        let first = group.instances.first().map_or("", String::as_str);
+        self.text(x + 8, y + 33, "tag", &format!("{}: {first}", meaning(Some(group.tag))), width - 16);
+        self.mark(x + width - 14, y + 14, group.instances.iter().map(String::as_str));
+        self.page.raw("</g>");
+    }
+
+    fn security_group(&mut self, group: &Placed<'_>) {
+        let y = group.y;
+        let Part { id, name, tag } = group.part;
+        self.page.open("g", &[("class", &class(*tag)), ("data-find", id), ("data-groups", id)]);
+        self.page.element("title", &[], format_args!("security group {id}: {}", meaning(*tag)));
+        self.rect("box", group.x, y, SECURITY_GROUP, SECURITY_GROUP_HEIGHT, 20);
+        self.text(group.x + 14, y + 18, "", name.as_deref().unwrap_or(id), SECURITY_GROUP - 44);
+        let named = if name.is_some() { id.as_str() } else { "" };
+        self.text(group.x + 14, y + 34, "tag", &format!("{} {named}", meaning(*tag)), SECURITY_GROUP - 28);
+        self.mark(group.x + SECURITY_GROUP - 18, y + 14, std::iter::once(id.as_str()));
+        self.page.raw("</g>");
+    }
+
+    /// From the nodes to the right into the gutter, down, along the group's own lane, and down to it.
+    fn edges(&mut self, number: usize, x: usize, y: usize, nodes: &NodeGroup, placed: &[Placed<'_>]) {
+        let carried = placed.iter().filter(|placed| nodes.security_groups.contains(&placed.part.id));
+        for (index, group) in carried.enumerate() {
+            let from = y + GROUP * (index + 1) / (nodes.security_groups.len() + 1);
+            let start = x + COLUMN - 10;
+            let (turn, lane) = (x + COLUMN + group.gutter, group.lane);
+            let end = if group.is_in_first_row {
+                format!("H{} V{}", group.x + SECURITY_GROUP / 2, group.y)
+            } else {
+                // Beside the groups above it.
+                let side = group.x + SECURITY_GROUP;
+                format!("H{} V{} H{side}", side + MARGIN / 2, group.y + SECURITY_GROUP_HEIGHT / 2)
+            };
+            self.page.open(
+                "path",
+                &[
+                    ("class", &format_args!("edge {}", class(group.part.tag))),
+                    ("data-node", &number),
+                    ("data-group", &group.part.id),
+                    ("d", &format_args!("M{start} {from} H{turn} V{lane} {end}")),
+                ],
+            );
+            self.page.close("path");
+        }
+    }
+
+    fn rect(&mut self, class: &'static str, x: usize, y: usize, width: usize, height: usize, radius: usize) {
+        self.page.open(
+            "rect",
+            &[("class", &class), ("x", &x), ("y", &y), ("width", &width), ("height", &height), ("rx", &radius)],
+        );
+        self.page.close("rect");
+    }
+
+    /// A line of text, as much of it as fits.
+    fn text(&mut self, x: usize, y: usize, class: &'static str, line: &str, width: usize) {
+        let line = text::printable(line);
+        let most = width / CHARACTER;
+        let mut fitting = String::new();
+        let mut used = 0;
+        for character in line.chars() {
+            used += textwrap::core::display_width(character.encode_utf8(&mut [0; 4]));
+            if used > most {
+                fitting.pop();
+                fitting.push('…');
+                break;
+            }
+            fitting.push(character);
+        }
+        self.page.element("text", &[("x", &x), ("y", &y), ("class", &class)], fitting);
+    }
+
+    /// How many findings there are on these, and how bad the worst is.
+    fn mark<'i>(&mut self, x: usize, y: usize, ids: impl Iterator<Item = &'i str>) {
+        let findings: BTreeSet<(Severity, usize)> =
+            ids.filter_map(|id| self.marks.get(id)).flatten().copied().collect();
+        let Some((worst, _)) = findings.last() else { return };
+        self.page.open("g", &[("class", &format_args!("mark {}", worst.name()))]);
+        self.page.element("title", &[], text::count(findings.len(), "finding"));
+        self.page.open("circle", &[("cx", &x), ("cy", &y), ("r", &10)]).close("circle");
+        self.page.element("text", &[("x", &x), ("y", &(y + 4))], findings.len());
+        self.page.raw("</g>");
+    }
+}
+
+/// How high a subnet with so many groups of nodes is drawn.
+fn subnet_height(groups: usize) -> usize {
+    SUBNET_HEAD + groups.min(GROUPS) * GROUP_STEP + if groups > GROUPS { 20 } else { 2 }
+}

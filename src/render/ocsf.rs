@@ -1,0 +1,205 @@
+//! The report as events of the Open Cybersecurity Schema Framework: class Compliance Finding (2003), version 1.5.0, with the
+//! cloud profile.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use crate::finding::{Severity, Status};
+use crate::report::{Finding, NotAudited, Report, ResourceRef, RuleOutcome};
+use crate::resource::ResourceKind;
+use crate::rules::Outcome;
+
+use super::event::{present, time_of};
+use super::rule_page;
+
+/// Version of the schema.
+const VERSION: &str = "1.5.0";
+
+/// `compliance.status_id`.
+#[derive(Clone, Copy)]
+enum Compliance {
+    Pass = 1,
+    /// "did not yield a result due to missing information".
+    Warning = 2,
+    Fail = 3,
+}
+
+/// Writes a report as an array of events: one for each finding, each rule that passed, and everything that was not audited.
+///
+/// # Errors
+/// When the writer fails, or the evidence has no date: an event has to have one.
+pub fn ocsf(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let time = time_of(report, "OCSF")?.as_millisecond();
+    let mut first = true;
+    let mut write = |event: Value| {
+        out.write_all(if first { b"[\n" } else { b",\n" })?;
+        first = false;
+        serde_json::to_writer(&mut *out, &event).map_err(io::Error::from)
+    };
+    for finding in &report.findings {
+        write(of_finding(report, finding, time))?;
+    }
+    for entry in &report.not_audited {
+        write(of_unread(report, entry, time))?;
+    }
+    for rule in &report.rules {
+        match rule.outcome {
+            Outcome::Passed => write(of_passed(report, rule, time))?,
+            // Nothing to say of it, or said by the events above.
+            Outcome::Failed | Outcome::NotApplicable | Outcome::NotAudited => {}
+        }
+    }
+    out.write_all(if first { b"[]\n" } else { b"\n]\n" })?;
+    out.flush()
+}
+
+fn of_finding(report: &Report, finding: &Finding, time: i64) -> Value {
+    let (severity_id, severity) = match finding.severity {
+        Severity::Error => (4, "High"),
+        Severity::Warning => (3, "Medium"),
+        Severity::Info => (1, "Informational"),
+    };
+    let (activity_id, activity, status_id, status) = match finding.status {
+        Status::New => (1, "Create", 1, "New"),
+    };
+    let resources: Vec<Value> =
+        std::iter::once(&finding.resource).chain(&finding.related).map(|one| resource(report, one)).collect();
+    event(
+        report,
+        &Event {
+            activity: (activity_id, activity),
+            severity: (severity_id, severity),
+            status: (status_id, status),
+            compliance: Compliance::Fail,
+            rule: &finding.rule,
+            uid: &finding.fingerprint,
+            message: &finding.message,
+            account_id: finding.resource.account_id.as_deref(),
+            region: finding.resource.region.as_deref(),
+            time,
+            rest: json!({
+                "resources": resources,
+                "remediation": {"desc": finding.fix.summary},
+                "status_detail": finding.impact,
+                "unmapped": {"applicability": finding.fix.applicability, "confidence": finding.confidence},
+            }),
+        },
+    )
+}
+
+fn of_unread(report: &Report, entry: &NotAudited, time: i64) -> Value {
+    let place = [&entry.account_id, &entry.region, &entry.resource].map(|part| part.as_deref().unwrap_or_default());
+    event(
+        report,
+        &Event {
+            activity: (1, "Create"),
+            severity: (0, "Unknown"),
+            status: (1, "New"),
+            compliance: Compliance::Warning,
+            rule: "not-audited",
+            uid: &format!("not-audited:{}:{}", entry.what, place.join(":")),
+            message: &format!("not audited: {}: {}", entry.what, entry.message),
+            account_id: entry.account_id.as_deref(),
+            region: entry.region.as_deref(),
+            time,
+            rest: json!({"status_code": entry.reason, "unmapped": {"rules": entry.rules}}),
+        },
+    )
+}
+
+fn of_passed(report: &Report, rule: &RuleOutcome, time: i64) -> Value {
+    event(
+        report,
+        &Event {
+            activity: (1, "Create"),
+            severity: (1, "Informational"),
+            status: (4, "Resolved"),
+            compliance: Compliance::Pass,
+            rule: &rule.rule,
+            uid: &format!("passed:{}:{}", report.cluster_id, rule.rule),
+            message: &format!("passed on {}", crate::text::count(rule.checked, "resource")),
+            account_id: None,
+            region: None,
+            time,
+            rest: json!({}),
+        },
+    )
+}
+
+/// What the three have in common.
+struct Event<'r> {
+    activity: (u8, &'static str),
+    severity: (u8, &'static str),
+    status: (u8, &'static str),
+    compliance: Compliance,
+    rule: &'r str,
+    uid: &'r str,
+    message: &'r str,
+    account_id: Option<&'r str>,
+    region: Option<&'r str>,
+    time: i64,
+    rest: Value,
+}
+
+fn event(report: &Report, event: &Event<'_>) -> Value {
+    let (activity_id, activity) = event.activity;
+    let compliance = match event.compliance {
+        Compliance::Pass => "Pass",
+        Compliance::Warning => "Warning",
+        Compliance::Fail => "Fail",
+    };
+    let account = event.account_id.or_else(|| report.accounts.first().map(|account| account.account_id.as_str()));
+    let cloud = json!({
+        "provider": report.provider.name().to_uppercase(),
+        "account": account.map(|id| json!({"uid": id, "name": id, "type_id": 10, "type": "AWS Account"})),
+        "region": event.region,
+    });
+    let mut value = json!({
+        "activity_id": activity_id,
+        "activity_name": activity,
+        "category_uid": 2,
+        "category_name": "Findings",
+        "class_uid": 2003,
+        "class_name": "Compliance Finding",
+        "type_uid": 200_300 + u32::from(activity_id),
+        "type_name": format!("Compliance Finding: {activity}"),
+        "time": event.time,
+        "severity_id": event.severity.0,
+        "severity": event.severity.1,
+        "status_id": event.status.0,
+        "status": event.status.1,
+        "message": event.message,
+        "metadata": {
+            "version": VERSION,
+            "profiles": ["cloud"],
+            "event_code": event.rule,
+            "product": {"name": report.tool.name, "vendor_name": report.tool.name, "version": report.tool.version},
+        },
+        "finding_info": {"uid": event.uid, "title": rule_page::title(event.rule), "desc": event.message},
+        "compliance": {
+            "control": event.rule,
+            "standards": [format!("kubernetes.io/cluster/{}", report.cluster_id)],
+            "status_id": event.compliance as u8,
+            "status": compliance,
+        },
+        "cloud": cloud,
+    });
+    if let (Value::Object(all), Value::Object(rest)) = (&mut value, &event.rest) {
+        all.extend(rest.clone());
+    }
+    present(value)
+}
+
+fn resource(report: &Report, resource: &ResourceRef) -> Value {
+    let account = resource.account_id.as_deref();
+    let partition = report.accounts.iter().find(|one| account.is_none_or(|id| one.account_id == id));
+    let is_of_cloud = !matches!(resource.kind, ResourceKind::Node | ResourceKind::Cluster);
+    json!({
+        "uid": resource.arn.as_deref().unwrap_or(&resource.id),
+        "type": resource.kind.name(),
+        "name": resource.name,
+        "region": resource.region,
+        "cloud_partition": partition.filter(|_| is_of_cloud).map(|account| &account.partition),
+    })
+}

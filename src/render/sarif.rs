@@ -1,0 +1,407 @@
+//! The report for code scanning: SARIF 2.1.0 (OASIS, "Static Analysis Results Interchange Format"), within GitHub's limits.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Serialize;
+
+use crate::finding::{Severity, Status};
+use crate::policy::lint::CHECKS;
+use crate::report::{Finding, Location, NotAudited, ReportView, ResourceRef};
+use crate::resource::ResourceKind;
+use crate::rules;
+use crate::text;
+
+use super::rule_page;
+
+/// Results that GitHub takes of one run (its documentation, "SARIF results exceed one or more limits").
+const RESULTS_PER_RUN: usize = 25_000;
+
+/// Places beside the first that a result names; GitHub shows 100.
+const RELATED: usize = 100;
+
+/// What RFC 3986 calls unreserved stays as it is.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Log<'r> {
+    #[serde(rename = "$schema")]
+    schema: &'static str,
+    version: &'static str,
+    runs: Vec<Run<'r>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Run<'r> {
+    tool: Tool<'r>,
+    automation_details: AutomationDetails,
+    invocations: [Invocation<'r>; 1],
+    column_kind: &'static str,
+    results: Vec<SarifResult<'r>>,
+}
+
+/// What tells the runs of one file, and of one commit, from each other.
+#[derive(Serialize)]
+struct AutomationDetails {
+    id: String,
+}
+
+#[derive(Serialize)]
+struct Tool<'r> {
+    driver: Driver<'r>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Driver<'r> {
+    name: &'r str,
+    version: &'r str,
+    semantic_version: &'r str,
+    rules: Vec<ReportingDescriptor<'r>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReportingDescriptor<'r> {
+    id: &'r str,
+    short_description: Message<'r>,
+    full_description: Message<'r>,
+    help: Message<'r>,
+    default_configuration: Configuration,
+    properties: RuleProperties,
+}
+
+#[derive(Serialize)]
+struct Configuration {
+    level: &'static str,
+}
+
+/// What GitHub reads of a rule beside the format's own fields.
+#[derive(Serialize)]
+struct RuleProperties {
+    tags: [&'static str; 2],
+    precision: &'static str,
+    #[serde(rename = "problem.severity")]
+    problem_severity: &'static str,
+}
+
+#[derive(Serialize)]
+struct Message<'r> {
+    text: Cow<'r, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    markdown: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Invocation<'r> {
+    execution_successful: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_time_utc: Option<&'r str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_execution_notifications: Vec<Notification<'r>>,
+}
+
+#[derive(Serialize)]
+struct Notification<'r> {
+    level: &'static str,
+    message: Message<'r>,
+    properties: &'r NotAudited,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SarifResult<'r> {
+    rule_id: &'r str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule_index: Option<usize>,
+    level: &'static str,
+    message: Message<'r>,
+    locations: Vec<SarifLocation<'r>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    related_locations: Vec<SarifLocation<'r>>,
+    partial_fingerprints: Fingerprints<'r>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline_state: Option<&'static str>,
+    properties: ResultProperties<'r>,
+}
+
+#[derive(Serialize)]
+struct Fingerprints<'r> {
+    /// The only one that GitHub looks at.
+    #[serde(rename = "primaryLocationLineHash")]
+    primary: &'r str,
+    #[serde(rename = "tagaudit/v1")]
+    own: &'r str,
+}
+
+#[derive(Serialize)]
+struct ResultProperties<'r> {
+    confidence: &'static str,
+    applicability: &'static str,
+    resource: &'r ResourceRef,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SarifLocation<'r> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    physical_location: Option<PhysicalLocation>,
+    logical_locations: [LogicalLocation<'r>; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<Message<'r>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PhysicalLocation {
+    artifact_location: ArtifactLocation,
+    region: Region,
+}
+
+#[derive(Serialize)]
+struct ArtifactLocation {
+    uri: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Region {
+    start_line: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_column: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_column: Option<usize>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LogicalLocation<'r> {
+    name: Cow<'r, str>,
+    fully_qualified_name: Cow<'r, str>,
+    kind: &'static str,
+}
+
+/// Writes a report as SARIF. What was not audited is a notification, and the execution is then not successful.
+///
+/// # Errors
+/// When the writer fails.
+pub fn sarif(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let rules: BTreeMap<&str, usize> =
+        report.rules.iter().enumerate().map(|(index, rule)| (rule.rule.as_str(), index)).collect();
+    // A file without findings is a run as well: it says so.
+    let parts: Vec<&[Finding]> =
+        if report.findings.is_empty() { vec![&[]] } else { report.findings.chunks(RESULTS_PER_RUN).collect() };
+    let runs = parts.into_iter().enumerate().map(|(part, findings)| Run {
+        tool: Tool {
+            driver: Driver {
+                name: &report.tool.name,
+                version: &report.tool.version,
+                semantic_version: &report.tool.version,
+                rules: report.rules.iter().map(|rule| descriptor(&rule.rule)).collect(),
+            },
+        },
+        automation_details: AutomationDetails {
+            id: match part {
+                0 => format!("tagaudit/{}/", encoded(report.category)),
+                part => format!("tagaudit/{}/{}/", encoded(report.category), part + 1),
+            },
+        },
+        invocations: [Invocation {
+            execution_successful: report.complete,
+            end_time_utc: report.collected_at,
+            tool_execution_notifications: report.not_audited.iter().map(notification).collect(),
+        }],
+        column_kind: "unicodeCodePoints",
+        results: findings.iter().map(|finding| result(finding, &rules)).collect(),
+    });
+    let log = Log {
+        schema: "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+        version: "2.1.0",
+        runs: runs.collect(),
+    };
+    serde_json::to_writer_pretty(&mut *out, &log)?;
+    writeln!(out)?;
+    out.flush()
+}
+
+/// What the catalogue says of a rule; a report of another version may name rules that this one does not know.
+fn descriptor(id: &str) -> ReportingDescriptor<'_> {
+    let described = |severity, short: &str, full: &str, help: Message<'static>| ReportingDescriptor {
+        id,
+        short_description: plain(&format!("{}.", rule_page::capitalised(short))),
+        full_description: plain(full),
+        help,
+        default_configuration: Configuration { level: level(severity) },
+        properties: RuleProperties {
+            tags: ["aws", "kubernetes"],
+            precision: "very-high",
+            problem_severity: match severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+                Severity::Info => "recommendation",
+            },
+        },
+    };
+    if let Some(rule) = rules::find(id) {
+        let impact = rule_page::capitalised(rule.impact);
+        let help =
+            Message { text: format!("{impact}. Fix: {}", rule.fix).into(), markdown: Some(rule_page::markdown(rule)) };
+        let full = format!("Reports when: {} What breaks: {}.", rule.condition, rule.impact);
+        return described(rule.severity.default, rule.title, &full, help);
+    }
+    match CHECKS.iter().find(|(check, _, _)| *check == id) {
+        Some((_, level, about)) => {
+            let full = format!("Reports {about}: {}.", level.impact());
+            let help = plain(&format!("{full} The message names the place and what to write instead."));
+            described(Severity::from(*level), about, &full, help)
+        }
+        None => {
+            let full = "A rule that this version of tagaudit does not know.";
+            described(Severity::Warning, id, full, plain(full))
+        }
+    }
+}
+
+fn notification(entry: &NotAudited) -> Notification<'_> {
+    let place = [&entry.account_id, &entry.region, &entry.resource].into_iter().flatten();
+    let place: Vec<&str> = place.map(String::as_str).collect();
+    let place = if place.is_empty() { String::new() } else { format!(" in {}", place.join(" ")) };
+    let rules = match entry.rules.len() {
+        0 => String::new(),
+        _ => format!(" (not checked because of it: {})", entry.rules.join(", ")),
+    };
+    let text = format!("not audited: {}{place}: {}: {}{rules}", entry.what, entry.reason, entry.message);
+    Notification { level: "error", message: plain(&text), properties: entry }
+}
+
+fn result<'r>(finding: &'r Finding, rules: &BTreeMap<&str, usize>) -> SarifResult<'r> {
+    let more = finding.related.len().saturating_sub(RELATED);
+    let mut sentences =
+        vec![finding.message.clone(), format!("impact: {}", finding.impact), format!("fix: {}", finding.fix.summary)];
+    sentences.extend(finding.caveats.iter().map(|caveat| format!("note: {}", caveat.message)));
+    if more > 0 {
+        sentences.push(format!("related: {more} more"));
+    }
+    let locations = if finding.locations.is_empty() {
+        vec![SarifLocation { physical_location: Some(place_of(&finding.resource)), ..logical(&finding.resource) }]
+    } else {
+        let place =
+            |location| SarifLocation { physical_location: Some(physical(location)), ..logical(&finding.resource) };
+        finding.locations.iter().map(place).collect()
+    };
+    let related = finding.related.iter().take(RELATED).enumerate().map(|(index, related)| SarifLocation {
+        id: Some(index + 1),
+        physical_location: Some(place_of(related)),
+        message: Some(plain(&format!("{} {}", related.kind.name(), related.id))),
+        ..logical(related)
+    });
+    SarifResult {
+        rule_id: &finding.rule,
+        rule_index: rules.get(finding.rule.as_str()).copied(),
+        level: level(finding.severity),
+        message: plain(&sentences.join("\n")),
+        locations,
+        related_locations: related.collect(),
+        partial_fingerprints: Fingerprints { primary: &finding.fingerprint, own: &finding.fingerprint },
+        baseline_state: match finding.status {
+            Status::New => None,
+        },
+        properties: ResultProperties {
+            confidence: finding.confidence.name(),
+            applicability: finding.fix.applicability.name(),
+            resource: &finding.resource,
+        },
+    }
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "note",
+    }
+}
+
+/// Text as text: nothing hidden, and nothing that becomes a link (SARIF 2.1.0, 3.11.6, "Messages with embedded links").
+fn plain(text: &str) -> Message<'static> {
+    let lines: Vec<Cow<'_, str>> = text.split('\n').map(text::printable).collect();
+    let shown = lines.join("\n");
+    let text =
+        if shown.contains("](") { shown.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]") } else { shown };
+    Message { text: text.into(), markdown: None }
+}
+
+fn logical(resource: &ResourceRef) -> SarifLocation<'_> {
+    let name = resource.name.as_deref().filter(|name| !name.is_empty()).unwrap_or(&resource.id);
+    let full = resource.arn.as_deref().unwrap_or(&resource.id);
+    SarifLocation {
+        id: None,
+        physical_location: None,
+        logical_locations: [LogicalLocation {
+            name: text::printable(name),
+            fully_qualified_name: text::printable(full),
+            kind: "resource",
+        }],
+        message: None,
+    }
+}
+
+fn physical(location: &Location) -> PhysicalLocation {
+    PhysicalLocation {
+        artifact_location: ArtifactLocation { uri: file_uri(&location.file) },
+        region: Region {
+            start_line: location.line,
+            start_column: Some(location.column),
+            end_line: Some(location.end_line),
+            end_column: Some(location.end_column),
+        },
+    }
+}
+
+/// A file as it was named: relative names stay relative, so that they are found in the repository.
+fn file_uri(file: &str) -> String {
+    let file = file.replace('\\', "/");
+    let relative = file.strip_prefix("./").unwrap_or(&file);
+    let encoded: Vec<String> = relative.split('/').map(encoded).collect();
+    if relative.starts_with('/') { format!("file://{}", encoded.join("/")) } else { encoded.join("/") }
+}
+
+/// A place for what stands in no file, stable over runs: GitHub shows no result without one.
+fn place_of(resource: &ResourceRef) -> PhysicalLocation {
+    // arn:PARTITION:SERVICE:REGION:ACCOUNT:RESOURCE
+    let parts: Vec<&str> = resource.id.splitn(6, ':').collect();
+    let (account, region, rest) = match (parts.as_slice(), resource.kind) {
+        (["arn", _, _, region, account, rest], _) => (*account, *region, Cow::Borrowed(*rest)),
+        (_, ResourceKind::Node | ResourceKind::Cluster) => ("kubernetes", "", kind_and_id(resource)),
+        _ => (
+            resource.account_id.as_deref().unwrap_or(""),
+            resource.region.as_deref().unwrap_or(""),
+            kind_and_id(resource),
+        ),
+    };
+    let segments = [account, region].into_iter().filter(|part| !part.is_empty()).chain(rest.split('/'));
+    let segments: Vec<String> = segments.map(encoded).collect();
+    PhysicalLocation {
+        artifact_location: ArtifactLocation { uri: segments.join("/") },
+        region: Region { start_line: 1, start_column: None, end_line: None, end_column: None },
+    }
+}
+
+fn kind_and_id(resource: &ResourceRef) -> Cow<'_, str> {
+    format!("{}/{}", resource.kind.name(), resource.id).into()
+}
+
+/// A segment of a path, and never one that leads up.
+fn encoded(segment: &str) -> String {
+    let encoded = utf8_percent_encode(segment, SEGMENT).to_string();
+    if encoded.bytes().all(|byte| byte == b'.') && !encoded.is_empty() { format!("_{encoded}") } else { encoded }
+}

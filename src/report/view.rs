@@ -1,0 +1,117 @@
+//! What the formats of other tools show of a report, whether of a cluster or of policies in files.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use crate::finding::Severity;
+use crate::policy::lint::CHECKS;
+use crate::rules::{self, Outcome};
+use crate::text;
+
+use super::{Finding, NotAudited, PolicyLintReport, Report, RuleOutcome, Tool};
+
+/// The findings of a report, and what they do not cover.
+#[derive(Debug)]
+pub struct ReportView<'r> {
+    /// Who wrote it.
+    pub tool: &'r Tool,
+    /// What was audited, in words.
+    pub subject: String,
+    /// What tells it from other reports of the tool; the same in every run.
+    pub category: &'r str,
+    /// When the evidence was read, if that is known.
+    pub collected_at: Option<&'r str>,
+    /// Whether everything could be audited.
+    pub complete: bool,
+    /// What could not be.
+    pub not_audited: Cow<'r, [NotAudited]>,
+    /// Findings, in the order of the report.
+    pub findings: &'r [Finding],
+    /// What became of each rule, by its id.
+    pub rules: Cow<'r, [RuleOutcome]>,
+}
+
+impl<'r> From<&'r Report> for ReportView<'r> {
+    fn from(report: &'r Report) -> Self {
+        Self {
+            tool: &report.tool,
+            subject: format!("cluster {}", report.cluster_id),
+            category: &report.cluster_id,
+            collected_at: report.source.collected_at.as_deref(),
+            complete: report.complete,
+            not_audited: Cow::Borrowed(&report.not_audited),
+            findings: &report.findings,
+            rules: Cow::Borrowed(&report.rules),
+        }
+    }
+}
+
+impl<'r> From<&'r PolicyLintReport> for ReportView<'r> {
+    fn from(report: &'r PolicyLintReport) -> Self {
+        let mut found: BTreeMap<&str, usize> = BTreeMap::new();
+        for finding in &report.findings {
+            *found.entry(&finding.rule).or_default() += 1;
+        }
+        let checked = report.policies.len();
+        let rules = CHECKS.iter().map(|(check, _, _)| RuleOutcome {
+            rule: (*check).to_owned(),
+            outcome: match (found.contains_key(check), checked) {
+                (true, _) => Outcome::Failed,
+                (false, 0) => Outcome::NotApplicable,
+                (false, _) => Outcome::Passed,
+            },
+            checked,
+            why: (checked == 0).then(|| "there is no policy".to_owned()),
+        });
+        let left_out = report.left_out.iter().map(|what| ("left out", what.clone()));
+        let without =
+            report.without_policies.iter().map(|file| ("no policies", format!("no policies found in {file}")));
+        let not_audited = left_out.chain(without).map(|(reason, message)| NotAudited {
+            what: "policy".to_owned(),
+            resource: None,
+            account_id: None,
+            region: None,
+            reason: reason.to_owned(),
+            message,
+            rules: Vec::new(),
+        });
+        Self {
+            tool: &report.tool,
+            subject: text::count(checked, "policy document"),
+            category: "policy-lint",
+            collected_at: None,
+            complete: report.left_out.is_empty() && report.without_policies.is_empty(),
+            not_audited: not_audited.collect(),
+            findings: &report.findings,
+            rules: rules.collect(),
+        }
+    }
+}
+
+impl ReportView<'_> {
+    /// How many rules came to an outcome.
+    #[must_use]
+    pub fn rules_of(&self, outcome: rules::Outcome) -> usize {
+        self.rules.iter().filter(|rule| rule.outcome == outcome).count()
+    }
+
+    /// What it comes to, in a few words, each with how bad it is; nothing is only found in what was read.
+    #[must_use]
+    pub fn verdict(&self) -> Vec<(Option<Severity>, String)> {
+        let mut verdict: Vec<(Option<Severity>, String)> = Vec::new();
+        for severity in Severity::WORST_FIRST {
+            let number = self.findings.iter().filter(|finding| finding.severity == severity).count();
+            if number > 0 {
+                verdict.push((Some(severity), text::count(number, severity.noun())));
+            }
+        }
+        if verdict.is_empty() {
+            let words = if self.complete { "nothing found" } else { "nothing found in what could be read" };
+            verdict.push((None, words.to_owned()));
+        }
+        if !self.complete {
+            verdict.push((Some(Severity::Warning), format!("{} not audited", self.not_audited.len())));
+        }
+        verdict
+    }
+}

@@ -1,0 +1,109 @@
+// Opens the pages in a browser: they are drawn, the filters work, nothing is asked of the network or said in the console, and
+// what others wrote does nothing.
+'use strict';
+const assert = require('node:assert');
+const fs = require('node:fs');
+const path = require('node:path');
+const { pathToFileURL } = require('node:url');
+const { chromium } = require('playwright-core');
+
+const [executablePath, out, screenshots] = process.argv.slice(2);
+
+(async () => {
+  const browser = await chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+      '--disable-component-update', '--disable-sync'],
+  });
+  const open = async (name, options = {}) => {
+    const context = await browser.newContext({ viewport: { width: 1400, height: 1000 }, ...options });
+    const page = await context.newPage();
+    const said = [];
+    page.on('console', message => said.push(message.text()));
+    page.on('pageerror', error => said.push(String(error)));
+    page.on('dialog', dialog => { said.push(dialog.message()); dialog.dismiss(); });
+    page.on('request', request => { if (!request.url().startsWith('file://')) said.push(request.url()); });
+    const url = pathToFileURL(path.resolve(out, `${name}.html`)).href;
+    const started = Date.now();
+    await page.goto(url);
+    return { page, said, url, opened: Date.now() - started, context };
+  };
+  const shown = page => page.evaluate(() => [...document.querySelectorAll('[data-finding]')].filter(row => !row.hidden).length);
+  const search = async (page, text) => {
+    await page.fill('#search', text);
+    await page.waitForTimeout(250);
+  };
+
+  for (const name of ['demo', 'broken', 'clean', 'unread', 'hostile', 'large']) {
+    const report = JSON.parse(fs.readFileSync(path.join(out, `${name}.json`)));
+    for (const colorScheme of ['light', 'dark']) {
+      const { page, said, url, context } = await open(name, { colorScheme });
+      assert.equal(await page.locator('[data-finding]').count(), report.findings.length, name);
+      assert.equal(await page.locator('.map svg').count(), report.topology.length, name);
+      // Every line of the map leads somewhere, and every text stays within its drawing.
+      for (const svg of await page.locator('.map svg').all()) {
+        const width = Number(await svg.getAttribute('width'));
+        const beyond = await svg.evaluate((svg, width) => [...svg.querySelectorAll('text')]
+          .filter(text => text.getBBox().x + text.getBBox().width > width).map(text => text.textContent), width);
+        assert.deepEqual(beyond, [], name);
+      }
+      assert.equal(await page.evaluate(() => window.hostile), undefined, name);
+      assert.equal(await page.locator('img, iframe, object, embed, link, base, form').count(), 0, name);
+      assert.equal(await page.locator('script').count(), 1, name);
+      assert.equal(await page.locator('a[href]').count(), 0, name);
+      const handlers = await page.evaluate(() => [...document.querySelectorAll('*')]
+        .flatMap(one => one.getAttributeNames()).filter(attribute => attribute.startsWith('on')));
+      assert.deepEqual(handlers, [], name);
+      assert.deepEqual(said, [], `${name}: the console is silent`);
+      assert.equal(page.url(), url, name);
+      if (name === 'demo' && screenshots) {
+        await page.screenshot({ path: path.join(screenshots, `report-${colorScheme}.png`), clip: { x: 0, y: 0, width: 1400, height: 1000 } });
+      }
+      await context.close();
+    }
+  }
+
+  const { page, said } = await open('demo');
+  assert.equal(await shown(page), 6);
+  await search(page, 'i-0d1w3');
+  assert.equal(await shown(page), 3, 'a node without a tag, with two groups and a role');
+  await search(page, 'subnet-privc0d1');
+  assert.equal(await shown(page), 1);
+  await search(page, 'no such thing');
+  assert.equal(await shown(page), 0);
+  assert.match(await page.textContent('#shown'), /^0 of 6 shown$/);
+  await search(page, '');
+  await page.uncheck('input[value=warning]');
+  assert.equal(await shown(page), 3);
+  await page.uncheck('input[value=confirm]');
+  assert.equal(await shown(page), 1);
+  await page.check('input[value=warning]');
+  await page.check('input[value=confirm]');
+  // From the map to the findings.
+  await page.locator('[data-find="subnet-pubc0d1"]').click();
+  assert.equal(await page.inputValue('#search'), 'subnet-pubc0d1');
+  assert.equal(await shown(page), 1);
+  await search(page, '');
+  // A node shows its own lines.
+  await page.locator('[data-find="i-0d1w3"]').hover();
+  assert.equal(await page.locator('.edge.on').count(), 2);
+  assert.deepEqual(said, []);
+
+  const large = await open('large');
+  assert.equal(await shown(large.page), 30000);
+  const took = await large.page.evaluate(() => {
+    const started = performance.now();
+    document.getElementById('search').value = 'i-00000000000000abc';
+    filter();
+    document.body.offsetHeight;
+    return performance.now() - started;
+  });
+  assert.equal(await shown(large.page), 1);
+  console.log(`pages: 30,000 findings opened in ${large.opened} ms, filtered in ${Math.round(took)} ms`);
+
+  // Without scripts everything is there but the filters.
+  const still = await open('demo', { javaScriptEnabled: false });
+  assert.equal(await still.page.locator('.tools').isVisible(), false);
+  assert.equal(await still.page.locator('[data-finding]').count(), 6);
+  await browser.close();
+})().catch(error => { console.error(error); process.exit(1); });
