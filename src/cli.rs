@@ -172,14 +172,27 @@ enum Format {
     Json,
 }
 
+/// What counts for the exit code.
+#[derive(Debug, Args)]
+struct VerdictArgs {
+    /// Exit with 1 if there is a finding at least this bad
+    #[arg(long, value_enum, default_value_t = FailOn::Error, value_name = "SEVERITY", help_heading = "Output")]
+    fail_on: FailOn,
+    /// Say what is new since this report, what was resolved, and what is unknown because it was not audited this time
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    compare: Option<PathBuf>,
+    /// Exit with 1 only for findings that are new since then, or worse
+    #[arg(long, help_heading = "Output", requires = "compare")]
+    fail_on_new: bool,
+}
+
 #[derive(Debug, Args)]
 struct ReportArgs {
     /// A report that `scan --format json` wrote; `-` for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Exit with 1 for findings at or above this severity
-    #[arg(long, value_enum, default_value_t = FailOn::Error, value_name = "SEVERITY", help_heading = "Output")]
-    fail_on: FailOn,
+    #[command(flatten)]
+    verdict: VerdictArgs,
     #[command(flatten)]
     output: Outputs<ReportFormat>,
 }
@@ -199,9 +212,8 @@ struct ScanArgs {
     skip_rule: Vec<String>,
     #[command(flatten)]
     audit: AuditArgs,
-    /// Exit with 1 if there is a finding at least this bad
-    #[arg(long, value_enum, default_value_t = FailOn::Error, value_name = "SEVERITY", help_heading = "Output")]
-    fail_on: FailOn,
+    #[command(flatten)]
+    verdict: VerdictArgs,
     #[command(flatten)]
     fix: fix::args::FixArgs,
     #[command(flatten)]

@@ -180,6 +180,25 @@ impl Fix {
 pub enum Status {
     /// Not known from an earlier report.
     New,
+    /// In the earlier report as well.
+    Unchanged,
+    /// In the earlier report, and looked for in vain.
+    Resolved,
+    /// In the earlier report, and not looked for.
+    Unknown,
+}
+
+impl Status {
+    /// The word used in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Unchanged => "unchanged",
+            Self::Resolved => "resolved",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// A finding of the report.

@@ -7,15 +7,17 @@ use crate::policy::{
 };
 use crate::view::NodeRole;
 
+mod compare;
 mod policy_lint;
 mod v1;
 mod view;
 
 pub use crate::finding::ResourceRef;
+pub use compare::CompareError;
 pub use policy_lint::{POLICY_LINT_SCHEMA, PolicyLintReport};
 pub use v1::{
-    Account, Caveat, Choice, Finding, Fix, Location, NotAudited, Report, ReportError, RuleOutcome, SCHEMA, Source,
-    SourceKind, Summary, Tool,
+    Account, Caveat, Choice, Comparison, Finding, Fix, GoneFinding, Location, NotAudited, Report, ReportError,
+    RuleOutcome, SCHEMA, Source, SourceKind, Summary, Tool,
 };
 pub use view::ReportView;
 

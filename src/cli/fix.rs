@@ -54,6 +54,12 @@ pub(super) fn check(args: &ScanArgs) -> Result<(), Failure> {
         return Err(Failure::usage("--fix writes to a live account, and --inventory names a recording")
             .help("add --dry-run, --emit, or --plan-out FILE for `tagaudit apply` later"));
     }
+    if fix.fix && args.verdict.compare.is_some() {
+        return Err(Failure::usage(
+            "--compare says what is new since a report, and --fix shows what is left after fixing",
+        )
+        .help("scan with --compare first, or save the report after fixing and compare it: `tagaudit report`"));
+    }
     if fix.fix && args.source.connection.assume_role.len() > 1 {
         return Err(Failure::usage("--fix works in one account at a time, and --assume-role is given several times"));
     }

@@ -7,14 +7,14 @@ use clap::{CommandFactory, Parser};
 
 use crate::clusters::Clusters;
 use crate::estate::Estate;
-use crate::inventory::write_private;
+use crate::inventory::{Provider, write_private};
 use crate::render::{self, FindingsFormat};
-use crate::report::{Finding, PolicyLintReport, ReportView, SourceKind};
+use crate::report::{PolicyLintReport, Report, ReportView, SourceKind};
 
 use super::failure::{Exit, Failure};
-use super::output::{emit, finish, printed, text_width, write_report};
+use super::output::{emit, finish, printed, text_width};
 use super::policy::args::PolicyCommand;
-use super::session::{Scope, collect, verdict};
+use super::session::{self, Scope, collect};
 use super::{
     Cli, ClustersArgs, Command, Format, RecordArgs, ReportArgs, ScanArgs, fix, input, output, policy, text_commands,
 };
@@ -127,26 +127,34 @@ fn scan(args: &ScanArgs) -> Result<Exit, Failure> {
         return Err(Failure::usage("--nodes and --inventory cannot both read standard input"));
     }
     let scope = Scope::read(&args.cluster_id, &args.audit)?;
+    let earlier = session::earlier(&args.verdict, &args.cluster_id, Provider::Aws)?;
     let Estate::Aws(inventory) = collect(&args.source, &args.output.terminal, Some(&scope))?;
     let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
-    let report = scope.report(&inventory, &rules, source)?;
+    let audit = scope.report(&inventory, &rules, source)?;
     if args.fix.fix {
-        return fix::scan(args, &scope, &rules, &inventory, &report);
+        return fix::scan(args, &scope, &rules, &inventory, &audit);
     }
-    write_report(args, &report)?;
-    let exit = verdict(&report, &inventory, args);
+    let mut report = Report::new(&audit);
+    session::compare(&mut report, earlier.as_ref(), &args.verdict)?;
+    output::write(&args.output, &report)?;
+    let exit = if session::fails(&report, &args.verdict) {
+        Exit::Findings
+    } else {
+        Exit::of_evidence(inventory.is_empty_handed(), report.complete)
+    };
     // The process ends here: freeing millions of small strings one by one would take as long as checking them did.
-    std::mem::forget((inventory, report));
+    std::mem::forget((inventory, audit, report, earlier));
     Ok(exit)
 }
 
 /// A saved report, with the exit code of the scan that wrote it; only where nothing but terminated instances could be read,
 /// which a report does not count, it is that of nothing.
 fn report(args: &ReportArgs) -> Result<Exit, Failure> {
-    let report = input::report(&args.file)?;
+    let mut report = input::report(&args.file)?;
+    let earlier = session::earlier(&args.verdict, &report.cluster_id, report.provider)?;
+    session::compare(&mut report, earlier.as_ref(), &args.verdict)?;
     output::write(&args.output, &report)?;
-    let fails = |finding: &Finding| args.fail_on.threshold().is_some_and(|threshold| finding.severity >= threshold);
-    Ok(if report.findings.iter().any(fails) {
+    Ok(if session::fails(&report, &args.verdict) {
         Exit::Findings
     } else {
         Exit::of_evidence(report.is_empty_handed(), report.complete)

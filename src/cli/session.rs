@@ -2,13 +2,14 @@
 
 #[cfg(feature = "aws")]
 use std::io::{self, IsTerminal};
+use std::path::Path;
 
 use crate::estate::Estate;
-use crate::inventory::Inventory;
+use crate::inventory::{Inventory, Provider};
 use crate::nodes::KubernetesNode;
 #[cfg(feature = "aws")]
 use crate::provider::aws;
-use crate::report::SourceKind;
+use crate::report::{CompareError, Finding, Report, SourceKind};
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::Rule;
 use crate::scan::{self, Audit};
@@ -16,7 +17,7 @@ use crate::scan::{self, Audit};
 #[cfg(feature = "aws")]
 use super::ConnectionArgs;
 use super::failure::{Exit, Failure};
-use super::{AuditArgs, ScanArgs, SourceArgs, TerminalArgs, input};
+use super::{AuditArgs, ScanArgs, SourceArgs, TerminalArgs, VerdictArgs, input};
 
 /// What a scan compares with, read once and used for every look.
 pub(super) struct Scope<'a> {
@@ -57,11 +58,39 @@ impl<'a> Scope<'a> {
 }
 
 pub(super) fn verdict(report: &Audit, inventory: &Inventory, args: &ScanArgs) -> Exit {
-    if args.fail_on.threshold().is_some_and(|threshold| report.at_least(threshold) > 0) {
+    if args.verdict.fail_on.threshold().is_some_and(|threshold| report.at_least(threshold) > 0) {
         Exit::Findings
     } else {
         Exit::of_evidence(inventory.is_empty_handed(), report.is_complete())
     }
+}
+
+/// Whether a finding of a report counts for the exit code.
+pub(super) fn fails(report: &Report, args: &VerdictArgs) -> bool {
+    let counts = |finding: &&Finding| !args.fail_on_new || finding.is_new_or_worse();
+    args.fail_on
+        .threshold()
+        .is_some_and(|threshold| report.findings.iter().filter(counts).any(|finding| finding.severity >= threshold))
+}
+
+/// The report to compare with, once it is known to be one of this cluster.
+pub(super) fn earlier(args: &VerdictArgs, cluster_id: &str, provider: Provider) -> Result<Option<Report>, Failure> {
+    let Some(path) = &args.compare else { return Ok(None) };
+    let report = input::report(path)?;
+    report.is_of(cluster_id, provider.name()).map_err(|error| incomparable(path, &error))?;
+    Ok(Some(report))
+}
+
+/// Compares a report with an earlier one, where there is one.
+pub(super) fn compare(report: &mut Report, earlier: Option<&Report>, args: &VerdictArgs) -> Result<(), Failure> {
+    match (earlier, &args.compare) {
+        (Some(earlier), Some(path)) => report.compare(earlier).map_err(|error| incomparable(path, &error)),
+        _ => Ok(()),
+    }
+}
+
+fn incomparable(path: &Path, error: &CompareError) -> Failure {
+    Failure::usage(format!("cannot compare with the report `{}`", path.display())).cause(error.to_string())
 }
 
 /// The evidence, from wherever the operator says. A scan says whose roles it needs; anything else reads them all.

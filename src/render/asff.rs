@@ -19,7 +19,7 @@ const PER_CALL: usize = 100;
 /// Resources that one finding takes.
 const RESOURCES: usize = 32;
 
-/// Writes a report as requests of `BatchImportFindings`, one a line: each finding, each rule that passed, and everything that
+/// Writes a report as requests of `BatchImportFindings`, one a line: each finding and each that was resolved, each rule that passed, and everything that
 /// was not audited.
 ///
 /// # Errors
@@ -31,9 +31,12 @@ pub fn asff(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     }
     let passed = report.rules.iter().filter(|rule| rule.outcome == Outcome::Passed);
+    // What nobody looked for stays as it was.
+    let resolved = report.comparison.iter().flat_map(|comparison| &comparison.resolved).map(|gone| &gone.finding);
     let all = report
         .findings
         .iter()
+        .chain(resolved)
         .map(|finding| of_finding(report, finding, &time))
         .chain(report.not_audited.iter().map(|entry| of_unread(report, entry, &time)))
         .chain(passed.map(|rule| of_passed(report, rule, &time)));
@@ -62,7 +65,8 @@ fn of_finding(report: &Report, finding: &Finding, time: &str) -> Value {
         Severity::Info => "INFORMATIONAL",
     };
     let state = match finding.status {
-        Status::New => "ACTIVE",
+        Status::New | Status::Unchanged | Status::Unknown => "ACTIVE",
+        Status::Resolved => "ARCHIVED",
     };
     let resources: Vec<Value> =
         std::iter::once(&finding.resource).chain(&finding.related).take(RESOURCES).map(resource).collect();
@@ -74,7 +78,7 @@ fn of_finding(report: &Report, finding: &Finding, time: &str) -> Value {
             title: rule_page::title(&finding.rule),
             description: &format!("{} Impact: {}", finding.message, finding.impact),
             severity: (label, finding.severity.name()),
-            compliance: "FAILED",
+            compliance: if finding.status == Status::Resolved { "PASSED" } else { "FAILED" },
             state,
             resources,
             account_id: finding.resource.account_id.as_deref(),

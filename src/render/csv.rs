@@ -1,13 +1,15 @@
 //! The report as a table for spreadsheets: a row for each finding, each rule and everything that was not audited, so that the
-//! totals of the report are those of the file.
+//! totals of the report are those of the file, and one for each finding of an earlier report that is gone.
 
 use std::io::{self, Write};
 
+use crate::finding::Status;
 use crate::report::{ReportView, ResourceRef};
+use crate::rules::Outcome;
 use crate::text;
 
 /// The columns, in order.
-const COLUMNS: [&str; 16] = [
+const COLUMNS: [&str; 18] = [
     "record",
     "rule",
     "outcome",
@@ -24,6 +26,8 @@ const COLUMNS: [&str; 16] = [
     "fix",
     "caveats",
     "fingerprint",
+    "status",
+    "why",
 ];
 
 /// Writes a report as CSV (RFC 4180), with what a spreadsheet would take for a formula as text.
@@ -33,15 +37,22 @@ const COLUMNS: [&str; 16] = [
 pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut rows = csv::Writer::from_writer(out);
     rows.write_record(COLUMNS)?;
-    for finding in report.findings {
+    let gone =
+        report.comparison.into_iter().flat_map(|comparison| comparison.resolved.iter().chain(&comparison.unknown));
+    let gone = gone.map(|gone| (gone.finding.status.name(), &gone.finding, gone.why.as_deref().unwrap_or_default()));
+    for (record, finding, why) in report.findings.iter().map(|finding| ("finding", finding, "")).chain(gone) {
         let ResourceRef { kind, id, name, region, account_id, .. } = &finding.resource;
         let related: Vec<&str> = finding.related.iter().map(|related| related.id.as_str()).collect();
         let caveats: Vec<&str> = finding.caveats.iter().map(|caveat| caveat.message.as_str()).collect();
         let fix = format!("{} [{}]", finding.fix.summary, finding.fix.applicability.name());
-        rows.write_record(row([
-            "finding",
+        rows.write_record(row(&[
+            record,
             &finding.rule,
-            "failed",
+            match finding.status {
+                Status::New | Status::Unchanged => Outcome::Failed.name(),
+                Status::Resolved => Outcome::Passed.name(),
+                Status::Unknown => Outcome::NotAudited.name(),
+            },
             finding.severity.name(),
             finding.confidence.name(),
             account_id.as_deref().unwrap_or_default(),
@@ -55,10 +66,12 @@ pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
             &fix,
             &caveats.join("; "),
             &finding.fingerprint,
+            finding.status.name(),
+            why,
         ]))?;
     }
     for entry in report.not_audited.iter() {
-        rows.write_record(row([
+        rows.write_record(row(&[
             "not_audited",
             &entry.rules.join(" "),
             "not_audited",
@@ -75,6 +88,8 @@ pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
             "",
             "",
             "",
+            "",
+            "",
         ]))?;
     }
     for rule in report.rules.iter() {
@@ -84,8 +99,8 @@ pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
             None => format!("checked on {checked}"),
         };
         let outcome = rule.outcome.name();
-        rows.write_record(row([
-            "rule", &rule.rule, outcome, "", "", "", "", "", "", "", "", &message, "", "", "", "",
+        rows.write_record(row(&[
+            "rule", &rule.rule, outcome, "", "", "", "", "", "", "", "", &message, "", "", "", "", "", "",
         ]))?;
     }
     rows.flush()
@@ -93,7 +108,7 @@ pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
 
 /// Fields that show what they hold: nothing hidden, and nothing that a spreadsheet computes.
 /// Source: OWASP, "CSV Injection".
-fn row(fields: [&str; COLUMNS.len()]) -> [String; COLUMNS.len()] {
+fn row(fields: &[&str; COLUMNS.len()]) -> [String; COLUMNS.len()] {
     fields.map(|field| {
         let shown = text::printable(field);
         let is_formula =

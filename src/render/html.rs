@@ -6,9 +6,9 @@ use std::io::{self, Write};
 
 use sha2::{Digest, Sha256};
 
-use crate::finding::Severity;
+use crate::finding::{Severity, Status};
 use crate::policy::Verdict;
-use crate::report::{ActionReport, Finding, Report, ReportView, RoleReport, SourceKind};
+use crate::report::{ActionReport, Finding, GoneFinding, Report, ReportView, RoleReport, SourceKind};
 use crate::rules::Outcome;
 use crate::text;
 use crate::transition::Call;
@@ -42,6 +42,7 @@ pub fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     header(&mut page, report);
     map::map(&mut page, report);
     findings(&mut page, report);
+    gone(&mut page, report);
     policies(&mut page, &report.roles);
     not_audited(&mut page, report);
     rules(&mut page, report);
@@ -77,7 +78,11 @@ fn header(page: &mut Markup, report: &Report) {
         let class = severity.map_or(if report.complete { "good" } else { "" }, Severity::name);
         page.raw(if index == 0 { "" } else { ", " }).element("span", &[("class", &class)], words);
     }
-    page.raw("</strong>\n<dl class=\"facts\">\n");
+    page.raw("</strong>\n");
+    if let Some(comparison) = &report.comparison {
+        page.element("p", &[], comparison.describe()).raw("\n");
+    }
+    page.raw("<dl class=\"facts\">\n");
     let mut fact = |name: &'static str, value: &dyn std::fmt::Display| {
         page.element("dt", &[], name).element("dd", &[], value).raw("\n");
     };
@@ -128,6 +133,12 @@ fn findings(page: &mut Markup, report: &Report) {
     for (fix, number) in fixes {
         toggle(page, "fix", fix, number);
     }
+    if let Some(comparison) = &report.comparison {
+        page.raw("<span class=\"dim\">since then:</span>\n");
+        for (status, number) in [(Status::New, comparison.new), (Status::Unchanged, comparison.unchanged)] {
+            toggle(page, "status", status.name(), number);
+        }
+    }
     page.raw("<span class=\"dim\" id=\"shown\" aria-live=\"polite\"></span>\n</div>\n");
     // Rules in the order of their worst finding.
     let mut groups: Vec<(&str, Vec<&Finding>)> = Vec::new();
@@ -141,9 +152,9 @@ fn findings(page: &mut Markup, report: &Report) {
             group.push(finding);
         }
     }
-    let is_open = report.findings.len() <= OPEN;
+    let shown = Shown { is_open: report.findings.len() <= OPEN, is_compared: report.comparison.is_some() };
     for (rule, group) in groups {
-        of_rule(page, rule, &group, is_open);
+        of_rule(page, rule, &group, shown);
     }
 }
 
@@ -154,10 +165,19 @@ fn toggle(page: &mut Markup, name: &'static str, value: &str, number: usize) {
         .raw("</label>\n");
 }
 
+/// How findings are shown.
+#[derive(Clone, Copy)]
+struct Shown {
+    /// All of them open.
+    is_open: bool,
+    /// Beside those of an earlier report.
+    is_compared: bool,
+}
+
 /// The findings of a rule: what they share once, then each.
-fn of_rule(page: &mut Markup, rule: &str, findings: &[&Finding], is_open: bool) {
+fn of_rule(page: &mut Markup, rule: &str, findings: &[&Finding], shown: Shown) {
     let worst = findings.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Info);
-    open_details(page, &[("data-group", &rule)], is_open);
+    open_details(page, &[("data-group", &rule)], shown.is_open);
     page.raw("<summary>")
         .element(
             "span",
@@ -174,22 +194,23 @@ fn of_rule(page: &mut Markup, rule: &str, findings: &[&Finding], is_open: bool) 
         page.raw("<div class=\"body\"><p><strong>What breaks.</strong> ").prose(impact).raw("</p></div>\n");
     }
     for (index, finding) in findings.iter().enumerate() {
-        let place: [(&'static str, &dyn std::fmt::Display); 3] = [
+        let place: [(&'static str, &dyn std::fmt::Display); 4] = [
             ("data-finding", &finding.fingerprint),
             ("data-severity", &finding.severity.name()),
             ("data-fix", &finding.fix.applicability.name()),
+            ("data-status", &finding.status.name()),
         ];
         if index < IN_FULL {
-            open_details(page, &place, is_open && findings.len() == 1);
+            open_details(page, &place, shown.is_open && findings.len() == 1);
             page.raw("<summary>");
-            line(page, finding);
+            line(page, finding, shown.is_compared);
             page.raw("</summary>\n<div class=\"body\">");
             details(page, finding, impact.is_none());
             page.raw("</div></details>\n");
         } else {
-            let [fingerprint, severity, fix] = place;
-            page.open("div", &[("class", &"compact"), fingerprint, severity, fix]);
-            line(page, finding);
+            let [fingerprint, severity, fix, status] = place;
+            page.open("div", &[("class", &"compact"), fingerprint, severity, fix, status]);
+            line(page, finding, shown.is_compared);
             page.raw("</div>\n");
         }
     }
@@ -212,11 +233,14 @@ fn open_details(page: &mut Markup, attributes: &[(&'static str, &dyn std::fmt::D
     page.open("details", &attributes);
 }
 
-fn line(page: &mut Markup, finding: &Finding) {
+fn line(page: &mut Markup, finding: &Finding, is_compared: bool) {
     let more = finding.more();
     page.element("span", &[("class", &format_args!("badge {}", finding.severity.name()))], finding.severity.name())
-        .raw(" ")
-        .element("span", &[("class", &"id")], &finding.resource.id);
+        .raw(" ");
+    if let Some(change) = finding.change().filter(|_| is_compared) {
+        page.element("span", &[("class", &"badge")], change).raw(" ");
+    }
+    page.element("span", &[("class", &"id")], &finding.resource.id);
     if let Some(name) = finding.resource.name.as_deref().filter(|name| !name.is_empty() && *name != finding.resource.id)
     {
         page.text(format_args!(" {name}"));
@@ -359,6 +383,25 @@ fn verdict(page: &mut Markup, entry: &ActionReport) {
     page.open("td", &[("class", &class), ("title", &why.join("; "))])
         .text(format_args!("{mark} {}", entry.verdict.name()))
         .raw("</td>");
+}
+
+/// What the earlier report had and this one has not.
+fn gone(page: &mut Markup, report: &Report) {
+    let Some(comparison) = &report.comparison else { return };
+    let parts = [("Resolved", &comparison.resolved), ("Unknown: not looked for this time", &comparison.unknown)];
+    for (heading, gone) in parts.into_iter().filter(|(_, gone)| !gone.is_empty()) {
+        page.element("h2", &[], heading)
+            .raw("<div class=\"matrix\"><table><tr><th>severity</th><th>rule</th><th>resource</th><th>why</th></tr>\n");
+        for GoneFinding { finding, why } in gone {
+            page.raw("<tr>")
+                .element("td", &[], finding.severity.name())
+                .element("td", &[], &finding.rule)
+                .element("td", &[("class", &"id")], &finding.resource.id)
+                .element("td", &[("class", &"note")], why.as_deref().unwrap_or("looked for in vain"))
+                .raw("</tr>\n");
+        }
+        page.raw("</table></div>\n");
+    }
 }
 
 fn not_audited(page: &mut Markup, report: &Report) {

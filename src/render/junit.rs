@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 
-use crate::report::{Finding, NotAudited, ReportView, RuleOutcome};
+use crate::report::{Finding, GoneFinding, NotAudited, ReportView, RuleOutcome};
 use crate::rules::Outcome;
 use crate::text;
 
@@ -32,6 +32,11 @@ pub fn junit(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut suite = TestSuite::new("not audited");
     suite.add_test_cases(report.not_audited.iter().map(unread));
     junit.add_test_suite(suite);
+    if let Some(comparison) = report.comparison {
+        let mut suite = TestSuite::new("unknown since the earlier report");
+        suite.add_test_cases(comparison.unknown.iter().map(unknown));
+        junit.add_test_suite(suite);
+    }
     junit.serialize(&mut *out).map_err(io::Error::other)?;
     out.flush()
 }
@@ -81,6 +86,15 @@ fn unread(entry: &NotAudited) -> TestCase {
     let place = [&entry.account_id, &entry.region, &entry.resource].into_iter().flatten();
     let name = std::iter::once(&entry.what).chain(place).map(String::as_str).collect::<Vec<_>>().join(" ");
     TestCase::new(shown(&name), status)
+}
+
+/// What was there before, and was not looked for: not audited, and not in order.
+fn unknown(gone: &GoneFinding) -> TestCase {
+    let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+    status.set_message(shown(gone.why.as_deref().unwrap_or_default())).set_type("unknown");
+    let mut case = TestCase::new(shown(&gone.finding.resource.id), status);
+    case.set_classname(shown(&gone.finding.rule));
+    case
 }
 
 /// Nothing hidden, and nothing that XML 1.0 forbids.

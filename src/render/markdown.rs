@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::report::{Finding, ReportView};
+use crate::report::{Finding, GoneFinding, ReportView};
 use crate::rules::Outcome;
 use crate::text;
 use crate::transition::Call;
@@ -24,14 +24,18 @@ pub fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> 
         report.rules_of(Outcome::NotApplicable),
         report.rules_of(Outcome::NotAudited)
     );
+    if let Some(comparison) = report.comparison {
+        let _ = write!(page, "\n{}.\n", inert(&comparison.describe()));
+    }
     if !report.findings.is_empty() {
         page.push_str("\n| severity | rule | resource | what |\n|---|---|---|---|\n");
         for finding in report.findings {
             let more = if finding.more() > 0 { format!(" and {} more", finding.more()) } else { String::new() };
             let _ = writeln!(
                 page,
-                "| {} | {} | {}{more} | {} |",
+                "| {}{} | {} | {}{more} | {} |",
                 finding.severity.name(),
+                change(report, finding),
                 inert(&finding.rule),
                 inert(&finding.resource.id),
                 inert(&finding.message)
@@ -39,6 +43,16 @@ pub fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> 
         }
         for finding in report.findings {
             details(&mut page, finding);
+        }
+    }
+    let gone =
+        report.comparison.map(|comparison| [("Resolved", &comparison.resolved), ("Unknown", &comparison.unknown)]);
+    for (heading, gone) in gone.into_iter().flatten().filter(|(_, gone)| !gone.is_empty()) {
+        let _ = write!(page, "\n### {heading}\n\n| severity | rule | resource | why |\n|---|---|---|---|\n");
+        for GoneFinding { finding, why } in gone {
+            let why = why.as_deref().unwrap_or("looked for in vain");
+            let (rule, id) = (inert(&finding.rule), inert(&finding.resource.id));
+            let _ = writeln!(page, "| {} | {rule} | {id} | {} |", finding.severity.name(), inert(why));
         }
     }
     if !report.not_audited.is_empty() {
@@ -58,6 +72,12 @@ pub fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> 
     }
     out.write_all(page.as_bytes())?;
     out.flush()
+}
+
+/// What has changed about a finding, where reports are compared.
+fn change(report: &ReportView<'_>, finding: &Finding) -> String {
+    let change = finding.change().filter(|_| report.comparison.is_some());
+    change.map(|change| format!(", **{change}**")).unwrap_or_default()
 }
 
 fn details(page: &mut String, finding: &Finding) {

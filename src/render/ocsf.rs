@@ -25,7 +25,7 @@ enum Compliance {
     Fail = 3,
 }
 
-/// Writes a report as an array of events: one for each finding, each rule that passed, and everything that was not audited.
+/// Writes a report as an array of events: one for each finding and each that was resolved, each rule that passed, and everything that was not audited.
 ///
 /// # Errors
 /// When the writer fails, or the evidence has no date: an event has to have one.
@@ -37,7 +37,9 @@ pub fn ocsf(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         first = false;
         serde_json::to_writer(&mut *out, &event).map_err(io::Error::from)
     };
-    for finding in &report.findings {
+    // What nobody looked for stays as it was.
+    let resolved = report.comparison.iter().flat_map(|comparison| &comparison.resolved).map(|gone| &gone.finding);
+    for finding in report.findings.iter().chain(resolved) {
         write(of_finding(report, finding, time))?;
     }
     for entry in &report.not_audited {
@@ -62,6 +64,8 @@ fn of_finding(report: &Report, finding: &Finding, time: i64) -> Value {
     };
     let (activity_id, activity, status_id, status) = match finding.status {
         Status::New => (1, "Create", 1, "New"),
+        Status::Unchanged | Status::Unknown => (2, "Update", 1, "New"),
+        Status::Resolved => (3, "Close", 4, "Resolved"),
     };
     let resources: Vec<Value> =
         std::iter::once(&finding.resource).chain(&finding.related).map(|one| resource(report, one)).collect();
@@ -71,7 +75,7 @@ fn of_finding(report: &Report, finding: &Finding, time: i64) -> Value {
             activity: (activity_id, activity),
             severity: (severity_id, severity),
             status: (status_id, status),
-            compliance: Compliance::Fail,
+            compliance: if finding.status == Status::Resolved { Compliance::Pass } else { Compliance::Fail },
             rule: &finding.rule,
             uid: &finding.fingerprint,
             message: &finding.message,

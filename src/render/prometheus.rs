@@ -34,6 +34,16 @@ pub fn prometheus(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         .collect();
     page.counts("findings", "Open findings.", &series);
 
+    if let Some(comparison) = &report.comparison {
+        let changes = [
+            ("new", comparison.new),
+            ("unchanged", comparison.unchanged),
+            ("resolved", comparison.resolved.len()),
+            ("unknown", comparison.unknown.len()),
+        ];
+        let series = changes.map(|(status, number)| ([("status", status)], number));
+        page.counts("findings_compared", "Findings beside those of the earlier report.", &series);
+    }
     let outcomes = [Outcome::Passed, Outcome::Failed, Outcome::NotApplicable, Outcome::NotAudited];
     let series = outcomes.map(|outcome| ([("outcome", outcome.name())], report.rules_of(outcome)));
     page.counts("rules", "Rules by what became of them.", &series);

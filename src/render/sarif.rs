@@ -221,7 +221,7 @@ pub fn sarif(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
             tool_execution_notifications: report.not_audited.iter().map(notification).collect(),
         }],
         column_kind: "unicodeCodePoints",
-        results: findings.iter().map(|finding| result(finding, &rules)).collect(),
+        results: findings.iter().map(|finding| result(finding, &rules, report.comparison.is_some())).collect(),
     });
     let log = Log {
         schema: "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
@@ -258,17 +258,13 @@ fn descriptor(id: &str) -> ReportingDescriptor<'_> {
         let full = format!("Reports when: {} What breaks: {}.", rule.condition, rule.impact);
         return described(rule.severity.default, rule.title, &full, help);
     }
-    match CHECKS.iter().find(|(check, _, _)| *check == id) {
-        Some((_, level, about)) => {
-            let full = format!("Reports {about}: {}.", level.impact());
-            let help = plain(&format!("{full} The message names the place and what to write instead."));
-            described(Severity::from(*level), about, &full, help)
-        }
-        None => {
-            let full = "A rule that this version of tagaudit does not know.";
-            described(Severity::Warning, id, full, plain(full))
-        }
-    }
+    let Some((_, level, about)) = CHECKS.iter().find(|(check, _, _)| *check == id) else {
+        let full = "A rule that this version of tagaudit does not know.";
+        return described(Severity::Warning, id, full, plain(full));
+    };
+    let full = format!("Reports {about}: {}.", level.impact());
+    let help = plain(&format!("{full} The message names the place and what to write instead."));
+    described(Severity::from(*level), about, &full, help)
 }
 
 fn notification(entry: &NotAudited) -> Notification<'_> {
@@ -283,7 +279,7 @@ fn notification(entry: &NotAudited) -> Notification<'_> {
     Notification { level: "error", message: plain(&text), properties: entry }
 }
 
-fn result<'r>(finding: &'r Finding, rules: &BTreeMap<&str, usize>) -> SarifResult<'r> {
+fn result<'r>(finding: &'r Finding, rules: &BTreeMap<&str, usize>, is_compared: bool) -> SarifResult<'r> {
     let more = finding.related.len().saturating_sub(RELATED);
     let mut sentences =
         vec![finding.message.clone(), format!("impact: {}", finding.impact), format!("fix: {}", finding.fix.summary)];
@@ -312,9 +308,13 @@ fn result<'r>(finding: &'r Finding, rules: &BTreeMap<&str, usize>) -> SarifResul
         locations,
         related_locations: related.collect(),
         partial_fingerprints: Fingerprints { primary: &finding.fingerprint, own: &finding.fingerprint },
-        baseline_state: match finding.status {
-            Status::New => None,
-        },
+        // What is gone is left out: GitHub shows an absent result as one that is there.
+        baseline_state: is_compared.then_some(match (finding.status, finding.previous_severity) {
+            (Status::New, _) => "new",
+            (Status::Unchanged | Status::Unknown, None) => "unchanged",
+            (Status::Unchanged | Status::Unknown, Some(_)) => "updated",
+            (Status::Resolved, _) => "absent",
+        }),
         properties: ResultProperties {
             confidence: finding.confidence.name(),
             applicability: finding.fix.applicability.name(),

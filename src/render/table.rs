@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use crate::finding::{Applicability, Severity};
-use crate::report::{Finding, Report, ReportView, SourceKind};
+use crate::report::{Finding, GoneFinding, Report, ReportView, SourceKind};
 use crate::rules::Outcome;
 use crate::text;
 use crate::transition::Call;
@@ -28,6 +28,7 @@ pub fn report(report: &Report, options: &TableOptions, out: &mut dyn Write) -> i
         findings(&mut page, report, severity, painter, options);
     }
     roles(&mut page, &report.roles, painter, options);
+    gone(&mut page, report, painter, options);
     not_audited(&mut page, report, painter, options);
     not_applicable(&mut page, report, painter, options);
     footer(&mut page, report, painter);
@@ -74,6 +75,9 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
         })
         .collect();
     let _ = writeln!(page, "{}{}", painter.dim("result   "), verdict.join(", "));
+    if let Some(comparison) = &report.comparison {
+        let _ = writeln!(page, "{}{}", painter.dim("changes  "), text::printable(&comparison.describe()));
+    }
     overview(page, report, painter, options);
 }
 
@@ -145,9 +149,18 @@ fn overview(page: &mut String, report: &Report, painter: Painter, options: &Tabl
 }
 
 fn findings(page: &mut String, report: &Report, severity: Severity, painter: Painter, options: &TableOptions) {
-    let found: Vec<&Finding> = report.findings.iter().filter(|finding| finding.severity == severity).collect();
+    let mut found: Vec<&Finding> = report.findings.iter().filter(|finding| finding.severity == severity).collect();
     if found.is_empty() {
         return;
+    }
+    let is_compared = report.comparison.is_some();
+    if is_compared {
+        // Of each rule, what is new is not what is folded.
+        let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+        for (index, finding) in found.iter().enumerate() {
+            places.entry(&finding.rule).or_insert(index);
+        }
+        found.sort_by_key(|finding| (places.get(finding.rule.as_str()).copied(), !finding.is_new_or_worse()));
     }
     let heading = match severity {
         Severity::Error => "Errors: the controllers fail or leave something out",
@@ -161,7 +174,7 @@ fn findings(page: &mut String, report: &Report, severity: Severity, painter: Pai
         let number = shown.entry(finding.rule.as_str()).or_default();
         *number += 1;
         if options.verbose || *number <= SHOWN_PER_RULE {
-            block(page, finding, painter, options);
+            block(page, finding, is_compared, painter, options);
         } else {
             *folded.entry(finding.rule.as_str()).or_default() += 1;
         }
@@ -176,7 +189,7 @@ fn findings(page: &mut String, report: &Report, severity: Severity, painter: Pai
     }
 }
 
-fn block(page: &mut String, finding: &Finding, painter: Painter, options: &TableOptions) {
+fn block(page: &mut String, finding: &Finding, is_compared: bool, painter: Painter, options: &TableOptions) {
     let same = finding.more();
     let mut resource = short_id(&finding.resource.id).into_owned();
     if let Some(name) = finding.resource.name.as_deref().filter(|name| !resource.ends_with(name)) {
@@ -185,9 +198,10 @@ fn block(page: &mut String, finding: &Finding, painter: Painter, options: &Table
     if same > 0 {
         let _ = write!(resource, " and {same} more");
     }
+    let change = finding.change().filter(|_| is_compared).map(|change| format!(" [{change}]")).unwrap_or_default();
     let _ = writeln!(
         page,
-        "\n{} {}  {resource}",
+        "\n{}{change} {}  {resource}",
         painter.severity(finding.severity, finding.severity.name()),
         painter.bold(&finding.rule)
     );
@@ -224,6 +238,30 @@ fn block(page: &mut String, finding: &Finding, painter: Painter, options: &Table
 /// The part of an ARN that tells it apart.
 fn short_id(id: &str) -> std::borrow::Cow<'_, str> {
     text::printable(if id.starts_with("arn:") { id.rsplit(':').next().unwrap_or(id) } else { id })
+}
+
+/// What the earlier report had and this one has not.
+fn gone(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
+    let Some(comparison) = &report.comparison else { return };
+    let parts = [
+        ("Resolved: looked for in vain", &comparison.resolved),
+        ("Unknown: there before, and not looked for this time", &comparison.unknown),
+    ];
+    let limit = if options.verbose { usize::MAX } else { 20 };
+    for (heading, gone) in parts.into_iter().filter(|(_, gone)| !gone.is_empty()) {
+        let _ = writeln!(page, "\n{}", painter.bold(heading));
+        for GoneFinding { finding, why } in gone.iter().take(limit) {
+            let severity = painter.severity(finding.severity, &format!("{:<8}", finding.severity.name()));
+            let id = short_id(&finding.resource.id);
+            let _ = writeln!(page, "{severity} {:<36} {id}", text::printable(&finding.rule));
+            if let Some(why) = why {
+                paragraph(page, "why", why, painter, options);
+            }
+        }
+        if gone.len() > limit {
+            let _ = writeln!(page, "  {}", painter.dim(&format!("and {} more: -v shows them", gone.len() - limit)));
+        }
+    }
 }
 
 fn not_audited(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {

@@ -92,6 +92,7 @@ fn finding(policy: &LintedPolicy, remark: &LintFinding, cause: &Cause) -> Findin
         caveats: Vec::new(),
         fingerprint: fingerprint(remark.check, &name, cause, &name),
         status: Status::New,
+        previous_severity: None,
     }
 }
 

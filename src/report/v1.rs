@@ -46,8 +46,50 @@ pub struct Report {
     pub rules: Vec<RuleOutcome>,
     /// The VPCs in which nodes live, enough to draw a map.
     pub topology: Vec<VpcTopology>,
+    /// What is new since an earlier report, where there is one to compare with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
     /// Counts.
     pub summary: Summary,
+}
+
+/// A report beside an earlier one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// When the evidence of the earlier report was read, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collected_at: Option<String>,
+    /// The version of the tool that wrote it.
+    pub version: String,
+    /// Findings that were not in it.
+    pub new: usize,
+    /// Findings that were.
+    pub unchanged: usize,
+    /// Findings that were in it, and were looked for in vain.
+    pub resolved: Vec<GoneFinding>,
+    /// Findings that were in it, and of which nobody knows.
+    pub unknown: Vec<GoneFinding>,
+}
+
+impl Comparison {
+    /// What has changed, in a few words.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let since = self.collected_at.as_deref().unwrap_or("a report without a date");
+        let (resolved, unknown) = (self.resolved.len(), self.unknown.len());
+        format!("{} new, {} unchanged, {resolved} resolved, {unknown} unknown since {since}", self.new, self.unchanged)
+    }
+}
+
+/// A finding of an earlier report that is not in this one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GoneFinding {
+    /// As it was.
+    #[serde(flatten)]
+    pub finding: Finding,
+    /// Why nobody knows whether it is still there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// The tool and its version.
@@ -158,11 +200,30 @@ pub struct Finding {
     pub caveats: Vec<Caveat>,
     /// Stable over runs: rule, resource or cause, and what is wrong; no times, no order.
     pub fingerprint: String,
-    /// New, unchanged or waived.
+    /// Whether it was there before.
     pub status: Status,
+    /// How bad it was in the report that this one is compared with, where that was something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_severity: Option<Severity>,
 }
 
 impl Finding {
+    /// What has changed since the report that this one is compared with, in a word or two.
+    #[must_use]
+    pub fn change(&self) -> Option<String> {
+        match (self.status, self.previous_severity) {
+            (Status::New, _) => Some("new".to_owned()),
+            (_, Some(before)) => Some(format!("was {}", before.name())),
+            (_, None) => None,
+        }
+    }
+
+    /// Whether it is new, or worse than it was.
+    #[must_use]
+    pub fn is_new_or_worse(&self) -> bool {
+        self.status == Status::New || self.previous_severity.is_some_and(|before| before < self.severity)
+    }
+
     /// On how many more resources of the same kind it shows.
     #[must_use]
     pub fn more(&self) -> usize {
@@ -339,6 +400,7 @@ impl From<&finding::Finding> for Finding {
                 .collect(),
             fingerprint: finding.fingerprint.clone(),
             status: finding.status,
+            previous_severity: None,
         }
     }
 }

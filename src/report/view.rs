@@ -8,7 +8,7 @@ use crate::policy::lint::CHECKS;
 use crate::rules::{self, Outcome};
 use crate::text;
 
-use super::{Finding, NotAudited, PolicyLintReport, Report, RuleOutcome, Tool};
+use super::{Comparison, Finding, NotAudited, PolicyLintReport, Report, RuleOutcome, Tool};
 
 /// The findings of a report, and what they do not cover.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub struct ReportView<'r> {
     pub not_audited: Cow<'r, [NotAudited]>,
     /// Findings, in the order of the report.
     pub findings: &'r [Finding],
+    /// What is new since an earlier report.
+    pub comparison: Option<&'r Comparison>,
     /// What became of each rule, by its id.
     pub rules: Cow<'r, [RuleOutcome]>,
 }
@@ -41,6 +43,7 @@ impl<'r> From<&'r Report> for ReportView<'r> {
             complete: report.complete,
             not_audited: Cow::Borrowed(&report.not_audited),
             findings: &report.findings,
+            comparison: report.comparison.as_ref(),
             rules: Cow::Borrowed(&report.rules),
         }
     }
@@ -83,6 +86,7 @@ impl<'r> From<&'r PolicyLintReport> for ReportView<'r> {
             complete: report.left_out.is_empty() && report.without_policies.is_empty(),
             not_audited: not_audited.collect(),
             findings: &report.findings,
+            comparison: None,
             rules: rules.collect(),
         }
     }

@@ -29,6 +29,7 @@ impl Report {
             roles: audit.roles.clone(),
             rules: audit.rules.iter().map(RuleOutcome::from).collect(),
             topology: audit.topology.clone(),
+            comparison: None,
             summary: Summary {
                 resources: audit.resources.iter().map(|(kind, number)| (kind.name().to_owned(), *number)).collect(),
                 nodes: audit.nodes.clone(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use tagaudit::finding::Severity;
-use tagaudit::inventory::Inventory;
+use tagaudit::inventory::{Gap, Inventory, Read};
 use tagaudit::nodes::{self, KubernetesNode};
 use tagaudit::report::Report;
 use tagaudit::role_audit::RoleAuditOptions;
@@ -185,45 +185,52 @@ fn five_hundred_nodes_with_one_bad_group_are_one_finding() {
     assert_eq!(report.findings.iter().filter(|finding| finding.severity.name() == "error").count(), 1);
 }
 
+/// Leaves an inventory as the collector does when a list of the first region is refused: nothing of it, and a gap.
+pub(crate) fn lose(inventory: &mut Inventory, read: Read) {
+    let account = &mut inventory.accounts[0];
+    let region = &mut account.regions[0];
+    match read {
+        Read::DescribeInstances => region.instances.clear(),
+        Read::DescribeSubnets => region.subnets.clear(),
+        Read::DescribeVpcs => region.vpcs.clear(),
+        Read::DescribeSecurityGroups => region.security_groups.clear(),
+        Read::DescribeRouteTables => region.route_tables.clear(),
+        Read::DescribeDhcpOptions => region.dhcp_options.clear(),
+        Read::DescribeNetworkInterfaces => region.network_interfaces.clear(),
+        Read::DescribeVolumes => region.volumes.clear(),
+        Read::DescribeInstanceProfileAssociations => region.instance_profile_associations.clear(),
+        Read::DescribeAvailabilityZones => region.availability_zones.clear(),
+        Read::DescribeVpcAttribute => {
+            for vpc in &mut region.vpcs {
+                (vpc.enable_dns_support, vpc.enable_dns_hostnames) = (None, None);
+            }
+        }
+        // What it tells is in no list of its own.
+        Read::ListRoles => {}
+        other => panic!("no test knows what a gap in {other} leaves"),
+    }
+    inventory.gaps.push(Gap {
+        read,
+        account_id: Some(account.account_id.clone()),
+        region: Some(region.name.clone()).filter(|_| !read.is_iam()),
+        resource: None,
+        policy: None,
+        reason: "UnauthorizedOperation".into(),
+        message: "You are not authorized to perform this operation.".into(),
+    });
+}
+
+/// The reads that a rule can ask for.
+pub(crate) fn reads_of_rules() -> BTreeSet<Read> {
+    RULES.iter().flat_map(|rule| rule.reads.iter().copied()).collect()
+}
+
 #[test]
 fn what_was_not_read_is_not_audited_and_never_clean() {
-    use tagaudit::inventory::{Gap, Read};
     let world = worlds::all().into_iter().find(|world| world.name == "clean-kops").unwrap();
-    let reads: BTreeSet<Read> = RULES.iter().flat_map(|rule| rule.reads.iter().copied()).collect();
-    for api in reads {
+    for api in reads_of_rules() {
         let mut inventory = world.inventory.clone();
-        let region = &mut inventory.accounts[0].regions[0];
-        let name = region.name.clone();
-        // As the collector leaves it: nothing of the list, and a gap.
-        match api {
-            Read::DescribeInstances => region.instances.clear(),
-            Read::DescribeSubnets => region.subnets.clear(),
-            Read::DescribeVpcs => region.vpcs.clear(),
-            Read::DescribeSecurityGroups => region.security_groups.clear(),
-            Read::DescribeRouteTables => region.route_tables.clear(),
-            Read::DescribeDhcpOptions => region.dhcp_options.clear(),
-            Read::DescribeNetworkInterfaces => region.network_interfaces.clear(),
-            Read::DescribeVolumes => region.volumes.clear(),
-            Read::DescribeInstanceProfileAssociations => region.instance_profile_associations.clear(),
-            Read::DescribeAvailabilityZones => region.availability_zones.clear(),
-            Read::DescribeVpcAttribute => {
-                for vpc in &mut region.vpcs {
-                    (vpc.enable_dns_support, vpc.enable_dns_hostnames) = (None, None);
-                }
-            }
-            // What it tells is in no list of its own.
-            Read::ListRoles => {}
-            other => panic!("no test knows what a gap in {other} leaves"),
-        }
-        inventory.gaps.push(Gap {
-            read: api,
-            account_id: Some("111122223333".into()),
-            region: Some(name),
-            resource: None,
-            policy: None,
-            reason: "UnauthorizedOperation".into(),
-            message: "You are not authorized to perform this operation.".into(),
-        });
+        lose(&mut inventory, api);
         let report = report(&inventory, world.cluster_id, None);
         let found: Vec<_> =
             report.findings.iter().map(|finding| format!("{}: {}", finding.rule, finding.message)).collect();

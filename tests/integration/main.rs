@@ -12,6 +12,7 @@
 mod binary;
 #[cfg(feature = "aws")]
 mod cli_outputs;
+mod compare;
 mod documents;
 mod false_alarms;
 #[cfg(feature = "aws")]

@@ -15,9 +15,11 @@ function filter() {
   const words = search.value.toLowerCase().split('|').map(word => word.trim()).filter(Boolean);
   const severities = checked('severity');
   const fixes = checked('fix');
+  const statuses = document.querySelector('input[name=status]') ? checked('status') : null;
   let number = 0;
   for (const row of rows) {
     const fits = severities.has(row.dataset.severity) && fixes.has(row.dataset.fix)
+      && (!statuses || statuses.has(row.dataset.status))
       && (words.length === 0 || words.some(word => textOf(row).includes(word)));
     if (row.hidden === fits) row.hidden = !fits;
     if (fits) number += 1;

@@ -1,0 +1,173 @@
+//! A report beside an earlier one of the same cluster: what is new, what is still there, what was resolved, and of what nobody
+//! knows because it was not looked at this time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use crate::finding::Status;
+use crate::rules::{self, Check, Outcome};
+
+use super::{Comparison, Finding, GoneFinding, NotAudited, Report, ResourceRef};
+
+/// Why two reports cannot be compared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CompareError {
+    /// They are of different clusters.
+    #[error(
+        "it is a report of the cluster `{earlier}` on {earlier_provider}, and this one is of `{cluster_id}` on {provider}"
+    )]
+    OtherCluster {
+        /// The cluster of the earlier report.
+        earlier: String,
+        /// Its cloud.
+        earlier_provider: &'static str,
+        /// The cluster of this report.
+        cluster_id: String,
+        /// Its cloud.
+        provider: &'static str,
+    },
+    /// The earlier report is the later one.
+    #[error("its evidence was read at {earlier}, after that of this report ({collected_at})")]
+    Later {
+        /// When the evidence of the earlier report was read.
+        earlier: String,
+        /// When that of this one was.
+        collected_at: String,
+    },
+}
+
+impl Report {
+    /// Whether another report is one of the same cluster.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn is_of(&self, cluster_id: &str, provider: &'static str) -> Result<(), CompareError> {
+        if self.cluster_id == cluster_id && self.provider.name() == provider {
+            return Ok(());
+        }
+        Err(CompareError::OtherCluster {
+            earlier: self.cluster_id.clone(),
+            earlier_provider: self.provider.name(),
+            cluster_id: cluster_id.to_owned(),
+            provider,
+        })
+    }
+
+    /// Says of each finding whether it was in an earlier report, and what became of those that are gone: resolved only where
+    /// the rule looked at the same place again.
+    ///
+    /// # Errors
+    /// When the reports are not of one cluster, or the other one is later.
+    pub fn compare(&mut self, earlier: &Self) -> Result<(), CompareError> {
+        earlier.is_of(&self.cluster_id, self.provider.name())?;
+        let (before, now) = (&earlier.source.collected_at, &self.source.collected_at);
+        if let (Some(before), Some(now)) = (before, now)
+            && let (Ok(one), Ok(other)) = (before.parse::<Timestamp>(), now.parse::<Timestamp>())
+            && one > other
+        {
+            return Err(CompareError::Later { earlier: before.clone(), collected_at: now.clone() });
+        }
+        let known: BTreeMap<&str, &Finding> =
+            earlier.findings.iter().map(|finding| (finding.fingerprint.as_str(), finding)).collect();
+        let mut unchanged = 0;
+        for finding in &mut self.findings {
+            let before = known.get(finding.fingerprint.as_str());
+            finding.status = if before.is_some() { Status::Unchanged } else { Status::New };
+            unchanged += usize::from(before.is_some());
+            finding.previous_severity =
+                before.map(|before| before.severity).filter(|before| *before != finding.severity);
+        }
+        let present: BTreeSet<&str> = self.findings.iter().map(|finding| finding.fingerprint.as_str()).collect();
+        let gone = earlier.findings.iter().filter(|finding| !present.contains(finding.fingerprint.as_str()));
+        let (mut resolved, mut unknown) = (Vec::new(), Vec::new());
+        for finding in gone {
+            match self.not_looked_at(earlier, finding) {
+                Some(why) => unknown.push(GoneFinding::new(finding, Status::Unknown, Some(why))),
+                None => resolved.push(GoneFinding::new(finding, Status::Resolved, None)),
+            }
+        }
+        self.comparison = Some(Comparison {
+            collected_at: before.clone(),
+            version: earlier.tool.version.clone(),
+            new: self.findings.len() - unchanged,
+            unchanged,
+            resolved,
+            unknown,
+        });
+        Ok(())
+    }
+
+    /// Why nobody looked at the place of an earlier finding; `None` where it was looked at, and is in order.
+    fn not_looked_at(&self, earlier: &Self, finding: &Finding) -> Option<String> {
+        let ResourceRef { kind, account_id, region, .. } = &finding.resource;
+        let Some(outcome) = self.rules.iter().find(|rule| rule.rule == finding.rule) else {
+            return Some("the rule was not asked for".to_owned());
+        };
+        // What belongs to no region, or to no account, may be seen by what lives in any of them.
+        for before in earlier.accounts.iter().filter(|one| account_id.as_ref().is_none_or(|id| one.account_id == *id)) {
+            let Some(now) = self.accounts.iter().find(|one| one.account_id == before.account_id) else {
+                return Some(format!("the account {} was not read", before.account_id));
+            };
+            let mut needed = before.regions.iter().filter(|one| region.as_ref().is_none_or(|region| *one == region));
+            if let Some(region) = needed.find(|region| !now.regions.contains(region)) {
+                return Some(format!("{region} was not read"));
+            }
+        }
+        if earlier.knows_nodes() && !self.knows_nodes() {
+            return Some("the Nodes were known then, and are not now: give them with --nodes".to_owned());
+        }
+        if let Some(entry) = self.not_audited.iter().find(|entry| covers(entry, finding)) {
+            return Some(format!("{} was not read: {}", entry.what, entry.reason));
+        }
+        let why = || outcome.why.clone().unwrap_or_default();
+        match outcome.outcome {
+            Outcome::Passed | Outcome::Failed => None,
+            Outcome::NotAudited => Some(format!("the rule was not audited: {}", why())),
+            // Where all of the kind are gone, what was wrong with one of them is as well.
+            Outcome::NotApplicable if self.summary.resources.get(kind.name()) == Some(&0) => None,
+            Outcome::NotApplicable => Some(format!("the rule does not apply now: {}", why())),
+        }
+    }
+
+    /// Whether Kubernetes' own Nodes were part of the evidence: only then do the rules about them apply.
+    fn knows_nodes(&self) -> bool {
+        let is_about_nodes = |id: &str| rules::find(id).is_some_and(|rule| matches!(rule.check, Check::Kubernetes(_)));
+        self.rules.iter().any(|rule| rule.outcome != Outcome::NotApplicable && is_about_nodes(&rule.rule))
+    }
+}
+
+/// Whether what was not read may hide a finding.
+fn covers(entry: &NotAudited, finding: &Finding) -> bool {
+    let of_rule = entry.rules.is_empty() || entry.rules.contains(&finding.rule);
+    let same = |one: &Option<String>, other: &Option<String>| match (one, other) {
+        (Some(one), Some(other)) => one == other,
+        _ => true,
+    };
+    of_rule
+        && same(&entry.account_id, &finding.resource.account_id)
+        && same(&entry.region, &finding.resource.region)
+        && entry.resource.as_deref().is_none_or(|resource| may_be_about(resource, finding))
+}
+
+/// Whether a resource is one of a finding, or of another kind than all of them: then what hangs together is not known.
+fn may_be_about(resource: &str, finding: &Finding) -> bool {
+    let mut of_finding = std::iter::once(&finding.resource).chain(&finding.related);
+    of_finding.any(|one| one.id == resource || one.arn.as_deref() == Some(resource))
+        || !std::iter::once(&finding.resource).chain(&finding.related).any(|one| sort_of(&one.id) == sort_of(resource))
+}
+
+/// What an id says about the kind: `i` of `i-0abc`, `role` of `arn:aws:iam::123456789012:role/x`.
+fn sort_of(id: &str) -> &str {
+    let resource = id.splitn(6, ':').nth(5).unwrap_or(id);
+    resource.split(['/', '-']).next().unwrap_or(resource)
+}
+
+impl GoneFinding {
+    fn new(finding: &Finding, status: Status, why: Option<String>) -> Self {
+        let mut finding = finding.clone();
+        finding.status = status;
+        finding.previous_severity = None;
+        Self { finding, why }
+    }
+}

@@ -1,0 +1,240 @@
+//! `--compare`: what is new, what was resolved, and what nobody knows.
+
+use std::collections::BTreeSet;
+
+use clap::ValueEnum;
+use tagaudit::finding::{Severity, Status};
+use tagaudit::inventory::{Inventory, Read};
+use tagaudit::render::{ReportFormat, TableOptions};
+use tagaudit::report::Report;
+
+use super::binary::run;
+use super::fixtures::{lose, parsed_nodes, reads_of_rules};
+use super::{fixtures, worlds};
+
+fn report(inventory: &Inventory, cluster_id: &str) -> Report {
+    Report::new(&fixtures::report(inventory, cluster_id, None))
+}
+
+fn world(name: &str) -> (Inventory, &'static str) {
+    let world = worlds::all().into_iter().find(|world| world.name == name).unwrap();
+    (world.inventory, world.cluster_id)
+}
+
+fn demo() -> Report {
+    let (inventory, cluster_id) = world("demo");
+    report(&inventory, cluster_id)
+}
+
+/// Everything that was found before is found again, resolved or unknown, and everything that is found is new or was.
+fn adds_up(earlier: &Report, now: &Report, name: &str) {
+    let comparison = now.comparison.as_ref().unwrap();
+    assert_eq!(comparison.new + comparison.unchanged, now.findings.len(), "{name}");
+    let accounted = comparison.unchanged + comparison.resolved.len() + comparison.unknown.len();
+    assert_eq!(accounted, earlier.findings.len(), "{name}");
+    let of = |status: Status| now.findings.iter().filter(|finding| finding.status == status).count();
+    assert_eq!((of(Status::New), of(Status::Unchanged)), (comparison.new, comparison.unchanged), "{name}");
+    assert!(comparison.resolved.iter().all(|gone| gone.why.is_none() && gone.finding.status == Status::Resolved));
+    assert!(comparison.unknown.iter().all(|gone| gone.why.is_some() && gone.finding.status == Status::Unknown));
+}
+
+/// J2: nothing was repaired, so nothing is resolved, whatever could not be read this time.
+#[test]
+fn j2_evidence_that_is_lost_resolves_nothing() {
+    let mut unknown = 0;
+    for world in worlds::all().iter().chain([&worlds::unreadable()]) {
+        let earlier = report(&world.inventory, world.cluster_id);
+        for read in reads_of_rules() {
+            let mut inventory = world.inventory.clone();
+            lose(&mut inventory, read);
+            let mut now = report(&inventory, world.cluster_id);
+            now.compare(&earlier).unwrap();
+            let name = format!("{} without {read}", world.name);
+            adds_up(&earlier, &now, &name);
+            let comparison = now.comparison.unwrap();
+            let resolved: Vec<_> = comparison.resolved.iter().map(|gone| &gone.finding.message).collect();
+            assert!(resolved.is_empty(), "{name}: {resolved:?}");
+            unknown += comparison.unknown.len();
+        }
+    }
+    assert!(unknown > 50, "{unknown} are too few to prove anything");
+}
+
+/// As above, for what is lost whole: a region, an account, the Nodes, a rule that is not asked for.
+#[test]
+fn j2_what_was_not_asked_for_is_unknown() {
+    for world in worlds::all() {
+        let nodes = parsed_nodes(&world);
+        let earlier = Report::new(&fixtures::report(&world.inventory, world.cluster_id, nodes.as_deref()));
+        let mut variants: Vec<(String, Report)> = Vec::new();
+        variants.push(("without Nodes".to_owned(), report(&world.inventory, world.cluster_id)));
+        for index in 0..world.inventory.accounts[0].regions.len() {
+            let mut inventory = world.inventory.clone();
+            let region = inventory.accounts[0].regions.remove(index);
+            let audit = fixtures::report(&inventory, world.cluster_id, nodes.as_deref());
+            variants.push((format!("without {}", region.name), Report::new(&audit)));
+        }
+        for (name, mut now) in variants {
+            now.compare(&earlier).unwrap();
+            let name = format!("{} {name}", world.name);
+            adds_up(&earlier, &now, &name);
+            let comparison = now.comparison.unwrap();
+            // What one region shows of another account's or region's resources is only seen with both.
+            let resolved: Vec<_> = comparison.resolved.iter().map(|gone| &gone.finding.message).collect();
+            assert!(resolved.is_empty(), "{name}: {resolved:?}");
+        }
+        let mut now = earlier.clone();
+        let Some(rule) = earlier.findings.first().map(|finding| finding.rule.clone()) else { continue };
+        now.findings.retain(|finding| finding.rule != rule);
+        now.rules.retain(|outcome| outcome.rule != rule);
+        now.compare(&earlier).unwrap();
+        let comparison = now.comparison.as_ref().unwrap();
+        assert!(comparison.resolved.is_empty() && !comparison.unknown.is_empty(), "{}", world.name);
+    }
+}
+
+/// What was repaired, and looked at again, is resolved; what came is new.
+#[test]
+fn a_repair_that_was_looked_at_is_resolved() {
+    let (mut inventory, cluster_id) = world("demo");
+    let earlier = report(&inventory, cluster_id);
+    let region = &mut inventory.accounts[0].regions[0];
+    let key = format!("kubernetes.io/cluster/{cluster_id}");
+    let tag = tagaudit::tags::Tag { key: key.clone(), value: "owned".to_owned() };
+    let untagged = region.instances.iter_mut().find(|instance| instance.id == "i-0d1w3").unwrap();
+    untagged.tags.push(tag);
+    region.subnets.iter_mut().find(|subnet| subnet.id == "subnet-priva0d1").unwrap().tags.clear();
+    let mut now = report(&inventory, cluster_id);
+    now.compare(&earlier).unwrap();
+    adds_up(&earlier, &now, "demo");
+    let comparison = now.comparison.as_ref().unwrap();
+    let resolved: Vec<&str> = comparison.resolved.iter().map(|gone| gone.finding.rule.as_str()).collect();
+    assert_eq!(resolved, ["instance-cluster-tag-missing"]);
+    assert!(comparison.unknown.is_empty() && comparison.new > 0, "{comparison:?}");
+    assert!(
+        now.findings.iter().any(|finding| finding.status == Status::New && finding.resource.id == "subnet-priva0d1")
+    );
+}
+
+/// J3: neither order nor wording, severity or version make a finding another one.
+#[test]
+fn j3_a_finding_is_known_again_by_its_fingerprint_alone() {
+    let earlier = demo();
+    let mut now = earlier.clone();
+    now.tool.version = "9.9.9".to_owned();
+    now.findings.reverse();
+    for finding in &mut now.findings {
+        finding.message = "said otherwise".to_owned();
+        finding.severity = Severity::Info;
+    }
+    now.compare(&earlier).unwrap();
+    let comparison = now.comparison.as_ref().unwrap();
+    assert_eq!((comparison.new, comparison.unchanged), (0, earlier.findings.len()));
+    assert!(now.findings.iter().all(|finding| finding.previous_severity.is_some() && !finding.is_new_or_worse()));
+}
+
+/// J4: what cannot be compared ends with 2 and says why, before anything is written.
+#[test]
+fn j4_an_earlier_report_that_does_not_fit_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("old.json");
+    let out = folder.path().join("new.json");
+    let text = serde_json::to_string(&demo()).unwrap();
+    for (old, said) in [
+        (text.chars().take(text.len() / 2).collect(), "is not a report"),
+        (String::new(), "is not a report"),
+        (text.replace("tagaudit.report/1", "tagaudit.report/2"), "has the schema `tagaudit.report/2`"),
+        (
+            text.replace("\"cluster_id\":\"demo\"", "\"cluster_id\":\"other\""),
+            "it is a report of the cluster `other` on aws",
+        ),
+        (text.replace("\"collected_at\":\"2026", "\"collected_at\":\"2999"), "after that of this report"),
+    ] {
+        std::fs::write(&path, old).unwrap();
+        let (old, out) = (path.to_str().unwrap(), out.to_str().unwrap());
+        let scan = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json", "--compare", old, "-o", out];
+        let ended = run(&scan);
+        let stderr = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(said), "{said}: {stderr}");
+        assert!(!std::path::Path::new(out).exists());
+    }
+}
+
+#[test]
+fn only_what_is_new_or_worse_counts_for_the_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, report: &Report| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, serde_json::to_vec(report).unwrap()).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let now = demo();
+    let same = file("same.json", &now);
+    let mut fewer = now.clone();
+    fewer.findings.retain(|finding| finding.rule != "subnet-foreign-cluster-tag");
+    let fewer = file("fewer.json", &fewer);
+    let mut milder = now.clone();
+    for finding in &mut milder.findings {
+        finding.severity = Severity::Warning;
+    }
+    let milder = file("milder.json", &milder);
+    let scan = |rest: &[&str]| {
+        run(&[&["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json"], rest].concat()).status.code()
+    };
+    assert_eq!(scan(&["--compare", &same]), Some(1));
+    assert_eq!(scan(&["--compare", &same, "--fail-on-new"]), Some(0));
+    assert_eq!(scan(&["--compare", &fewer, "--fail-on-new"]), Some(1));
+    assert_eq!(scan(&["--compare", &milder, "--fail-on-new"]), Some(1), "a warning that became an error");
+    assert_eq!(scan(&["--fail-on-new"]), Some(2));
+    // Of two saved reports the same is said, without a scan.
+    let again = run(&["report", &same, "--compare", &fewer, "--fail-on-new"]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(String::from_utf8(again.stdout).unwrap().contains("[new] subnet-foreign-cluster-tag"));
+}
+
+/// Every format says what has changed, each in its own words.
+#[test]
+fn every_format_shows_what_has_changed() {
+    let (mut inventory, cluster_id) = world("demo");
+    let earlier = demo();
+    let region = &mut inventory.accounts[0].regions[0];
+    let tag = tagaudit::tags::Tag { key: format!("kubernetes.io/cluster/{cluster_id}"), value: "owned".to_owned() };
+    region.instances.iter_mut().find(|instance| instance.id == "i-0d1w3").unwrap().tags.push(tag);
+    lose(&mut inventory, Read::DescribeSubnets);
+    let mut now = report(&inventory, cluster_id);
+    now.compare(&earlier).unwrap();
+    let comparison = now.comparison.clone().unwrap();
+    assert!(!comparison.resolved.is_empty() && !comparison.unknown.is_empty() && comparison.unchanged > 0);
+    let read = Report::from_slice("now", &serde_json::to_vec(&now).unwrap()).unwrap();
+    assert_eq!(read, now, "it reads back what it wrote");
+    let validator = super::documents::schema("report.schema.json");
+    let problems: Vec<String> =
+        validator.iter_errors(&serde_json::to_value(&now).unwrap()).map(|error| error.to_string()).collect();
+    assert_eq!(problems, Vec::<String>::new());
+    for format in ReportFormat::value_variants() {
+        let mut bytes = Vec::new();
+        format.write(&now, &TableOptions { width: 120, color: false, verbose: false }, &mut bytes).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        let expected: &[&str] = match format {
+            ReportFormat::Table => &["changes  ", "Resolved: looked for in vain", "Unknown: there before"],
+            ReportFormat::Json => &["\"status\": \"resolved\"", "\"status\": \"unknown\"", "\"why\": "],
+            ReportFormat::Html => {
+                &["<h2>Resolved</h2>", "<h2>Unknown: not looked for this time</h2>", "name=\"status\""]
+            }
+            ReportFormat::Markdown => &["### Resolved", "### Unknown", " unchanged, "],
+            ReportFormat::Sarif => &["\"baselineState\": \"unchanged\""],
+            ReportFormat::Junit => &["unknown since the earlier report", "type=\"unknown\""],
+            ReportFormat::Csv => &["\nresolved,", "\nunknown,", ",unchanged,"],
+            ReportFormat::Prometheus => &["tagaudit_findings_compared{cluster_id=\"demo\",status=\"resolved\"} 1\n"],
+            ReportFormat::Ocsf => &["\"activity_name\":\"Close\"", "\"activity_name\":\"Update\""],
+            ReportFormat::Asff => &["\"RecordState\":\"ARCHIVED\""],
+        };
+        for words in expected {
+            assert!(text.contains(words), "{format:?}: {words}: {text}");
+        }
+    }
+    let fingerprints: BTreeSet<&str> = now.findings.iter().map(|finding| finding.fingerprint.as_str()).collect();
+    let gone = comparison.resolved.iter().chain(&comparison.unknown);
+    assert!(gone.into_iter().all(|gone| !fingerprints.contains(gone.finding.fingerprint.as_str())));
+}
