@@ -10,9 +10,12 @@
 )]
 
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use tagaudit::inventory::Inventory;
+
+mod process;
+
+use process::{median, watched};
 
 const INSTANCES: usize = 100_000;
 const RUNS: usize = 5;
@@ -40,27 +43,10 @@ fn main() {
     drop(inventory);
     let bytes = std::fs::read(&file).unwrap();
 
-    let parse = median(|| drop(serde_json::from_slice::<serde_json::Value>(&bytes).unwrap()));
-    let typed = median(|| drop(Inventory::from_slice("bench", &bytes).unwrap()));
-    let mut peak = 0;
-    let scan = median(|| {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tagaudit"))
-            .args(["scan", "--cluster-id", "c-m-4x8z2k9q", "--format", "json", "--inventory"])
-            .arg(&file)
-            .stdout(Stdio::null())
-            .spawn()
-            .expect("the binary starts");
-        let status = format!("/proc/{}/status", child.id());
-        while child.try_wait().unwrap().is_none() {
-            // The kernel keeps the high-water mark; it is read until the process is gone.
-            let text = std::fs::read_to_string(&status).unwrap_or_default();
-            let mark = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-            let kibibytes =
-                mark.and_then(|mark| mark.split_whitespace().next()).and_then(|number| number.parse::<usize>().ok());
-            peak = peak.max(kibibytes.unwrap_or(0) * 1024);
-            std::thread::sleep(Duration::from_millis(2));
-        }
-    });
+    let parse = median(RUNS, || drop(serde_json::from_slice::<serde_json::Value>(&bytes).unwrap()));
+    let typed = median(RUNS, || drop(Inventory::from_slice("bench", &bytes).unwrap()));
+    let scan = ["scan", "--cluster-id", "c-m-4x8z2k9q", "--format", "json", "--inventory", file.to_str().unwrap()];
+    let (scan, peak) = watched(RUNS, &scan);
     let size = bytes.len();
     println!("instances                      {INSTANCES}");
     println!("size of the inventory          {:.1} MB", size as f64 / 1e6);
@@ -76,23 +62,11 @@ fn main() {
         peak as f64 / 1e6,
         peak as f64 / size as f64
     );
-    let version = median(|| {
+    let version = median(RUNS, || {
         let done = Command::new(env!("CARGO_BIN_EXE_tagaudit")).arg("--version").stdout(Stdio::null()).status();
         assert!(done.is_ok_and(|status| status.success()));
     });
     println!("tagaudit --version             {:.1} ms", version.as_secs_f64() * 1e3);
     let binary = std::fs::metadata(env!("CARGO_BIN_EXE_tagaudit")).unwrap().len();
     println!("size of the binary             {:.1} MB", binary as f64 / 1e6);
-}
-
-fn median(mut run: impl FnMut()) -> Duration {
-    let mut times: Vec<Duration> = (0..RUNS)
-        .map(|_| {
-            let started = Instant::now();
-            run();
-            started.elapsed()
-        })
-        .collect();
-    times.sort_unstable();
-    times.get(RUNS / 2).copied().unwrap_or_default()
 }

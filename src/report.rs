@@ -8,12 +8,14 @@ use crate::policy::{
 use crate::view::NodeRole;
 
 mod compare;
+mod policy_diff;
 mod policy_lint;
 mod v1;
 mod view;
 
 pub use crate::finding::ResourceRef;
 pub use compare::CompareError;
+pub use policy_diff::{POLICY_DIFF_SCHEMA, PolicyDiff, PolicyDiffFindings};
 pub use policy_lint::{POLICY_LINT_SCHEMA, PolicyLintReport};
 pub use v1::{
     Account, Caveat, Choice, Comparison, Finding, Fix, GoneFinding, Location, NotAudited, Report, ReportError,
@@ -138,25 +140,5 @@ impl ExcessReport {
             escalation: excess.escalation,
             needed_on: excess.needed_on.clone(),
         }
-    }
-}
-
-/// Schema of [`PolicyDiff`]; `docs/policy-diff.schema.json` describes it.
-pub const POLICY_DIFF_SCHEMA: &str = "tagaudit.policy-diff/1";
-
-/// Policies compared with a baseline, without an account.
-#[derive(Debug, Clone, Serialize)]
-pub struct PolicyDiff {
-    /// [`POLICY_DIFF_SCHEMA`].
-    pub schema: &'static str,
-    /// One entry for each set of policies.
-    pub roles: Vec<RoleReport>,
-}
-
-impl PolicyDiff {
-    /// A comparison.
-    #[must_use]
-    pub fn new(roles: Vec<RoleReport>) -> Self {
-        Self { schema: POLICY_DIFF_SCHEMA, roles }
     }
 }

@@ -69,7 +69,7 @@ pub(super) fn emit(
         ColorChoice::Never => false,
         ColorChoice::Auto => anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never,
     };
-    finish(write(TableOptions { width: table_width(), color, verbose }, &mut stdout.lock()))
+    finish(write(TableOptions { width: table_width(), color, verbose }, &mut io::BufWriter::new(stdout.lock())))
 }
 
 /// What is to stand in a file.

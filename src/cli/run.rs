@@ -8,11 +8,12 @@ use clap::{CommandFactory, Parser};
 use crate::clusters::Clusters;
 use crate::estate::Estate;
 use crate::inventory::{Provider, write_private};
-use crate::render::{self, FindingsFormat};
+use crate::render::{self, FindingsFormat, TableOptions};
 use crate::report::{PolicyLintReport, Report, ReportView, SourceKind};
 
 use super::failure::{Exit, Failure};
 use super::output::{emit, finish, printed, text_width};
+use super::outputs::Outputs;
 use super::policy::args::PolicyCommand;
 use super::session::{self, Scope, collect};
 use super::{
@@ -66,15 +67,16 @@ fn run(command: &Command) -> Result<Exit, Failure> {
 fn policy(command: &PolicyCommand) -> Result<Exit, Failure> {
     match command {
         PolicyCommand::Diff(args) => {
-            let (diff, unknown) = policy::diff(args)?;
-            for what in &unknown {
+            let diff = policy::diff(args)?;
+            for what in &diff.unknown {
                 output::warn(&format!("not compared: {what}"));
             }
-            emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
-                Format::Table => render::policy_diff(&diff, &options, out),
-                Format::Json => render::json(&diff, out),
+            let findings = diff.findings();
+            write_findings(&args.output, &ReportView::from(&findings), |format, options, out| match format {
+                PageFormat::Table => render::policy_diff(&diff, options, out),
+                PageFormat::Json => render::json(&diff, out),
             })?;
-            Ok(policy::diff_exit(&diff, &unknown))
+            Ok(policy::diff_exit(&diff))
         }
         PolicyCommand::Eval(args) => {
             if let Some(path) = &args.cases {
@@ -87,20 +89,37 @@ fn policy(command: &PolicyCommand) -> Result<Exit, Failure> {
         PolicyCommand::Lint(args) => {
             let linted = policy::lint_files(args)?;
             let report = PolicyLintReport::new(&linted);
-            let view = ReportView::from(&report);
-            output::emit_all(&args.output, |format, options, out| match format {
-                FindingsFormat::Table => render::lint(&linted, options, out),
-                FindingsFormat::Json => render::json(&report, out),
-                FindingsFormat::Markdown => render::markdown(&view, out),
-                FindingsFormat::Sarif => render::sarif(&view, out),
-                FindingsFormat::Junit => render::junit(&view, out),
-                FindingsFormat::Csv => render::csv(&view, out),
+            write_findings(&args.output, &ReportView::from(&report), |format, options, out| match format {
+                PageFormat::Table => render::lint(&linted, options, out),
+                PageFormat::Json => render::json(&report, out),
             })?;
             Ok(policy::lint_exit(&linted, args.fail_on))
         }
         PolicyCommand::Expand(args) => printed(|out| policy::expand(args, out)),
         PolicyCommand::Shrink(args) => printed(|out| policy::shrink(args, out)),
     }
+}
+
+/// What each command writes in a way of its own.
+enum PageFormat {
+    Table,
+    Json,
+}
+
+/// Writes findings in the formats that are asked for.
+fn write_findings(
+    outputs: &Outputs<FindingsFormat>,
+    view: &ReportView<'_>,
+    page: impl Fn(PageFormat, &TableOptions, &mut dyn Write) -> io::Result<()>,
+) -> Result<(), Failure> {
+    output::emit_all(outputs, |format, options, out| match format {
+        FindingsFormat::Table => page(PageFormat::Table, options, out),
+        FindingsFormat::Json => page(PageFormat::Json, options, out),
+        FindingsFormat::Markdown => render::markdown(view, out),
+        FindingsFormat::Sarif => render::sarif(view, out),
+        FindingsFormat::Junit => render::junit(view, out),
+        FindingsFormat::Csv => render::csv(view, out),
+    })
 }
 
 /// The manual: the page of the command and of each subcommand, one after the other.

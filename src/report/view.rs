@@ -1,4 +1,4 @@
-//! What the formats of other tools show of a report, whether of a cluster or of policies in files.
+//! What the formats of other tools show of a report, whether of a cluster, of policies in files, or of a comparison.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use crate::policy::lint::CHECKS;
 use crate::rules::{self, Outcome};
 use crate::text;
 
-use super::{Comparison, Finding, NotAudited, PolicyLintReport, Report, RuleOutcome, Tool};
+use super::{Comparison, Finding, NotAudited, PolicyDiffFindings, PolicyLintReport, Report, RuleOutcome, Tool};
 
 /// The findings of a report, and what they do not cover.
 #[derive(Debug)]
@@ -88,6 +88,22 @@ impl<'r> From<&'r PolicyLintReport> for ReportView<'r> {
             findings: &report.findings,
             comparison: None,
             rules: rules.collect(),
+        }
+    }
+}
+
+impl<'r> From<&'r PolicyDiffFindings> for ReportView<'r> {
+    fn from(diff: &'r PolicyDiffFindings) -> Self {
+        Self {
+            tool: &diff.tool,
+            subject: text::count(diff.roles, "role"),
+            category: "policy-diff",
+            collected_at: None,
+            complete: diff.not_audited.is_empty(),
+            not_audited: Cow::Borrowed(&diff.not_audited),
+            findings: &diff.findings,
+            comparison: None,
+            rules: Cow::Borrowed(&diff.rules),
         }
     }
 }

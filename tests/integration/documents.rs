@@ -294,6 +294,7 @@ fn every_local_link_leads_somewhere() {
         "docs/fixing.md",
         "docs/membership.md",
         "docs/offline.md",
+        "docs/formats.md",
         "docs/performance.md",
         "CHANGELOG.md",
     ] {

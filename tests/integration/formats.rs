@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use serde_json::Value;
 use tagaudit::finding::Severity;
 use tagaudit::inventory::{Gap, Read};
-use tagaudit::render::{ReportFormat, TableOptions};
+use tagaudit::render::{FileFormat, FindingsFormat, ReportFormat, TableOptions};
 use tagaudit::report::{Report, ResourceRef};
 use tagaudit::rules::{Outcome, RULES};
 use tagaudit::view::Confidence;
@@ -428,5 +428,56 @@ fn the_map_shows_every_node_subnet_and_security_group() {
         };
         let counted: usize = report.topology.iter().flat_map(|vpc| &vpc.nodes).map(|group| group.count).sum();
         assert_eq!(numbers(" × ") + numbers(" more node"), counted, "{name}");
+    }
+}
+
+/// Policies in files: the same numbers in every format, and the places of the file in SARIF.
+#[test]
+fn policy_commands_write_the_formats_of_findings() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = folder.path().join("a policy.json");
+    let text = "{\n  \"Statement\": [{\"Effect\": \"Allow\", \"Action\": [\"ecr:BatchGetImage\", \"ec2:Bogus\"], \"Resource\": \"*\"}]\n}\n";
+    std::fs::write(&policy, text).unwrap();
+    let path = policy.to_str().unwrap();
+    for (arguments, code) in [
+        (vec!["policy", "lint", path, "--fail-on", "warning"], Some(1)),
+        (vec!["policy", "diff", "--baseline", "rancher-worker", path], Some(1)),
+    ] {
+        let written = |format: &str| {
+            let ended = run(&[&arguments[..], &["--format", format]].concat());
+            assert_eq!(ended.status.code(), code, "{arguments:?} {format}: {}", String::from_utf8_lossy(&ended.stderr));
+            String::from_utf8(ended.stdout).unwrap()
+        };
+        let log: Value = serde_json::from_str(&written("sarif")).unwrap();
+        let results = log["runs"][0]["results"].as_array().unwrap();
+        assert!(!results.is_empty());
+        for result in results {
+            let place = &result["locations"][0]["physicalLocation"];
+            let uri = place["artifactLocation"]["uri"].as_str().unwrap();
+            assert!(uri.starts_with("file:///") && uri.ends_with("/a%20policy.json"), "{uri}");
+            assert!((1..=3).contains(&place["region"]["startLine"].as_u64().unwrap()), "{place}");
+        }
+        assert_eq!(written("junit").matches("<failure ").count(), results.len());
+        assert_eq!(written("markdown").matches("<details>").count(), results.len());
+        assert_eq!(written("csv").lines().filter(|line| line.starts_with("finding,")).count(), results.len());
+    }
+    let lint: Value = serde_json::from_slice(&run(&["policy", "lint", path, "--format", "sarif"]).stdout).unwrap();
+    let unknown = lint["runs"][0]["results"].as_array().unwrap().iter().find(|one| one["ruleId"] == "action-unknown");
+    let region = &unknown.unwrap()["locations"][0]["physicalLocation"]["region"];
+    assert_eq!((&region["startLine"], &region["endLine"]), (&Value::from(2), &Value::from(2)));
+}
+
+/// The table of `docs/formats.md` is that of the code.
+#[test]
+fn the_document_names_every_format_with_its_file() {
+    let text = std::fs::read_to_string(fixtures::path("../docs/formats.md")).unwrap();
+    for format in ReportFormat::value_variants() {
+        let value = format.to_possible_value().unwrap();
+        let start = format!("| `{}` | `.", value.get_name());
+        let row = text.lines().find(|line| line.starts_with(&start)).unwrap_or_else(|| panic!("{start}"));
+        let extension = row.strip_prefix(&start).and_then(|rest| rest.split('`').next()).unwrap();
+        assert_eq!(ReportFormat::of_file(std::path::Path::new("x").with_extension(extension).as_path()), Some(*format));
+        let is_of_policies = FindingsFormat::of_extension(extension).is_some();
+        assert_eq!(row.ends_with("policy lint, policy diff |"), is_of_policies, "{row}");
     }
 }

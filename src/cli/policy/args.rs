@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::cli::OutputArgs;
 use crate::cli::outputs::Outputs;
 use crate::controller::ControllerVersion;
 use crate::policy::lint::PolicyKind;
@@ -65,7 +64,7 @@ pub(in crate::cli) struct DiffArgs {
     #[command(flatten)]
     pub(in crate::cli) catalogue: CatalogueArgs,
     #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
+    pub(in crate::cli) output: Outputs<FindingsFormat>,
 }
 
 #[derive(Debug, Args)]

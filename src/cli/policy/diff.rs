@@ -50,7 +50,7 @@ pub(super) fn parse(policy: &FoundPolicy) -> Result<NamedDocument, Failure> {
     Ok(NamedDocument { name: policy.address.clone(), document })
 }
 
-pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<(PolicyDiff, Vec<String>), Failure> {
+pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
     let catalogue = input::catalogue(&args.catalogue)?;
     let baseline = input::named_baseline(&args.baseline, args.controller_version)?;
     let pseudo = Pseudo {
@@ -77,17 +77,19 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<(PolicyDiff, Vec<String>),
         ..Environment::default()
     };
     let mut unknown = Vec::new();
-    let mut roles: Vec<FoundRole> = Vec::new();
+    let mut roles: Vec<(String, FoundRole)> = Vec::new();
     let mut plain = FoundRole::default();
     for path in &args.policies {
+        let file = path.display().to_string();
         let found = found(path, &pseudo)?;
         unknown.extend(found.unknown);
         let is_template = found.is_template;
-        roles.extend(found.roles);
+        roles.extend(found.roles.into_iter().map(|role| (file.clone(), role)));
         for policy in found.policies {
             if is_template {
                 // A policy of a template that no role of it has is compared by itself.
-                roles.push(FoundRole { address: policy.address.clone(), policies: vec![policy], boundary: None });
+                let address = policy.address.clone();
+                roles.push((file.clone(), FoundRole { address, policies: vec![policy], boundary: None }));
             } else {
                 plain.policies.push(policy);
             }
@@ -95,10 +97,12 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<(PolicyDiff, Vec<String>),
     }
     if !plain.policies.is_empty() {
         plain.address = plain.policies.iter().map(|policy| policy.address.as_str()).collect::<Vec<_>>().join(" + ");
-        roles.insert(0, plain);
+        // Of several files, the first.
+        let file = plain.policies.first().map(|policy| policy.address.clone()).unwrap_or_default();
+        roles.insert(0, (file, plain));
     }
     let mut reports = Vec::new();
-    for role in &roles {
+    for (_, role) in &roles {
         let identity = role.policies.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
         let own = role.boundary.as_ref().map(parse).transpose()?;
         let set = PolicySet::of_identity(identity).with_boundary(boundary.clone().or(own)).under(scps.clone());
@@ -119,15 +123,15 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<(PolicyDiff, Vec<String>),
             ..RoleReport::of_policies(role.address.clone(), baseline.name.clone(), &beyond, &tightened)
         });
     }
-    Ok((PolicyDiff::new(reports), unknown))
+    Ok(PolicyDiff::new(reports, roles.into_iter().map(|(file, _)| file).collect(), unknown))
 }
 
 /// How a comparison ends: with 1 when something of the baseline is not granted.
-pub(in crate::cli) fn diff_exit(diff: &PolicyDiff, unknown: &[String]) -> Exit {
+pub(in crate::cli) fn diff_exit(diff: &PolicyDiff) -> Exit {
     let verdicts = || diff.roles.iter().flat_map(|role| &role.actions).map(|action| action.verdict);
     if verdicts().any(|verdict| matches!(verdict, Verdict::Missing | Verdict::Denied | Verdict::Partial)) {
         Exit::Findings
-    } else if !unknown.is_empty() || verdicts().any(|verdict| verdict == Verdict::Undecided) {
+    } else if !diff.unknown.is_empty() || verdicts().any(|verdict| verdict == Verdict::Undecided) {
         Exit::Incomplete
     } else {
         Exit::Clean

@@ -1,0 +1,160 @@
+//! Policies compared with a baseline, without an account.
+
+use serde::Serialize;
+
+use crate::finding::{Applicability, Cause, ResourceRef, Status, fingerprint};
+use crate::policy::Verdict;
+use crate::resource::ResourceKind;
+use crate::rules::{self, Outcome};
+use crate::text;
+use crate::view::Confidence;
+
+use super::{Finding, Fix, Location, NotAudited, RoleReport, RuleOutcome, Tool};
+
+/// Schema of [`PolicyDiff`]; `docs/policy-diff.schema.json` describes it.
+pub const POLICY_DIFF_SCHEMA: &str = "tagaudit.policy-diff/1";
+
+/// Names in a message before the rest is counted.
+const NAMED: usize = 6;
+
+/// The rules that a comparison answers, as a scan has them.
+const RULES: [&str; 5] =
+    ["iam-action-denied", "iam-action-excess", "iam-action-missing", "iam-action-partial", "iam-privilege-escalation"];
+
+/// Policies compared with a baseline, without an account.
+#[derive(Debug, Clone, Serialize)]
+pub struct PolicyDiff {
+    /// [`POLICY_DIFF_SCHEMA`].
+    pub schema: &'static str,
+    /// One entry for each set of policies.
+    pub roles: Vec<RoleReport>,
+    /// The file of each.
+    #[serde(skip)]
+    pub files: Vec<String>,
+    /// What was not compared.
+    #[serde(skip)]
+    pub unknown: Vec<String>,
+}
+
+/// A comparison as other formats show it.
+#[derive(Debug)]
+pub struct PolicyDiffFindings {
+    pub(super) tool: Tool,
+    pub(super) roles: usize,
+    pub(super) findings: Vec<Finding>,
+    pub(super) not_audited: Vec<NotAudited>,
+    pub(super) rules: Vec<RuleOutcome>,
+}
+
+impl PolicyDiff {
+    /// A comparison: the roles, each with its file, and what was not compared.
+    #[must_use]
+    pub fn new(roles: Vec<RoleReport>, files: Vec<String>, unknown: Vec<String>) -> Self {
+        Self { schema: POLICY_DIFF_SCHEMA, roles, files, unknown }
+    }
+
+    /// What is not granted, and what goes beyond the baseline, as findings of the rules of a scan.
+    #[must_use]
+    pub fn findings(&self) -> PolicyDiffFindings {
+        let mut findings = Vec::new();
+        let mut not_audited: Vec<NotAudited> =
+            self.unknown.iter().map(|what| unread("not compared", what.clone())).collect();
+        for (index, role) in self.roles.iter().enumerate() {
+            let file = self.files.get(index).map_or("", String::as_str);
+            let of = |verdict: Verdict| -> Vec<&str> {
+                let actions = role.actions.iter().filter(|action| action.verdict == verdict);
+                actions.map(|action| action.action.as_str()).collect()
+            };
+            for (rule, words, verdict) in [
+                ("iam-action-missing", "lacks", Verdict::Missing),
+                ("iam-action-denied", "is denied", Verdict::Denied),
+                ("iam-action-partial", "has only in part", Verdict::Partial),
+            ] {
+                let actions = of(verdict);
+                if !actions.is_empty() {
+                    let (number, all) = (actions.len(), text::count(role.actions.len(), "action"));
+                    let named = text::list(&actions, NAMED);
+                    let message = format!("`{}` {words} {number} of {all} of {}: {named}", role.role, role.baseline);
+                    findings.push(finding(rule, role, file, message));
+                }
+            }
+            let undecided = of(Verdict::Undecided);
+            if !undecided.is_empty() {
+                let named = text::list(&undecided, NAMED);
+                not_audited.push(unread("undecided", format!("what `{}` may do is not known: {named}", role.role)));
+            }
+            if !role.excess.is_empty() {
+                let excess: Vec<&str> = role.excess.iter().map(|excess| excess.action.as_str()).collect();
+                let named = text::list(&excess, NAMED);
+                let message = format!("`{}` goes beyond {}: {named}", role.role, role.baseline);
+                findings.push(finding("iam-action-excess", role, file, message));
+            }
+            if !role.escalation_paths.is_empty() {
+                let number = text::count(role.escalation_paths.len(), "privilege escalation path");
+                let message = format!("`{}` opens {number} beyond {}", role.role, role.baseline);
+                findings.push(finding("iam-privilege-escalation", role, file, message));
+            }
+        }
+        let rules = RULES.map(|rule| RuleOutcome {
+            rule: rule.to_owned(),
+            outcome: if findings.iter().any(|finding| finding.rule == rule) {
+                Outcome::Failed
+            } else if !not_audited.is_empty() {
+                Outcome::NotAudited
+            } else if self.roles.is_empty() {
+                Outcome::NotApplicable
+            } else {
+                Outcome::Passed
+            },
+            checked: self.roles.len(),
+            why: (!not_audited.is_empty()).then(|| "something could not be compared".to_owned()),
+        });
+        findings.sort_by(|a, b| (b.severity, &a.rule, &a.resource.id).cmp(&(a.severity, &b.rule, &b.resource.id)));
+        PolicyDiffFindings { tool: Tool::this(), roles: self.roles.len(), findings, not_audited, rules: rules.into() }
+    }
+}
+
+fn unread(reason: &str, message: String) -> NotAudited {
+    NotAudited {
+        what: "policy".to_owned(),
+        resource: None,
+        account_id: None,
+        region: None,
+        reason: reason.to_owned(),
+        message,
+        rules: RULES.map(str::to_owned).into(),
+    }
+}
+
+fn finding(rule: &str, compared: &RoleReport, file: &str, message: String) -> Finding {
+    let known = rules::find(rule);
+    let cause = Cause::Pair(compared.role.clone(), compared.baseline.clone());
+    Finding {
+        rule: rule.to_owned(),
+        severity: known.map_or(crate::finding::Severity::Error, |rule| rule.severity.default),
+        confidence: Confidence::Certain,
+        resource: ResourceRef::bare(ResourceKind::Role, compared.role.clone()),
+        related: Vec::new(),
+        locations: vec![Location {
+            file: file.to_owned(),
+            address: Some(compared.role.clone()).filter(|address| address != file),
+            statement: None,
+            line: 1,
+            column: 1,
+            end_line: 1,
+            end_column: 1,
+        }],
+        message,
+        impact: known.map_or_else(String::new, |rule| rule.impact.to_owned()),
+        fix: Fix {
+            applicability: Applicability::None,
+            summary: "`--format table` shows each action with the statement that decides it".to_owned(),
+            changes: Vec::new(),
+            choices: Vec::new(),
+        },
+        caveats: Vec::new(),
+        fingerprint: fingerprint(rule, &compared.role, &cause, &compared.role),
+        status: Status::New,
+        previous_severity: None,
+    }
+}
