@@ -12,6 +12,7 @@ use crate::view::NodeRoleSelector;
 
 use outputs::Outputs;
 
+mod config;
 mod failure;
 mod fix;
 mod input;
@@ -23,6 +24,7 @@ mod session;
 mod terminal;
 mod text_commands;
 
+pub use config::config_schema;
 pub use failure::{Exit, Failure};
 pub use run::main;
 pub use text_commands::rules_markdown;
@@ -59,6 +61,9 @@ enum Command {
     Policy(policy::args::PolicyCommand),
     /// Show a saved report again, in any format
     Report(ReportArgs),
+    /// Check a configuration, or print its schema
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// List the rules
     Rules(RulesArgs),
     /// Explain one rule: condition, what breaks, fix, sources
@@ -204,6 +209,12 @@ struct ScanArgs {
     cluster_id: String,
     #[command(flatten)]
     source: SourceArgs,
+    /// Read options, severities and waivers from this file [default: tagaudit.toml, where there is one]
+    #[arg(long, value_name = "FILE", env = "TAGAUDIT_CONFIG", help_heading = "Audit")]
+    config: Option<PathBuf>,
+    /// Read no configuration
+    #[arg(long, help_heading = "Audit")]
+    no_config: bool,
     /// Run only these rules; repeatable, `*` and `?` allowed
     #[arg(long, value_name = "ID", help_heading = "Audit")]
     rule: Vec<String>,
@@ -340,6 +351,18 @@ enum ExplainFormat {
     Text,
     Json,
     Markdown,
+}
+
+#[derive(Debug, Subcommand)]
+enum ConfigCommand {
+    /// Check a configuration without a scan
+    Check {
+        /// The file [default: tagaudit.toml]
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
+    /// Print the JSON Schema of a configuration, for editors
+    Schema,
 }
 
 #[derive(Debug, Subcommand)]

@@ -186,6 +186,34 @@ pub enum Status {
     Resolved,
     /// In the earlier report, and not looked for.
     Unknown,
+    /// Left as it is, as the configuration says.
+    Waived,
+}
+
+/// A decision of the configuration to leave a finding as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiver {
+    /// Why.
+    pub reason: String,
+    /// Who decided it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// The last day on which it holds, in UTC.
+    pub expires: String,
+    /// Where it stands: file and line.
+    pub place: String,
+    /// Whether that day is over, so that the finding is open again.
+    pub expired: bool,
+}
+
+impl Waiver {
+    /// The decision in a sentence.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let owner = self.owner.as_deref().map(|owner| format!(" by {owner}")).unwrap_or_default();
+        let word = if self.expired { "waived until" } else { "until" };
+        format!("{} ({word} {}{owner}, {})", self.reason, self.expires, self.place)
+    }
 }
 
 impl Status {
@@ -197,6 +225,7 @@ impl Status {
             Self::Unchanged => "unchanged",
             Self::Resolved => "resolved",
             Self::Unknown => "unknown",
+            Self::Waived => "waived",
         }
     }
 }
@@ -225,8 +254,10 @@ pub struct Finding {
     pub caveats: Vec<Caveat>,
     /// Stable over runs: rule, resource or cause, and what is wrong; no times, no order.
     pub fingerprint: String,
-    /// New, unchanged or waived.
+    /// New, or waived.
     pub status: Status,
+    /// The decision to leave it as it is, or that it is over.
+    pub waiver: Option<Waiver>,
 }
 
 impl Finding {

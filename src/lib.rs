@@ -10,6 +10,7 @@ pub mod apply;
 pub mod baseline;
 pub mod cli;
 pub mod clusters;
+pub mod config;
 pub mod controller;
 pub mod estate;
 pub mod finding;

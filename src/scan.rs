@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::baseline::BaselineError;
+use crate::finding::Status;
 use crate::finding::{Finding, Severity};
 use crate::inventory::{Gap, Inventory, Provider};
 use crate::nodes::KubernetesNode;
@@ -191,7 +192,8 @@ impl Audit {
     /// How many findings are at least this bad.
     #[must_use]
     pub fn at_least(&self, severity: Severity) -> usize {
-        self.findings.iter().filter(|finding| finding.severity >= severity).count()
+        let open = self.findings.iter().filter(|finding| finding.status != Status::Waived);
+        open.filter(|finding| finding.severity >= severity).count()
     }
 }
 

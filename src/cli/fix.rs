@@ -6,7 +6,7 @@ use std::path::Path;
 #[cfg(not(feature = "aws"))]
 use offline as live;
 
-use crate::finding::{Choice, Finding};
+use crate::finding::{Choice, Finding, Status};
 use crate::inventory::{Inventory, write_private};
 use crate::plan::{self, Answer, Approvals, DryRunAnswer, Plan, Planned, SkipReason, Skipped};
 use crate::render;
@@ -171,7 +171,9 @@ fn make(
     };
     let auditor = scope.auditor(rules, source);
     let audit = |inventory: &Inventory, cluster_id: &str| auditor.again(inventory, cluster_id);
-    plan::build(inventory, findings, &for_plan, approvals, &audit).map_err(Failure::usage)
+    // What is waived is left as it is.
+    let open: Vec<Finding> = findings.iter().filter(|finding| finding.status != Status::Waived).cloned().collect();
+    plan::build(inventory, &open, &for_plan, approvals, &audit).map_err(Failure::usage)
 }
 
 fn rejected(planned: &Planned) -> Failure {

@@ -3,14 +3,16 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 
 use crate::clusters::Clusters;
+use crate::config::Config;
 use crate::estate::Estate;
 use crate::inventory::{Provider, write_private};
 use crate::render::{self, FindingsFormat, TableOptions};
 use crate::report::{PolicyLintReport, Report, ReportView, SourceKind};
 
+use super::config::{self, Refusal};
 use super::failure::{Exit, Failure};
 use super::output::{emit, finish, printed, text_width};
 use super::outputs::Outputs;
@@ -23,16 +25,20 @@ use super::{
 /// Runs the command line and says how it ended.
 #[must_use]
 pub fn main() -> Exit {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => {
+    let (cli, configured) = match config::command_line(std::env::args_os().collect()) {
+        Ok(command_line) => command_line,
+        Err(Refusal::Config(failure)) => {
+            let _ = io::stderr().lock().write_all(failure.render().as_bytes());
+            return failure.exit;
+        }
+        Err(Refusal::Usage(error)) => {
             // Help and version are asked for and go to standard output; everything else is a wrong use.
             let asked = !error.use_stderr();
             let _ = error.print();
             return if asked { Exit::Clean } else { Exit::Usage };
         }
     };
-    match run(&cli.command) {
+    match run(&cli.command, configured.as_ref()) {
         Ok(exit) => exit,
         Err(failure) => {
             let _ = io::stderr().lock().write_all(failure.render().as_bytes());
@@ -41,9 +47,10 @@ pub fn main() -> Exit {
     }
 }
 
-fn run(command: &Command) -> Result<Exit, Failure> {
+fn run(command: &Command, configured: Option<&Config>) -> Result<Exit, Failure> {
     match command {
-        Command::Scan(args) => scan(args),
+        Command::Scan(args) => scan(args, configured),
+        Command::Config(command) => config::run(command),
         Command::Apply(args) => fix::apply(args),
         Command::Undo(args) => fix::undo(args),
         Command::Clusters(args) => clusters(args),
@@ -138,18 +145,24 @@ fn manual(out: &mut dyn Write) -> io::Result<()> {
     out.write_all(&page)
 }
 
-fn scan(args: &ScanArgs) -> Result<Exit, Failure> {
+fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
     let rules = input::selected_rules(args)?;
     fix::check(args)?;
     let stdin = Path::new("-");
     if args.audit.nodes.as_deref() == Some(stdin) && args.source.inventory.as_deref() == Some(stdin) {
         return Err(Failure::usage("--nodes and --inventory cannot both read standard input"));
     }
-    let scope = Scope::read(&args.cluster_id, &args.audit)?;
+    let scope = Scope { config: configured, ..Scope::read(&args.cluster_id, &args.audit)? };
     let earlier = session::earlier(&args.verdict, &args.cluster_id, Provider::Aws)?;
     let Estate::Aws(inventory) = collect(&args.source, &args.output.terminal, Some(&scope))?;
     let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
-    let audit = scope.report(&inventory, &rules, source)?;
+    let (audit, notices) = scope.audited(&inventory, &rules, source)?;
+    if !args.output.terminal.quiet {
+        let file = configured.map_or("", |config| config.file.as_str());
+        for notice in notices {
+            output::warn(&format!("{file}:{}: {}", notice.place.line, notice.message));
+        }
+    }
     if args.fix.fix {
         return fix::scan(args, &scope, &rules, &inventory, &audit);
     }

@@ -4,6 +4,7 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
+use crate::config::{Config, Notice};
 use crate::estate::Estate;
 use crate::inventory::{Inventory, Provider};
 use crate::nodes::KubernetesNode;
@@ -16,6 +17,7 @@ use crate::scan::{self, Audit};
 
 #[cfg(feature = "aws")]
 use super::ConnectionArgs;
+use super::config::today;
 use super::failure::{Exit, Failure};
 use super::{AuditArgs, ScanArgs, SourceArgs, TerminalArgs, VerdictArgs, input};
 
@@ -25,13 +27,14 @@ pub(super) struct Scope<'a> {
     pub(super) nodes: Option<Vec<KubernetesNode>>,
     pub(super) baselines: RoleAuditOptions,
     pub(super) audit: &'a AuditArgs,
+    pub(super) config: Option<&'a Config>,
 }
 
 impl<'a> Scope<'a> {
     pub(super) fn read(cluster_id: &'a str, audit: &'a AuditArgs) -> Result<Self, Failure> {
         let baselines = input::baselines(audit)?;
         let nodes = audit.nodes.as_deref().map(input::nodes).transpose()?;
-        Ok(Self { cluster_id, nodes, baselines, audit })
+        Ok(Self { cluster_id, nodes, baselines, audit, config: None })
     }
 
     pub(super) fn auditor<'o>(&'o self, rules: &'o [&'static Rule], source: SourceKind) -> scan::Auditor<'o> {
@@ -46,14 +49,17 @@ impl<'a> Scope<'a> {
         }
     }
 
-    pub(super) fn report(
+    /// The audit as the configuration has it, and what its author has to know.
+    pub(super) fn audited(
         &self,
         inventory: &Inventory,
         rules: &[&'static Rule],
         source: SourceKind,
-    ) -> Result<Audit, Failure> {
+    ) -> Result<(Audit, Vec<Notice>), Failure> {
         let auditor = self.auditor(rules, source);
-        auditor.audit(inventory).map_err(|error| Failure::from_error(Exit::Usage, &error))
+        let mut audit = auditor.audit(inventory).map_err(|error| Failure::from_error(Exit::Usage, &error))?;
+        let notices = self.config.map(|config| config.apply(&mut audit, today())).unwrap_or_default();
+        Ok((audit, notices))
     }
 }
 
@@ -67,7 +73,7 @@ pub(super) fn verdict(report: &Audit, inventory: &Inventory, args: &ScanArgs) ->
 
 /// Whether a finding of a report counts for the exit code.
 pub(super) fn fails(report: &Report, args: &VerdictArgs) -> bool {
-    let counts = |finding: &&Finding| !args.fail_on_new || finding.is_new_or_worse();
+    let counts = |finding: &&Finding| finding.is_open() && (!args.fail_on_new || finding.is_new_or_worse());
     args.fail_on
         .threshold()
         .is_some_and(|threshold| report.findings.iter().filter(counts).any(|finding| finding.severity >= threshold))

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use crate::finding::{Severity, Status};
+use crate::finding::{Severity, Status, Waiver};
 use crate::report::{Finding, NotAudited, Report, ResourceRef, RuleOutcome};
 use crate::resource::ResourceKind;
 use crate::rules::Outcome;
@@ -65,7 +65,7 @@ fn of_finding(report: &Report, finding: &Finding, time: &str) -> Value {
         Severity::Info => "INFORMATIONAL",
     };
     let state = match finding.status {
-        Status::New | Status::Unchanged | Status::Unknown => "ACTIVE",
+        Status::New | Status::Unchanged | Status::Unknown | Status::Waived => "ACTIVE",
         Status::Resolved => "ARCHIVED",
     };
     let resources: Vec<Value> =
@@ -83,6 +83,7 @@ fn of_finding(report: &Report, finding: &Finding, time: &str) -> Value {
             resources,
             account_id: finding.resource.account_id.as_deref(),
             region: finding.resource.region.as_deref(),
+            waiver: finding.waiver.as_ref().filter(|_| !finding.is_open()),
             remediation: Some(&finding.fix.summary),
             time,
         },
@@ -104,6 +105,7 @@ fn of_unread(report: &Report, unread: &NotAudited, time: &str) -> Value {
             resources: vec![cluster(report)],
             account_id: unread.account_id.as_deref(),
             region: unread.region.as_deref(),
+            waiver: None,
             remediation: None,
             time,
         },
@@ -124,6 +126,7 @@ fn of_passed(report: &Report, rule: &RuleOutcome, time: &str) -> Value {
             resources: vec![cluster(report)],
             account_id: None,
             region: None,
+            waiver: None,
             remediation: None,
             time,
         },
@@ -143,6 +146,8 @@ struct Entry<'r> {
     resources: Vec<Value>,
     account_id: Option<&'r str>,
     region: Option<&'r str>,
+    /// The decision to leave it as it is.
+    waiver: Option<&'r Waiver>,
     remediation: Option<&'r str>,
     time: &'r str,
 }
@@ -174,6 +179,10 @@ fn entry(report: &Report, entry: &Entry<'_>) -> Value {
         "Resources": entry.resources,
         "Compliance": {"Status": entry.compliance},
         "RecordState": entry.state,
+        "Workflow": entry.waiver.map(|_| json!({"Status": "SUPPRESSED"})),
+        "Note": entry.waiver.map(|waiver| {
+            json!({"Text": cut(&waiver.describe(), 512), "UpdatedBy": report.tool.name, "UpdatedAt": entry.time})
+        }),
         "ProductFields": {"tagaudit/cluster": report.cluster_id, "tagaudit/version": report.tool.version},
         "Remediation": entry.remediation.map(|text| json!({"Recommendation": {"Text": cut(text, 512)}})),
     }))

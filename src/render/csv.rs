@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use crate::finding::Status;
+use crate::finding::{Status, Waiver};
 use crate::report::{ReportView, ResourceRef};
 use crate::rules::Outcome;
 use crate::text;
@@ -39,8 +39,12 @@ pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     rows.write_record(COLUMNS)?;
     let gone =
         report.comparison.into_iter().flat_map(|comparison| comparison.resolved.iter().chain(&comparison.unknown));
-    let gone = gone.map(|gone| (gone.finding.status.name(), &gone.finding, gone.why.as_deref().unwrap_or_default()));
-    for (record, finding, why) in report.findings.iter().map(|finding| ("finding", finding, "")).chain(gone) {
+    let gone = gone.map(|gone| (gone.finding.status.name(), &gone.finding, gone.why.clone().unwrap_or_default()));
+    let found = report
+        .findings
+        .iter()
+        .map(|finding| ("finding", finding, finding.waiver.as_ref().map(Waiver::describe).unwrap_or_default()));
+    for (record, finding, why) in found.chain(gone) {
         let ResourceRef { kind, id, name, region, account_id, .. } = &finding.resource;
         let related: Vec<&str> = finding.related.iter().map(|related| related.id.as_str()).collect();
         let caveats: Vec<&str> = finding.caveats.iter().map(|caveat| caveat.message.as_str()).collect();
@@ -52,6 +56,7 @@ pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
                 Status::New | Status::Unchanged => Outcome::Failed.name(),
                 Status::Resolved => Outcome::Passed.name(),
                 Status::Unknown => Outcome::NotAudited.name(),
+                Status::Waived => Status::Waived.name(),
             },
             finding.severity.name(),
             finding.confidence.name(),
@@ -67,7 +72,7 @@ pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
             &caveats.join("; "),
             &finding.fingerprint,
             finding.status.name(),
-            why,
+            &why,
         ]))?;
     }
     for entry in report.not_audited.iter() {

@@ -43,6 +43,7 @@ pub fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     map::map(&mut page, report);
     findings(&mut page, report);
     gone(&mut page, report);
+    waived(&mut page, report);
     policies(&mut page, &report.roles);
     not_audited(&mut page, report);
     rules(&mut page, report);
@@ -114,7 +115,8 @@ fn words(outcome: Outcome) -> &'static str {
 
 fn findings(page: &mut Markup, report: &Report) {
     page.raw("<h2 id=\"findings\">Findings</h2>\n");
-    if report.findings.is_empty() {
+    let open: Vec<&Finding> = report.findings.iter().filter(|finding| finding.is_open()).collect();
+    if open.is_empty() {
         page.element("p", &[], if report.complete { "Nothing found." } else { "Nothing found in what could be read." });
         return;
     }
@@ -126,7 +128,7 @@ fn findings(page: &mut Markup, report: &Report) {
         }
     }
     let mut fixes: BTreeMap<&str, usize> = BTreeMap::new();
-    for finding in &report.findings {
+    for finding in &open {
         *fixes.entry(finding.fix.applicability.name()).or_default() += 1;
     }
     page.raw("<span class=\"dim\">fix:</span>\n");
@@ -143,7 +145,7 @@ fn findings(page: &mut Markup, report: &Report) {
     // Rules in the order of their worst finding.
     let mut groups: Vec<(&str, Vec<&Finding>)> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-    for finding in &report.findings {
+    for finding in &open {
         let place = *places.entry(&finding.rule).or_insert_with(|| {
             groups.push((&finding.rule, Vec::new()));
             groups.len() - 1
@@ -152,7 +154,7 @@ fn findings(page: &mut Markup, report: &Report) {
             group.push(finding);
         }
     }
-    let shown = Shown { is_open: report.findings.len() <= OPEN, is_compared: report.comparison.is_some() };
+    let shown = Shown { is_open: open.len() <= OPEN, is_compared: report.comparison.is_some() };
     for (rule, group) in groups {
         of_rule(page, rule, &group, shown);
     }
@@ -264,6 +266,9 @@ fn details(page: &mut Markup, finding: &Finding, with_impact: bool) {
     }
     for caveat in &finding.caveats {
         entry(page, "Note.", &caveat.message);
+    }
+    if let Some(waiver) = &finding.waiver {
+        entry(page, "Waiver.", &waiver.describe());
     }
     let commands: Vec<String> = finding.fix.changes.iter().flat_map(Call::shown_commands).collect();
     if !commands.is_empty() {
@@ -402,6 +407,24 @@ fn gone(page: &mut Markup, report: &Report) {
         }
         page.raw("</table></div>\n");
     }
+}
+
+/// What is left as it is, and until when.
+fn waived(page: &mut Markup, report: &Report) {
+    let view = ReportView::from(report);
+    if view.waived().next().is_none() {
+        return;
+    }
+    page.raw("<h2>Waived</h2>\n<div class=\"matrix\"><table><tr><th>severity</th><th>rule</th><th>resource</th><th>why</th></tr>\n");
+    for (finding, waiver) in view.waived() {
+        page.raw("<tr>")
+            .element("td", &[], finding.severity.name())
+            .element("td", &[], &finding.rule)
+            .element("td", &[("class", &"id")], &finding.resource.id)
+            .element("td", &[("class", &"note")], waiver.describe())
+            .raw("</tr>\n");
+    }
+    page.raw("</table></div>\n");
 }
 
 fn not_audited(page: &mut Markup, report: &Report) {

@@ -42,6 +42,13 @@ pub fn junit(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn failure(finding: &Finding) -> TestCase {
+    if let Some(waiver) = finding.waiver.as_ref().filter(|_| !finding.is_open()) {
+        let mut status = TestCaseStatus::skipped();
+        status.set_type("waived").set_message(shown(&format!("{}: {}", waiver.describe(), finding.message)));
+        let mut case = TestCase::new(shown(&finding.resource.id), status);
+        case.set_classname(shown(&finding.rule));
+        return case;
+    }
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
     let mut description = vec![format!("impact: {}", finding.impact), format!("fix: {}", finding.fix.summary)];
     description.extend(finding.caveats.iter().map(|caveat| format!("note: {}", caveat.message)));

@@ -27,9 +27,9 @@ pub fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> 
     if let Some(comparison) = report.comparison {
         let _ = write!(page, "\n{}.\n", inert(&comparison.describe()));
     }
-    if !report.findings.is_empty() {
+    if report.open().next().is_some() {
         page.push_str("\n| severity | rule | resource | what |\n|---|---|---|---|\n");
-        for finding in report.findings {
+        for finding in report.open() {
             let more = if finding.more() > 0 { format!(" and {} more", finding.more()) } else { String::new() };
             let _ = writeln!(
                 page,
@@ -41,8 +41,15 @@ pub fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> 
                 inert(&finding.message)
             );
         }
-        for finding in report.findings {
+        for finding in report.open() {
             details(&mut page, finding);
+        }
+    }
+    if report.waived().next().is_some() {
+        page.push_str("\n### Waived\n\n| severity | rule | resource | why |\n|---|---|---|---|\n");
+        for (finding, waiver) in report.waived() {
+            let (rule, id) = (inert(&finding.rule), inert(&finding.resource.id));
+            let _ = writeln!(page, "| {} | {rule} | {id} | {} |", finding.severity.name(), inert(&waiver.describe()));
         }
     }
     let gone =
@@ -96,6 +103,9 @@ fn details(page: &mut String, finding: &Finding) {
     }
     for caveat in &finding.caveats {
         let _ = writeln!(page, "- **note**: {}", inert(&caveat.message));
+    }
+    if let Some(waiver) = &finding.waiver {
+        let _ = writeln!(page, "- **waiver**: {}", inert(&waiver.describe()));
     }
     let commands: Vec<String> = finding.fix.changes.iter().flat_map(Call::shown_commands).collect();
     if !commands.is_empty() {

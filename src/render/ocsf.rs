@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use crate::finding::{Severity, Status};
+use crate::finding::{Severity, Status, Waiver};
 use crate::report::{Finding, NotAudited, Report, ResourceRef, RuleOutcome};
 use crate::resource::ResourceKind;
 use crate::rules::Outcome;
@@ -65,6 +65,7 @@ fn of_finding(report: &Report, finding: &Finding, time: i64) -> Value {
     let (activity_id, activity, status_id, status) = match finding.status {
         Status::New => (1, "Create", 1, "New"),
         Status::Unchanged | Status::Unknown => (2, "Update", 1, "New"),
+        Status::Waived => (2, "Update", 3, "Suppressed"),
         Status::Resolved => (3, "Close", 4, "Resolved"),
     };
     let resources: Vec<Value> =
@@ -86,6 +87,7 @@ fn of_finding(report: &Report, finding: &Finding, time: i64) -> Value {
                 "resources": resources,
                 "remediation": {"desc": finding.fix.summary},
                 "status_detail": finding.impact,
+            "comment": finding.waiver.as_ref().map(Waiver::describe),
                 "unmapped": {"applicability": finding.fix.applicability, "confidence": finding.confidence},
             }),
         },

@@ -25,7 +25,7 @@ pub fn prometheus(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         let severity = rules::find(&rule.rule).map_or(Severity::Error, |rule| rule.severity.default);
         findings.entry((&rule.rule, severity)).or_default();
     }
-    for finding in &report.findings {
+    for finding in report.findings.iter().filter(|finding| finding.is_open()) {
         *findings.entry((&finding.rule, finding.severity)).or_default() += 1;
     }
     let series: Vec<_> = findings
@@ -34,6 +34,7 @@ pub fn prometheus(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         .collect();
     page.counts("findings", "Open findings.", &series);
 
+    page.counts("findings_waived", "Findings that are left as they are.", &[([], report.summary.waived)]);
     if let Some(comparison) = &report.comparison {
         let changes = [
             ("new", comparison.new),

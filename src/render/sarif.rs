@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 
-use crate::finding::{Severity, Status};
+use crate::finding::{Severity, Status, Waiver};
 use crate::policy::lint::CHECKS;
 use crate::report::{Finding, Location, NotAudited, ReportView, ResourceRef};
 use crate::resource::ResourceKind;
@@ -127,7 +127,17 @@ struct SarifResult<'r> {
     partial_fingerprints: Fingerprints<'r>,
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline_state: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    suppressions: Vec<Suppression>,
     properties: ResultProperties<'r>,
+}
+
+/// A waiver.
+#[derive(Serialize)]
+struct Suppression {
+    kind: &'static str,
+    status: &'static str,
+    justification: String,
 }
 
 #[derive(Serialize)]
@@ -311,16 +321,22 @@ fn result<'r>(finding: &'r Finding, rules: &BTreeMap<&str, usize>, is_compared: 
         // What is gone is left out: GitHub shows an absent result as one that is there.
         baseline_state: is_compared.then_some(match (finding.status, finding.previous_severity) {
             (Status::New, _) => "new",
-            (Status::Unchanged | Status::Unknown, None) => "unchanged",
-            (Status::Unchanged | Status::Unknown, Some(_)) => "updated",
+            (Status::Unchanged | Status::Unknown | Status::Waived, None) => "unchanged",
+            (Status::Unchanged | Status::Unknown | Status::Waived, Some(_)) => "updated",
             (Status::Resolved, _) => "absent",
         }),
+        suppressions: finding.waiver.as_ref().filter(|waiver| !waiver.expired).map(suppression).into_iter().collect(),
         properties: ResultProperties {
             confidence: finding.confidence.name(),
             applicability: finding.fix.applicability.name(),
             resource: &finding.resource,
         },
     }
+}
+
+fn suppression(waiver: &Waiver) -> Suppression {
+    let justification = text::printable(&waiver.describe()).into_owned();
+    Suppression { kind: "external", status: "accepted", justification }
 }
 
 fn level(severity: Severity) -> &'static str {

@@ -29,6 +29,7 @@ pub fn report(report: &Report, options: &TableOptions, out: &mut dyn Write) -> i
     }
     roles(&mut page, &report.roles, painter, options);
     gone(&mut page, report, painter, options);
+    waived(&mut page, report, painter, options);
     not_audited(&mut page, report, painter, options);
     not_applicable(&mut page, report, painter, options);
     footer(&mut page, report, painter);
@@ -121,11 +122,11 @@ fn not_applicable(page: &mut String, report: &Report, painter: Painter, options:
 
 /// One row per rule, worst first, when there is more than a screenful of findings to read.
 fn overview(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
-    if report.findings.len() < 4 {
+    if report.findings.iter().filter(|finding| finding.is_open()).count() < 4 {
         return;
     }
     let mut rules: Vec<(&Finding, usize, usize)> = Vec::new();
-    for finding in &report.findings {
+    for finding in report.findings.iter().filter(|finding| finding.is_open()) {
         let resources = 1 + finding.related.iter().filter(|related| related.kind == finding.resource.kind).count();
         match rules.iter_mut().find(|(known, ..)| known.rule == finding.rule && known.severity == finding.severity) {
             Some(row) => {
@@ -149,7 +150,8 @@ fn overview(page: &mut String, report: &Report, painter: Painter, options: &Tabl
 }
 
 fn findings(page: &mut String, report: &Report, severity: Severity, painter: Painter, options: &TableOptions) {
-    let mut found: Vec<&Finding> = report.findings.iter().filter(|finding| finding.severity == severity).collect();
+    let mut found: Vec<&Finding> =
+        report.findings.iter().filter(|finding| finding.is_open() && finding.severity == severity).collect();
     if found.is_empty() {
         return;
     }
@@ -219,6 +221,9 @@ fn block(page: &mut String, finding: &Finding, is_compared: bool, painter: Paint
     for caveat in &finding.caveats {
         paragraph("note", &caveat.message);
     }
+    if let Some(waiver) = &finding.waiver {
+        paragraph("waiver", &waiver.describe());
+    }
     // Commands are never wrapped: they are there to be copied.
     let commands: Vec<String> = finding.fix.changes.iter().flat_map(Call::shown_commands).collect();
     let limit = if options.verbose { commands.len() } else { 4 };
@@ -261,6 +266,26 @@ fn gone(page: &mut String, report: &Report, painter: Painter, options: &TableOpt
         if gone.len() > limit {
             let _ = writeln!(page, "  {}", painter.dim(&format!("and {} more: -v shows them", gone.len() - limit)));
         }
+    }
+}
+
+/// What is left as it is, and until when.
+fn waived(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
+    let view = ReportView::from(report);
+    let waived: Vec<_> = view.waived().collect();
+    if waived.is_empty() {
+        return;
+    }
+    let _ = writeln!(page, "\n{}", painter.bold("Waived: left as they are"));
+    let limit = if options.verbose { usize::MAX } else { 20 };
+    for (finding, waiver) in waived.iter().take(limit) {
+        let severity = format!("{:<8}", finding.severity.name());
+        let id = short_id(&finding.resource.id);
+        let _ = writeln!(page, "{} {:<36} {id}", painter.dim(&severity), finding.rule);
+        paragraph(page, "waiver", &waiver.describe(), painter, options);
+    }
+    if waived.len() > limit {
+        let _ = writeln!(page, "  {}", painter.dim(&format!("and {} more: -v shows them", waived.len() - limit)));
     }
 }
 

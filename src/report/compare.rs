@@ -72,8 +72,12 @@ impl Report {
             earlier.findings.iter().map(|finding| (finding.fingerprint.as_str(), finding)).collect();
         let mut unchanged = 0;
         for finding in &mut self.findings {
-            let before = known.get(finding.fingerprint.as_str());
-            finding.status = if before.is_some() { Status::Unchanged } else { Status::New };
+            // What was waived then and is open now is as good as new.
+            let is_waived = finding.status == Status::Waived;
+            let before = known.get(finding.fingerprint.as_str()).filter(|before| is_waived || before.is_open());
+            if !is_waived {
+                finding.status = if before.is_some() { Status::Unchanged } else { Status::New };
+            }
             unchanged += usize::from(before.is_some());
             finding.previous_severity =
                 before.map(|before| before.severity).filter(|before| *before != finding.severity);
@@ -90,7 +94,7 @@ impl Report {
         self.comparison = Some(Comparison {
             collected_at: before.clone(),
             version: earlier.tool.version.clone(),
-            new: self.findings.len() - unchanged,
+            new: self.findings.iter().filter(|finding| finding.status == Status::New).count(),
             unchanged,
             resolved,
             unknown,

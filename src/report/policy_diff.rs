@@ -156,5 +156,6 @@ fn finding(rule: &str, compared: &RoleReport, file: &str, message: String) -> Fi
         fingerprint: fingerprint(rule, &compared.role, &cause, &compared.role),
         status: Status::New,
         previous_severity: None,
+        waiver: None,
     }
 }

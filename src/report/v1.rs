@@ -205,6 +205,9 @@ pub struct Finding {
     /// How bad it was in the report that this one is compared with, where that was something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_severity: Option<Severity>,
+    /// The decision to leave it as it is, or that it is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiver: Option<finding::Waiver>,
 }
 
 impl Finding {
@@ -212,6 +215,7 @@ impl Finding {
     #[must_use]
     pub fn change(&self) -> Option<String> {
         match (self.status, self.previous_severity) {
+            (Status::Waived, _) => None,
             (Status::New, _) => Some("new".to_owned()),
             (_, Some(before)) => Some(format!("was {}", before.name())),
             (_, None) => None,
@@ -221,7 +225,17 @@ impl Finding {
     /// Whether it is new, or worse than it was.
     #[must_use]
     pub fn is_new_or_worse(&self) -> bool {
-        self.status == Status::New || self.previous_severity.is_some_and(|before| before < self.severity)
+        let is_worse = self.previous_severity.is_some_and(|before| before < self.severity);
+        self.is_open() && (self.status == Status::New || is_worse)
+    }
+
+    /// Whether something is to be done about it: it is there, and not waived.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        match self.status {
+            Status::New | Status::Unchanged => true,
+            Status::Resolved | Status::Unknown | Status::Waived => false,
+        }
     }
 
     /// On how many more resources of the same kind it shows.
@@ -401,6 +415,7 @@ impl From<&finding::Finding> for Finding {
             fingerprint: finding.fingerprint.clone(),
             status: finding.status,
             previous_severity: None,
+            waiver: finding.waiver.clone(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::finding::Severity;
+use crate::finding::{Severity, Waiver};
 use crate::policy::lint::CHECKS;
 use crate::rules::{self, Outcome};
 use crate::text;
@@ -109,6 +109,17 @@ impl<'r> From<&'r PolicyDiffFindings> for ReportView<'r> {
 }
 
 impl ReportView<'_> {
+    /// The findings about which something is to be done.
+    pub fn open(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.is_open())
+    }
+
+    /// The findings that are left as they are, each with the decision.
+    pub fn waived(&self) -> impl Iterator<Item = (&Finding, &Waiver)> {
+        let waived = self.findings.iter().filter(|finding| !finding.is_open());
+        waived.filter_map(|finding| Some((finding, finding.waiver.as_ref()?)))
+    }
+
     /// How many rules came to an outcome.
     #[must_use]
     pub fn rules_of(&self, outcome: rules::Outcome) -> usize {
@@ -120,7 +131,7 @@ impl ReportView<'_> {
     pub fn verdict(&self) -> Vec<(Option<Severity>, String)> {
         let mut verdict: Vec<(Option<Severity>, String)> = Vec::new();
         for severity in Severity::WORST_FIRST {
-            let number = self.findings.iter().filter(|finding| finding.severity == severity).count();
+            let number = self.open().filter(|finding| finding.severity == severity).count();
             if number > 0 {
                 verdict.push((Some(severity), text::count(number, severity.noun())));
             }
@@ -128,6 +139,10 @@ impl ReportView<'_> {
         if verdict.is_empty() {
             let words = if self.complete { "nothing found" } else { "nothing found in what could be read" };
             verdict.push((None, words.to_owned()));
+        }
+        let waived = self.findings.len() - self.open().count();
+        if waived > 0 {
+            verdict.push((None, format!("{waived} waived")));
         }
         if !self.complete {
             verdict.push((Some(Severity::Warning), format!("{} not audited", self.not_audited.len())));

@@ -275,6 +275,7 @@ fn finish(rule: &Rule, mut violation: Violation, view: &ClusterView<'_>) -> Find
         fix: violation.fix,
         caveats,
         status: Status::New,
+        waiver: None,
         resource: violation.resource,
     }
 }

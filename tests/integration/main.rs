@@ -13,6 +13,7 @@ mod binary;
 #[cfg(feature = "aws")]
 mod cli_outputs;
 mod compare;
+mod config;
 mod documents;
 mod false_alarms;
 #[cfg(feature = "aws")]

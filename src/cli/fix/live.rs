@@ -107,7 +107,7 @@ pub(super) fn carry_out_and_scan(
     )?;
     let to_account = request(&args.source.connection, &args.output.terminal, Some(scope));
     let inventory = scan_again(&of_plan(to_account, plan))?;
-    let report = scope.report(&inventory, rules, SourceKind::Live)?;
+    let (report, _) = scope.audited(&inventory, rules, SourceKind::Live)?;
     compare(plan, &report.findings);
     Ok(CarriedOut { report, inventory, whole: is_whole(&applied) })
 }
@@ -305,7 +305,7 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
 /// Scans once more, and says what there is now.
 fn look_again(plan: &Plan, scope: &Scope<'_>, request: &Request<'_>) -> Result<(), Failure> {
     let inventory = scan_again(request)?;
-    let report = scope.report(&inventory, &RULES, SourceKind::Live)?;
+    let (report, _) = scope.audited(&inventory, &RULES, SourceKind::Live)?;
     compare(plan, &report.findings);
     let mut counts: Vec<String> = Vec::new();
     for severity in Severity::WORST_FIRST {

@@ -1,0 +1,206 @@
+//! The configuration on its way into the command line: what is not said there or in the environment, the file says.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, CommandFactory, Parser};
+
+use crate::config::{self, Config, ConfigError, ConfigOption, OptionSpec, Takes};
+use crate::text;
+
+use super::failure::{Exit, Failure};
+use super::{Cli, ConfigCommand, input};
+
+/// What no file says: what writes, where requests go with the operator's credentials, and which file is read.
+const SAID_BY_HAND: [&str; 7] =
+    ["help", "version", "config", "no-config", "endpoint-url", "insecure-endpoint", "output"];
+
+/// Why there is no command line to work on.
+pub(super) enum Refusal {
+    /// As clap says it: help and version among them.
+    Usage(clap::Error),
+    /// The configuration is wrong.
+    Config(Failure),
+}
+
+impl From<clap::Error> for Refusal {
+    fn from(error: clap::Error) -> Self {
+        Self::Usage(error)
+    }
+}
+
+/// The command line together with its configuration.
+pub(super) fn command_line(arguments: Vec<OsString>) -> Result<(Cli, Option<Config>), Refusal> {
+    // What is required may stand in the file.
+    let lenient = Cli::command().ignore_errors(true).try_get_matches_from(&arguments);
+    let scan = lenient.as_ref().ok().and_then(|matches| matches.subcommand_matches("scan"));
+    let path = scan.filter(|scan| !is_refused(scan)).and_then(file_of);
+    let (Some(scan), Some(path)) = (scan, path) else {
+        return Ok((Cli::try_parse_from(arguments)?, None));
+    };
+    let config = read(&path).map_err(Refusal::Config)?;
+    let more = arguments_of(&config, scan);
+    let whole: Vec<OsString> = arguments.iter().cloned().chain(more.iter().map(OsString::from)).collect();
+    let cli = Cli::try_parse_from(whole).map_err(|error| {
+        // Where it is wrong without the file as well, it is not the file that is.
+        let is_of_file = error.use_stderr() && !more.is_empty() && Cli::try_parse_from(&arguments).is_ok();
+        if is_of_file {
+            let said = first_line(&error);
+            let failure = Failure::usage(format!("`{}` does not go with the command line", config.file)).cause(said);
+            return Refusal::Config(failure.help("--no-config leaves it out"));
+        }
+        Refusal::Usage(error)
+    })?;
+    Ok((cli, Some(config)))
+}
+
+/// `--no-config`; a line that clap gave up on may hold nothing at all.
+fn is_refused(scan: &ArgMatches) -> bool {
+    scan.try_get_one::<bool>("no_config").ok().flatten().copied().unwrap_or(false)
+}
+
+/// `--config`, or the file of the working folder.
+fn file_of(scan: &ArgMatches) -> Option<PathBuf> {
+    let named = scan.try_get_one::<PathBuf>("config").ok().flatten().cloned();
+    named.or_else(|| Some(PathBuf::from(config::FILE)).filter(|path| path.is_file()))
+}
+
+/// Reads a configuration, and tries each of its options.
+fn read(path: &Path) -> Result<Config, Failure> {
+    let text = input::text(path, config::MAX_BYTES, "configuration")?;
+    let file = path.display().to_string();
+    let config = Config::parse(&file, &text, &options()).map_err(failure)?;
+    for option in &config.options {
+        let alone = ["tagaudit", "scan"].map(str::to_owned).into_iter().chain(said(option));
+        let Err(error) = Cli::try_parse_from(alone) else { continue };
+        // What it needs beside it is asked for when all is put together.
+        if matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) {
+            let reason = first_line(&error);
+            return Err(failure(ConfigError { file, place: option.place, reason, help: None }));
+        }
+    }
+    Ok(config)
+}
+
+fn failure(error: ConfigError) -> Failure {
+    let failure = Failure::usage(format!("cannot use the configuration `{}`", error.file)).cause(error.to_string());
+    match error.help {
+        Some(help) => failure.help(help),
+        None => failure,
+    }
+}
+
+/// What clap says, without usage and tips.
+fn first_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
+/// The options of a file that nothing says yet, as arguments.
+fn arguments_of(config: &Config, scan: &ArgMatches) -> Vec<String> {
+    let command = Cli::command();
+    let Some(known) = command.find_subcommand("scan") else { return Vec::new() };
+    let is_given = |arg: &Arg| {
+        let id = arg.get_id().as_str();
+        let source = scan.try_contains_id(id).is_ok().then(|| scan.value_source(id)).flatten();
+        matches!(source, Some(ValueSource::CommandLine | ValueSource::EnvVariable))
+    };
+    let given: Vec<&Arg> = known.get_arguments().filter(|arg| is_given(arg)).collect();
+    // A file that is named on the command line says its format there.
+    let names_output = given.iter().any(|arg| arg.get_id() == "output");
+    let is_left_out = |arg: &Arg| {
+        let conflicts = known.get_arg_conflicts_with(arg);
+        let is_refused = |given: &&Arg| {
+            given.get_id() == arg.get_id()
+                || conflicts.iter().any(|other| other.get_id() == given.get_id())
+                || known.get_arg_conflicts_with(given).iter().any(|other| other.get_id() == arg.get_id())
+        };
+        given.iter().any(is_refused) || (names_output && arg.get_id() == "format")
+    };
+    let options = config.options.iter().filter(|option| {
+        known.get_arguments().any(|arg| arg.get_long() == Some(option.name.as_str()) && !is_left_out(arg))
+    });
+    options.flat_map(said).collect()
+}
+
+/// An option as it is said on the command line.
+fn said(option: &ConfigOption) -> Vec<String> {
+    let one = |value: &Option<String>| match value {
+        Some(value) => format!("--{}={value}", option.name),
+        None => format!("--{}", option.name),
+    };
+    option.values.iter().map(one).collect()
+}
+
+/// The options that a file may hold, by name.
+pub(super) fn options() -> Vec<OptionSpec> {
+    let command = Cli::command();
+    let Some(scan) = command.find_subcommand("scan") else { return Vec::new() };
+    let mut options: Vec<OptionSpec> = scan
+        .get_arguments()
+        .filter(|arg| arg.get_help_heading() != Some("Fix"))
+        .filter_map(|arg| Some((arg, arg.get_long()?)))
+        .filter(|(_, name)| !SAID_BY_HAND.contains(name))
+        .map(|(arg, name)| OptionSpec {
+            name: name.to_owned(),
+            help: arg.get_help().map(ToString::to_string).unwrap_or_default(),
+            takes: match arg.get_action() {
+                ArgAction::Append => Takes::Many,
+                ArgAction::SetTrue => Takes::Flag,
+                _ => Takes::One,
+            },
+            choices: if arg.get_action().takes_values() {
+                arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect()
+            } else {
+                Vec::new()
+            },
+        })
+        .collect();
+    options.sort_by(|a, b| a.name.cmp(&b.name));
+    options
+}
+
+/// `tagaudit config`.
+pub(super) fn run(command: &ConfigCommand) -> Result<Exit, Failure> {
+    match command {
+        ConfigCommand::Check { file } => check(file.as_deref().unwrap_or(Path::new(config::FILE))),
+        ConfigCommand::Schema => super::output::printed(|out| Ok(out.write_all(config_schema().as_bytes()))),
+    }
+}
+
+/// `docs/config.schema.json`: the schema of a configuration.
+#[must_use]
+pub fn config_schema() -> String {
+    format!("{:#}\n", config::schema(&options()))
+}
+
+fn check(path: &Path) -> Result<Exit, Failure> {
+    let config = read(path)?;
+    let today = today();
+    let over: Vec<_> = config.waivers.iter().filter(|waiver| waiver.expires < today).collect();
+    super::output::printed(|out| {
+        let mut lines = vec![format!(
+            "{}: {}, {}, {}",
+            text::printable(&config.file),
+            text::count(config.options.len(), "option"),
+            match config.severities.len() {
+                1 => "1 severity".to_owned(),
+                number => format!("{number} severities"),
+            },
+            text::count(config.waivers.len(), "waiver")
+        )];
+        lines.extend(over.iter().map(|waiver| {
+            format!("line {}: the waiver of `{}` expired on {}", waiver.place.line, waiver.rule, waiver.expires)
+        }));
+        Ok(lines.iter().try_for_each(|line| writeln!(out, "{line}")))
+    })
+}
+
+/// The day that decides about waivers: that of whoever reads the report, in UTC.
+pub(super) fn today() -> jiff::civil::Date {
+    #[expect(clippy::disallowed_methods, reason = "the command line is where the clock is read")]
+    let now = jiff::Timestamp::now();
+    now.to_zoned(jiff::tz::TimeZone::UTC).date()
+}

@@ -1,0 +1,336 @@
+//! `tagaudit.toml`: options of a scan, other severities, and waivers. Every mistake is told with its place.
+
+use std::fmt;
+
+use jiff::civil::Date;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::finding::Severity;
+use crate::policy::json::line_and_column;
+use crate::rules;
+
+mod schema;
+mod waivers;
+
+pub use schema::schema;
+pub use waivers::Notice;
+
+/// The name under which it is found in the working folder.
+pub const FILE: &str = "tagaudit.toml";
+
+/// Longest configuration that is read, in bytes.
+pub const MAX_BYTES: u64 = 1 << 20;
+
+/// A configuration.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Config {
+    /// The file, as it was named.
+    pub file: String,
+    /// Options of `scan`, in the order of the file.
+    pub options: Vec<ConfigOption>,
+    /// Rules that are as bad as the operator says.
+    pub severities: Vec<SeverityOverride>,
+    /// Findings that are left as they are, for a time.
+    pub waivers: Vec<Waiver>,
+}
+
+/// A place in the file, one-based, in characters.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Line.
+    pub line: usize,
+    /// Column.
+    pub column: usize,
+}
+
+/// An option of a scan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigOption {
+    /// Its long name.
+    pub name: String,
+    /// Its values; none for a flag that is switched off.
+    pub values: Vec<Option<String>>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// What an option takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OptionSpec {
+    /// Long name.
+    pub name: String,
+    /// What it says about itself.
+    pub help: String,
+    /// What it takes.
+    pub takes: Takes,
+    /// Values that it takes, where it does not take any.
+    pub choices: Vec<String>,
+}
+
+/// What an option takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// `true` or `false`.
+    Flag,
+    /// A text or a number.
+    One,
+    /// One of those, or a list of them.
+    Many,
+}
+
+/// A rule whose findings are as bad as the operator says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeverityOverride {
+    /// Rule id.
+    pub rule: String,
+    /// How bad.
+    pub severity: Severity,
+}
+
+/// A decision to leave something as it is, for a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiver {
+    /// Rule id.
+    pub rule: String,
+    /// What it is about.
+    pub of: WaiverScope,
+    /// Why.
+    pub reason: String,
+    /// Who decided it.
+    pub owner: Option<String>,
+    /// The last day on which it holds, in UTC.
+    pub expires: Date,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// What a waiver is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WaiverScope {
+    /// Resources whose id or ARN matches this pattern; without `*` and `?`, exactly one.
+    Resource(String),
+    /// The finding with this fingerprint.
+    Fingerprint(String),
+}
+
+/// What is wrong with a configuration, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    /// The file.
+    pub file: String,
+    /// Where.
+    pub place: Place,
+    /// What is wrong.
+    pub reason: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Place { line, column } = self.place;
+        write!(f, "`{}`, line {line}, column {column}: {}", self.file, self.reason)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// What is being read.
+struct Reader<'t> {
+    file: &'t str,
+    text: &'t str,
+}
+
+type Table<'t> = DeTable<'t>;
+type Value<'t> = Spanned<DeValue<'t>>;
+
+impl Config {
+    /// Reads a configuration; `options` are those that it may hold.
+    ///
+    /// # Errors
+    /// When it is not TOML, or says something that means nothing.
+    pub fn parse(file: &str, text: &str, options: &[OptionSpec]) -> Result<Self, ConfigError> {
+        let reader = Reader { file, text };
+        let table = DeTable::parse(text).map_err(|error| {
+            reader.error(error.span().map_or(0, |span| span.start), error.message().lines().next().unwrap_or_default())
+        })?;
+        let mut config = Self { file: file.to_owned(), ..Self::default() };
+        for (key, value) in table.get_ref() {
+            let at = key.span().start;
+            match key.get_ref().as_ref() {
+                "scan" => config.options = reader.options(reader.table(value, "scan")?, options)?,
+                "severity" => config.severities = reader.severities(reader.table(value, "severity")?)?,
+                "waiver" => {
+                    let DeValue::Array(waivers) = value.get_ref() else {
+                        return Err(reader
+                            .error(at, "`waiver` is a list of tables")
+                            .help("write `[[waiver]]`, in two pairs of brackets"));
+                    };
+                    for waiver in waivers {
+                        config.waivers.push(reader.waiver(waiver)?);
+                    }
+                }
+                other => {
+                    let error = reader.error(at, format!("nothing is called `{other}`"));
+                    return Err(match nearest(other, ["scan", "severity", "waiver"]) {
+                        Some(name) => error.help(format!("did you mean `{name}`?")),
+                        None => error.help("a configuration holds `[scan]`, `[severity]` and `[[waiver]]`"),
+                    });
+                }
+            }
+        }
+        // A table of TOML has no order.
+        config.options.sort_by_key(|option| option.place);
+        config.severities.sort_by(|a, b| a.rule.cmp(&b.rule));
+        Ok(config)
+    }
+}
+
+impl Reader<'_> {
+    fn error(&self, offset: usize, reason: impl Into<String>) -> ConfigError {
+        ConfigError { file: self.file.to_owned(), place: self.place(offset), reason: reason.into(), help: None }
+    }
+
+    fn place(&self, offset: usize) -> Place {
+        let (line, column) = line_and_column(self.text, offset);
+        Place { line, column }
+    }
+
+    fn table<'v, 't>(&self, value: &'v Value<'t>, name: &str) -> Result<&'v Table<'t>, ConfigError> {
+        match value.get_ref() {
+            DeValue::Table(table) => Ok(table),
+            _ => Err(self.error(value.span().start, format!("`{name}` is a table")).help(format!("write `[{name}]`"))),
+        }
+    }
+
+    fn text(&self, value: &Value<'_>, name: &str) -> Result<String, ConfigError> {
+        match value.get_ref() {
+            DeValue::String(text) if !text.trim().is_empty() => Ok(text.clone().into_owned()),
+            DeValue::String(_) => Err(self.error(value.span().start, format!("`{name}` is empty"))),
+            _ => Err(self.error(value.span().start, format!("`{name}` is a text, in quotation marks"))),
+        }
+    }
+
+    fn options(&self, table: &Table<'_>, specs: &[OptionSpec]) -> Result<Vec<ConfigOption>, ConfigError> {
+        let mut options = Vec::new();
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            let Some(spec) = specs.iter().find(|spec| spec.name == name) else {
+                let error = self.error(
+                    key.span().start,
+                    format!("no option of `tagaudit scan` in a configuration is called `{name}`"),
+                );
+                return Err(match nearest(name, specs.iter().map(|spec| spec.name.as_str())) {
+                    Some(nearest) => error.help(format!("did you mean `{nearest}`?")),
+                    None => error.help("what writes, and where requests go, is said on the command line alone; `tagaudit config schema` names the options"),
+                });
+            };
+            let at = value.span().start;
+            let values = match (spec.takes, value.get_ref()) {
+                (Takes::Flag, DeValue::Boolean(true)) => vec![None],
+                (Takes::Flag, DeValue::Boolean(false)) => Vec::new(),
+                (Takes::Flag, _) => return Err(self.error(at, format!("`{name}` is `true` or `false`"))),
+                (Takes::Many, DeValue::Array(values)) => {
+                    values.iter().map(|value| self.scalar(value, name).map(Some)).collect::<Result<_, _>>()?
+                }
+                (Takes::One | Takes::Many, _) => vec![Some(self.scalar(value, name)?)],
+            };
+            options.push(ConfigOption { name: name.to_owned(), values, place: self.place(key.span().start) });
+        }
+        Ok(options)
+    }
+
+    fn scalar(&self, value: &Value<'_>, name: &str) -> Result<String, ConfigError> {
+        match value.get_ref() {
+            DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().replace('_', "")),
+            _ => self.text(value, name),
+        }
+    }
+
+    fn severities(&self, table: &Table<'_>) -> Result<Vec<SeverityOverride>, ConfigError> {
+        let mut severities = Vec::new();
+        for (key, value) in table {
+            let rule = self.rule(key.get_ref(), key.span().start)?;
+            let severity = self.text(value, &rule)?;
+            let Some(severity) = Severity::WORST_FIRST.into_iter().find(|known| known.name() == severity) else {
+                let reason = format!("`{severity}` is no severity");
+                return Err(self.error(value.span().start, reason).help("`error`, `warning` or `info`"));
+            };
+            severities.push(SeverityOverride { rule, severity });
+        }
+        Ok(severities)
+    }
+
+    fn rule(&self, id: &str, at: usize) -> Result<String, ConfigError> {
+        if rules::find(id).is_some() {
+            return Ok(id.to_owned());
+        }
+        let error = self.error(at, format!("no rule is called `{id}`"));
+        Err(match rules::nearest(id) {
+            Some(nearest) => error.help(format!("did you mean `{nearest}`?")),
+            None => error.help("`tagaudit rules` lists them"),
+        })
+    }
+
+    fn waiver(&self, value: &Value<'_>) -> Result<Waiver, ConfigError> {
+        const KEYS: [&str; 6] = ["rule", "resource", "fingerprint", "reason", "expires", "owner"];
+        let at = value.span().start;
+        let table = self.table(value, "[waiver]")?;
+        if let Some((key, _)) = table.iter().find(|(key, _)| !KEYS.contains(&key.get_ref().as_ref())) {
+            let error = self.error(key.span().start, format!("a waiver has no `{}`", key.get_ref()));
+            return Err(match nearest(key.get_ref(), KEYS) {
+                Some(name) => error.help(format!("did you mean `{name}`?")),
+                None => error.help(format!("it has {}", KEYS.join(", "))),
+            });
+        }
+        let text = |name: &str| table.get(name).map(|value| self.text(value, name)).transpose();
+        let missing =
+            |name: &str, why: &str| self.error(at, format!("the waiver has no `{name}`")).help(why.to_owned());
+        let rule_at = table.get("rule").ok_or_else(|| missing("rule", "name the rule: rule = \"…\""))?.span().start;
+        let rule = self.rule(&text("rule")?.unwrap_or_default(), rule_at)?;
+        let of = match (text("resource")?, text("fingerprint")?) {
+            (Some(resource), None) => WaiverScope::Resource(resource),
+            (None, Some(fingerprint)) => WaiverScope::Fingerprint(fingerprint),
+            (Some(_), Some(_)) => {
+                return Err(self.error(at, "the waiver has a `resource` and a `fingerprint`").help("give one of them"));
+            }
+            (None, None) => return Err(missing("resource", "name it by id or ARN, with `*` for several")),
+        };
+        let reason = text("reason")?.ok_or_else(|| missing("reason", "say why: whoever comes next has to know"))?;
+        let expires =
+            table.get("expires").ok_or_else(|| missing("expires", "give the last day: expires = 2026-12-31"))?;
+        Ok(Waiver { rule, of, reason, owner: text("owner")?, expires: self.date(expires)?, place: self.place(at) })
+    }
+
+    fn date(&self, value: &Value<'_>) -> Result<Date, ConfigError> {
+        let text = match value.get_ref() {
+            DeValue::Datetime(date) => date.to_string(),
+            DeValue::String(text) => text.clone().into_owned(),
+            _ => String::new(),
+        };
+        // A date alone: with a time of day it would matter where the day ends.
+        let is_date = text.len() == "2026-12-31".len();
+        text.parse().ok().filter(|_| is_date).ok_or_else(|| {
+            self.error(value.span().start, "`expires` is a date")
+                .help("the last day on which it holds, in UTC: expires = 2026-12-31")
+        })
+    }
+}
+
+impl ConfigError {
+    fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// The name that may be meant.
+fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    names
+        .into_iter()
+        .map(|known| (strsim::damerau_levenshtein(name, known), known))
+        .filter(|(distance, known)| *distance * 3 <= known.len())
+        .min()
+        .map(|(_, known)| known)
+}

@@ -1,0 +1,76 @@
+//! The JSON Schema of a configuration, for editors.
+
+use serde_json::{Map, Value, json};
+
+use crate::finding::Severity;
+use crate::rules::RULES;
+
+use super::{OptionSpec, Takes};
+
+/// The schema of a configuration with these options.
+#[must_use]
+pub fn schema(options: &[OptionSpec]) -> Value {
+    let options: Map<String, Value> = options.iter().map(|option| (option.name.clone(), of_option(option))).collect();
+    let rules: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
+    let severities: Vec<&str> = Severity::WORST_FIRST.iter().map(|severity| severity.name()).collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "tagaudit.config",
+        "title": "Configuration of tagaudit (tagaudit.toml)",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": {
+            "scan": {
+                "description": "Options of `tagaudit scan`; what is said on the command line or in the environment goes before",
+                "type": "object",
+                "additionalProperties": false,
+                "properties": options,
+            },
+            "severity": {
+                "description": "Rules that are as bad as you say",
+                "type": "object",
+                "propertyNames": {"enum": rules},
+                "additionalProperties": {"enum": severities},
+            },
+            "waiver": {
+                "description": "Findings that are left as they are, for a time",
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "additionalProperties": false,
+                    "required": ["rule", "reason", "expires"],
+                    "oneOf": [{"required": ["resource"]}, {"required": ["fingerprint"]}],
+                    "properties": {
+                        "rule": {"description": "Rule id", "enum": rules},
+                        "resource": {
+                            "description": "Id or ARN; `*` and `?` stand for others. A finding is waived where every resource is on which it shows",
+                            "type": "string",
+                            "minLength": 1,
+                        },
+                        "fingerprint": {"description": "Fingerprint of the finding", "type": "string", "minLength": 1},
+                        "reason": {"description": "Why", "type": "string", "minLength": 1},
+                        "expires": {"description": "The last day on which it holds, in UTC", "type": "string", "format": "date"},
+                        "owner": {"description": "Who decided it", "type": "string", "minLength": 1},
+                    },
+                },
+            },
+        },
+    })
+}
+
+fn of_option(option: &OptionSpec) -> Value {
+    let one = if option.choices.is_empty() {
+        json!({"type": ["string", "integer"]})
+    } else {
+        json!({"enum": option.choices})
+    };
+    let mut value = match option.takes {
+        Takes::Flag => json!({"type": "boolean"}),
+        Takes::One => one,
+        Takes::Many => json!({"anyOf": [one, {"type": "array", "items": one}]}),
+    };
+    if let Value::Object(fields) = &mut value {
+        fields.insert("description".to_owned(), Value::String(option.help.clone()));
+    }
+    value
+}

@@ -1,0 +1,118 @@
+//! What a configuration makes of an audit.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+
+use crate::finding::{self, Finding, ResourceRef, Status};
+use crate::policy;
+use crate::rules::Outcome;
+use crate::scan::Audit;
+
+use super::{Config, Place, Waiver, WaiverScope};
+
+/// Something about the configuration that its author has to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub message: String,
+}
+
+impl Config {
+    /// Gives findings the severity that the operator says, and marks those that are waived. A finding is waived only where
+    /// every resource on which it shows is; what is not audited is never waived.
+    pub fn apply(&self, audit: &mut Audit, today: Date) -> Vec<Notice> {
+        for finding in &mut audit.findings {
+            if let Some(found) = self.severities.iter().find(|one| one.rule == finding.rule) {
+                finding.severity = found.severity;
+            }
+        }
+        audit.findings.sort_by(|a, b| (b.severity, a.rule, &a.resource.id).cmp(&(a.severity, b.rule, &b.resource.id)));
+        let mut used = vec![false; self.waivers.len()];
+        let mut notices = Vec::new();
+        for finding in &mut audit.findings {
+            self.waive(finding, today, &mut used, &mut notices);
+        }
+        let outcomes: BTreeMap<&str, Outcome> = audit.rules.iter().map(|rule| (rule.rule, rule.outcome)).collect();
+        let unread: Vec<&str> = audit.not_audited.iter().flat_map(|entry| entry.rules.iter().copied()).collect();
+        for (waiver, _) in self.waivers.iter().zip(used).filter(|(_, used)| !used) {
+            let is_checked = outcomes.get(waiver.rule.as_str()).is_some_and(|outcome| *outcome != Outcome::NotAudited)
+                && !unread.contains(&waiver.rule.as_str());
+            // What was not looked at may well be there.
+            if is_checked {
+                let message = format!("the waiver of `{}` for {} matches nothing", waiver.rule, waiver.of.describe());
+                notices.push(Notice { place: waiver.place, message });
+            }
+        }
+        notices.sort_by(|a, b| (a.place, &a.message).cmp(&(b.place, &b.message)));
+        notices
+    }
+
+    fn waive(&self, finding: &mut Finding, today: Date, used: &mut [bool], notices: &mut Vec<Notice>) {
+        let of_rule = || self.waivers.iter().enumerate().filter(|(_, waiver)| waiver.rule == finding.rule);
+        let is_about = |waiver: &Waiver, resource: &ResourceRef| match &waiver.of {
+            WaiverScope::Fingerprint(fingerprint) => *fingerprint == finding.fingerprint,
+            WaiverScope::Resource(pattern) => {
+                std::iter::once(&resource.id).chain(&resource.arn).any(|name| policy::matches(pattern, name))
+            }
+        };
+        let shown = || {
+            std::iter::once(&finding.resource)
+                .chain(finding.related.iter().filter(|related| related.kind == finding.resource.kind))
+        };
+        let (mut waived, mut resources) = (0, 0);
+        let (mut holding, mut over): (Option<&Waiver>, Option<&Waiver>) = (None, None);
+        for resource in shown() {
+            resources += 1;
+            let mut is_waived = false;
+            for (index, waiver) in of_rule().filter(|(_, waiver)| is_about(waiver, resource)) {
+                if let Some(used) = used.get_mut(index) {
+                    *used = true;
+                }
+                if waiver.expires < today {
+                    over = over.or(Some(waiver));
+                } else {
+                    is_waived = true;
+                    holding = holding.or(Some(waiver));
+                }
+            }
+            waived += usize::from(is_waived);
+        }
+        if let (Some(waiver), true) = (holding, waived == resources) {
+            finding.waiver = Some(self.note(waiver, false));
+            finding.status = Status::Waived;
+        } else if let Some(waiver) = over {
+            finding.waiver = Some(self.note(waiver, true));
+            let message =
+                format!("the waiver of `{}` expired on {}: the finding is open again", waiver.rule, waiver.expires);
+            notices.push(Notice { place: waiver.place, message });
+        } else if let Some(waiver) = holding {
+            let message = format!(
+                "the waiver of `{}` covers {waived} of the {resources} resources of finding {}, which stays open",
+                waiver.rule, finding.fingerprint
+            );
+            notices.push(Notice { place: waiver.place, message });
+        }
+    }
+
+    fn note(&self, waiver: &Waiver, expired: bool) -> finding::Waiver {
+        finding::Waiver {
+            reason: waiver.reason.clone(),
+            owner: waiver.owner.clone(),
+            expires: waiver.expires.to_string(),
+            place: format!("{}:{}", self.file, waiver.place.line),
+            expired,
+        }
+    }
+}
+
+impl WaiverScope {
+    fn describe(&self) -> String {
+        match self {
+            Self::Resource(pattern) => format!("`{pattern}`"),
+            Self::Fingerprint(fingerprint) => format!("the finding {fingerprint}"),
+        }
+    }
+}

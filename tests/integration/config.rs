@@ -1,0 +1,453 @@
+//! `tagaudit.toml`: its options, other severities, waivers, and everything that can be wrong with it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use clap::ValueEnum;
+use jiff::civil::Date;
+use proptest::prelude::*;
+use tagaudit::cli::config_schema;
+use tagaudit::config::{Config, OptionSpec, Takes};
+use tagaudit::finding::{Severity, Status};
+use tagaudit::inventory::Read;
+use tagaudit::render::{ReportFormat, TableOptions};
+use tagaudit::report::Report;
+use tagaudit::scan::Audit;
+
+use super::binary::{command, run};
+use super::documents::in_step;
+use super::fixtures::lose;
+use super::{fixtures, worlds};
+
+/// A configuration with everything in it.
+const WHOLE: &str = r#"
+[scan]
+cluster-id = "demo"
+inventory = "fixtures/demo.json"
+fail-on = "never"
+skip-rule = ["imds-*"]
+node-role = "name:demo-controlplane-*=controlplane"
+timeout = 60
+
+[severity]
+"sg-multiple-tagged-on-instance" = "warning"
+
+[[waiver]]
+rule = "subnet-foreign-cluster-tag"
+resource = "subnet-p*c0d1"
+reason = "moves to its own VPC"
+expires = 2999-12-31
+owner = "platform"
+"#;
+
+fn options() -> Vec<OptionSpec> {
+    let schema: serde_json::Value = serde_json::from_str(&config_schema()).unwrap();
+    let options = schema["properties"]["scan"]["properties"].as_object().unwrap();
+    let spec = |(name, schema): (&String, &serde_json::Value)| OptionSpec {
+        name: name.clone(),
+        help: String::new(),
+        takes: match (&schema["type"], &schema["anyOf"]) {
+            (serde_json::Value::String(_), _) => Takes::Flag,
+            (_, serde_json::Value::Array(_)) => Takes::Many,
+            _ => Takes::One,
+        },
+        choices: Vec::new(),
+    };
+    options.iter().map(spec).collect()
+}
+
+fn parse(text: &str) -> Config {
+    Config::parse("tagaudit.toml", text, &options()).unwrap()
+}
+
+fn waiver(rule: &str, of: &str, expires: &str) -> String {
+    format!("[[waiver]]\nrule = \"{rule}\"\n{of}\nreason = \"known\"\nexpires = {expires}\n")
+}
+
+fn demo() -> Audit {
+    let world = worlds::all().into_iter().find(|world| world.name == "demo").unwrap();
+    fixtures::report(&world.inventory, world.cluster_id, None)
+}
+
+fn day(text: &str) -> Date {
+    text.parse().unwrap()
+}
+
+fn statuses(audit: &Audit, rule: &str) -> Vec<Status> {
+    audit.findings.iter().filter(|finding| finding.rule == rule).map(|finding| finding.status).collect()
+}
+
+/// A folder with a configuration, in which the binary runs.
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn with(config: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("tagaudit.toml"), config).unwrap();
+        fs::create_dir(folder.path().join("fixtures")).unwrap();
+        fs::copy(fixtures::path("demo.json"), folder.path().join("fixtures/demo.json")).unwrap();
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn run(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+        command().current_dir(self.0.path()).args(arguments).envs(environment.iter().copied()).output().unwrap()
+    }
+
+    fn report(&self, arguments: &[&str]) -> Report {
+        let ended = self.run(&[arguments, &["--format", "json"]].concat(), &[]);
+        Report::from_slice("scan", &ended.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&ended.stderr)))
+    }
+}
+
+fn stderr(ended: &Output) -> String {
+    String::from_utf8(ended.stderr.clone()).unwrap()
+}
+
+/// J5: a waiver holds through its last day, in UTC, and not a day longer.
+#[test]
+fn j5_a_waiver_holds_until_its_day_is_over() {
+    let rule = "subnet-foreign-cluster-tag";
+    let config = parse(&waiver(rule, "resource = \"subnet-p*c0d1\"", "2026-11-22"));
+    for (today, status) in [("2026-11-21", Status::Waived), ("2026-11-22", Status::Waived), ("2026-11-23", Status::New)]
+    {
+        let mut audit = demo();
+        let notices = config.apply(&mut audit, day(today));
+        assert_eq!(statuses(&audit, rule), [status], "{today}");
+        let finding = audit.findings.iter().find(|finding| finding.rule == rule).unwrap();
+        assert_eq!(finding.waiver.as_ref().unwrap().expired, status == Status::New);
+        let told: Vec<&str> = notices.iter().map(|notice| notice.message.as_str()).collect();
+        assert_eq!(told.iter().any(|told| told.contains("expired on 2026-11-22")), status == Status::New, "{told:?}");
+        let report = Report::new(&audit);
+        assert_eq!(report.summary.waived, usize::from(status == Status::Waived));
+        assert_eq!(report.summary.findings["error"], if status == Status::Waived { 2 } else { 3 });
+    }
+}
+
+/// One waived instance does not hide the others of its finding.
+#[test]
+fn a_finding_is_waived_where_all_its_resources_are() {
+    let rule = "subnet-foreign-cluster-tag";
+    let arn = "resource = \"arn:aws:ec2:us-east-1:123456789012:subnet/subnet-privc0d1\"";
+    let one = waiver(rule, "resource = \"subnet-privc0d1\"", "2999-01-01");
+    let other = waiver(rule, "resource = \"subnet-pubc0d1\"", "2999-01-01");
+    for (text, status) in [
+        (one.clone(), Status::New),
+        (other.clone(), Status::New),
+        (format!("{one}{other}"), Status::Waived),
+        (format!("{}{other}", waiver(rule, arn, "2999-01-01")), Status::Waived),
+        // No pattern: nothing but the name itself.
+        (waiver(rule, "resource = \"subnet\"", "2999-01-01"), Status::New),
+        (waiver(rule, "resource = \"subnet-*\"", "2999-01-01"), Status::Waived),
+        (waiver("vpc-owned-by-one-hosts-others", "resource = \"*\"", "2999-01-01"), Status::New),
+    ] {
+        let mut audit = demo();
+        let notices = parse(&text).apply(&mut audit, day("2026-11-22"));
+        assert_eq!(statuses(&audit, rule), [status], "{text}");
+        let told = format!("{notices:?}");
+        assert_eq!(told.contains("covers 1 of the 2 resources"), text == one || text == other, "{told}");
+    }
+    let mut audit = demo();
+    let fingerprint = audit.findings.iter().find(|finding| finding.rule == rule).unwrap().fingerprint.clone();
+    let text = waiver(rule, &format!("fingerprint = \"{fingerprint}\""), "2999-01-01");
+    parse(&text).apply(&mut audit, day("2026-11-22"));
+    assert_eq!(statuses(&audit, rule), [Status::Waived]);
+}
+
+/// What matches nothing is told with its line, unless nobody looked.
+#[test]
+fn unused_waivers_are_told_and_what_was_not_audited_is_never_waived() {
+    let text = format!("\n{}", waiver("subnet-low-free-ips", "resource = \"subnet-1\"", "2999-01-01"));
+    let config = parse(&text);
+    let notices = config.apply(&mut demo(), day("2026-11-22"));
+    assert_eq!(notices.len(), 1);
+    assert_eq!((notices[0].place.line, notices[0].place.column), (2, 1));
+    assert!(notices[0].message.contains("matches nothing"), "{notices:?}");
+    let world = worlds::all().into_iter().find(|world| world.name == "demo").unwrap();
+    let mut inventory = world.inventory.clone();
+    lose(&mut inventory, Read::DescribeSubnets);
+    let mut audit = fixtures::report(&inventory, world.cluster_id, None);
+    let before = audit.not_audited.clone();
+    let everything =
+        parse(&format!("{text}{}", waiver("subnet-foreign-cluster-tag", "resource = \"*\"", "2999-01-01")));
+    assert_eq!(everything.apply(&mut audit, day("2026-11-22")), []);
+    assert_eq!(audit.not_audited, before);
+    assert!(!audit.is_complete());
+}
+
+#[test]
+fn the_binary_takes_options_severities_and_waivers_from_the_file() {
+    let folder = Folder::with(WHOLE);
+    let ended = folder.run(&["scan"], &[]);
+    assert_eq!(ended.status.code(), Some(0), "{}", stderr(&ended));
+    let text = String::from_utf8(ended.stdout).unwrap();
+    assert!(text.contains("1 error, 4 warnings, 1 waived"), "{text}");
+    assert!(text.contains("moves to its own VPC (until 2999-12-31 by platform, tagaudit.toml:13)"), "{text}");
+    let report = folder.report(&["scan"]);
+    assert!(report.rules.iter().all(|rule| !rule.rule.starts_with("imds-")));
+    let found = |rule: &str| report.findings.iter().find(|finding| finding.rule == rule).unwrap();
+    assert_eq!(found("sg-multiple-tagged-on-instance").severity, Severity::Warning);
+    assert_eq!(found("subnet-foreign-cluster-tag").status, Status::Waived);
+    // Nothing is fixed that is waived.
+    let planned = folder.run(&["scan", "--fix", "--dry-run", "--allow", "subnet-foreign-cluster-tag"], &[]);
+    assert!(!stderr(&planned).contains("subnet-privc0d1"), "{}", stderr(&planned));
+    let planned = folder.run(&["scan", "--fix", "--dry-run", "--allow", "instance-cluster-tag-missing"], &[]);
+    assert!(stderr(&planned).contains("i-0d1w3"), "{}", stderr(&planned));
+    // Only what is left counts.
+    assert_eq!(folder.run(&["scan", "--fail-on", "error"], &[]).status.code(), Some(1));
+    assert_eq!(folder.run(&["scan", "--fail-on", "error", "--skip-rule", "instance-*"], &[]).status.code(), Some(0));
+}
+
+#[test]
+fn the_command_line_goes_before_the_environment_and_that_before_the_file() {
+    let folder = Folder::with(WHOLE);
+    let cluster = |arguments: &[&str], environment: &[(&str, &str)]| -> String {
+        let ended = folder.run(&[&["scan", "--format", "json"], arguments].concat(), environment);
+        Report::from_slice("scan", &ended.stdout).map_or_else(|_| stderr(&ended), |report| report.cluster_id)
+    };
+    assert_eq!(cluster(&[], &[]), "demo");
+    assert_eq!(cluster(&[], &[("TAGAUDIT_CLUSTER_ID", "environment")]), "environment");
+    assert_eq!(cluster(&["--cluster-id", "line"], &[("TAGAUDIT_CLUSTER_ID", "environment")]), "line");
+    assert!(cluster(&["--no-config"], &[]).contains("--cluster-id"), "what is required is asked for without the file");
+    fs::rename(folder.path("tagaudit.toml"), folder.path("other.toml")).unwrap();
+    assert!(cluster(&[], &[]).contains("--cluster-id"));
+    assert_eq!(cluster(&["--config", "other.toml"], &[]), "demo");
+    assert_eq!(cluster(&[], &[("TAGAUDIT_CONFIG", "other.toml")]), "demo");
+    let missing = folder.run(&["scan", "--config", "none.toml"], &[]);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(stderr(&missing).contains("none.toml"), "{}", stderr(&missing));
+    // What the command line says takes the place of what does not go with it.
+    let text =
+        "[scan]\ncluster-id = \"demo\"\ninventory = \"fixtures/demo.json\"\nquiet = true\nregion = [\"us-east-1\"]\n";
+    fs::write(folder.path("tagaudit.toml"), text).unwrap();
+    assert_eq!(folder.run(&["scan", "-v"], &[]).status.code(), Some(1));
+    // A format of the file is not that of a file which the command line names.
+    fs::write(folder.path("tagaudit.toml"), format!("{text}format = \"csv\"\n")).unwrap();
+    assert!(folder.run(&["scan"], &[]).stdout.starts_with(b"record,"));
+    folder.run(&["scan", "-o", "x.json"], &[]);
+    assert!(fs::read_to_string(folder.path("x.json")).unwrap().starts_with('{'));
+}
+
+/// Every option that a scan has, but those that write or say where requests go, can stand in the file.
+#[test]
+fn everything_that_the_flags_can_say_the_file_can_say() {
+    let mut text = "[scan]\n".to_owned();
+    let schema: serde_json::Value = serde_json::from_str(&config_schema()).unwrap();
+    for option in options() {
+        let schema = &schema["properties"]["scan"]["properties"][&option.name];
+        let choice = schema.pointer("/enum/0").or(schema.pointer("/anyOf/0/enum/0")).and_then(|choice| choice.as_str());
+        let value = match (option.takes, choice, option.name.as_str()) {
+            (Takes::Flag, _, _) => "true".to_owned(),
+            (Takes::One, Some(choice), _) => format!("\"{choice}\""),
+            (Takes::Many, Some(choice), _) => format!("[\"{choice}\"]"),
+            (Takes::One, None, "timeout" | "requests-per-second") => "60".to_owned(),
+            (Takes::One, None, "controller-version") => "\"1.31\"".to_owned(),
+            (Takes::Many, None, "node-role") => "\"name:x=worker\"".to_owned(),
+            (_, None, _) => "\"x\"".to_owned(),
+        };
+        text += &format!("{} = {value}\n", option.name);
+    }
+    let folder = Folder::with(&text);
+    let checked = folder.run(&["config", "check"], &[]);
+    assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
+    let help = String::from_utf8(run(&["scan", "--help"]).stdout).unwrap();
+    let in_file: Vec<String> = options().into_iter().map(|option| option.name).collect();
+    let (before_fix, fix) = help.split_once("Fix:").unwrap();
+    for line in before_fix.lines().filter_map(|line| line.trim().split_once("--")) {
+        let name: String = line.1.chars().take_while(|c| c.is_ascii_lowercase() || *c == '-').collect();
+        let is_line = line.0.is_empty() || line.0.ends_with(", ");
+        let by_hand = ["config", "no-config", "endpoint-url", "insecure-endpoint", "output", "help", "version"];
+        if is_line && !by_hand.contains(&name.as_str()) {
+            assert!(in_file.contains(&name), "--{name}");
+        }
+    }
+    assert!(fix.contains("--fix") && !in_file.iter().any(|name| fix.contains(&format!("--{name} "))));
+}
+
+#[test]
+fn every_mistake_is_told_with_its_place_and_ends_with_2() {
+    for (text, place, said) in [
+        ("[scan\n", "line 1, column 6", "unclosed table"),
+        ("[scan]\ncluster-id = demo\n", "line 2, column 14", ""),
+        ("[scan]\na = 1\na = 2\n", "line 3, column 1", "duplicate key"),
+        ("[scna]\n", "line 1, column 2", "did you mean `scan`?"),
+        ("scan = 1\n", "line 1, column 8", "`scan` is a table"),
+        ("[scan]\nclusterid = \"x\"\n", "line 2, column 1", "did you mean `cluster-id`?"),
+        ("[scan]\nfix = true\n", "line 2, column 1", "is said on the command line alone"),
+        ("[scan]\nyes = true\n", "line 2, column 1", "no option"),
+        ("[scan]\nendpoint-url = \"http://x\"\n", "line 2, column 1", "no option"),
+        ("[scan]\noutput = \"x\"\n", "line 2, column 1", "no option"),
+        ("[scan]\nverbose = 1\n", "line 2, column 11", "`verbose` is `true` or `false`"),
+        ("[scan]\nregion = [1.5]\n", "line 2, column 11", "`region` is a text"),
+        ("[scan]\nfail-on = \"fatal\"\n", "line 2, column 1", "invalid value 'fatal'"),
+        ("[scan]\n\ntimeout = 0\n", "line 3, column 1", "invalid value '0'"),
+        ("[scan]\nnode-role = [\"name:x=king\"]\n", "line 2, column 1", "invalid value"),
+        (
+            "[severity]\n\"sg-multiple-tagged-on-instances\" = \"info\"\n",
+            "line 2, column 1",
+            "did you mean `sg-multiple-tagged-on-instance`?",
+        ),
+        ("[severity]\norphan-eni = \"low\"\n", "line 2, column 14", "`error`, `warning` or `info`"),
+        ("[waiver]\nrule = \"orphan-eni\"\n", "line 1, column 2", "write `[[waiver]]`"),
+        ("[[waiver]]\n", "line 1, column 1", "the waiver has no `rule`"),
+        ("[[waiver]]\nrule = \"orphan-eni\"\n", "line 1, column 1", "the waiver has no `resource`"),
+        ("[[waiver]]\nrule = \"orphan-eni\"\nresource = \"x\"\n", "line 1, column 1", "the waiver has no `reason`"),
+        (
+            "[[waiver]]\nrule = \"orphan-eni\"\nresource = \"x\"\nreason = \" \"\n",
+            "line 4, column 10",
+            "`reason` is empty",
+        ),
+        (
+            "[[waiver]]\nrule = \"orphan-eni\"\nresource = \"x\"\nreason = \"x\"\n",
+            "line 1, column 1",
+            "the waiver has no `expires`",
+        ),
+        (
+            "[[waiver]]\nrule = \"orphan-eni\"\nresource = \"x\"\nreason = \"x\"\nexpires = \"soon\"\n",
+            "line 5, column 11",
+            "`expires` is a date",
+        ),
+        (
+            "[[waiver]]\nrule = \"orphan-eni\"\nresource = \"x\"\nreason = \"x\"\nexpires = 2026-13-01\n",
+            "line 5, column",
+            "",
+        ),
+        (
+            "[[waiver]]\nrule = \"orphan-eni\"\nresource = \"x\"\nreason = \"x\"\nexpires = 2026-12-01T00:00:00Z\n",
+            "line 5, column 11",
+            "`expires` is a date",
+        ),
+        (
+            "[[waiver]]\nrule = \"orphan-eni\"\nresource = \"x\"\nfingerprint = \"x\"\nreason = \"x\"\nexpires = 2026-12-01\n",
+            "line 1, column 1",
+            "give one of them",
+        ),
+        ("[[waiver]]\nrule = \"orphan-eni\"\nresorce = \"x\"\n", "line 3, column 1", "did you mean `resource`?"),
+        (
+            "[[waiver]]\nrule = \"orphan\"\nresource = \"x\"\nreason = \"x\"\nexpires = 2026-12-01\n",
+            "line 2, column 8",
+            "no rule is called `orphan`",
+        ),
+    ] {
+        let folder = Folder::with(text);
+        for arguments in
+            [&["config", "check"][..], &["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json"]]
+        {
+            let ended = folder.run(arguments, &[]);
+            assert_eq!(ended.status.code(), Some(2), "{text}: {}", stderr(&ended));
+            let told = stderr(&ended);
+            assert!(told.contains("tagaudit.toml") && told.contains(place) && told.contains(said), "{text}: {told}");
+            assert!(ended.stdout.is_empty(), "{text}");
+        }
+        // Other commands do not read it.
+        assert_eq!(folder.run(&["rules"], &[]).status.code(), Some(0));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    /// Whatever is typed, the answer is a configuration or a mistake with a place in the text.
+    #[test]
+    fn neighbours_of_a_configuration_are_read_or_told(
+        at in 0..WHOLE.len(), length in 0..4_usize, more in "[\\[\\]=\"'{}#\n.0-9a-z\u{1b}é-]{0,3}"
+    ) {
+        let end = (at + length).min(WHOLE.len());
+        let text = format!("{}{more}{}", WHOLE.get(..at).unwrap(), WHOLE.get(end..).unwrap());
+        if let Err(error) = Config::parse("x", &text, &options()) {
+            let lines = text.split('\n').count();
+            prop_assert!((1..=lines).contains(&error.place.line), "{error}: {text}");
+            prop_assert!(error.place.column >= 1 && !error.reason.is_empty(), "{error}: {text}");
+        }
+    }
+}
+
+#[test]
+fn the_schema_is_that_of_the_code_and_takes_what_the_code_takes() {
+    in_step("docs/config.schema.json", &config_schema());
+    let validator = super::documents::schema("config.schema.json");
+    let whole = serde_json::json!({
+        "scan": {
+            "cluster-id": "demo", "inventory": "fixtures/demo.json", "fail-on": "never", "skip-rule": ["imds-*"],
+            "node-role": "name:demo-controlplane-*=controlplane", "timeout": 60
+        },
+        "severity": {"sg-multiple-tagged-on-instance": "warning"},
+        "waiver": [{"rule": "subnet-foreign-cluster-tag", "resource": "subnet-p*c0d1", "reason": "moves to its own VPC",
+            "expires": "2999-12-31", "owner": "platform"}]
+    });
+    assert!(validator.is_valid(&whole));
+    for (pointer, wrong) in [
+        ("/scan/fail-on", serde_json::json!("fatal")),
+        ("/scan/skip-rule", serde_json::json!(true)),
+        ("/severity/sg-multiple-tagged-on-instance", serde_json::json!("low")),
+        ("/waiver/0/rule", serde_json::json!("orphan")),
+        ("/waiver/0", serde_json::json!({"rule": "orphan-eni"})),
+    ] {
+        let mut config = whole.clone();
+        *config.pointer_mut(pointer).unwrap() = wrong;
+        assert!(!validator.is_valid(&config), "{pointer}");
+    }
+}
+
+/// What is waived is told in every format, and counted in none as open.
+#[test]
+fn waived_findings_stay_in_every_format_and_count_in_none() {
+    let config = parse(&waiver("subnet-foreign-cluster-tag", "resource = \"*\"", "2999-01-01"));
+    let mut audit = demo();
+    let all = audit.findings.len();
+    config.apply(&mut audit, day("2026-11-22"));
+    let report = Report::new(&audit);
+    let validator = super::documents::schema("report.schema.json");
+    assert!(validator.is_valid(&serde_json::to_value(&report).unwrap()));
+    for format in ReportFormat::value_variants() {
+        let mut bytes = Vec::new();
+        format.write(&report, &TableOptions { width: 120, color: false, verbose: false }, &mut bytes).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        let (open, waived): (Vec<(&str, usize)>, &[&str]) = match format {
+            ReportFormat::Table => (vec![("\n  what ", all - 1)], &["1 waived", "Waived: left as they are"]),
+            ReportFormat::Json => {
+                (vec![("\"status\": \"new\"", all - 1)], &["\"waived\": 1", "\"status\": \"waived\""])
+            }
+            ReportFormat::Html => (vec![("data-finding=", all - 1)], &["1 waived", "<h2>Waived</h2>"]),
+            ReportFormat::Markdown => (vec![("<details>", all - 1)], &["1 waived", "### Waived"]),
+            ReportFormat::Sarif => {
+                (vec![("\"suppressions\"", 1)], &["\"status\": \"accepted\"", "\"justification\": \"known ("])
+            }
+            ReportFormat::Junit => (vec![("<failure ", all - 1)], &["type=\"waived\""]),
+            ReportFormat::Csv => (vec![(",failed,", all - 1 + 6)], &[",waived,"]),
+            ReportFormat::Prometheus => (vec![], &["tagaudit_findings_waived{cluster_id=\"demo\"} 1"]),
+            ReportFormat::Ocsf => (vec![("\"status\":\"New\"", all - 1)], &["\"status\":\"Suppressed\""]),
+            ReportFormat::Asff => (vec![("\"Workflow\"", 1)], &["{\"Status\":\"SUPPRESSED\"}"]),
+        };
+        for (words, number) in open {
+            assert_eq!(text.matches(words).count(), number, "{format:?}: {words}: {text}");
+        }
+        for words in waived {
+            assert!(text.contains(words), "{format:?}: {words}: {text}");
+        }
+    }
+    // A waiver that ends makes its finding new again.
+    let mut earlier = report.clone();
+    earlier.source.collected_at = None;
+    let mut now = Report::new(&demo());
+    now.compare(&earlier).unwrap();
+    let found = now.findings.iter().find(|finding| finding.rule == "subnet-foreign-cluster-tag").unwrap();
+    assert!(found.is_new_or_worse());
+    assert_eq!(now.comparison.unwrap().new, 1);
+}
+
+#[test]
+fn the_example_of_the_document_is_one_that_the_tool_takes() {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md")).unwrap();
+    let example = text.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let folder = Folder::with(example);
+    let checked = folder.run(&["config", "check"], &[]);
+    let said = String::from_utf8(checked.stdout.clone()).unwrap();
+    assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
+    assert!(said.starts_with("tagaudit.toml: 5 options, 1 severity, 1 waiver\n"), "{said}");
+}
