@@ -12,6 +12,7 @@
 
 use clap::ValueEnum;
 use std::process::Command;
+use tagaudit::finding::Severity;
 use tagaudit::render::ReportFormat;
 use tagaudit::report::Report;
 
@@ -39,6 +40,10 @@ fn main() {
             finding
         })
         .collect();
+    for severity in Severity::WORST_FIRST {
+        let number = report.findings.iter().filter(|finding| finding.severity == severity).count();
+        report.summary.findings.insert(severity.name().to_owned(), number);
+    }
     let file = std::env::temp_dir().join("tagaudit-bench-formats.json");
     std::fs::write(&file, serde_json::to_vec(&report).unwrap()).unwrap();
     drop(report);

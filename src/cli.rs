@@ -210,7 +210,7 @@ struct ScanArgs {
     #[command(flatten)]
     source: SourceArgs,
     /// Read options, severities and waivers from this file [default: tagaudit.toml, where there is one]
-    #[arg(long, value_name = "FILE", env = "TAGAUDIT_CONFIG", help_heading = "Audit")]
+    #[arg(long, value_name = "FILE", env = "TAGAUDIT_CONFIG", hide_env_values = true, help_heading = "Audit")]
     config: Option<PathBuf>,
     /// Read no configuration
     #[arg(long, help_heading = "Audit")]

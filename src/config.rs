@@ -7,7 +7,6 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::finding::Severity;
-use crate::policy::json::line_and_column;
 use crate::rules;
 
 mod schema;
@@ -93,8 +92,8 @@ pub struct SeverityOverride {
 pub struct Waiver {
     /// Rule id.
     pub rule: String,
-    /// What it is about.
-    pub of: WaiverScope,
+    /// Resources that it is about, by id or ARN; without `*` and `?`, exactly one.
+    pub resource: String,
     /// Why.
     pub reason: String,
     /// Who decided it.
@@ -103,15 +102,6 @@ pub struct Waiver {
     pub expires: Date,
     /// Where it stands.
     pub place: Place,
-}
-
-/// What a waiver is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WaiverScope {
-    /// Resources whose id or ARN matches this pattern; without `*` and `?`, exactly one.
-    Resource(String),
-    /// The finding with this fingerprint.
-    Fingerprint(String),
 }
 
 /// What is wrong with a configuration, and where.
@@ -127,10 +117,14 @@ pub struct ConfigError {
     pub help: Option<String>,
 }
 
+/// Characters of a reason, which may quote what somebody typed, that are shown.
+const MOST: usize = 300;
+
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Place { line, column } = self.place;
-        write!(f, "`{}`, line {line}, column {column}: {}", self.file, self.reason)
+        let reason: String = self.reason.chars().take(MOST).collect();
+        write!(f, "`{}`, line {line}, column {column}: {reason}", self.file)
     }
 }
 
@@ -140,6 +134,8 @@ impl std::error::Error for ConfigError {}
 struct Reader<'t> {
     file: &'t str,
     text: &'t str,
+    /// Where each line begins, in bytes.
+    lines: Vec<usize>,
 }
 
 type Table<'t> = DeTable<'t>;
@@ -151,7 +147,8 @@ impl Config {
     /// # Errors
     /// When it is not TOML, or says something that means nothing.
     pub fn parse(file: &str, text: &str, options: &[OptionSpec]) -> Result<Self, ConfigError> {
-        let reader = Reader { file, text };
+        let starts = text.match_indices('\n').map(|(at, _)| at + 1);
+        let reader = Reader { file, text, lines: std::iter::once(0).chain(starts).collect() };
         let table = DeTable::parse(text).map_err(|error| {
             reader.error(error.span().map_or(0, |span| span.start), error.message().lines().next().unwrap_or_default())
         })?;
@@ -193,8 +190,9 @@ impl Reader<'_> {
     }
 
     fn place(&self, offset: usize) -> Place {
-        let (line, column) = line_and_column(self.text, offset);
-        Place { line, column }
+        let line = self.lines.partition_point(|start| *start <= offset).max(1);
+        let start = self.lines.get(line - 1).copied().unwrap_or_default();
+        Place { line, column: 1 + self.text.get(start..offset).map_or(0, |before| before.chars().count()) }
     }
 
     fn table<'v, 't>(&self, value: &'v Value<'t>, name: &str) -> Result<&'v Table<'t>, ConfigError> {
@@ -236,7 +234,7 @@ impl Reader<'_> {
                 }
                 (Takes::One | Takes::Many, _) => vec![Some(self.scalar(value, name)?)],
             };
-            options.push(ConfigOption { name: name.to_owned(), values, place: self.place(key.span().start) });
+            options.push(ConfigOption { name: name.to_owned(), values, place: self.place(at) });
         }
         Ok(options)
     }
@@ -244,7 +242,10 @@ impl Reader<'_> {
     fn scalar(&self, value: &Value<'_>, name: &str) -> Result<String, ConfigError> {
         match value.get_ref() {
             DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().replace('_', "")),
-            _ => self.text(value, name),
+            DeValue::String(_) => self.text(value, name),
+            _ => {
+                Err(self.error(value.span().start, format!("`{name}` is a text in quotation marks, or a whole number")))
+            }
         }
     }
 
@@ -274,7 +275,7 @@ impl Reader<'_> {
     }
 
     fn waiver(&self, value: &Value<'_>) -> Result<Waiver, ConfigError> {
-        const KEYS: [&str; 6] = ["rule", "resource", "fingerprint", "reason", "expires", "owner"];
+        const KEYS: [&str; 5] = ["rule", "resource", "reason", "expires", "owner"];
         let at = value.span().start;
         let table = self.table(value, "[waiver]")?;
         if let Some((key, _)) = table.iter().find(|(key, _)| !KEYS.contains(&key.get_ref().as_ref())) {
@@ -289,18 +290,19 @@ impl Reader<'_> {
             |name: &str, why: &str| self.error(at, format!("the waiver has no `{name}`")).help(why.to_owned());
         let rule_at = table.get("rule").ok_or_else(|| missing("rule", "name the rule: rule = \"…\""))?.span().start;
         let rule = self.rule(&text("rule")?.unwrap_or_default(), rule_at)?;
-        let of = match (text("resource")?, text("fingerprint")?) {
-            (Some(resource), None) => WaiverScope::Resource(resource),
-            (None, Some(fingerprint)) => WaiverScope::Fingerprint(fingerprint),
-            (Some(_), Some(_)) => {
-                return Err(self.error(at, "the waiver has a `resource` and a `fingerprint`").help("give one of them"));
-            }
-            (None, None) => return Err(missing("resource", "name it by id or ARN, with `*` for several")),
-        };
+        let resource =
+            text("resource")?.ok_or_else(|| missing("resource", "name it by id or ARN, with `*` for several"))?;
         let reason = text("reason")?.ok_or_else(|| missing("reason", "say why: whoever comes next has to know"))?;
         let expires =
             table.get("expires").ok_or_else(|| missing("expires", "give the last day: expires = 2026-12-31"))?;
-        Ok(Waiver { rule, of, reason, owner: text("owner")?, expires: self.date(expires)?, place: self.place(at) })
+        Ok(Waiver {
+            rule,
+            resource,
+            reason,
+            owner: text("owner")?,
+            expires: self.date(expires)?,
+            place: self.place(at),
+        })
     }
 
     fn date(&self, value: &Value<'_>) -> Result<Date, ConfigError> {

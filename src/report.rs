@@ -8,6 +8,7 @@ use crate::policy::{
 use crate::view::NodeRole;
 
 mod compare;
+mod consistency;
 mod policy_diff;
 mod policy_lint;
 mod v1;

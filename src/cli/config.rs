@@ -3,15 +3,16 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::error::ErrorKind;
+use clap::builder::BoolishValueParser;
+use clap::error::{ContextKind, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, CommandFactory, Parser};
+use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser};
 
 use crate::config::{self, Config, ConfigError, ConfigOption, OptionSpec, Takes};
 use crate::text;
 
 use super::failure::{Exit, Failure};
-use super::{Cli, ConfigCommand, input};
+use super::{Cli, Command, ConfigCommand, input};
 
 /// What no file says: what writes, where requests go with the operator's credentials, and which file is read.
 const SAID_BY_HAND: [&str; 7] =
@@ -32,20 +33,20 @@ impl From<clap::Error> for Refusal {
 }
 
 /// The command line together with its configuration.
-pub(super) fn command_line(arguments: Vec<OsString>) -> Result<(Cli, Option<Config>), Refusal> {
+pub(super) fn command_line(arguments: &[OsString]) -> Result<(Cli, Option<Config>), Refusal> {
     // What is required may stand in the file.
-    let lenient = Cli::command().ignore_errors(true).try_get_matches_from(&arguments);
+    let lenient = command_with_environment().ignore_errors(true).try_get_matches_from(arguments);
     let scan = lenient.as_ref().ok().and_then(|matches| matches.subcommand_matches("scan"));
     let path = scan.filter(|scan| !is_refused(scan)).and_then(file_of);
     let (Some(scan), Some(path)) = (scan, path) else {
-        return Ok((Cli::try_parse_from(arguments)?, None));
+        return Ok((parsed(arguments)?, None));
     };
     let config = read(&path).map_err(Refusal::Config)?;
     let more = arguments_of(&config, scan);
     let whole: Vec<OsString> = arguments.iter().cloned().chain(more.iter().map(OsString::from)).collect();
-    let cli = Cli::try_parse_from(whole).map_err(|error| {
+    let cli = parsed(&whole).map_err(|error| {
         // Where it is wrong without the file as well, it is not the file that is.
-        let is_of_file = error.use_stderr() && !more.is_empty() && Cli::try_parse_from(&arguments).is_ok();
+        let is_of_file = error.use_stderr() && !more.is_empty() && parsed(arguments).is_ok();
         if is_of_file {
             let said = first_line(&error);
             let failure = Failure::usage(format!("`{}` does not go with the command line", config.file)).cause(said);
@@ -56,6 +57,25 @@ pub(super) fn command_line(arguments: Vec<OsString>) -> Result<(Cli, Option<Conf
     Ok((cli, Some(config)))
 }
 
+/// The command line, in which every option of a scan that a file may hold has a variable of the environment as well.
+pub(super) fn command_with_environment() -> clap::Command {
+    let named = options();
+    Cli::command().mut_subcommand("scan", |scan| {
+        scan.mut_args(|arg| match arg.get_long() {
+            Some(name) if named.iter().any(|option| option.name == name) => {
+                let variable = format!("TAGAUDIT_{}", name.replace('-', "_").to_uppercase());
+                let arg = arg.env(variable).hide_env_values(true);
+                if arg.get_action().takes_values() { arg } else { arg.value_parser(BoolishValueParser::new()) }
+            }
+            _ => arg,
+        })
+    })
+}
+
+fn parsed(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    Cli::from_arg_matches(&command_with_environment().try_get_matches_from(arguments)?)
+}
+
 /// `--no-config`; a line that clap gave up on may hold nothing at all.
 fn is_refused(scan: &ArgMatches) -> bool {
     scan.try_get_one::<bool>("no_config").ok().flatten().copied().unwrap_or(false)
@@ -64,19 +84,26 @@ fn is_refused(scan: &ArgMatches) -> bool {
 /// `--config`, or the file of the working folder.
 fn file_of(scan: &ArgMatches) -> Option<PathBuf> {
     let named = scan.try_get_one::<PathBuf>("config").ok().flatten().cloned();
-    named.or_else(|| Some(PathBuf::from(config::FILE)).filter(|path| path.is_file()))
+    // Whatever is called so is meant to be read: a folder or a dangling link is a mistake that is told.
+    named.or_else(|| Some(PathBuf::from(config::FILE)).filter(|path| path.symlink_metadata().is_ok()))
 }
 
 /// Reads a configuration, and tries each of its options.
 fn read(path: &Path) -> Result<Config, Failure> {
-    let text = input::text(path, config::MAX_BYTES, "configuration")?;
     let file = path.display().to_string();
-    let config = Config::parse(&file, &text, &options()).map_err(failure)?;
+    let bytes = input::bytes(path, config::MAX_BYTES, "configuration")?;
+    let text = std::str::from_utf8(&bytes)
+        .map_err(|error| Failure::usage(format!("the configuration `{file}` is not UTF-8")).cause(error.to_string()))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let config = Config::parse(&file, text, &options()).map_err(failure)?;
     for option in &config.options {
         let alone = ["tagaudit", "scan"].map(str::to_owned).into_iter().chain(said(option));
         let Err(error) = Cli::try_parse_from(alone) else { continue };
         // What it needs beside it is asked for when all is put together.
-        if matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) {
+        let is_its_own = error
+            .get(ContextKind::InvalidArg)
+            .is_some_and(|arg| arg.to_string().split(' ').next() == Some(&format!("--{}", option.name)));
+        if is_its_own && matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation) {
             let reason = first_line(&error);
             return Err(failure(ConfigError { file, place: option.place, reason, help: None }));
         }
@@ -92,10 +119,11 @@ fn failure(error: ConfigError) -> Failure {
     }
 }
 
-/// What clap says, without usage and tips.
+/// What clap says, without usage and tips: its first paragraph.
 fn first_line(error: &clap::Error) -> String {
     let text = error.to_string();
-    text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned()
+    let lines: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    lines.join(" ").trim_start_matches("error: ").to_owned()
 }
 
 /// The options of a file that nothing says yet, as arguments.
@@ -147,6 +175,8 @@ pub(super) fn options() -> Vec<OptionSpec> {
             name: name.to_owned(),
             help: arg.get_help().map(ToString::to_string).unwrap_or_default(),
             takes: match arg.get_action() {
+                // A second one would need a file, and that is said by hand.
+                ArgAction::Append if name == "format" => Takes::One,
                 ArgAction::Append => Takes::Many,
                 ArgAction::SetTrue => Takes::Flag,
                 _ => Takes::One,
@@ -178,6 +208,7 @@ pub fn config_schema() -> String {
 
 fn check(path: &Path) -> Result<Exit, Failure> {
     let config = read(path)?;
+    try_together(&config)?;
     let today = today();
     let over: Vec<_> = config.waivers.iter().filter(|waiver| waiver.expires < today).collect();
     super::output::printed(|out| {
@@ -196,6 +227,27 @@ fn check(path: &Path) -> Result<Exit, Failure> {
         }));
         Ok(lines.iter().try_for_each(|line| writeln!(out, "{line}")))
     })
+}
+
+/// Tries the options as a scan would have them: what does not go together, rules and baselines that are not there.
+fn try_together(config: &Config) -> Result<(), Failure> {
+    let wrong = |failure: Failure| {
+        let mut whole =
+            Failure::usage(format!("a scan cannot use the configuration `{}`", config.file)).cause(failure.error);
+        whole.causes.extend(failure.causes);
+        Failure { help: failure.help, ..whole }
+    };
+    let mut arguments: Vec<OsString> = ["tagaudit", "scan"].map(OsString::from).into();
+    if !config.options.iter().any(|option| option.name == "cluster-id") {
+        arguments.push("--cluster-id=x".into());
+    }
+    arguments.extend(config.options.iter().flat_map(said).map(OsString::from));
+    let cli = Cli::try_parse_from(arguments).map_err(|error| wrong(Failure::usage(first_line(&error))))?;
+    if let Command::Scan(args) = &cli.command {
+        input::selected_rules(args).map_err(wrong)?;
+        input::baselines(&args.audit).map_err(wrong)?;
+    }
+    Ok(())
 }
 
 /// The day that decides about waivers: that of whoever reads the report, in UTC.

@@ -109,20 +109,20 @@ pub(super) fn scan(
         return Ok(ended);
     }
     if !planned.rejected.is_empty() {
-        write_report(args, report)?;
+        write_report(args, scope, report)?;
         report_skipped(&planned, &out);
         return Err(rejected(&planned));
     }
     if args.fix.dry_run {
         let answers = if live { dry_run(args, &planned.plan)? } else { BTreeMap::new() };
-        write_report(args, report)?;
+        write_report(args, scope, report)?;
         tell_plan(&planned, &answers, &out);
         let refused = answers.values().any(|answer| matches!(answer, DryRunAnswer::Refused(_)));
         return Ok(if refused { Exit::Unfixed } else { ended });
     }
     if let Some(path) = &args.fix.plan_out {
         save(&planned.plan, path)?;
-        write_report(args, report)?;
+        write_report(args, scope, report)?;
         tell_plan(&planned, &BTreeMap::new(), &out);
         line(&format!(
             "wrote {}; until {}: tagaudit apply {}",
@@ -134,16 +134,16 @@ pub(super) fn scan(
     }
     tell_plan(&planned, &BTreeMap::new(), &out);
     if planned.plan.changes.is_empty() {
-        write_report(args, report)?;
+        write_report(args, scope, report)?;
         return Ok(ended);
     }
     let whole = match carry_out_and_scan(args, scope, rules, &planned) {
         Ok(CarriedOut { report: after, inventory, whole }) => {
-            write_report(args, &after)?;
+            write_report(args, scope, &after)?;
             if whole && !planned.has_refusals() { verdict(&after, &inventory, args) } else { Exit::Unfixed }
         }
         Err(failure) => {
-            write_report(args, report)?;
+            write_report(args, scope, report)?;
             return Err(failure);
         }
     };

@@ -11,13 +11,14 @@ use crate::text;
 
 use super::failure::{Exit, Failure};
 use super::outputs::{Output, Outputs};
+use super::session::Scope;
 use super::{ColorChoice, ScanArgs, TerminalArgs};
 
 /// Columns of a table that does not go to a terminal.
 const FILE_WIDTH: usize = 120;
 
-pub(super) fn write_report(args: &ScanArgs, audit: &Audit) -> Result<(), Failure> {
-    write(&args.output, &Report::new(audit))
+pub(super) fn write_report(args: &ScanArgs, scope: &Scope<'_>, audit: &Audit) -> Result<(), Failure> {
+    write(&args.output, &scope.written(audit))
 }
 
 /// Writes a report in the formats that are asked for.
@@ -99,6 +100,10 @@ fn unwritten(path: &Path, error: &io::Error) -> Failure {
 /// A reader that has seen enough is no failure.
 pub(super) fn finish(written: io::Result<()>) -> Result<(), Failure> {
     match written {
+        // What a format asks for, and the report does not hold.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            Err(Failure::usage("the report cannot be written in this format").cause(error.to_string()))
+        }
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::usage("cannot write to standard output").cause(error.to_string()))
         }

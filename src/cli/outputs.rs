@@ -116,9 +116,13 @@ fn paired<F: FileFormat + ValueEnum>(said: Vec<Said<F>>) -> Result<Vec<Output<F>
             "both {first} and {last} would go to standard output\n\n  help: put `-o FILE` behind the --format of all but one\n"
         ));
     }
-    let mut files: Vec<&Path> = outputs.iter().filter_map(|one| one.file.as_deref()).collect();
+    // However it is spelt.
+    let mut files: Vec<(PathBuf, &Path)> = Vec::new();
+    for file in outputs.iter().filter_map(|one| one.file.as_deref()) {
+        files.push((std::path::absolute(file).unwrap_or_else(|_| file.to_owned()), file));
+    }
     files.sort_unstable();
-    if let Some([file, _]) = files.array_windows::<2>().find(|[a, b]| a == b) {
+    if let Some([(_, file), _]) = files.array_windows::<2>().find(|[(a, _), (b, _)]| a == b) {
         return Err(format!("two formats would go to the file `{}`\n", file.display()));
     }
     Ok(outputs)
@@ -171,6 +175,7 @@ mod tests {
             ("--format table --format json", "both table and json would go to standard output"),
             ("--format json --format sarif --format csv -o x", "both json and sarif"),
             ("-o x -o x", "two formats would go to the file `x`"),
+            ("-o x --format json -o ./x", "two formats would go to the file `"),
         ] {
             assert!(parsed(line).unwrap_err().contains(reason), "{line}");
         }

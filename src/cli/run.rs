@@ -3,14 +3,12 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use clap::CommandFactory;
-
 use crate::clusters::Clusters;
 use crate::config::Config;
 use crate::estate::Estate;
 use crate::inventory::{Provider, write_private};
 use crate::render::{self, FindingsFormat, TableOptions};
-use crate::report::{PolicyLintReport, Report, ReportView, SourceKind};
+use crate::report::{PolicyLintReport, ReportView, SourceKind};
 
 use super::config::{self, Refusal};
 use super::failure::{Exit, Failure};
@@ -19,13 +17,13 @@ use super::outputs::Outputs;
 use super::policy::args::PolicyCommand;
 use super::session::{self, Scope, collect};
 use super::{
-    Cli, ClustersArgs, Command, Format, RecordArgs, ReportArgs, ScanArgs, fix, input, output, policy, text_commands,
+    ClustersArgs, Command, Format, RecordArgs, ReportArgs, ScanArgs, fix, input, output, policy, text_commands,
 };
 
 /// Runs the command line and says how it ended.
 #[must_use]
 pub fn main() -> Exit {
-    let (cli, configured) = match config::command_line(std::env::args_os().collect()) {
+    let (cli, configured) = match config::command_line(&std::env::args_os().collect::<Vec<_>>()) {
         Ok(command_line) => command_line,
         Err(Refusal::Config(failure)) => {
             let _ = io::stderr().lock().write_all(failure.render().as_bytes());
@@ -64,7 +62,7 @@ fn run(command: &Command, configured: Option<&Config>) -> Result<Exit, Failure> 
         Command::Completions(args) => printed(|out| {
             // Rendered first: clap_complete panics when standard output is closed early.
             let mut script = Vec::new();
-            clap_complete::generate(args.shell, &mut Cli::command(), "tagaudit", &mut script);
+            clap_complete::generate(args.shell, &mut config::command_with_environment(), "tagaudit", &mut script);
             Ok(out.write_all(&script))
         }),
         Command::Man => printed(|out| Ok(manual(out))),
@@ -131,7 +129,7 @@ fn write_findings(
 
 /// The manual: the page of the command and of each subcommand, one after the other.
 fn manual(out: &mut dyn Write) -> io::Result<()> {
-    let command = Cli::command();
+    let command = config::command_with_environment();
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).render(&mut page)?;
     for subcommand in command.get_subcommands() {
@@ -166,7 +164,7 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
     if args.fix.fix {
         return fix::scan(args, &scope, &rules, &inventory, &audit);
     }
-    let mut report = Report::new(&audit);
+    let mut report = scope.written(&audit);
     session::compare(&mut report, earlier.as_ref(), &args.verdict)?;
     output::write(&args.output, &report)?;
     let exit = if session::fails(&report, &args.verdict) {

@@ -4,6 +4,8 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
+use clap::ValueEnum;
+
 use crate::config::{Config, Notice};
 use crate::estate::Estate;
 use crate::inventory::{Inventory, Provider};
@@ -47,6 +49,43 @@ impl<'a> Scope<'a> {
             cloud_routes: self.audit.cloud_routes,
             source,
         }
+    }
+
+    /// The report of an audit.
+    pub(super) fn written(&self, audit: &Audit) -> Report {
+        Report { options: self.options(), ..Report::new(audit) }
+    }
+
+    /// What changes what is found, as it was said: in an order of its own, and without the names of files that only say where
+    /// something is read.
+    fn options(&self) -> Vec<String> {
+        let AuditArgs {
+            nodes,
+            baseline,
+            scp,
+            catalogue,
+            node_role,
+            controller_version,
+            cloud_routes,
+            without,
+            controller_role,
+        } = self.audit;
+        let mut options: Vec<String> = Vec::new();
+        options.extend(nodes.as_ref().map(|_| "--nodes".to_owned()));
+        options.extend(baseline.iter().map(|baseline| format!("--baseline {baseline}")));
+        options.extend(scp.iter().map(|path| format!("--scp {}", path.display())));
+        options.extend(catalogue.catalogue.as_ref().map(|path| format!("--catalogue {}", path.display())));
+        options.extend(node_role.iter().map(|selector| format!("--node-role {selector}")));
+        options.extend(controller_version.map(|version| format!("--controller-version {version}")));
+        options.extend(cloud_routes.then(|| "--cloud-routes".to_owned()));
+        options.extend(without.iter().filter_map(|controller| {
+            let value = controller.to_possible_value()?;
+            Some(format!("--without {}", value.get_name()))
+        }));
+        options.extend(controller_role.iter().map(|role| format!("--controller-role {role}")));
+        options.sort();
+        options.dedup();
+        options
     }
 
     /// The audit as the configuration has it, and what its author has to know.

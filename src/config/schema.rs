@@ -38,8 +38,7 @@ pub fn schema(options: &[OptionSpec]) -> Value {
                 "items": {
                     "type": "object",
                     "additionalProperties": false,
-                    "required": ["rule", "reason", "expires"],
-                    "oneOf": [{"required": ["resource"]}, {"required": ["fingerprint"]}],
+                    "required": ["rule", "resource", "reason", "expires"],
                     "properties": {
                         "rule": {"description": "Rule id", "enum": rules},
                         "resource": {
@@ -47,7 +46,6 @@ pub fn schema(options: &[OptionSpec]) -> Value {
                             "type": "string",
                             "minLength": 1,
                         },
-                        "fingerprint": {"description": "Fingerprint of the finding", "type": "string", "minLength": 1},
                         "reason": {"description": "Why", "type": "string", "minLength": 1},
                         "expires": {"description": "The last day on which it holds, in UTC", "type": "string", "format": "date"},
                         "owner": {"description": "Who decided it", "type": "string", "minLength": 1},

@@ -9,7 +9,7 @@ use crate::policy;
 use crate::rules::Outcome;
 use crate::scan::Audit;
 
-use super::{Config, Place, Waiver, WaiverScope};
+use super::{Config, Place, Waiver};
 
 /// Something about the configuration that its author has to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,11 +38,15 @@ impl Config {
         let outcomes: BTreeMap<&str, Outcome> = audit.rules.iter().map(|rule| (rule.rule, rule.outcome)).collect();
         let unread: Vec<&str> = audit.not_audited.iter().flat_map(|entry| entry.rules.iter().copied()).collect();
         for (waiver, _) in self.waivers.iter().zip(used).filter(|(_, used)| !used) {
-            let is_checked = outcomes.get(waiver.rule.as_str()).is_some_and(|outcome| *outcome != Outcome::NotAudited)
+            let outcome = outcomes.get(waiver.rule.as_str());
+            let is_checked = outcome.is_some_and(|outcome| matches!(outcome, Outcome::Passed | Outcome::Failed))
                 && !unread.contains(&waiver.rule.as_str());
             // What was not looked at may well be there.
             if is_checked {
-                let message = format!("the waiver of `{}` for {} matches nothing", waiver.rule, waiver.of.describe());
+                let message = format!(
+                    "the waiver of `{}` for `{}` matches nothing in what was read",
+                    waiver.rule, waiver.resource
+                );
                 notices.push(Notice { place: waiver.place, message });
             }
         }
@@ -52,11 +56,11 @@ impl Config {
 
     fn waive(&self, finding: &mut Finding, today: Date, used: &mut [bool], notices: &mut Vec<Notice>) {
         let of_rule = || self.waivers.iter().enumerate().filter(|(_, waiver)| waiver.rule == finding.rule);
-        let is_about = |waiver: &Waiver, resource: &ResourceRef| match &waiver.of {
-            WaiverScope::Fingerprint(fingerprint) => *fingerprint == finding.fingerprint,
-            WaiverScope::Resource(pattern) => {
-                std::iter::once(&resource.id).chain(&resource.arn).any(|name| policy::matches(pattern, name))
-            }
+        // Related resources are named by id alone; those of one kind differ in it.
+        let stem = finding.resource.arn.as_deref().and_then(|arn| arn.strip_suffix(&*finding.resource.id));
+        let is_about = |waiver: &Waiver, resource: &ResourceRef| {
+            let arn = resource.arn.clone().or_else(|| stem.map(|stem| format!("{stem}{}", resource.id)));
+            std::iter::once(&resource.id).chain(&arn).any(|name| policy::matches(&waiver.resource, name))
         };
         let shown = || {
             std::iter::once(&finding.resource)
@@ -104,15 +108,6 @@ impl Config {
             expires: waiver.expires.to_string(),
             place: format!("{}:{}", self.file, waiver.place.line),
             expired,
-        }
-    }
-}
-
-impl WaiverScope {
-    fn describe(&self) -> String {
-        match self {
-            Self::Resource(pattern) => format!("`{pattern}`"),
-            Self::Fingerprint(fingerprint) => format!("the finding {fingerprint}"),
         }
     }
 }

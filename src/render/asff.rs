@@ -1,12 +1,13 @@
 //! The report in the AWS Security Finding Format, to be imported into Security Hub (its user guide, "Required top-level
 //! attributes", and the API reference of `BatchImportFindings`).
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
 use crate::finding::{Severity, Status, Waiver};
-use crate::report::{Finding, NotAudited, Report, ResourceRef, RuleOutcome};
+use crate::report::{Account, Finding, NotAudited, Report, ResourceRef, RuleOutcome};
 use crate::resource::ResourceKind;
 use crate::rules::Outcome;
 
@@ -33,24 +34,55 @@ pub fn asff(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let passed = report.rules.iter().filter(|rule| rule.outcome == Outcome::Passed);
     // What nobody looked for stays as it was.
     let resolved = report.comparison.iter().flat_map(|comparison| &comparison.resolved).map(|gone| &gone.finding);
-    let all = report
-        .findings
-        .iter()
-        .chain(resolved)
-        .map(|finding| of_finding(report, finding, &time))
-        .chain(report.not_audited.iter().map(|entry| of_unread(report, entry, &time)))
-        .chain(passed.map(|rule| of_passed(report, rule, &time)));
+    let findings = report.findings.iter().chain(resolved).map(Source::Finding);
+    let all = findings.chain(report.not_audited.iter().map(Source::Unread)).chain(passed.map(Source::Passed));
+    // A call takes findings of its own account and region alone.
+    let mut by_home: BTreeMap<(&str, &str), Vec<Source<'_>>> = BTreeMap::new();
+    for source in all {
+        by_home.entry(home(report, &source)).or_default().push(source);
+    }
     let mut batch = Vec::new();
-    for finding in all {
-        batch.push(finding);
-        if batch.len() == PER_CALL {
+    for ((account_id, region), sources) in by_home {
+        let home = Home { report, account_id, region, time: &time };
+        for sources in sources.chunks(PER_CALL) {
+            batch.extend(sources.iter().map(|source| match source {
+                Source::Finding(finding) => of_finding(&home, finding),
+                Source::Unread(entry) => of_unread(&home, entry),
+                Source::Passed(rule) => of_passed(&home, rule),
+            }));
             request(&mut batch, out)?;
         }
     }
-    if !batch.is_empty() {
-        request(&mut batch, out)?;
-    }
     out.flush()
+}
+
+/// What an entry is made of.
+enum Source<'r> {
+    Finding(&'r Finding),
+    Unread(&'r NotAudited),
+    Passed(&'r RuleOutcome),
+}
+
+/// The account and region that a call is made to.
+struct Home<'r> {
+    report: &'r Report,
+    account_id: &'r str,
+    region: &'r str,
+    time: &'r str,
+}
+
+/// The account and region of an entry; what belongs to none is imported where the nodes are.
+fn home<'r>(report: &'r Report, source: &Source<'r>) -> (&'r str, &'r str) {
+    let (account_id, region) = match source {
+        Source::Finding(finding) => (finding.resource.account_id.as_deref(), finding.resource.region.as_deref()),
+        Source::Unread(entry) => (entry.account_id.as_deref(), entry.region.as_deref()),
+        Source::Passed(_) => (None, None),
+    };
+    let known = |account: &&Account| account_id.is_none_or(|id| account.account_id == id);
+    let account = report.accounts.iter().find(known).or_else(|| report.accounts.first());
+    let regions = account.into_iter().chain(&report.accounts).flat_map(|account| &account.regions);
+    let account_id = account_id.or(account.map(|account| account.account_id.as_str())).unwrap_or_default();
+    (account_id, region.or_else(|| regions.map(String::as_str).next()).unwrap_or_default())
 }
 
 fn request(batch: &mut Vec<Value>, out: &mut dyn Write) -> io::Result<()> {
@@ -58,7 +90,7 @@ fn request(batch: &mut Vec<Value>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
-fn of_finding(report: &Report, finding: &Finding, time: &str) -> Value {
+fn of_finding(home: &Home<'_>, finding: &Finding) -> Value {
     let label = match finding.severity {
         Severity::Error => "HIGH",
         Severity::Warning => "MEDIUM",
@@ -71,7 +103,7 @@ fn of_finding(report: &Report, finding: &Finding, time: &str) -> Value {
     let resources: Vec<Value> =
         std::iter::once(&finding.resource).chain(&finding.related).take(RESOURCES).map(resource).collect();
     entry(
-        report,
+        home,
         &Entry {
             id: &finding.fingerprint,
             rule: &finding.rule,
@@ -81,19 +113,16 @@ fn of_finding(report: &Report, finding: &Finding, time: &str) -> Value {
             compliance: if finding.status == Status::Resolved { "PASSED" } else { "FAILED" },
             state,
             resources,
-            account_id: finding.resource.account_id.as_deref(),
-            region: finding.resource.region.as_deref(),
             waiver: finding.waiver.as_ref().filter(|_| !finding.is_open()),
             remediation: Some(&finding.fix.summary),
-            time,
         },
     )
 }
 
-fn of_unread(report: &Report, unread: &NotAudited, time: &str) -> Value {
+fn of_unread(home: &Home<'_>, unread: &NotAudited) -> Value {
     let place = [&unread.account_id, &unread.region, &unread.resource].map(|part| part.as_deref().unwrap_or_default());
     entry(
-        report,
+        home,
         &Entry {
             id: &format!("not-audited/{}/{}", unread.what, place.join("/")),
             rule: "not-audited",
@@ -102,19 +131,16 @@ fn of_unread(report: &Report, unread: &NotAudited, time: &str) -> Value {
             severity: ("INFORMATIONAL", "not audited"),
             compliance: "NOT_AVAILABLE",
             state: "ACTIVE",
-            resources: vec![cluster(report)],
-            account_id: unread.account_id.as_deref(),
-            region: unread.region.as_deref(),
+            resources: vec![cluster(home.report)],
             waiver: None,
             remediation: None,
-            time,
         },
     )
 }
 
-fn of_passed(report: &Report, rule: &RuleOutcome, time: &str) -> Value {
+fn of_passed(home: &Home<'_>, rule: &RuleOutcome) -> Value {
     entry(
-        report,
+        home,
         &Entry {
             id: &format!("passed/{}", rule.rule),
             rule: &rule.rule,
@@ -123,12 +149,9 @@ fn of_passed(report: &Report, rule: &RuleOutcome, time: &str) -> Value {
             severity: ("INFORMATIONAL", "passed"),
             compliance: "PASSED",
             state: "ACTIVE",
-            resources: vec![cluster(report)],
-            account_id: None,
-            region: None,
+            resources: vec![cluster(home.report)],
             waiver: None,
             remediation: None,
-            time,
         },
     )
 }
@@ -144,22 +167,15 @@ struct Entry<'r> {
     compliance: &'static str,
     state: &'static str,
     resources: Vec<Value>,
-    account_id: Option<&'r str>,
-    region: Option<&'r str>,
     /// The decision to leave it as it is.
     waiver: Option<&'r Waiver>,
     remediation: Option<&'r str>,
-    time: &'r str,
 }
 
-fn entry(report: &Report, entry: &Entry<'_>) -> Value {
-    let of_account = |id: &str| report.accounts.iter().find(|account| account.account_id == id);
-    let account = entry.account_id.and_then(of_account).or_else(|| report.accounts.first());
-    let account_id = entry.account_id.or(account.map(|account| account.account_id.as_str())).unwrap_or_default();
+fn entry(home: &Home<'_>, entry: &Entry<'_>) -> Value {
+    let Home { report, account_id, region, time } = home;
+    let account = report.accounts.iter().find(|account| account.account_id == *account_id);
     let partition = account.map_or("aws", |account| account.partition.as_str());
-    // What belongs to no region is imported where the nodes are.
-    let known = account.into_iter().chain(&report.accounts).find_map(|account| account.regions.first());
-    let region = entry.region.or(known.map(String::as_str)).unwrap_or_default();
     let (label, original) = entry.severity;
     present(json!({
         "SchemaVersion": "2018-10-08",
@@ -171,8 +187,8 @@ fn entry(report: &Report, entry: &Entry<'_>) -> Value {
         "AwsAccountId": account_id,
         "Region": region,
         "Types": ["Software and Configuration Checks/AWS Security Best Practices"],
-        "CreatedAt": entry.time,
-        "UpdatedAt": entry.time,
+        "CreatedAt": time,
+        "UpdatedAt": time,
         "Severity": {"Label": label, "Original": original},
         "Title": cut(&rule_page::capitalised(entry.title), 256),
         "Description": cut(entry.description, 1024),
@@ -181,7 +197,7 @@ fn entry(report: &Report, entry: &Entry<'_>) -> Value {
         "RecordState": entry.state,
         "Workflow": entry.waiver.map(|_| json!({"Status": "SUPPRESSED"})),
         "Note": entry.waiver.map(|waiver| {
-            json!({"Text": cut(&waiver.describe(), 512), "UpdatedBy": report.tool.name, "UpdatedAt": entry.time})
+            json!({"Text": cut(&waiver.describe(), 512), "UpdatedBy": report.tool.name, "UpdatedAt": time})
         }),
         "ProductFields": {"tagaudit/cluster": report.cluster_id, "tagaudit/version": report.tool.version},
         "Remediation": entry.remediation.map(|text| json!({"Recommendation": {"Text": cut(text, 512)}})),

@@ -9,7 +9,7 @@ use crate::rules::Outcome;
 use crate::text;
 
 /// The columns, in order.
-const COLUMNS: [&str; 18] = [
+const COLUMNS: [&str; 19] = [
     "record",
     "rule",
     "outcome",
@@ -19,6 +19,7 @@ const COLUMNS: [&str; 18] = [
     "region",
     "kind",
     "resource",
+    "place",
     "name",
     "related",
     "message",
@@ -49,6 +50,7 @@ pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
         let related: Vec<&str> = finding.related.iter().map(|related| related.id.as_str()).collect();
         let caveats: Vec<&str> = finding.caveats.iter().map(|caveat| caveat.message.as_str()).collect();
         let fix = format!("{} [{}]", finding.fix.summary, finding.fix.applicability.name());
+        let place = if finding.locations.is_empty() { String::new() } else { finding.place() };
         rows.write_record(row(&[
             record,
             &finding.rule,
@@ -64,6 +66,7 @@ pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
             region.as_deref().unwrap_or_default(),
             kind.name(),
             id,
+            &place,
             name.as_deref().unwrap_or_default(),
             &related.join(" "),
             &finding.message,
@@ -88,6 +91,7 @@ pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
             entry.resource.as_deref().unwrap_or_default(),
             "",
             "",
+            "",
             &format!("{}: {}: {}", entry.what, entry.reason, entry.message),
             "",
             "",
@@ -105,7 +109,7 @@ pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
         };
         let outcome = rule.outcome.name();
         rows.write_record(row(&[
-            "rule", &rule.rule, outcome, "", "", "", "", "", "", "", "", &message, "", "", "", "", "", "",
+            "rule", &rule.rule, outcome, "", "", "", "", "", "", "", "", "", &message, "", "", "", "", "", "",
         ]))?;
     }
     rows.flush()

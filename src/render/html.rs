@@ -141,6 +141,7 @@ fn findings(page: &mut Markup, report: &Report) {
             toggle(page, "status", status.name(), number);
         }
     }
+    page.raw("<button id=\"picked\" hidden></button>\n");
     page.raw("<span class=\"dim\" id=\"shown\" aria-live=\"polite\"></span>\n</div>\n");
     // Rules in the order of their worst finding.
     let mut groups: Vec<(&str, Vec<&Finding>)> = Vec::new();
@@ -196,7 +197,11 @@ fn of_rule(page: &mut Markup, rule: &str, findings: &[&Finding], shown: Shown) {
         page.raw("<div class=\"body\"><p><strong>What breaks.</strong> ").prose(impact).raw("</p></div>\n");
     }
     for (index, finding) in findings.iter().enumerate() {
-        let place: [(&'static str, &dyn std::fmt::Display); 4] = [
+        let ids: Vec<&str> =
+            std::iter::once(&finding.resource).chain(&finding.related).map(|resource| resource.id.as_str()).collect();
+        let ids = ids.join(" ");
+        let place: [(&'static str, &dyn std::fmt::Display); 5] = [
+            ("data-ids", &ids),
             ("data-finding", &finding.fingerprint),
             ("data-severity", &finding.severity.name()),
             ("data-fix", &finding.fix.applicability.name()),
@@ -210,8 +215,8 @@ fn of_rule(page: &mut Markup, rule: &str, findings: &[&Finding], shown: Shown) {
             details(page, finding, impact.is_none());
             page.raw("</div></details>\n");
         } else {
-            let [fingerprint, severity, fix, status] = place;
-            page.open("div", &[("class", &"compact"), fingerprint, severity, fix, status]);
+            let [ids, fingerprint, severity, fix, status] = place;
+            page.open("div", &[("class", &"compact"), ids, fingerprint, severity, fix, status]);
             line(page, finding, shown.is_compared);
             page.raw("</div>\n");
         }

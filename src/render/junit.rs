@@ -45,7 +45,7 @@ fn failure(finding: &Finding) -> TestCase {
     if let Some(waiver) = finding.waiver.as_ref().filter(|_| !finding.is_open()) {
         let mut status = TestCaseStatus::skipped();
         status.set_type("waived").set_message(shown(&format!("{}: {}", waiver.describe(), finding.message)));
-        let mut case = TestCase::new(shown(&finding.resource.id), status);
+        let mut case = TestCase::new(case_name(finding), status);
         case.set_classname(shown(&finding.rule));
         return case;
     }
@@ -57,9 +57,15 @@ fn failure(finding: &Finding) -> TestCase {
         .set_message(shown(&finding.message))
         .set_type(finding.severity.name())
         .set_description(description.join("\n"));
-    let mut case = TestCase::new(shown(&finding.resource.id), status);
+    let mut case = TestCase::new(case_name(finding), status);
     case.set_classname(shown(&finding.rule));
     case
+}
+
+/// What a reader knows a case by: resources of two accounts may share an id, and one may have two causes of a rule.
+fn case_name(finding: &Finding) -> String {
+    let fingerprint: String = finding.fingerprint.chars().take(8).collect();
+    shown(&format!("{} [{fingerprint}]", finding.place()))
 }
 
 /// What became of a rule beside its findings.
@@ -99,7 +105,7 @@ fn unread(entry: &NotAudited) -> TestCase {
 fn unknown(gone: &GoneFinding) -> TestCase {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
     status.set_message(shown(gone.why.as_deref().unwrap_or_default())).set_type("unknown");
-    let mut case = TestCase::new(shown(&gone.finding.resource.id), status);
+    let mut case = TestCase::new(case_name(&gone.finding), status);
     case.set_classname(shown(&gone.finding.rule));
     case
 }

@@ -37,7 +37,7 @@ pub fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> 
                 finding.severity.name(),
                 change(report, finding),
                 inert(&finding.rule),
-                inert(&finding.resource.id),
+                inert(&finding.place()),
                 inert(&finding.message)
             );
         }
@@ -93,7 +93,7 @@ fn details(page: &mut String, finding: &Finding) {
         "\n<details><summary>{} {}: {}</summary>\n\n- **impact**: {}\n- **fix** ({}): {}\n",
         finding.severity.name(),
         inert(&finding.rule),
-        inert(&finding.resource.id),
+        inert(&finding.place()),
         inert(&finding.impact),
         finding.fix.applicability.name(),
         inert(&finding.fix.summary)

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::finding::{Severity, Status, Waiver};
 use crate::policy::lint::CHECKS;
-use crate::report::{Finding, Location, NotAudited, ReportView, ResourceRef};
+use crate::report::{Finding, GoneFinding, Location, NotAudited, ReportView, ResourceRef};
 use crate::resource::ResourceKind;
 use crate::rules;
 use crate::text;
@@ -110,7 +110,8 @@ struct Invocation<'r> {
 struct Notification<'r> {
     level: &'static str,
     message: Message<'r>,
-    properties: &'r NotAudited,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    properties: Option<&'r NotAudited>,
 }
 
 #[derive(Serialize)]
@@ -210,6 +211,8 @@ pub fn sarif(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     // A file without findings is a run as well: it says so.
     let parts: Vec<&[Finding]> =
         if report.findings.is_empty() { vec![&[]] } else { report.findings.chunks(RESULTS_PER_RUN).collect() };
+    // What was there before and was not looked for is not in order.
+    let unknown = || report.comparison.iter().flat_map(|comparison| &comparison.unknown).map(unknown);
     let runs = parts.into_iter().enumerate().map(|(part, findings)| Run {
         tool: Tool {
             driver: Driver {
@@ -228,7 +231,7 @@ pub fn sarif(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
         invocations: [Invocation {
             execution_successful: report.complete,
             end_time_utc: report.collected_at,
-            tool_execution_notifications: report.not_audited.iter().map(notification).collect(),
+            tool_execution_notifications: report.not_audited.iter().map(notification).chain(unknown()).collect(),
         }],
         column_kind: "unicodeCodePoints",
         results: findings.iter().map(|finding| result(finding, &rules, report.comparison.is_some())).collect(),
@@ -286,7 +289,14 @@ fn notification(entry: &NotAudited) -> Notification<'_> {
         _ => format!(" (not checked because of it: {})", entry.rules.join(", ")),
     };
     let text = format!("not audited: {}{place}: {}: {}{rules}", entry.what, entry.reason, entry.message);
-    Notification { level: "error", message: plain(&text), properties: entry }
+    Notification { level: "error", message: plain(&text), properties: Some(entry) }
+}
+
+fn unknown(gone: &GoneFinding) -> Notification<'_> {
+    let GoneFinding { finding, why } = gone;
+    let why = why.as_deref().unwrap_or_default();
+    let text = format!("not looked for this time: {} on {}: {why}", finding.rule, finding.resource.id);
+    Notification { level: "warning", message: plain(&text), properties: None }
 }
 
 fn result<'r>(finding: &'r Finding, rules: &BTreeMap<&str, usize>, is_compared: bool) -> SarifResult<'r> {
@@ -387,7 +397,11 @@ fn physical(location: &Location) -> PhysicalLocation {
 fn file_uri(file: &str) -> String {
     let file = file.replace('\\', "/");
     let relative = file.strip_prefix("./").unwrap_or(&file);
-    let encoded: Vec<String> = relative.split('/').map(encoded).collect();
+    // `..` is what the caller said.
+    let encoded: Vec<String> = match relative {
+        "-" => vec!["stdin".to_owned()],
+        _ => relative.split('/').map(|part| if part == ".." { part.to_owned() } else { encoded(part) }).collect(),
+    };
     if relative.starts_with('/') { format!("file://{}", encoded.join("/")) } else { encoded.join("/") }
 }
 

@@ -142,9 +142,9 @@ fn overview(page: &mut String, report: &Report, painter: Painter, options: &Tabl
         let what = text::count(resources, finding.resource.kind.noun());
         let times = if number > 1 { format!(" in {number} findings") } else { String::new() };
         if options.width < NARROW {
-            let _ = writeln!(page, "{severity} {}\n         {what}{times}", finding.rule);
+            let _ = writeln!(page, "{severity} {}\n         {what}{times}", text::printable(&finding.rule));
         } else {
-            let _ = writeln!(page, "{severity} {:<36} {what}{times}", finding.rule);
+            let _ = writeln!(page, "{severity} {:<36} {what}{times}", text::printable(&finding.rule));
         }
     }
 }
@@ -185,7 +185,10 @@ fn findings(page: &mut String, report: &Report, severity: Severity, painter: Pai
             let _ = writeln!(
                 page,
                 "\n  {}",
-                painter.dim(&format!("and {number} more of {}: -v or --format json shows them", finding.rule))
+                painter.dim(&format!(
+                    "and {number} more of {}: -v or --format json shows them",
+                    text::printable(&finding.rule)
+                ))
             );
         }
     }
@@ -205,7 +208,7 @@ fn block(page: &mut String, finding: &Finding, is_compared: bool, painter: Paint
         page,
         "\n{}{change} {}  {resource}",
         painter.severity(finding.severity, finding.severity.name()),
-        painter.bold(&finding.rule)
+        painter.bold(&text::printable(&finding.rule))
     );
     let mut paragraph = |label: &str, body: &str| paragraph(page, label, body, painter, options);
     paragraph("what", &finding.message);
@@ -281,7 +284,7 @@ fn waived(page: &mut String, report: &Report, painter: Painter, options: &TableO
     for (finding, waiver) in waived.iter().take(limit) {
         let severity = format!("{:<8}", finding.severity.name());
         let id = short_id(&finding.resource.id);
-        let _ = writeln!(page, "{} {:<36} {id}", painter.dim(&severity), finding.rule);
+        let _ = writeln!(page, "{} {:<36} {id}", painter.dim(&severity), text::printable(&finding.rule));
         paragraph(page, "waiver", &waiver.describe(), painter, options);
     }
     if waived.len() > limit {
@@ -322,7 +325,7 @@ fn not_audited(page: &mut String, report: &Report, painter: Painter, options: &T
 
 fn footer(page: &mut String, report: &Report, painter: Painter) {
     if let Some(first) = report.findings.first() {
-        let hint = format!("`tagaudit explain {}` tells more about a rule", first.rule);
+        let hint = format!("`tagaudit explain {}` tells more about a rule", text::printable(&first.rule));
         let _ = writeln!(page, "\n{}", painter.dim(&hint));
     }
 }

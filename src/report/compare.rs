@@ -1,11 +1,12 @@
 //! A report beside an earlier one of the same cluster: what is new, what is still there, what was resolved, and of what nobody
 //! knows because it was not looked at this time.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use crate::finding::Status;
+use crate::finding::{Severity, Status};
 use crate::rules::{self, Check, Outcome};
 
 use super::{Comparison, Finding, GoneFinding, NotAudited, Report, ResourceRef};
@@ -68,13 +69,17 @@ impl Report {
         {
             return Err(CompareError::Later { earlier: before.clone(), collected_at: now.clone() });
         }
+        // What nobody looked for last time is still open: an unread day loses nothing.
+        let unknown_then =
+            earlier.comparison.iter().flat_map(|comparison| &comparison.unknown).map(|gone| &gone.finding);
         let known: BTreeMap<&str, &Finding> =
-            earlier.findings.iter().map(|finding| (finding.fingerprint.as_str(), finding)).collect();
+            unknown_then.chain(&earlier.findings).map(|finding| (finding.fingerprint.as_str(), finding)).collect();
         let mut unchanged = 0;
         for finding in &mut self.findings {
             // What was waived then and is open now is as good as new.
             let is_waived = finding.status == Status::Waived;
-            let before = known.get(finding.fingerprint.as_str()).filter(|before| is_waived || before.is_open());
+            let before =
+                known.get(finding.fingerprint.as_str()).filter(|before| is_waived || before.status != Status::Waived);
             if !is_waived {
                 finding.status = if before.is_some() { Status::Unchanged } else { Status::New };
             }
@@ -83,13 +88,16 @@ impl Report {
                 before.map(|before| before.severity).filter(|before| *before != finding.severity);
         }
         let present: BTreeSet<&str> = self.findings.iter().map(|finding| finding.fingerprint.as_str()).collect();
-        let gone = earlier.findings.iter().filter(|finding| !present.contains(finding.fingerprint.as_str()));
+        let gone = known.values().filter(|finding| !present.contains(finding.fingerprint.as_str()));
         let (mut resolved, mut unknown) = (Vec::new(), Vec::new());
         for finding in gone {
             match self.not_looked_at(earlier, finding) {
                 Some(why) => unknown.push(GoneFinding::new(finding, Status::Unknown, Some(why))),
                 None => resolved.push(GoneFinding::new(finding, Status::Resolved, None)),
             }
+        }
+        for gone in [&mut resolved, &mut unknown] {
+            gone.sort_by(|a, b| place_of(&a.finding).cmp(&place_of(&b.finding)));
         }
         self.comparison = Some(Comparison {
             collected_at: before.clone(),
@@ -108,6 +116,19 @@ impl Report {
         let Some(outcome) = self.rules.iter().find(|rule| rule.rule == finding.rule) else {
             return Some("the rule was not asked for".to_owned());
         };
+        if earlier.options != self.options {
+            let differ = |one: &[String], other: &[String]| one.iter().find(|option| !other.contains(option)).cloned();
+            let option = differ(&earlier.options, &self.options).or_else(|| differ(&self.options, &earlier.options));
+            return Some(format!("the scan had other options: {}", option.unwrap_or_default()));
+        }
+        if let Some(id) = account_id {
+            let Some(account) = self.accounts.iter().find(|account| account.account_id == *id) else {
+                return Some(format!("the account {id} was not read"));
+            };
+            if let Some(region) = region.as_ref().filter(|region| !account.regions.contains(region)) {
+                return Some(format!("{region} was not read"));
+            }
+        }
         // What belongs to no region, or to no account, may be seen by what lives in any of them.
         for before in earlier.accounts.iter().filter(|one| account_id.as_ref().is_none_or(|id| one.account_id == *id)) {
             let Some(now) = self.accounts.iter().find(|one| one.account_id == before.account_id) else {
@@ -139,6 +160,11 @@ impl Report {
         let is_about_nodes = |id: &str| rules::find(id).is_some_and(|rule| matches!(rule.check, Check::Kubernetes(_)));
         self.rules.iter().any(|rule| rule.outcome != Outcome::NotApplicable && is_about_nodes(&rule.rule))
     }
+}
+
+/// Worst first, then by rule and resource.
+fn place_of(finding: &Finding) -> (Reverse<Severity>, &str, &str, &str) {
+    (Reverse(finding.severity), &finding.rule, &finding.resource.id, &finding.fingerprint)
 }
 
 /// Whether what was not read may hide a finding.

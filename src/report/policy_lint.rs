@@ -85,7 +85,7 @@ fn finding(policy: &LintedPolicy, remark: &LintFinding, cause: &Cause) -> Findin
         impact: remark.level.impact().to_owned(),
         fix: Fix {
             applicability: Applicability::None,
-            summary: remark.help.clone().unwrap_or_else(|| "correct the document at the marked place".to_owned()),
+            summary: remark.help.clone().unwrap_or_else(|| "correct the document at this place".to_owned()),
             changes: Vec::new(),
             choices: Vec::new(),
         },

@@ -34,6 +34,9 @@ pub struct Report {
     pub accounts: Vec<Account>,
     /// Where the evidence comes from.
     pub source: Source,
+    /// What the cluster was compared with, where that is not the default: options of the scan that change what is found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
     /// Whether everything could be audited.
     pub complete: bool,
     /// What could not be.
@@ -229,6 +232,15 @@ impl Finding {
         self.is_open() && (self.status == Status::New || is_worse)
     }
 
+    /// Where it stands: the place in a file, or the resource.
+    #[must_use]
+    pub fn place(&self) -> String {
+        match self.locations.first() {
+            Some(location) => format!("{}:{}:{}", location.file, location.line, location.column),
+            None => self.resource.id.clone(),
+        }
+    }
+
     /// Whether something is to be done about it: it is there, and not waived.
     #[must_use]
     pub fn is_open(&self) -> bool {
@@ -340,6 +352,16 @@ pub enum ReportError {
         /// What is wrong, and where.
         error: JsonError,
     },
+    /// It contradicts itself: it was edited, or is not whole.
+    #[error("`{file}` contradicts itself: `{pointer}` {reason}")]
+    Contradiction {
+        /// Name of the input.
+        file: String,
+        /// Where.
+        pointer: String,
+        /// What is wrong there.
+        reason: String,
+    },
     /// Another or a newer schema.
     #[error("`{file}` has the schema `{found}`, and this version of tagaudit reads `{SCHEMA}`")]
     Schema {
@@ -379,14 +401,19 @@ impl Report {
     /// Reads a saved report; `file` is only used in errors.
     ///
     /// # Errors
-    /// When it is not a report, or one of another schema.
+    /// When it is not a report, one of another schema, or one that contradicts itself.
     pub fn from_slice(file: &str, bytes: &[u8]) -> Result<Self, ReportError> {
         if let Ok(probe) = serde_json::from_slice::<SchemaProbe>(bytes)
             && probe.schema != SCHEMA
         {
             return Err(ReportError::Schema { file: file.to_owned(), found: probe.schema });
         }
-        json_input::whole(bytes).map_err(|error| ReportError::Malformed { file: file.to_owned(), error })
+        let report: Self =
+            json_input::whole(bytes).map_err(|error| ReportError::Malformed { file: file.to_owned(), error })?;
+        match report.contradiction() {
+            Some((pointer, reason)) => Err(ReportError::Contradiction { file: file.to_owned(), pointer, reason }),
+            None => Ok(report),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the formats of other tools show of a report, whether of a cluster, of policies in files, or of a comparison.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Severity, Waiver};
 use crate::policy::lint::CHECKS;
@@ -55,16 +55,28 @@ impl<'r> From<&'r PolicyLintReport> for ReportView<'r> {
         for finding in &report.findings {
             *found.entry(&finding.rule).or_default() += 1;
         }
-        let checked = report.policies.len();
+        // Of a text that is no policy, nothing else can be said.
+        let unreadable: BTreeSet<&str> = report
+            .findings
+            .iter()
+            .filter(|finding| finding.rule == "syntax")
+            .map(|finding| finding.resource.id.as_str())
+            .collect();
+        let checked = report.policies.len() - unreadable.len().min(report.policies.len());
         let rules = CHECKS.iter().map(|(check, _, _)| RuleOutcome {
             rule: (*check).to_owned(),
             outcome: match (found.contains_key(check), checked) {
                 (true, _) => Outcome::Failed,
-                (false, 0) => Outcome::NotApplicable,
+                (false, 0) if report.policies.is_empty() => Outcome::NotApplicable,
+                (false, 0) => Outcome::NotAudited,
                 (false, _) => Outcome::Passed,
             },
-            checked,
-            why: (checked == 0).then(|| "there is no policy".to_owned()),
+            checked: if *check == "syntax" { report.policies.len() } else { checked },
+            why: match (report.policies.len(), unreadable.len()) {
+                (0, _) => Some("there is no policy".to_owned()),
+                (_, 0) => None,
+                (_, number) => Some(format!("{} could not be read", text::count(number, "policy document"))),
+            },
         });
         let left_out = report.left_out.iter().map(|what| ("left out", what.clone()));
         let without =

@@ -24,6 +24,7 @@ impl Report {
             cluster_id: audit.cluster_id.clone(),
             accounts: audit.accounts.clone(),
             source: audit.source.clone(),
+            options: Vec::new(),
             complete: audit.is_complete(),
             not_audited: audit.not_audited.iter().map(report::NotAudited::from).collect(),
             findings: audit.findings.iter().map(Finding::from).collect(),

@@ -157,6 +157,21 @@ pub struct NodeRoleSelector {
     roles: RoleSet,
 }
 
+/// As it is said on the command line.
+impl std::fmt::Display for NodeRoleSelector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.selector {
+            Selector::Id(id) => f.write_str(id),
+            Selector::Name(glob) => write!(f, "name:{glob}"),
+            Selector::Profile(glob) => write!(f, "profile:{glob}"),
+            Selector::AutoScalingGroup(glob) => write!(f, "asg:{glob}"),
+            Selector::Tag(key, None) => write!(f, "tag:{key}"),
+            Selector::Tag(key, Some(value)) => write!(f, "tag:{key}={value}"),
+        }?;
+        write!(f, "={}", self.roles.describe().replace('+', ","))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Selector {
     Id(String),

@@ -81,13 +81,24 @@ const [executablePath, out, screenshots] = process.argv.slice(2);
   await page.check('input[value=confirm]');
   // From the map to the findings.
   await page.locator('[data-find="subnet-pubc0d1"]').click();
-  assert.equal(await page.inputValue('#search'), 'subnet-pubc0d1');
+  assert.match(await page.textContent('#picked'), /^subnet-pubc0d1 /);
   assert.equal(await shown(page), 1);
-  await search(page, '');
+  await page.click('#picked');
+  assert.equal(await shown(page), 6);
   // A node shows its own lines.
   await page.locator('[data-find="i-0d1w3"]').hover();
   assert.equal(await page.locator('.edge.on').count(), 2);
   assert.deepEqual(said, []);
+
+  // The number in a circle is that of the findings which a click on its box shows.
+  for (const name of ['demo', 'broken']) {
+    const { page } = await open(name);
+    for (const box of await page.locator('.map [data-find]:has(> .mark)').all()) {
+      const title = await box.locator('> .mark title').textContent();
+      await box.dispatchEvent('click');
+      assert.equal(`${await shown(page)}`, title.split(' ')[0], `${name}: ${await box.getAttribute('data-find')}`);
+    }
+  }
 
   const large = await open('large');
   assert.equal(await shown(large.page), 30000);

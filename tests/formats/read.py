@@ -48,6 +48,10 @@ for name in ["demo", "broken", "clean", "unread", "hostile", "large"]:
         assert not problems.has_errors(), (name, problems.generate_report())
         imported += request["Findings"]
         assert len(request["Findings"]) <= 100
+        # A call takes findings of its own account and region alone.
+        assert len({(one["AwsAccountId"], one["Region"]) for one in request["Findings"]}) == 1, name
+        for one in request["Findings"]:
+            assert one["ProductArn"].split(":")[3:5] == [one["Region"], one["AwsAccountId"]], name
     status = [finding["Compliance"]["Status"] for finding in imported]
     assert (status.count("FAILED"), status.count("NOT_AVAILABLE"), status.count("PASSED")) == counts, name
     assert len({finding["Id"] for finding in imported}) == len(imported) or name in ("unread", "hostile"), name

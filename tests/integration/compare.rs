@@ -7,6 +7,7 @@ use tagaudit::finding::{Severity, Status};
 use tagaudit::inventory::{Inventory, Read};
 use tagaudit::render::{ReportFormat, TableOptions};
 use tagaudit::report::Report;
+use tagaudit::rules::Outcome;
 
 use super::binary::run;
 use super::fixtures::{lose, parsed_nodes, reads_of_rules};
@@ -19,6 +20,20 @@ fn report(inventory: &Inventory, cluster_id: &str) -> Report {
 fn world(name: &str) -> (Inventory, &'static str) {
     let world = worlds::all().into_iter().find(|world| world.name == name).unwrap();
     (world.inventory, world.cluster_id)
+}
+
+/// The report after an edit, in agreement with itself.
+fn settled(mut report: Report) -> Report {
+    let found: BTreeSet<String> = report.findings.iter().map(|finding| finding.rule.clone()).collect();
+    for rule in report.rules.iter_mut().filter(|rule| rule.outcome == Outcome::Failed) {
+        rule.outcome = if found.contains(&rule.rule) { Outcome::Failed } else { Outcome::Passed };
+    }
+    for severity in Severity::WORST_FIRST {
+        let open = report.findings.iter().filter(|finding| finding.is_open() && finding.severity == severity);
+        let number = open.count();
+        report.summary.findings.insert(severity.name().to_owned(), number);
+    }
+    report
 }
 
 fn demo() -> Report {
@@ -173,12 +188,12 @@ fn only_what_is_new_or_worse_counts_for_the_exit_code() {
     let same = file("same.json", &now);
     let mut fewer = now.clone();
     fewer.findings.retain(|finding| finding.rule != "subnet-foreign-cluster-tag");
-    let fewer = file("fewer.json", &fewer);
+    let fewer = file("fewer.json", &settled(fewer));
     let mut milder = now.clone();
     for finding in &mut milder.findings {
         finding.severity = Severity::Warning;
     }
-    let milder = file("milder.json", &milder);
+    let milder = file("milder.json", &settled(milder));
     let scan = |rest: &[&str]| {
         run(&[&["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json"], rest].concat()).status.code()
     };
@@ -237,4 +252,105 @@ fn every_format_shows_what_has_changed() {
     let fingerprints: BTreeSet<&str> = now.findings.iter().map(|finding| finding.fingerprint.as_str()).collect();
     let gone = comparison.resolved.iter().chain(&comparison.unknown);
     assert!(gone.into_iter().all(|gone| !fingerprints.contains(gone.finding.fingerprint.as_str())));
+}
+
+/// What nobody looked for is carried on: a day without a list loses nothing, and resolves nothing.
+#[test]
+fn an_unknown_finding_is_remembered_until_somebody_looks() {
+    let (inventory, cluster_id) = world("demo");
+    let first = report(&inventory, cluster_id);
+    let compared = |inventory: &Inventory, earlier: &Report| {
+        let mut now = report(inventory, cluster_id);
+        now.compare(earlier).unwrap();
+        let comparison = now.comparison.clone().unwrap();
+        (now, comparison)
+    };
+    let mut unread = inventory.clone();
+    lose(&mut unread, Read::DescribeSubnets);
+    let (second, comparison) = compared(&unread, &first);
+    let unknown = comparison.unknown.len();
+    assert!(unknown > 0);
+    // Still not looked at.
+    let (third, comparison) = compared(&unread, &second);
+    assert_eq!((comparison.unknown.len(), comparison.resolved.len(), comparison.new), (unknown, 0, 0));
+    // Looked at, and nothing has changed.
+    let (_, comparison) = compared(&inventory, &third);
+    assert_eq!((comparison.new, comparison.unchanged, comparison.unknown.len()), (0, first.findings.len(), 0));
+    // Looked at, and repaired.
+    let mut repaired = inventory.clone();
+    for subnet in &mut repaired.accounts[0].regions[0].subnets {
+        subnet.tags.retain(|tag| !tag.key.starts_with("kubernetes.io/cluster/"));
+        let key = format!("kubernetes.io/cluster/{cluster_id}");
+        subnet.tags.push(tagaudit::tags::Tag { key, value: "shared".to_owned() });
+    }
+    let (_, comparison) = compared(&repaired, &third);
+    assert!(comparison.resolved.iter().any(|gone| gone.finding.rule == "subnet-foreign-cluster-tag"), "{comparison:?}");
+}
+
+/// What is not asked for with other options is not resolved by them.
+#[test]
+fn other_options_resolve_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let scan = ["scan", "--no-config", "--cluster-id", "bravo", "--inventory", "fixtures/broken.json", "-q"];
+    let old = path("old.json");
+    run(&[&scan[..], &["--cloud-routes", "-o", &old]].concat());
+    for options in [
+        &[][..],
+        &["--cloud-routes", "--without", "service"],
+        &["--cloud-routes", "--controller-role", "arn:aws:iam::111122223333:role/other"],
+        &["--cloud-routes", "--baseline", "controlplane=upstream-controlplane"],
+        &["--cloud-routes", "--node-role", "name:*=worker"],
+        &["--cloud-routes", "--nodes", "fixtures/broken.nodes.json"],
+    ] {
+        let ended = run(&[&scan[..], options, &["--compare", &old, "--format", "json"]].concat());
+        let report = Report::from_slice("scan", &ended.stdout).unwrap();
+        let comparison = report.comparison.unwrap();
+        assert_eq!(comparison.resolved.len(), 0, "{options:?}");
+        assert!(
+            comparison.unknown.iter().all(|gone| gone.why.as_deref().unwrap().contains("other options")),
+            "{options:?}"
+        );
+    }
+    let same = run(&[&scan[..], &["--cloud-routes", "--compare", &old, "--fail-on-new"]].concat());
+    assert_eq!(same.status.code(), Some(0));
+}
+
+/// A report that was edited is not believed, towards clean least of all.
+#[test]
+fn a_report_that_contradicts_itself_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.json");
+    let whole = serde_json::to_value(demo()).unwrap();
+    let fails = |edit: &dyn Fn(&mut serde_json::Value), said: &str| {
+        let mut report = whole.clone();
+        edit(&mut report);
+        std::fs::write(&file, report.to_string()).unwrap();
+        let ended = run(&["report", file.to_str().unwrap()]);
+        let stderr = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(2), "{said}: {stderr}");
+        assert!(
+            stderr.contains("contradicts itself") && stderr.contains(said) && ended.stdout.is_empty(),
+            "{said}: {stderr}"
+        );
+    };
+    let put = |pointer: &'static str, value: serde_json::Value| {
+        move |report: &mut serde_json::Value| *report.pointer_mut(pointer).unwrap() = value.clone()
+    };
+    let text = serde_json::Value::from;
+    fails(&put("/complete", false.into()), "/complete");
+    fails(&put("/findings", serde_json::json!([])), "/rules/");
+    fails(&put("/summary/findings/error", 0.into()), "/summary");
+    fails(&put("/summary/waived", 1.into()), "/summary");
+    fails(&put("/findings/0/status", text("resolved")), "/findings/0");
+    fails(&put("/findings/0/status", text("waived")), "/findings/0");
+    fails(&put("/findings/0/rule", text("a\u{1b}[31m")), "/findings/0");
+    fails(&put("/findings/0/fingerprint", whole["findings"][1]["fingerprint"].clone()), "/findings/1");
+    fails(&put("/findings/0/resource/account_id", text("../..")), "/findings/0");
+    fails(&put("/findings/0/resource/region", text("</script>")), "/findings/0");
+    fails(&put("/accounts/0/account_id", text("x")), "/accounts/0");
+    fails(&put("/accounts/0/regions/0", text("\"}")), "/accounts/0");
+    fails(&put("/source/collected_at", text("yesterday")), "/source/collected_at");
+    fails(&put("/cluster_id", text(" ")), "/cluster_id");
+    fails(&put("/rules/1", whole["rules"][0].clone()), "/rules/1");
 }

@@ -1,5 +1,6 @@
 //! The map of the cluster: VPCs, availability zones, subnets, nodes that are alike, and the security groups that they carry.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::Severity;
@@ -11,7 +12,8 @@ use crate::topology::{NodeGroup, Part, SubnetPart, VpcTopology};
 use super::markup::Markup;
 
 // All lengths in CSS pixels; texts are set in a typeface of one width.
-const CHARACTER: usize = 7;
+/// A tenth of a pixel: an advance of 0.6 of 12 pixels, and a little more.
+const CHARACTER: usize = 74;
 const COLUMN: usize = 250;
 const SUBNET_HEAD: usize = 44;
 const GROUP: usize = 40;
@@ -74,7 +76,7 @@ fn meaning(tag: Option<ClusterTag>) -> &'static str {
         Some(ClusterTag::Owned) => "owned",
         Some(ClusterTag::Shared) => "shared",
         Some(ClusterTag::OtherValue) => "other value",
-        Some(ClusterTag::Foreign) => "of another cluster",
+        Some(ClusterTag::Foreign) => "foreign",
         Some(ClusterTag::NearMiss) => "near miss",
         Some(ClusterTag::Missing) => "no tag",
         None => "not read",
@@ -133,26 +135,38 @@ struct Placed<'r> {
     /// The height of the line that leads to it, and how far it stands from the others in a gutter.
     lane: usize,
     gutter: usize,
-    is_in_first_row: bool,
+    row: usize,
 }
 
 impl<'r> Layout<'r> {
-    fn of(vpc: &'r VpcTopology) -> Self {
+    fn of(vpc: &'r VpcTopology, marks: &Marks<'r>) -> Self {
         let known: BTreeSet<&str> = vpc.subnets.iter().map(|subnet| subnet.part.id.as_str()).collect();
         let mut nodes_of: BTreeMap<Option<&str>, Vec<&NodeGroup>> = BTreeMap::new();
         for group in &vpc.nodes {
             nodes_of.entry(group.subnet_id.as_deref().filter(|id| known.contains(id))).or_default().push(group);
         }
+        // Where not all is drawn, what is in order is left out first.
+        let worst = |ids: &mut dyn Iterator<Item = &str>| {
+            ids.filter_map(|id| marks.get(id)?.last()).map(|(severity, _)| *severity).max()
+        };
         for groups in nodes_of.values_mut().filter(|groups| groups.len() > GROUPS) {
-            // What is as it should be is left out first.
-            groups.sort_by_key(|group| group.tag == ClusterTag::Owned);
+            groups.sort_by_cached_key(|group| {
+                let found = worst(&mut group.instances.iter().map(String::as_str));
+                (Reverse(found), group.tag == ClusterTag::Owned)
+            });
+        }
+        let mut shown: Vec<&Part> = vpc.security_groups.iter().collect();
+        if shown.len() > SECURITY_GROUPS {
+            shown.sort_by_cached_key(|part| Reverse(worst(&mut std::iter::once(part.id.as_str()))));
+            shown.truncate(SECURITY_GROUPS);
+            shown.sort_by(|a, b| a.id.cmp(&b.id));
         }
         let homeless = nodes_of.remove(&None).unwrap_or_default();
         let mut by_zone: BTreeMap<&str, Vec<&SubnetPart>> = BTreeMap::new();
         for subnet in &vpc.subnets {
             by_zone.entry(&subnet.availability_zone).or_default().push(subnet);
         }
-        let drawn = vpc.security_groups.len().min(SECURITY_GROUPS);
+        let drawn = shown.len();
         let step = COLUMN + 2 * MARGIN + LANE * drawn;
 
         let mut bottom = TOP;
@@ -194,9 +208,9 @@ impl<'r> Layout<'r> {
             y: top + index / per_row * (SECURITY_GROUP_HEIGHT + 14),
             lane: lanes + LANE * index,
             gutter: MARGIN + LANE * index,
-            is_in_first_row: index < per_row,
+            row: index / per_row,
         };
-        let security_groups: Vec<Placed<'r>> = vpc.security_groups.iter().take(drawn).enumerate().map(place).collect();
+        let security_groups: Vec<Placed<'r>> = shown.into_iter().enumerate().map(place).collect();
         let rest = if drawn < vpc.security_groups.len() { 20 } else { 0 };
         Self {
             width: (columns * step + MARGIN).max(per_row.min(drawn) * across + MARGIN).max(NARROWEST),
@@ -222,7 +236,7 @@ struct Drawing<'p, 'r> {
 
 impl Drawing<'_, '_> {
     fn draw(mut self) {
-        let layout = Layout::of(self.vpc);
+        let layout = Layout::of(self.vpc, self.marks);
         let Layout { width, height, .. } = layout;
         self.page.raw("<div class=\"map\">").open(
             "svg",
@@ -286,11 +300,15 @@ impl Drawing<'_, '_> {
         let public = match subnet.is_public {
             Some(true) => "public",
             Some(false) => "private",
-            None => "route table not read",
+            None => "routes not read",
         };
-        self.text(x + 10, y + 18, "", subnet.part.name.as_deref().unwrap_or(&subnet.part.id), COLUMN - 36);
+        self.text(x + 10, y + 18, "", subnet.part.name.as_deref().unwrap_or(&subnet.part.id), COLUMN - 42);
         let name = if subnet.part.name.is_some() { format!("{} ", subnet.part.id) } else { String::new() };
-        self.text(x + 10, y + 35, "dim", &format!("{name}{public}"), COLUMN - 20);
+        let state = match subnet.part.tag {
+            Some(ClusterTag::Owned) => String::new(),
+            tag => format!(", {}", meaning(tag)),
+        };
+        self.text(x + 10, y + 35, "dim", &format!("{name}{public}{state}"), COLUMN - 20);
         self.mark(x + COLUMN - 14, y + 14, std::iter::once(subnet.part.id.as_str()));
         let hidden: usize = groups.iter().skip(GROUPS).map(|group| group.count).sum();
         if hidden > 0 {
@@ -301,7 +319,7 @@ impl Drawing<'_, '_> {
 
     fn nodes(&mut self, number: usize, x: usize, y: usize, group: &NodeGroup) {
         let (x, width) = (x + 10, COLUMN - 20);
-        let find = group.instances.join("|");
+        let find = group.instances.join(" ");
         self.page.open(
             "g",
             &[
@@ -317,7 +335,7 @@ impl Drawing<'_, '_> {
         let title = format!("{}: {}{more}", meaning(Some(group.tag)), group.instances.join(", "));
         self.page.element("title", &[], title);
         self.rect("box", x, y, width, GROUP, 6);
-        self.text(x + 8, y + 17, "", &format!("{} × {}", group.count, group.roles), width - 34);
+        self.text(x + 8, y + 17, "", &format!("{} × {}", group.count, group.roles), width - 40);
         let first = group.instances.first().map_or("", String::as_str);
         self.text(x + 8, y + 33, "tag", &format!("{}: {first}", meaning(Some(group.tag))), width - 16);
         self.mark(x + width - 14, y + 14, group.instances.iter().map(String::as_str));
@@ -330,7 +348,7 @@ impl Drawing<'_, '_> {
         self.page.open("g", &[("class", &class(*tag)), ("data-find", id), ("data-groups", id)]);
         self.page.element("title", &[], format_args!("security group {id}: {}", meaning(*tag)));
         self.rect("box", group.x, y, SECURITY_GROUP, SECURITY_GROUP_HEIGHT, 20);
-        self.text(group.x + 14, y + 18, "", name.as_deref().unwrap_or(id), SECURITY_GROUP - 44);
+        self.text(group.x + 14, y + 18, "", name.as_deref().unwrap_or(id), SECURITY_GROUP - 50);
         let named = if name.is_some() { id.as_str() } else { "" };
         self.text(group.x + 14, y + 34, "tag", &format!("{} {named}", meaning(*tag)), SECURITY_GROUP - 28);
         self.mark(group.x + SECURITY_GROUP - 18, y + 14, std::iter::once(id.as_str()));
@@ -344,12 +362,13 @@ impl Drawing<'_, '_> {
             let from = y + GROUP * (index + 1) / (nodes.security_groups.len() + 1);
             let start = x + COLUMN - 10;
             let (turn, lane) = (x + COLUMN + group.gutter, group.lane);
-            let end = if group.is_in_first_row {
+            let end = if group.row == 0 {
                 format!("H{} V{}", group.x + SECURITY_GROUP / 2, group.y)
             } else {
                 // Beside the groups above it.
                 let side = group.x + SECURITY_GROUP;
-                format!("H{} V{} H{side}", side + MARGIN / 2, group.y + SECURITY_GROUP_HEIGHT / 2)
+                let apart = 2 + 4 * ((group.row - 1) % 3);
+                format!("H{} V{} H{side}", side + apart, group.y + SECURITY_GROUP_HEIGHT / 2)
             };
             self.page.open(
                 "path",
@@ -375,7 +394,7 @@ impl Drawing<'_, '_> {
     /// A line of text, as much of it as fits.
     fn text(&mut self, x: usize, y: usize, class: &'static str, line: &str, width: usize) {
         let line = text::printable(line);
-        let most = width / CHARACTER;
+        let most = 10 * width / CHARACTER;
         let mut fitting = String::new();
         let mut used = 0;
         for character in line.chars() {
@@ -398,7 +417,8 @@ impl Drawing<'_, '_> {
         self.page.open("g", &[("class", &format_args!("mark {}", worst.name()))]);
         self.page.element("title", &[], text::count(findings.len(), "finding"));
         self.page.open("circle", &[("cx", &x), ("cy", &y), ("r", &10)]).close("circle");
-        self.page.element("text", &[("x", &x), ("y", &(y + 4))], findings.len());
+        let number = if findings.len() > 99 { "99+".to_owned() } else { findings.len().to_string() };
+        self.page.element("text", &[("x", &x), ("y", &(y + 4))], number);
         self.page.raw("</g>");
     }
 }

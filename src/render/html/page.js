@@ -4,9 +4,12 @@ const rows = [...document.querySelectorAll('[data-finding]')];
 const groups = [...document.querySelectorAll('[data-group]')];
 const search = document.getElementById('search');
 const shown = document.getElementById('shown');
+const picked = document.getElementById('picked');
 const texts = new Map();
+// What was clicked on the map; `null` where nothing was.
+let ids = null;
 const textOf = row => {
-  if (!texts.has(row)) texts.set(row, (row.textContent + ' ' + row.closest('[data-group]').dataset.group).toLowerCase());
+  if (!texts.has(row)) texts.set(row, `${row.textContent} ${row.dataset.ids} ${row.closest('[data-group]').dataset.group}`.toLowerCase());
   return texts.get(row);
 };
 const checked = name => new Set([...document.querySelectorAll(`input[name=${name}]:checked`)].map(box => box.value));
@@ -20,6 +23,7 @@ function filter() {
   for (const row of rows) {
     const fits = severities.has(row.dataset.severity) && fixes.has(row.dataset.fix)
       && (!statuses || statuses.has(row.dataset.status))
+      && (!ids || row.dataset.ids.split(' ').some(id => ids.has(id)))
       && (words.length === 0 || words.some(word => textOf(row).includes(word)));
     if (row.hidden === fits) row.hidden = !fits;
     if (fits) number += 1;
@@ -27,8 +31,10 @@ function filter() {
   for (const group of groups) {
     const fitting = group.querySelectorAll('[data-finding]:not([hidden])').length;
     group.hidden = fitting === 0;
-    if (words.length > 0 && fitting > 0 && number <= 200) group.open = true;
+    if ((ids || words.length > 0) && fitting > 0 && number <= 200) group.open = true;
   }
+  picked.hidden = !ids;
+  if (ids) picked.textContent = `${[...ids].slice(0, 2).join(', ')}${ids.size > 2 ? ` and ${ids.size - 2} more` : ''} \u2715`;
   shown.textContent = number === rows.length ? `${rows.length} shown` : `${number} of ${rows.length} shown`;
 }
 
@@ -36,13 +42,14 @@ if (search) {
   let waiting;
   search.addEventListener('input', () => { clearTimeout(waiting); waiting = setTimeout(filter, 120); });
   for (const box of document.querySelectorAll('.tools input[type=checkbox]')) box.addEventListener('change', filter);
+  picked.addEventListener('click', () => { ids = null; filter(); });
   document.querySelector('.tools').hidden = false;
   filter();
 }
 for (const part of document.querySelectorAll('[data-find]')) {
   const go = () => {
     if (!search) return;
-    search.value = part.dataset.find;
+    ids = new Set(part.dataset.find.split(' '));
     filter();
     document.getElementById('findings').scrollIntoView();
   };

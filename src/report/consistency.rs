@@ -1,0 +1,122 @@
+//! Whether a saved report says one thing: a report that was edited, or cut, is not believed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+
+use crate::finding::{Severity, Status};
+use crate::rules::Outcome;
+
+use super::{Finding, Report};
+
+impl Report {
+    /// The first contradiction in a report, with its JSON pointer.
+    pub(super) fn contradiction(&self) -> Option<(String, String)> {
+        let wrong = |pointer: String, reason: &str| Some((pointer, reason.to_owned()));
+        if self.cluster_id.trim().is_empty() || self.cluster_id.chars().any(char::is_control) {
+            return wrong("/cluster_id".to_owned(), "is no cluster id");
+        }
+        if let Some(at) = &self.source.collected_at
+            && at.parse::<Timestamp>().is_err()
+        {
+            return wrong("/source/collected_at".to_owned(), "is not a date");
+        }
+        for (index, account) in self.accounts.iter().enumerate() {
+            if !is_account(&account.account_id) {
+                return wrong(format!("/accounts/{index}/account_id"), "is no account id");
+            }
+            if !account.regions.iter().all(|region| is_name(region)) || !is_name(&account.partition) {
+                return wrong(format!("/accounts/{index}"), "names no region or partition");
+            }
+        }
+        if self.complete != self.not_audited.is_empty() {
+            return wrong("/complete".to_owned(), "is true exactly where nothing is in `not_audited`");
+        }
+        let mut fingerprints = BTreeSet::new();
+        for (index, finding) in self.findings.iter().enumerate() {
+            let reason = match finding.status {
+                Status::New | Status::Unchanged => contradiction_of(finding),
+                Status::Waived if finding.waiver.as_ref().is_some_and(|waiver| !waiver.expired) => {
+                    contradiction_of(finding)
+                }
+                Status::Waived => Some("is waived, and no waiver holds"),
+                Status::Resolved | Status::Unknown => Some("is not there, and stands among what is"),
+            };
+            let reason = reason.or_else(|| {
+                (!fingerprints.insert(&finding.fingerprint)).then_some("has the fingerprint of another finding")
+            });
+            if let Some(reason) = reason {
+                return wrong(format!("/findings/{index}"), reason);
+            }
+        }
+        self.contradiction_of_rules().or_else(|| self.contradiction_of_counts()).or_else(|| {
+            let comparison = self.comparison.as_ref()?;
+            let lists = [
+                ("resolved", &comparison.resolved, Status::Resolved),
+                ("unknown", &comparison.unknown, Status::Unknown),
+            ];
+            lists.into_iter().find_map(|(name, gone, status)| {
+                let is_wrong = |gone: &super::GoneFinding| {
+                    gone.finding.status != status || contradiction_of(&gone.finding).is_some()
+                };
+                let index = gone.iter().position(is_wrong)?;
+                wrong(format!("/comparison/{name}/{index}"), "does not belong there")
+            })
+        })
+    }
+
+    fn contradiction_of_rules(&self) -> Option<(String, String)> {
+        let mut known = BTreeMap::new();
+        for (index, rule) in self.rules.iter().enumerate() {
+            if !is_name(&rule.rule) || known.insert(rule.rule.as_str(), rule.outcome).is_some() {
+                return Some((format!("/rules/{index}"), "is no rule, or there twice".to_owned()));
+            }
+        }
+        let found: BTreeSet<&str> = self.findings.iter().map(|finding| finding.rule.as_str()).collect();
+        let is_wrong = |rule: &&str| {
+            known.get(*rule).is_some_and(|outcome| (*outcome == Outcome::Failed) != found.contains(*rule))
+        };
+        let index = self.rules.iter().position(|rule| is_wrong(&rule.rule.as_str()))?;
+        Some((format!("/rules/{index}/outcome"), "does not go with the findings".to_owned()))
+    }
+
+    fn contradiction_of_counts(&self) -> Option<(String, String)> {
+        let open = |severity: Severity| {
+            self.findings.iter().filter(|finding| finding.is_open() && finding.severity == severity).count()
+        };
+        let waived = self.findings.iter().filter(|finding| !finding.is_open()).count();
+        let counted = Severity::WORST_FIRST.into_iter().all(|severity| self.findings_of(severity) == open(severity));
+        let agrees = counted && self.summary.waived == waived && self.summary.not_audited == self.not_audited.len();
+        (!agrees).then(|| ("/summary".to_owned(), "does not count what is there".to_owned()))
+    }
+}
+
+fn contradiction_of(finding: &Finding) -> Option<&'static str> {
+    if !is_name(&finding.rule) {
+        return Some("has no rule");
+    }
+    if finding.fingerprint.is_empty() {
+        return Some("has no fingerprint");
+    }
+    let resources = || std::iter::once(&finding.resource).chain(&finding.related);
+    let is_placed = resources().all(|resource| {
+        resource.account_id.as_deref().is_none_or(is_account) && resource.region.as_deref().is_none_or(is_name)
+    });
+    if !is_placed {
+        return Some("names no account or region");
+    }
+    let is_located = |place: &super::Location| {
+        place.line > 0 && place.column > 0 && place.end_line >= place.line && place.end_column > 0
+    };
+    (!finding.locations.iter().all(is_located)).then_some("has a place that is none")
+}
+
+/// Twelve digits (AWS Account Management, "AWS account identifiers").
+fn is_account(id: &str) -> bool {
+    id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A rule, a region, a partition.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
