@@ -14,7 +14,7 @@ use super::markup::Markup;
 // All lengths in CSS pixels; texts are set in a typeface of one width.
 /// A tenth of a pixel: an advance of 0.6 of 12 pixels, and a little more.
 const CHARACTER: usize = 74;
-const COLUMN: usize = 250;
+const COLUMN: usize = 270;
 const SUBNET_HEAD: usize = 44;
 const GROUP: usize = 40;
 const GROUP_STEP: usize = 50;
@@ -303,12 +303,12 @@ impl Drawing<'_, '_> {
             None => "routes not read",
         };
         self.text(x + 10, y + 18, "", subnet.part.name.as_deref().unwrap_or(&subnet.part.id), COLUMN - 42);
-        let name = if subnet.part.name.is_some() { format!("{} ", subnet.part.id) } else { String::new() };
+        let name = if subnet.part.name.is_some() { format!(" {}", subnet.part.id) } else { String::new() };
         let state = match subnet.part.tag {
             Some(ClusterTag::Owned) => String::new(),
-            tag => format!(", {}", meaning(tag)),
+            tag => format!("{}, ", meaning(tag)),
         };
-        self.text(x + 10, y + 35, "dim", &format!("{name}{public}{state}"), COLUMN - 20);
+        self.text(x + 10, y + 35, "dim", &format!("{state}{public}{name}"), COLUMN - 20);
         self.mark(x + COLUMN - 14, y + 14, std::iter::once(subnet.part.id.as_str()));
         let hidden: usize = groups.iter().skip(GROUPS).map(|group| group.count).sum();
         if hidden > 0 {
