@@ -58,6 +58,8 @@ impl<'a> Attempts<'a> {
     /// Leaves out what would create findings, and takes in what shows, or can be fixed, only when the rest is.
     pub(super) fn resolve(&self, findings: &[Finding]) -> Result<(Planner<'a>, Vec<Asked>), String> {
         let mut refused: BTreeMap<usize, String> = BTreeMap::new();
+        // What shows only afterwards, and does harm.
+        let mut banned: Vec<Finding> = Vec::new();
         let mut rounds = ROUNDS;
         loop {
             let mut all = findings.to_vec();
@@ -68,7 +70,7 @@ impl<'a> Attempts<'a> {
                         .keys()
                         .filter_map(|index| findings.get(*index))
                         .any(|known| known.rule == finding.rule && known.resource.id == finding.resource.id);
-                    let is_known = all.iter().any(|known| {
+                    let is_known = all.iter().chain(&banned).any(|known| {
                         known.fingerprint == finding.fingerprint && known.fix.changes == finding.fix.changes
                     });
                     self.rules.contains(&finding.rule) && self.is_agreed(finding) && !is_refused && !is_known
@@ -87,9 +89,20 @@ impl<'a> Attempts<'a> {
             let blamed = self.blamed(findings, &changes, &created)?;
             if !blamed.is_empty() {
                 refused.extend(blamed);
-            } else if all.len() > findings.len() {
-                // What was taken in is what does the harm: without it, then.
-                rounds = 0;
+            } else if let Some(taken_in) = all.get(findings.len()..).filter(|taken_in| !taken_in.is_empty()) {
+                // Of what was taken in, without what does the harm, if that is one of them by itself.
+                let known = banned.len();
+                for one in taken_in {
+                    let mut with_one = findings.to_vec();
+                    with_one.push(one.clone());
+                    let tried = self.attempt(&with_one, &refused, None)?;
+                    if tried.created.iter().any(|one| created.iter().any(|other| one.is_same(other))) {
+                        banned.push(one.clone());
+                    }
+                }
+                if banned.len() == known {
+                    rounds = 0;
+                }
             } else {
                 planner.rejected.push(describe_created(&created, self.cluster_id));
                 return Ok((planner, changes));
