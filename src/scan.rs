@@ -192,8 +192,12 @@ impl Audit {
     /// How many findings are at least this bad.
     #[must_use]
     pub fn at_least(&self, severity: Severity) -> usize {
-        let open = self.findings.iter().filter(|finding| finding.status != Status::Waived);
-        open.filter(|finding| finding.severity >= severity).count()
+        self.open().filter(|finding| finding.severity >= severity).count()
+    }
+
+    /// The findings that are not waived.
+    pub fn open(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.status != Status::Waived)
     }
 }
 

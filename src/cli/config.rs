@@ -12,6 +12,7 @@ use crate::config::{self, Config, ConfigError, ConfigOption, OptionSpec, Takes};
 use crate::text;
 
 use super::failure::{Exit, Failure};
+use super::fix::now;
 use super::{Cli, Command, ConfigCommand, input};
 
 /// What no file says: what writes, where requests go with the operator's credentials, and which file is read.
@@ -59,15 +60,14 @@ pub(super) fn command_line(arguments: &[OsString]) -> Result<(Cli, Option<Config
 
 /// The command line, in which every option of a scan that a file may hold has a variable of the environment as well.
 pub(super) fn command_with_environment() -> clap::Command {
-    let named = options();
     Cli::command().mut_subcommand("scan", |scan| {
-        scan.mut_args(|arg| match arg.get_long() {
-            Some(name) if named.iter().any(|option| option.name == name) => {
+        scan.mut_args(|arg| match name_in_file(&arg) {
+            Some(name) => {
                 let variable = format!("TAGAUDIT_{}", name.replace('-', "_").to_uppercase());
                 let arg = arg.env(variable).hide_env_values(true);
                 if arg.get_action().takes_values() { arg } else { arg.value_parser(BoolishValueParser::new()) }
             }
-            _ => arg,
+            None => arg,
         })
     })
 }
@@ -162,15 +162,19 @@ fn said(option: &ConfigOption) -> Vec<String> {
     option.values.iter().map(one).collect()
 }
 
+/// The name under which a file may hold an option, and the environment.
+fn name_in_file(arg: &Arg) -> Option<&str> {
+    let is_of_fix = arg.get_help_heading() == Some("Fix");
+    arg.get_long().filter(|name| !is_of_fix && !SAID_BY_HAND.contains(name))
+}
+
 /// The options that a file may hold, by name.
 pub(super) fn options() -> Vec<OptionSpec> {
     let command = Cli::command();
     let Some(scan) = command.find_subcommand("scan") else { return Vec::new() };
     let mut options: Vec<OptionSpec> = scan
         .get_arguments()
-        .filter(|arg| arg.get_help_heading() != Some("Fix"))
-        .filter_map(|arg| Some((arg, arg.get_long()?)))
-        .filter(|(_, name)| !SAID_BY_HAND.contains(name))
+        .filter_map(|arg| Some((arg, name_in_file(arg)?)))
         .map(|(arg, name)| OptionSpec {
             name: name.to_owned(),
             help: arg.get_help().map(ToString::to_string).unwrap_or_default(),
@@ -252,7 +256,5 @@ fn try_together(config: &Config) -> Result<(), Failure> {
 
 /// The day that decides about waivers: that of whoever reads the report, in UTC.
 pub(super) fn today() -> jiff::civil::Date {
-    #[expect(clippy::disallowed_methods, reason = "the command line is where the clock is read")]
-    let now = jiff::Timestamp::now();
-    now.to_zoned(jiff::tz::TimeZone::UTC).date()
+    now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }

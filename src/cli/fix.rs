@@ -6,7 +6,7 @@ use std::path::Path;
 #[cfg(not(feature = "aws"))]
 use offline as live;
 
-use crate::finding::{Choice, Finding, Status};
+use crate::finding::{Choice, Finding};
 use crate::inventory::{Inventory, write_private};
 use crate::plan::{self, Answer, Approvals, DryRunAnswer, Plan, Planned, SkipReason, Skipped};
 use crate::render;
@@ -66,7 +66,7 @@ pub(super) fn check(args: &ScanArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn now() -> jiff::Timestamp {
+pub(super) fn now() -> jiff::Timestamp {
     #[expect(clippy::disallowed_methods, reason = "the command line is where the clock is read")]
     jiff::Timestamp::now()
 }
@@ -86,14 +86,16 @@ pub(super) fn scan(
     let out = Out::new(&args.output.terminal);
     let live = args.source.inventory.is_none();
     let mut approvals = Approvals { allow: args.fix.allow.clone(), answers: args.fix.choose.clone() };
-    let mut planned = make(scope, rules, inventory, &report.findings, &approvals, live)?;
+    // What is waived is left as it is.
+    let open: Vec<Finding> = report.open().cloned().collect();
+    let mut planned = make(scope, rules, inventory, &open, &approvals, live)?;
     let asks =
         live && args.fix.emit.is_none() && args.fix.plan_out.is_none() && !args.fix.dry_run && !args.fix.carry_out.yes;
     if asks && is_interactive() {
         let answers = ask(&planned.skipped)?;
         if !answers.is_empty() {
             approvals.answers.extend(answers);
-            planned = make(scope, rules, inventory, &report.findings, &approvals, live)?;
+            planned = make(scope, rules, inventory, &open, &approvals, live)?;
         }
     }
     let ended = if planned.has_refusals() { Exit::Unfixed } else { verdict(report, inventory, args) };
@@ -171,9 +173,7 @@ fn make(
     };
     let auditor = scope.auditor(rules, source);
     let audit = |inventory: &Inventory, cluster_id: &str| auditor.again(inventory, cluster_id);
-    // What is waived is left as it is.
-    let open: Vec<Finding> = findings.iter().filter(|finding| finding.status != Status::Waived).cloned().collect();
-    plan::build(inventory, &open, &for_plan, approvals, &audit).map_err(Failure::usage)
+    plan::build(inventory, findings, &for_plan, approvals, &audit).map_err(Failure::usage)
 }
 
 fn rejected(planned: &Planned) -> Failure {

@@ -41,16 +41,16 @@ pub fn asff(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for source in all {
         by_home.entry(home(report, &source)).or_default().push(source);
     }
-    let mut batch = Vec::new();
     for ((account_id, region), sources) in by_home {
         let home = Home { report, account_id, region, time: &time };
         for sources in sources.chunks(PER_CALL) {
-            batch.extend(sources.iter().map(|source| match source {
+            let findings = sources.iter().map(|source| match source {
                 Source::Finding(finding) => of_finding(&home, finding),
                 Source::Unread(entry) => of_unread(&home, entry),
                 Source::Passed(rule) => of_passed(&home, rule),
-            }));
-            request(&mut batch, out)?;
+            });
+            serde_json::to_writer(&mut *out, &json!({"Findings": findings.collect::<Vec<Value>>()}))?;
+            writeln!(out)?;
         }
     }
     out.flush()
@@ -83,11 +83,6 @@ fn home<'r>(report: &'r Report, source: &Source<'r>) -> (&'r str, &'r str) {
     let regions = account.into_iter().chain(&report.accounts).flat_map(|account| &account.regions);
     let account_id = account_id.or(account.map(|account| account.account_id.as_str())).unwrap_or_default();
     (account_id, region.or_else(|| regions.map(String::as_str).next()).unwrap_or_default())
-}
-
-fn request(batch: &mut Vec<Value>, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &json!({"Findings": std::mem::take(batch)}))?;
-    writeln!(out)
 }
 
 fn of_finding(home: &Home<'_>, finding: &Finding) -> Value {

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::finding::{Severity, Status};
 use crate::policy::Verdict;
-use crate::report::{ActionReport, Finding, GoneFinding, Report, ReportView, RoleReport, SourceKind};
+use crate::report::{ActionReport, Finding, GoneFinding, Report, ReportView, RoleReport};
 use crate::rules::Outcome;
 use crate::text;
 use crate::transition::Call;
@@ -91,31 +91,18 @@ fn header(page: &mut Markup, report: &Report) {
         let regions = account.regions.join(", ");
         fact("account", &format_args!("{} ({}) in {regions}", account.account_id, account.partition));
     }
-    match (&report.source.collected_at, report.source.kind) {
-        (Some(at), SourceKind::Live) => fact("evidence", &format_args!("live at {at}")),
-        (Some(at), SourceKind::Inventory) => fact("evidence", &format_args!("recorded inventory of {at}")),
-        (None, _) => fact("evidence", &"recorded evidence without a date"),
-    }
+    fact("evidence", &report.source.describe());
     let nodes: Vec<String> = report.summary.nodes.iter().map(|(roles, number)| format!("{number} {roles}")).collect();
     fact("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") });
     let outcomes = [Outcome::Passed, Outcome::Failed, Outcome::NotApplicable, Outcome::NotAudited];
-    let outcomes = outcomes.map(|outcome| format!("{} {}", report.rules_of(outcome), words(outcome)));
+    let outcomes = outcomes.map(|outcome| format!("{} {}", report.rules_of(outcome), outcome.words()));
     fact("rules", &outcomes.join(", "));
     page.raw("</dl>\n</div>\n");
 }
 
-fn words(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Passed => "passed",
-        Outcome::Failed => "failed",
-        Outcome::NotApplicable => "not applicable",
-        Outcome::NotAudited => "not audited",
-    }
-}
-
 fn findings(page: &mut Markup, report: &Report) {
     page.raw("<h2 id=\"findings\">Findings</h2>\n");
-    let open: Vec<&Finding> = report.findings.iter().filter(|finding| finding.is_open()).collect();
+    let open: Vec<&Finding> = report.open().collect();
     if open.is_empty() {
         page.element("p", &[], if report.complete { "Nothing found." } else { "Nothing found in what could be read." });
         return;
@@ -469,7 +456,7 @@ fn rules(page: &mut Markup, report: &Report) {
             .open("td", &[("title", &rule_page::title(&rule.rule))])
             .text(&rule.rule)
             .raw("</td>")
-            .element("td", &[("class", &class)], words(rule.outcome))
+            .element("td", &[("class", &class)], rule.outcome.words())
             .element("td", &[], rule.checked)
             .element("td", &[("class", &"note")], rule.why.as_deref().unwrap_or_default())
             .raw("</tr>\n");

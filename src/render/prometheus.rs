@@ -25,7 +25,7 @@ pub fn prometheus(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         let severity = rules::find(&rule.rule).map_or(Severity::Error, |rule| rule.severity.default);
         findings.entry((&rule.rule, severity)).or_default();
     }
-    for finding in report.findings.iter().filter(|finding| finding.is_open()) {
+    for finding in report.open() {
         *findings.entry((&finding.rule, finding.severity)).or_default() += 1;
     }
     let series: Vec<_> = findings

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use crate::finding::{Applicability, Severity};
-use crate::report::{Finding, GoneFinding, Report, ReportView, SourceKind};
+use crate::report::{Finding, GoneFinding, Report, ReportView};
 use crate::rules::Outcome;
 use crate::text;
 use crate::transition::Call;
@@ -56,12 +56,7 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
             &format!("{}{partition} in {}", text::printable(&account.account_id), text::list(&account.regions, 40)),
         );
     }
-    let read = match (&report.source.collected_at, report.source.kind) {
-        (Some(at), SourceKind::Live) => format!("live at {}", text::printable(at)),
-        (Some(at), SourceKind::Inventory) => format!("recorded inventory of {}", text::printable(at)),
-        (None, _) => "recorded evidence without a date".to_owned(),
-    };
-    line("evidence", &read);
+    line("evidence", &text::printable(&report.source.describe()));
     let nodes: Vec<String> = report.summary.nodes.iter().map(|(roles, number)| format!("{number} {roles}")).collect();
     let guessed = if nodes.iter().any(|node| node.ends_with('?')) { " (? guessed from names)" } else { "" };
     line("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") + guessed });
@@ -84,15 +79,10 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
 
 /// How many rules came to what.
 fn outcomes(report: &Report) -> String {
-    let counts = [
-        (Outcome::Passed, "passed"),
-        (Outcome::Failed, "failed"),
-        (Outcome::NotApplicable, "not applicable"),
-        (Outcome::NotAudited, "not audited"),
-    ];
-    let described: Vec<String> = counts
+    let outcomes = [Outcome::Passed, Outcome::Failed, Outcome::NotApplicable, Outcome::NotAudited];
+    let described: Vec<String> = outcomes
         .into_iter()
-        .map(|(outcome, words)| (report.rules_of(outcome), words))
+        .map(|outcome| (report.rules_of(outcome), outcome.words()))
         .filter(|(number, _)| *number > 0)
         .map(|(number, words)| format!("{number} {words}"))
         .collect();
@@ -122,11 +112,11 @@ fn not_applicable(page: &mut String, report: &Report, painter: Painter, options:
 
 /// One row per rule, worst first, when there is more than a screenful of findings to read.
 fn overview(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
-    if report.findings.iter().filter(|finding| finding.is_open()).count() < 4 {
+    if report.open().count() < 4 {
         return;
     }
     let mut rules: Vec<(&Finding, usize, usize)> = Vec::new();
-    for finding in report.findings.iter().filter(|finding| finding.is_open()) {
+    for finding in report.open() {
         let resources = 1 + finding.related.iter().filter(|related| related.kind == finding.resource.kind).count();
         match rules.iter_mut().find(|(known, ..)| known.rule == finding.rule && known.severity == finding.severity) {
             Some(row) => {
@@ -150,8 +140,7 @@ fn overview(page: &mut String, report: &Report, painter: Painter, options: &Tabl
 }
 
 fn findings(page: &mut String, report: &Report, severity: Severity, painter: Painter, options: &TableOptions) {
-    let mut found: Vec<&Finding> =
-        report.findings.iter().filter(|finding| finding.is_open() && finding.severity == severity).collect();
+    let mut found: Vec<&Finding> = report.open().filter(|finding| finding.severity == severity).collect();
     if found.is_empty() {
         return;
     }

@@ -81,10 +81,8 @@ impl Report {
     }
 
     fn contradiction_of_counts(&self) -> Option<(String, String)> {
-        let open = |severity: Severity| {
-            self.findings.iter().filter(|finding| finding.is_open() && finding.severity == severity).count()
-        };
-        let waived = self.findings.iter().filter(|finding| !finding.is_open()).count();
+        let open = |severity: Severity| self.open().filter(|finding| finding.severity == severity).count();
+        let waived = self.findings.len() - self.open().count();
         let counted = Severity::WORST_FIRST.into_iter().all(|severity| self.findings_of(severity) == open(severity));
         let agrees = counted && self.summary.waived == waived && self.summary.not_audited == self.not_audited.len();
         (!agrees).then(|| ("/summary".to_owned(), "does not count what is there".to_owned()))

@@ -115,15 +115,7 @@ impl PolicyDiff {
 }
 
 fn unread(reason: &str, message: String) -> NotAudited {
-    NotAudited {
-        what: "policy".to_owned(),
-        resource: None,
-        account_id: None,
-        region: None,
-        reason: reason.to_owned(),
-        message,
-        rules: RULES.map(str::to_owned).into(),
-    }
+    NotAudited::of_policy(reason, message, RULES.map(str::to_owned).into())
 }
 
 fn finding(rule: &str, compared: &RoleReport, file: &str, message: String) -> Finding {

@@ -133,6 +133,18 @@ pub struct Source {
     pub collected_at: Option<String>,
 }
 
+impl Source {
+    /// What it is, and of when.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match (&self.collected_at, self.kind) {
+            (Some(at), SourceKind::Live) => format!("live at {at}"),
+            (Some(at), SourceKind::Inventory) => format!("recorded inventory of {at}"),
+            (None, _) => "recorded evidence without a date".to_owned(),
+        }
+    }
+}
+
 /// Kinds of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -174,6 +186,21 @@ pub struct NotAudited {
     pub message: String,
     /// Rules that were not checked because of it, or not on what it would have shown.
     pub rules: Vec<String>,
+}
+
+impl NotAudited {
+    /// Something about policies in files.
+    pub(super) fn of_policy(reason: &str, message: String, rules: Vec<String>) -> Self {
+        Self {
+            what: "policy".to_owned(),
+            resource: None,
+            account_id: None,
+            region: None,
+            reason: reason.to_owned(),
+            message,
+            rules,
+        }
+    }
 }
 
 /// A finding of the report.
@@ -378,6 +405,11 @@ struct SchemaProbe {
 }
 
 impl Report {
+    /// The findings about which something is to be done.
+    pub fn open(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.is_open())
+    }
+
     /// How many findings have a severity.
     #[must_use]
     pub fn findings_of(&self, severity: Severity) -> usize {

@@ -81,15 +81,8 @@ impl<'r> From<&'r PolicyLintReport> for ReportView<'r> {
         let left_out = report.left_out.iter().map(|what| ("left out", what.clone()));
         let without =
             report.without_policies.iter().map(|file| ("no policies", format!("no policies found in {file}")));
-        let not_audited = left_out.chain(without).map(|(reason, message)| NotAudited {
-            what: "policy".to_owned(),
-            resource: None,
-            account_id: None,
-            region: None,
-            reason: reason.to_owned(),
-            message,
-            rules: Vec::new(),
-        });
+        let not_audited =
+            left_out.chain(without).map(|(reason, message)| NotAudited::of_policy(reason, message, Vec::new()));
         Self {
             tool: &report.tool,
             subject: text::count(checked, "policy document"),

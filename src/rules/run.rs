@@ -38,6 +38,17 @@ impl Outcome {
             Self::NotAudited => "not_audited",
         }
     }
+
+    /// The same for a person.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::NotApplicable => "not applicable",
+            Self::NotAudited => "not audited",
+        }
+    }
 }
 
 /// The outcome of a rule over all regions, accounts and roles.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::{Severity, Status};
+use crate::finding::Severity;
 use crate::report::{self, Finding, Report, RuleOutcome, SCHEMA, Summary, Tool};
 
 use super::{Audit, NotAudited};
@@ -11,10 +11,9 @@ impl Report {
     /// What an audit comes to.
     #[must_use]
     pub fn new(audit: &Audit) -> Self {
-        let open = || audit.findings.iter().filter(|finding| finding.status != Status::Waived);
         let mut findings: BTreeMap<String, usize> = BTreeMap::new();
         for severity in Severity::WORST_FIRST {
-            let number = open().filter(|finding| finding.severity == severity).count();
+            let number = audit.open().filter(|finding| finding.severity == severity).count();
             findings.insert(severity.name().to_owned(), number);
         }
         Self {
@@ -36,7 +35,7 @@ impl Report {
                 resources: audit.resources.iter().map(|(kind, number)| (kind.name().to_owned(), *number)).collect(),
                 nodes: audit.nodes.clone(),
                 findings,
-                waived: audit.findings.len() - open().count(),
+                waived: audit.findings.len() - audit.open().count(),
                 not_audited: audit.not_audited.len(),
             },
         }
