@@ -16,6 +16,8 @@ mod config;
 mod failure;
 mod fix;
 mod input;
+mod many;
+mod merge;
 mod output;
 mod outputs;
 mod policy;
@@ -61,6 +63,8 @@ enum Command {
     Policy(policy::args::PolicyCommand),
     /// Show a saved report again, in any format
     Report(ReportArgs),
+    /// Join the reports of the shards of a run
+    Merge(merge::MergeArgs),
     /// Check a configuration, or print its schema
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -117,10 +121,10 @@ struct ConnectionArgs {
     #[arg(long, value_name = "REGION", help_heading = "Scope")]
     region: Vec<String>,
     /// Assume this role and work in its account; repeatable where nothing is written
-    #[arg(long, value_name = "ARN", help_heading = "Scope")]
+    #[arg(long, value_name = "ARN", help_heading = "Scope", group = "accounts")]
     assume_role: Vec<String>,
-    /// External id for --assume-role
-    #[arg(long, value_name = "ID", help_heading = "Scope", requires = "assume_role")]
+    /// External id for the roles that are assumed
+    #[arg(long, value_name = "ID", help_heading = "Scope", requires = "accounts")]
     external_id: Option<String>,
     /// Requests a second for each EC2 API; the default is a quarter of what an account has by default
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Source")]
@@ -196,6 +200,12 @@ struct ReportArgs {
     /// A report that `scan --format json` wrote; `-` for standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// Of a report of many clusters, this one
+    #[arg(long, value_name = "ID", help_heading = "Scope")]
+    cluster_id: Option<String>,
+    /// The account of that cluster, where others have one with the same id
+    #[arg(long, value_name = "ID", help_heading = "Scope", requires = "cluster_id")]
+    account: Option<String>,
     #[command(flatten)]
     verdict: VerdictArgs,
     #[command(flatten)]
@@ -205,10 +215,19 @@ struct ReportArgs {
 #[derive(Debug, Args)]
 struct ScanArgs {
     /// The cluster id: what follows `kubernetes.io/cluster/` in the tags (`tagaudit clusters` lists them)
-    #[arg(long, value_name = "ID", env = "TAGAUDIT_CLUSTER_ID", value_parser = cluster_id)]
-    cluster_id: String,
+    #[arg(
+        long,
+        value_name = "ID",
+        env = "TAGAUDIT_CLUSTER_ID",
+        value_parser = cluster_id,
+        required_unless_present_any = ["all_clusters", "targets", "organization"],
+        conflicts_with_all = ["all_clusters", "organization"]
+    )]
+    cluster_id: Option<String>,
     #[command(flatten)]
     source: SourceArgs,
+    #[command(flatten)]
+    many: many::ManyArgs,
     /// Read options, severities and waivers from this file [default: tagaudit.toml, where there is one]
     #[arg(long, value_name = "FILE", env = "TAGAUDIT_CONFIG", hide_env_values = true, help_heading = "Audit")]
     config: Option<PathBuf>,
@@ -418,22 +437,9 @@ struct CompletionsArgs {
     shell: clap_complete::Shell,
 }
 
-/// A cluster id that can be one: not empty, short enough for a tag key, no control characters.
+/// A cluster id that can be one.
 fn cluster_id(text: &str) -> Result<String, String> {
-    let limit = crate::tags::MAX_CLUSTER_ID;
-    if text.is_empty() {
-        return Err("the cluster id is empty".to_owned());
-    }
-    if text.chars().count() > limit {
-        return Err(format!("a cluster id has at most {limit} characters: EC2 takes tag keys of 127"));
-    }
-    if text.chars().any(char::is_control) {
-        return Err("a cluster id holds no control characters".to_owned());
-    }
-    if let Some(id) = text.strip_prefix(crate::tags::CLUSTER_TAG_PREFIX) {
-        return Err(format!("give the id alone: `{id}`"));
-    }
-    Ok(text.to_owned())
+    crate::tags::check_cluster_id(text).map(|()| text.to_owned())
 }
 
 /// The ARN of a role.

@@ -90,4 +90,10 @@ impl Clusters {
         let not_audited = inventory.gaps.iter().filter(|gap| READS.contains(&gap.read)).cloned().collect();
         Self { schema: "tagaudit.clusters/1", clusters, not_audited }
     }
+
+    /// The ids, each once.
+    #[must_use]
+    pub fn ids(&self) -> BTreeSet<String> {
+        self.clusters.iter().map(|cluster| cluster.cluster_id.clone()).collect()
+    }
 }

@@ -1,4 +1,4 @@
-//! `tagaudit.toml`: options of a scan, other severities, and waivers. Every mistake is told with its place.
+//! `tagaudit.toml`: options of a scan, targets, other severities, and waivers. Every mistake is told with its place.
 
 use std::fmt;
 
@@ -8,8 +8,10 @@ use toml::de::{DeTable, DeValue};
 
 use crate::finding::Severity;
 use crate::rules;
+use crate::target::{self, Target};
 
 mod schema;
+mod targets;
 mod waivers;
 
 pub use schema::schema;
@@ -32,6 +34,8 @@ pub struct Config {
     pub severities: Vec<SeverityOverride>,
     /// Findings that are left as they are, for a time.
     pub waivers: Vec<Waiver>,
+    /// Accounts to audit.
+    pub targets: Vec<Target>,
 }
 
 /// A place in the file, one-based, in characters.
@@ -168,11 +172,27 @@ impl Config {
                         config.waivers.push(reader.waiver(waiver)?);
                     }
                 }
+                "target" => {
+                    let DeValue::Array(targets) = value.get_ref() else {
+                        return Err(reader
+                            .error(at, "`target` is a list of tables")
+                            .help("write `[[target]]`, in two pairs of brackets"));
+                    };
+                    for target in targets {
+                        config.targets.push(reader.target(target)?);
+                    }
+                    if let Some((number, reason)) = target::twice(&config.targets) {
+                        let at = targets.get(number - 1).map_or(at, |target| target.span().start);
+                        return Err(reader.error(at, reason));
+                    }
+                }
                 other => {
                     let error = reader.error(at, format!("nothing is called `{other}`"));
-                    return Err(match nearest(other, ["scan", "severity", "waiver"]) {
+                    return Err(match nearest(other, ["scan", "severity", "target", "waiver"]) {
                         Some(name) => error.help(format!("did you mean `{name}`?")),
-                        None => error.help("a configuration holds `[scan]`, `[severity]` and `[[waiver]]`"),
+                        None => {
+                            error.help("a configuration holds `[scan]`, `[severity]`, `[[target]]` and `[[waiver]]`")
+                        }
                     });
                 }
             }

@@ -51,3 +51,20 @@ pub(crate) fn first_and_end<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, Res
         .map_err(|error| JsonError::new(error.inner(), text::json_pointer(error.path())))?;
     Ok((value, deserializer.end().map_err(|error| JsonError::new(&error, "/".to_owned()))))
 }
+
+/// Reads values that follow one another, such as one on each line.
+///
+/// # Errors
+/// When one of them is not JSON, or does not fit; its pointer begins with its number, from 0.
+pub(crate) fn lines<T: DeserializeOwned>(bytes: &[u8]) -> Result<Vec<T>, JsonError> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let mut values = Vec::new();
+    while deserializer.end().is_err() {
+        let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+            let pointer = text::json_pointer(error.path());
+            JsonError::new(error.inner(), format!("/{}{}", values.len(), pointer.trim_end_matches('/')))
+        })?;
+        values.push(value);
+    }
+    Ok(values)
+}

@@ -29,6 +29,7 @@ pub mod role_audit;
 pub mod rules;
 pub mod scan;
 pub mod tags;
+pub mod target;
 pub mod text;
 pub mod topology;
 pub mod transition;

@@ -9,8 +9,10 @@ use crate::view::NodeRole;
 
 mod compare;
 mod consistency;
+mod empty;
 mod policy_diff;
 mod policy_lint;
+mod set;
 mod v1;
 mod view;
 
@@ -18,11 +20,12 @@ pub use crate::finding::ResourceRef;
 pub use compare::CompareError;
 pub use policy_diff::{POLICY_DIFF_SCHEMA, PolicyDiff, PolicyDiffFindings};
 pub use policy_lint::{POLICY_LINT_SCHEMA, PolicyLintReport};
+pub use set::{MergeError, MergeInput, ReportSet, SET_SCHEMA, SetSummary, Shards, TargetOutcome, TargetReport};
 pub use v1::{
     Account, Caveat, Choice, Comparison, Finding, Fix, GoneFinding, Location, NotAudited, Report, ReportError,
     RuleOutcome, SCHEMA, Source, SourceKind, Summary, Tool,
 };
-pub use view::ReportView;
+pub use view::{Changes, Found, Gone, ReportView};
 
 /// A role compared with its baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

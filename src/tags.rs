@@ -43,6 +43,26 @@ pub const ROLE_INTERNAL_ELB: &str = "kubernetes.io/role/internal-elb";
 /// Longest cluster id that leaves the key within EC2's 127 characters.
 pub const MAX_CLUSTER_ID: usize = 127 - CLUSTER_TAG_PREFIX.len();
 
+/// Checks a cluster id: not empty, short enough for a tag key, no control characters.
+///
+/// # Errors
+/// In words, when it can be none.
+pub fn check_cluster_id(text: &str) -> Result<(), String> {
+    if text.is_empty() {
+        return Err("the cluster id is empty".to_owned());
+    }
+    if text.chars().count() > MAX_CLUSTER_ID {
+        return Err(format!("a cluster id has at most {MAX_CLUSTER_ID} characters: EC2 takes tag keys of 127"));
+    }
+    if text.chars().any(char::is_control) {
+        return Err("a cluster id holds no control characters".to_owned());
+    }
+    match text.strip_prefix(CLUSTER_TAG_PREFIX) {
+        Some(id) => Err(format!("give the id alone: `{id}`")),
+        None => Ok(()),
+    }
+}
+
 /// Whether a key says to which cluster something belongs, new-style or legacy.
 #[must_use]
 pub fn is_membership(key: &str) -> bool {

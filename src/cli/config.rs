@@ -88,14 +88,18 @@ fn file_of(scan: &ArgMatches) -> Option<PathBuf> {
     named.or_else(|| Some(PathBuf::from(config::FILE)).filter(|path| path.symlink_metadata().is_ok()))
 }
 
+/// A configuration of these bytes.
+pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<Config, Failure> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| Failure::usage(format!("the configuration `{file}` is not UTF-8")).cause(error.to_string()))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    Config::parse(file, text, &options()).map_err(failure)
+}
+
 /// Reads a configuration, and tries each of its options.
 fn read(path: &Path) -> Result<Config, Failure> {
     let file = path.display().to_string();
-    let bytes = input::bytes(path, config::MAX_BYTES, "configuration")?;
-    let text = std::str::from_utf8(&bytes)
-        .map_err(|error| Failure::usage(format!("the configuration `{file}` is not UTF-8")).cause(error.to_string()))?;
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let config = Config::parse(&file, text, &options()).map_err(failure)?;
+    let config = parse(&file, &input::bytes(path, config::MAX_BYTES, "configuration")?)?;
     for option in &config.options {
         let alone = ["tagaudit", "scan"].map(str::to_owned).into_iter().chain(said(option));
         let Err(error) = Cli::try_parse_from(alone) else { continue };
@@ -150,7 +154,13 @@ fn arguments_of(config: &Config, scan: &ArgMatches) -> Vec<String> {
     let options = config.options.iter().filter(|option| {
         known.get_arguments().any(|arg| arg.get_long() == Some(option.name.as_str()) && !is_left_out(arg))
     });
-    options.flat_map(said).collect()
+    let mut arguments: Vec<String> = options.flat_map(said).collect();
+    // Targets are an option whose value stands in the file itself.
+    let targets = known.get_arguments().find(|arg| arg.get_id() == "targets");
+    if !config.targets.is_empty() && targets.is_some_and(|targets| !is_left_out(targets)) {
+        arguments.push(format!("--targets={}", config.file));
+    }
+    arguments
 }
 
 /// An option as it is said on the command line.
@@ -242,7 +252,8 @@ fn try_together(config: &Config) -> Result<(), Failure> {
         Failure { help: failure.help, ..whole }
     };
     let mut arguments: Vec<OsString> = ["tagaudit", "scan"].map(OsString::from).into();
-    if !config.options.iter().any(|option| option.name == "cluster-id") {
+    let says_which = ["cluster-id", "all-clusters", "organization", "targets"];
+    if !config.options.iter().any(|option| says_which.contains(&option.name.as_str()) && !option.values.is_empty()) {
         arguments.push("--cluster-id=x".into());
     }
     arguments.extend(config.options.iter().flat_map(said).map(OsString::from));

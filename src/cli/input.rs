@@ -10,9 +10,10 @@ use crate::inventory::{InventoryError, MAX_INVENTORY_BYTES};
 use crate::nodes::{self, KubernetesNode};
 use crate::policy::{self, Catalogue, CatalogueError, Document, NamedDocument, json};
 use crate::provider::cli_output;
-use crate::report::Report;
+use crate::report::{Report, ReportError, ReportSet};
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::{RULES, Rule};
+use crate::target::{self, Target};
 
 use super::failure::{Exit, Failure};
 use super::policy::args::CatalogueArgs;
@@ -87,8 +88,55 @@ pub(super) fn estate(path: &Path, source: &SourceArgs) -> Result<Estate, Failure
 /// A saved report.
 pub(super) fn report(path: &Path) -> Result<Report, Failure> {
     let bytes = bytes(path, MAX_REPORT_BYTES, "report")?;
-    Report::from_slice(&path.display().to_string(), &bytes).map_err(|error| {
-        Failure::from_error(Exit::Usage, &error).help("`tagaudit scan --format json -o FILE` writes reports")
+    Report::from_slice(&path.display().to_string(), &bytes).map_err(|error| unread_report(&error))
+}
+
+/// A saved report of whatever number of clusters.
+pub(super) fn report_set(path: &Path) -> Result<ReportSet, Failure> {
+    let bytes = bytes(path, MAX_REPORT_BYTES, "report")?;
+    ReportSet::from_slice(&path.display().to_string(), &bytes).map_err(|error| unread_report(&error))
+}
+
+/// A saved report, of one cluster or of many.
+pub(super) enum Saved {
+    One(Box<Report>),
+    Many(Box<ReportSet>),
+}
+
+/// A saved report as it is.
+pub(super) fn saved(path: &Path) -> Result<Saved, Failure> {
+    let bytes = bytes(path, MAX_REPORT_BYTES, "report")?;
+    let file = path.display().to_string();
+    if ReportSet::is_one(&bytes) {
+        return ReportSet::from_slice(&file, &bytes)
+            .map(|set| Saved::Many(Box::new(set)))
+            .map_err(|error| unread_report(&error));
+    }
+    Report::from_slice(&file, &bytes).map(|report| Saved::One(Box::new(report))).map_err(|error| unread_report(&error))
+}
+
+fn unread_report(error: &ReportError) -> Failure {
+    let help = "`tagaudit scan --format json -o FILE` writes reports";
+    Failure::from_error(Exit::Usage, error).help(help)
+}
+
+/// `--targets`: a list in JSON, or the targets of a configuration.
+pub(super) fn targets(path: &Path) -> Result<Vec<Target>, Failure> {
+    let bytes = bytes(path, target::MAX_BYTES, "list of targets")?;
+    let file = path.display().to_string();
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml")) {
+        let config = super::config::parse(&file, &bytes)?;
+        if config.targets.is_empty() {
+            return Err(
+                Failure::usage(format!("`{file}` names no target")).help("write `[[target]]` and its `account`")
+            );
+        }
+        return Ok(config.targets);
+    }
+    Target::list(&file, &bytes).map_err(|error| {
+        Failure::from_error(Exit::Usage, &error).help(
+            "a target is {\"account\": \"111122223333\", \"role\": \"audit\", \"regions\": [], \"cluster-ids\": []}, one a line or in an array",
+        )
     })
 }
 

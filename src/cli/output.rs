@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::inventory::{Access, write_file};
 use crate::render::{FileFormat, ReportFormat, TableOptions};
-use crate::report::Report;
+use crate::report::{Report, ReportSet};
 use crate::scan::Audit;
 use crate::text;
 
@@ -24,6 +24,11 @@ pub(super) fn write_report(args: &ScanArgs, scope: &Scope<'_>, audit: &Audit) ->
 /// Writes a report in the formats that are asked for.
 pub(super) fn write(args: &Outputs<ReportFormat>, report: &Report) -> Result<(), Failure> {
     emit_all(args, |format, options, out| format.write(report, options, out))
+}
+
+/// Writes the reports of many targets in the formats that are asked for.
+pub(super) fn write_set(args: &Outputs<ReportFormat>, set: &ReportSet) -> Result<(), Failure> {
+    emit_all(args, |format, options, out| format.write_set(set, options, out))
 }
 
 /// Writes something in the formats that are asked for: the files first, all of them or none, and then what is for standard

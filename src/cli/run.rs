@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::estate::Estate;
 use crate::inventory::{Provider, write_private};
 use crate::render::{self, FindingsFormat, TableOptions};
-use crate::report::{PolicyLintReport, ReportView, SourceKind};
+use crate::report::{PolicyLintReport, Report, ReportView, SourceKind};
 
 use super::config::{self, Refusal};
 use super::failure::{Exit, Failure};
@@ -17,7 +17,8 @@ use super::outputs::Outputs;
 use super::policy::args::PolicyCommand;
 use super::session::{self, Scope, collect};
 use super::{
-    ClustersArgs, Command, Format, RecordArgs, ReportArgs, ScanArgs, fix, input, output, policy, text_commands,
+    ClustersArgs, Command, Format, RecordArgs, ReportArgs, ScanArgs, fix, input, many, merge, output, policy,
+    text_commands,
 };
 
 /// Runs the command line and says how it ended.
@@ -55,6 +56,7 @@ fn run(command: &Command, configured: Option<&Config>) -> Result<Exit, Failure> 
         Command::Record(args) => record(args),
         Command::Policy(command) => policy(command),
         Command::Report(args) => report(args),
+        Command::Merge(args) => merge::merge(args),
         Command::Rules(args) => printed(|out| Ok(text_commands::rules(args, text_width(), out))),
         Command::Explain(args) => printed(|out| text_commands::explain(args, text_width(), out)),
         Command::Baseline(command) => printed(|out| text_commands::baseline(command, text_width(), out)),
@@ -150,8 +152,12 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
     if args.audit.nodes.as_deref() == Some(stdin) && args.source.inventory.as_deref() == Some(stdin) {
         return Err(Failure::usage("--nodes and --inventory cannot both read standard input"));
     }
-    let scope = Scope { config: configured, ..Scope::read(&args.cluster_id, &args.audit)? };
-    let earlier = session::earlier(&args.verdict, &args.cluster_id, Provider::Aws)?;
+    if many::is_asked(args) {
+        return many::scan(args, &rules, configured);
+    }
+    let cluster_id = args.cluster_id.as_deref().unwrap_or_default();
+    let scope = Scope { config: configured, ..Scope::read(cluster_id, &args.audit)? };
+    let earlier = session::earlier(&args.verdict, cluster_id, Provider::Aws)?;
     let Estate::Aws(inventory) = collect(&args.source, &args.output.terminal, Some(&scope))?;
     let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
     let (audit, notices) = scope.audited(&inventory, &rules, source)?;
@@ -180,7 +186,17 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
 /// A saved report, with the exit code of the scan that wrote it; only where nothing but terminated instances could be read,
 /// which a report does not count, it is that of nothing.
 fn report(args: &ReportArgs) -> Result<Exit, Failure> {
-    let mut report = input::report(&args.file)?;
+    match input::saved(&args.file)? {
+        input::Saved::Many(set) => many::report(args, *set),
+        input::Saved::One(report) => {
+            let is_meant = args.cluster_id.as_ref().is_none_or(|id| *id == report.cluster_id);
+            if is_meant { show(args, *report) } else { many::report(args, (*report).into()) }
+        }
+    }
+}
+
+/// Shows the report of a cluster.
+pub(super) fn show(args: &ReportArgs, mut report: Report) -> Result<Exit, Failure> {
     let earlier = session::earlier(&args.verdict, &report.cluster_id, report.provider)?;
     session::compare(&mut report, earlier.as_ref(), &args.verdict)?;
     output::write(&args.output, &report)?;

@@ -12,10 +12,11 @@ use crate::inventory::{Inventory, Provider};
 use crate::nodes::KubernetesNode;
 #[cfg(feature = "aws")]
 use crate::provider::aws;
-use crate::report::{CompareError, Finding, Report, SourceKind};
+use crate::report::{CompareError, Finding, Report, ReportSet, SourceKind};
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::Rule;
 use crate::scan::{self, Audit};
+use crate::target::{Shard, ShardArgument};
 
 #[cfg(feature = "aws")]
 use super::ConnectionArgs;
@@ -37,6 +38,11 @@ impl<'a> Scope<'a> {
         let baselines = input::baselines(audit)?;
         let nodes = audit.nodes.as_deref().map(input::nodes).transpose()?;
         Ok(Self { cluster_id, nodes, baselines, audit, config: None })
+    }
+
+    /// The same for another cluster.
+    pub(super) fn of<'o>(&'o self, cluster_id: &'o str) -> Scope<'o> {
+        Scope { cluster_id, nodes: None, baselines: self.baselines.clone(), audit: self.audit, config: self.config }
     }
 
     pub(super) fn auditor<'o>(&'o self, rules: &'o [&'static Rule], source: SourceKind) -> scan::Auditor<'o> {
@@ -118,6 +124,42 @@ pub(super) fn fails(report: &Report, args: &VerdictArgs) -> bool {
         .is_some_and(|threshold| report.findings.iter().filter(counts).any(|finding| finding.severity >= threshold))
 }
 
+/// Compares reports of many targets with earlier ones.
+pub(super) fn compare_set(set: &mut ReportSet, earlier: &ReportSet, args: &VerdictArgs) -> Result<(), Failure> {
+    set.compare(earlier).map_err(|error| incomparable(args.compare.as_deref().unwrap_or(Path::new("-")), &error))
+}
+
+/// How a scan of many targets ends.
+pub(super) fn ended(set: &ReportSet, args: &VerdictArgs) -> Exit {
+    if set.reports().any(|report| fails(report, args)) {
+        return Exit::Findings;
+    }
+    Exit::of_evidence(set.is_empty_handed(), set.complete)
+}
+
+/// `--shard`, with the index that a Job gives its processes.
+pub(super) fn shard(argument: ShardArgument) -> Result<Shard, Failure> {
+    let wrong = |reason: String| Failure::usage("cannot tell which shard this is").cause(reason);
+    let Some(index) = argument.index else {
+        let said = INDEX_VARIABLES.into_iter().find_map(|name| {
+            #[expect(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
+            let value = std::env::var_os(name)?;
+            Some((name, value.to_string_lossy().into_owned()))
+        });
+        let Some((name, value)) = said else {
+            return Err(wrong(format!("neither {} is set", INDEX_VARIABLES.join(" nor ")))
+                .help("run it in an Indexed Job or an array job, or name the index: --shard 0/8"));
+        };
+        let index = value.parse().map_err(|_| wrong(format!("{name} is `{value}`, not an index")))?;
+        return argument.with_index(index).map_err(wrong);
+    };
+    argument.with_index(index).map_err(wrong)
+}
+
+/// Where a process of a Job finds its index: Kubernetes, "Indexed Job for Parallel Processing with Static Work Assignment";
+/// AWS Batch User Guide, "Array jobs".
+const INDEX_VARIABLES: [&str; 2] = ["JOB_COMPLETION_INDEX", "AWS_BATCH_JOB_ARRAY_INDEX"];
+
 /// The report to compare with, once it is known to be one of this cluster.
 pub(super) fn earlier(args: &VerdictArgs, cluster_id: &str, provider: Provider) -> Result<Option<Report>, Failure> {
     let Some(path) = &args.compare else { return Ok(None) };
@@ -150,6 +192,30 @@ pub(super) fn collect(
     }
 }
 
+/// The evidence for all clusters that are in it.
+pub(super) fn collect_all(source: &SourceArgs, terminal: &TerminalArgs, scope: &Scope<'_>) -> Result<Estate, Failure> {
+    match &source.inventory {
+        Some(path) => input::estate(path, source),
+        None => live_all(source, terminal, scope).map(Estate::Aws),
+    }
+}
+
+#[cfg(feature = "aws")]
+fn live_all(source: &SourceArgs, terminal: &TerminalArgs, scope: &Scope<'_>) -> Result<Inventory, Failure> {
+    let cluster = aws::ClusterScope {
+        cluster_ids: Vec::new(),
+        all: true,
+        nodes: None,
+        controller_roles: &scope.baselines.controller_roles,
+    };
+    read_live(source, terminal, Some(cluster))
+}
+
+#[cfg(not(feature = "aws"))]
+fn live_all(_: &SourceArgs, _: &TerminalArgs, _: &Scope<'_>) -> Result<Inventory, Failure> {
+    Err(not_live())
+}
+
 /// A request to an account, for reading or writing.
 #[cfg(feature = "aws")]
 pub(super) fn request<'a>(
@@ -169,7 +235,8 @@ pub(super) fn request<'a>(
         requests_per_second: connection.requests_per_second,
         timeout: std::time::Duration::from_secs(connection.timeout),
         cluster: scope.map(|scope| aws::ClusterScope {
-            cluster_id: scope.cluster_id.to_owned(),
+            cluster_ids: vec![scope.cluster_id.to_owned()],
+            all: false,
             nodes: scope.nodes.as_deref(),
             controller_roles: &scope.baselines.controller_roles,
         }),
@@ -180,10 +247,20 @@ pub(super) fn request<'a>(
 
 #[cfg(feature = "aws")]
 fn live(source: &SourceArgs, terminal: &TerminalArgs, scope: Option<&Scope<'_>>) -> Result<Inventory, Failure> {
+    read_live(source, terminal, request(&source.connection, terminal, scope).cluster)
+}
+
+#[cfg(feature = "aws")]
+fn read_live(
+    source: &SourceArgs,
+    terminal: &TerminalArgs,
+    cluster: Option<aws::ClusterScope<'_>>,
+) -> Result<Inventory, Failure> {
     let request = aws::Request {
         all_regions: source.all_regions,
         iam_reads: source.iam_reads.into(),
-        ..request(&source.connection, terminal, scope)
+        cluster,
+        ..request(&source.connection, terminal, None)
     };
     aws::collect(&request).map_err(provider_failure)
 }
@@ -202,8 +279,14 @@ pub(super) fn provider_failure(error: aws::Error) -> Failure {
 
 #[cfg(not(feature = "aws"))]
 fn live(_: &SourceArgs, _: &TerminalArgs, _: Option<&Scope<'_>>) -> Result<Inventory, Failure> {
-    Err(Failure::usage("this build cannot read a live account: it was made without the feature `aws`")
-        .help("give --inventory PATH, or install tagaudit with its default features"))
+    Err(not_live())
+}
+
+/// What a build says that cannot ask a cloud.
+#[cfg(not(feature = "aws"))]
+pub(super) fn not_live() -> Failure {
+    Failure::usage("this build cannot read a live account: it was made without the feature `aws`")
+        .help("give --inventory PATH, or install tagaudit with its default features")
 }
 
 /// The account after a plan was carried out.

@@ -32,6 +32,22 @@ pub fn schema(options: &[OptionSpec]) -> Value {
                 "propertyNames": {"enum": rules},
                 "additionalProperties": {"enum": severities},
             },
+            "target": {
+                "description": "Accounts to audit, each with the role to assume in it",
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "additionalProperties": false,
+                    "anyOf": [{"required": ["account"]}, {"required": ["role"]}],
+                    "properties": {
+                        "account": {"description": "Account id", "type": "string", "pattern": "^[0-9]{12}$"},
+                        "role": {"description": "The role to assume, by ARN or by name; without one, --target-role", "type": "string", "minLength": 1},
+                        "external-id": {"description": "External id for that role", "type": "string", "minLength": 1},
+                        "regions": {"description": "Regions; those of the scan when there are none", "type": "array", "items": {"type": "string", "minLength": 1}},
+                        "cluster-ids": {"description": "Clusters; all that are found when there are none", "type": "array", "items": {"type": "string", "minLength": 1}},
+                    },
+                },
+            },
             "waiver": {
                 "description": "Findings that are left as they are, for a time",
                 "type": "array",

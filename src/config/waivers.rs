@@ -18,6 +18,8 @@ pub struct Notice {
     pub place: Place,
     /// What.
     pub message: String,
+    /// Whether it is a waiver that nothing matched: in one cluster of many that is no news.
+    pub is_unused: bool,
 }
 
 impl Config {
@@ -47,7 +49,7 @@ impl Config {
                     "the waiver of `{}` for `{}` matches nothing in what was read",
                     waiver.rule, waiver.resource
                 );
-                notices.push(Notice { place: waiver.place, message });
+                notices.push(Notice { place: waiver.place, message, is_unused: true });
             }
         }
         notices.sort_by(|a, b| (a.place, &a.message).cmp(&(b.place, &b.message)));
@@ -91,13 +93,13 @@ impl Config {
             finding.waiver = Some(self.note(waiver, true));
             let message =
                 format!("the waiver of `{}` expired on {}: the finding is open again", waiver.rule, waiver.expires);
-            notices.push(Notice { place: waiver.place, message });
+            notices.push(Notice { place: waiver.place, message, is_unused: false });
         } else if let Some(waiver) = holding {
             let message = format!(
                 "the waiver of `{}` covers {waived} of the {resources} resources of finding {}, which stays open",
                 waiver.rule, finding.fingerprint
             );
-            notices.push(Notice { place: waiver.place, message });
+            notices.push(Notice { place: waiver.place, message, is_unused: false });
         }
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use aws_sdk_ec2::Client as Ec2;
 use futures_util::future::join_all;
 
+use crate::clusters::Clusters;
 use crate::inventory::{Account, Gap, Inventory, Provider, Read, Region};
 use crate::nodes::KubernetesNode;
 use crate::view::ClusterView;
@@ -21,13 +22,15 @@ mod ec2;
 mod iam;
 mod signals;
 mod strict;
+mod targets;
 mod write;
 
 pub(crate) use signals::SignalGuard;
+pub use targets::{Identity, ManyTargets, Members, collect_each};
 pub(crate) use write::{DRY_RUN_IGNORED, WriteError, WriteErrorKind, Writer, pauses};
 
 /// What is to be read, and how.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct Request<'a> {
     /// Named profile.
@@ -50,7 +53,7 @@ pub struct Request<'a> {
     pub requests_per_second: u32,
     /// When to give up on what is not read yet.
     pub timeout: Duration,
-    /// The cluster whose roles are needed; all roles of instances without it.
+    /// The clusters whose roles are needed; all roles of instances without them.
     pub cluster: Option<ClusterScope<'a>>,
     /// Whether to show progress on standard error.
     pub progress: bool,
@@ -58,14 +61,16 @@ pub struct Request<'a> {
     pub verbose: bool,
 }
 
-/// The cluster that a scan is about.
-#[derive(Debug)]
+/// The clusters that a scan is about.
+#[derive(Debug, Clone)]
 pub struct ClusterScope<'a> {
-    /// Its id.
-    pub cluster_id: String,
-    /// Its Nodes, when they were given.
+    /// Their ids.
+    pub cluster_ids: Vec<String>,
+    /// All that are found as well.
+    pub all: bool,
+    /// Their Nodes, when they were given.
     pub nodes: Option<&'a [KubernetesNode]>,
-    /// ARNs of the roles that its controller uses, when they were given.
+    /// ARNs of the roles that their controllers use, when they were given.
     pub controller_roles: &'a [String],
 }
 
@@ -170,16 +175,7 @@ async fn read(request: &Request<'_>) -> Result<Inventory, Error> {
                     inventory.gaps.extend(gaps);
                 }
                 Err(error) => {
-                    let message = error.causes.first().unwrap_or(&error.message).clone();
-                    inventory.gaps.push(Gap {
-                        read: Read::AssumeRole,
-                        account_id: role.split(':').nth(4).map(str::to_owned),
-                        region: None,
-                        resource: Some(role.clone()),
-                        policy: None,
-                        reason: "AssumeRoleFailed".to_owned(),
-                        message,
-                    });
+                    inventory.gaps.push(unassumed(role, &error));
                     last_error = Some(error);
                 }
             }
@@ -191,6 +187,19 @@ async fn read(request: &Request<'_>) -> Result<Inventory, Error> {
     caller.finish();
     inventory.canonicalise();
     Ok(inventory)
+}
+
+/// The gap that a role leaves which cannot be assumed.
+fn unassumed(role: &str, error: &Error) -> Gap {
+    Gap {
+        read: Read::AssumeRole,
+        account_id: role.split(':').nth(4).map(str::to_owned),
+        region: None,
+        resource: Some(role.to_owned()),
+        policy: None,
+        reason: "AssumeRoleFailed".to_owned(),
+        message: error.causes.first().unwrap_or(&error.message).clone(),
+    }
 }
 
 /// Identity first: account and partition come from the caller's ARN and are never assumed.
@@ -216,8 +225,17 @@ async fn identity(session: &Session, caller: &Caller) -> Result<(String, String,
 }
 
 async fn read_account(request: &Request<'_>, session: &Session, caller: &Caller) -> Result<(Account, Vec<Gap>), Error> {
-    let (account_id, caller_arn, partition) = identity(session, caller).await?;
-    let (session, caller) = (session.for_account(&account_id), &caller.for_account());
+    let identity = identity(session, caller).await?;
+    read_known_account(request, session, caller, identity).await
+}
+
+async fn read_known_account(
+    request: &Request<'_>,
+    session: &Session,
+    caller: &Caller,
+    (account_id, caller_arn, partition): (String, String, String),
+) -> Result<(Account, Vec<Gap>), Error> {
+    let (session, caller) = (session.for_account(&account_id), &caller.for_account(&account_id));
     let mut gaps = Vec::new();
     let regions = if request.all_regions {
         let client = session.ec2(session.home_region());
@@ -308,8 +326,12 @@ fn needs(inventory: &Inventory, cluster: Option<&ClusterScope<'_>>) -> Needs {
         needs.vpcs.extend(instance.vpc_id.clone());
     };
     if let Some(scope) = cluster {
-        let view = ClusterView::new(inventory, &scope.cluster_id, scope.nodes, &[]);
-        view.members().for_each(|member| add(member.instance));
+        let found = scope.all.then(|| Clusters::of(inventory).ids()).into_iter().flatten();
+        let ids: BTreeSet<String> = scope.cluster_ids.iter().cloned().chain(found).collect();
+        for id in &ids {
+            let view = ClusterView::new(inventory, id, scope.nodes, &[]);
+            view.members().for_each(|member| add(member.instance));
+        }
     } else {
         let instances =
             inventory.accounts.iter().flat_map(|account| &account.regions).flat_map(|region| &region.instances);

@@ -20,12 +20,19 @@ const PER_CALL: usize = 100;
 /// Resources that one finding takes.
 const RESOURCES: usize = 32;
 
-/// Writes a report as requests of `BatchImportFindings`, one a line: each finding and each that was resolved, each rule that passed, and everything that
+/// Writes reports as requests of `BatchImportFindings`, one a line: each finding and each that was resolved, each rule that passed, and everything that
 /// was not audited.
 ///
 /// # Errors
 /// When the writer fails, or the evidence has no date, or the report no account and region: a finding has to have them.
-pub fn asff(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+pub fn asff(reports: &[&Report], out: &mut dyn Write) -> io::Result<()> {
+    for report in reports {
+        of_report(report, out)?;
+    }
+    out.flush()
+}
+
+fn of_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let time = time_of(report, "ASFF")?.to_string();
     if !report.accounts.iter().any(|account| !account.regions.is_empty()) {
         let reason = "the report names no account and region, and ASFF asks for both";
@@ -53,7 +60,7 @@ pub fn asff(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out)?;
         }
     }
-    out.flush()
+    Ok(())
 }
 
 /// What an entry is made of.

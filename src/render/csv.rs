@@ -9,7 +9,7 @@ use crate::rules::Outcome;
 use crate::text;
 
 /// The columns, in order.
-const COLUMNS: [&str; 19] = [
+const COLUMNS: [&str; 20] = [
     "record",
     "rule",
     "outcome",
@@ -29,6 +29,7 @@ const COLUMNS: [&str; 19] = [
     "fingerprint",
     "status",
     "why",
+    "cluster_id",
 ];
 
 /// Writes a report as CSV (RFC 4180), with what a spreadsheet would take for a formula as text.
@@ -38,9 +39,9 @@ const COLUMNS: [&str; 19] = [
 pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut rows = csv::Writer::from_writer(out);
     rows.write_record(COLUMNS)?;
-    let gone =
-        report.comparison.into_iter().flat_map(|comparison| comparison.resolved.iter().chain(&comparison.unknown));
-    let gone = gone.map(|gone| (gone.finding.status.name(), &gone.finding, gone.why.clone().unwrap_or_default()));
+    let gone = report.changes.iter().flat_map(|changes| changes.resolved.iter().chain(&changes.unknown));
+    let gone = gone.map(|gone| (gone.found.status.name(), &gone.found, gone.why.unwrap_or_default().to_owned()));
+    let cluster = report.cluster_id.unwrap_or_default();
     let found = report
         .findings
         .iter()
@@ -76,6 +77,7 @@ pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
             &finding.fingerprint,
             finding.status.name(),
             &why,
+            finding.cluster_id.unwrap_or(cluster),
         ]))?;
     }
     for entry in report.not_audited.iter() {
@@ -99,6 +101,7 @@ pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
             "",
             "",
             "",
+            cluster,
         ]))?;
     }
     for rule in report.rules.iter() {
@@ -109,7 +112,7 @@ pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
         };
         let outcome = rule.outcome.name();
         rows.write_record(row(&[
-            "rule", &rule.rule, outcome, "", "", "", "", "", "", "", "", "", &message, "", "", "", "", "", "",
+            "rule", &rule.rule, outcome, "", "", "", "", "", "", "", "", "", &message, "", "", "", "", "", "", cluster,
         ]))?;
     }
     rows.flush()

@@ -1,5 +1,6 @@
 //! The formats by name.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::Path;
@@ -7,7 +8,7 @@ use std::path::Path;
 use clap::ValueEnum;
 
 use crate::inventory::Access;
-use crate::report::{Report, ReportView};
+use crate::report::{Report, ReportSet, ReportView};
 
 use super::TableOptions;
 
@@ -129,8 +130,32 @@ impl ReportFormat {
             Self::Junit => super::junit(&view(), out),
             Self::Csv => super::csv(&view(), out),
             Self::Prometheus => super::prometheus(report, out),
-            Self::Ocsf => super::ocsf(report, out),
-            Self::Asff => super::asff(report, out),
+            Self::Ocsf => super::ocsf(&[report], out),
+            Self::Asff => super::asff(&[report], out),
+        }
+    }
+
+    /// Writes the reports of many targets in this format.
+    ///
+    /// # Errors
+    /// When the writer fails, or the format asks for something that a report does not hold.
+    pub fn write_set(self, set: &ReportSet, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+        let view = || ReportView::from(set);
+        let events = |write: fn(&[&Report], &mut dyn Write) -> io::Result<()>, out: &mut dyn Write| {
+            let reports = set.with_unread();
+            write(&reports.iter().map(Cow::as_ref).collect::<Vec<_>>(), out)
+        };
+        match self {
+            Self::Table => super::targets(set, options, out),
+            Self::Json => super::json(set, out),
+            Self::Html => super::html_set(set, out),
+            Self::Markdown => super::markdown_set(set, out),
+            Self::Sarif => super::sarif(&view(), out),
+            Self::Junit => super::junit(&view(), out),
+            Self::Csv => super::csv(&view(), out),
+            Self::Prometheus => super::prometheus_set(set, out),
+            Self::Ocsf => events(super::ocsf, out),
+            Self::Asff => events(super::asff, out),
         }
     }
 }

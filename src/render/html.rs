@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::finding::{Severity, Status};
 use crate::policy::Verdict;
-use crate::report::{ActionReport, Finding, GoneFinding, Report, ReportView, RoleReport};
+use crate::report::{ActionReport, Found, Gone, Report, ReportView, RoleReport};
 use crate::rules::Outcome;
 use crate::text;
 use crate::transition::Call;
@@ -17,8 +17,11 @@ use super::rule_page;
 
 mod map;
 mod markup;
+mod set;
 
 use markup::Markup;
+
+pub use set::html_set;
 
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = include_str!("html/page.js");
@@ -39,14 +42,20 @@ const RELATED: usize = 50;
 /// When the writer fails.
 pub fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Markup::default();
-    header(&mut page, report);
+    let view = ReportView::from(report);
+    header(&mut page, report, &view);
     map::map(&mut page, report);
-    findings(&mut page, report);
-    gone(&mut page, report);
-    waived(&mut page, report);
+    findings(&mut page, &view);
+    gone(&mut page, &view);
+    waived(&mut page, &view);
     policies(&mut page, &report.roles);
-    not_audited(&mut page, report);
-    rules(&mut page, report);
+    not_audited(&mut page, &view);
+    rules(&mut page, &view);
+    whole(page, &view, out)
+}
+
+/// Writes a page with this body.
+fn whole(mut page: Markup, report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     page.raw("<footer>").text(format_args!("{} {}", report.tool.name, report.tool.version)).raw("</footer>\n");
     let body = page.into_string();
     // Nobody who can write a tag can foresee the hash of the page, and without it no script of his is run.
@@ -58,7 +67,7 @@ pub fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     head.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
         .open("meta", &[("http-equiv", &"Content-Security-Policy"), ("content", &policy)])
         .raw("\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
-        .element("title", &[], format_args!("tagaudit: cluster {}", report.cluster_id))
+        .element("title", &[], format_args!("tagaudit: {}", report.subject))
         .raw("\n<style>\n")
         .raw(STYLE)
         .raw("</style>\n</head>\n<body>\n");
@@ -70,9 +79,9 @@ pub fn html(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     out.flush()
 }
 
-fn header(page: &mut Markup, report: &Report) {
-    page.element("h1", &[], format_args!("Cluster {}", report.cluster_id));
-    let verdict = ReportView::from(report).verdict();
+/// What it comes to, in a box that is closed after the facts.
+fn verdict_of(page: &mut Markup, report: &ReportView<'_>) {
+    let verdict = report.verdict();
     let worst = verdict.iter().filter_map(|(severity, _)| *severity).max().map_or("good", Severity::name);
     page.open("div", &[("class", &format_args!("verdict {worst}"))]).raw("<strong>");
     for (index, (severity, words)) in verdict.iter().enumerate() {
@@ -80,9 +89,14 @@ fn header(page: &mut Markup, report: &Report) {
         page.raw(if index == 0 { "" } else { ", " }).element("span", &[("class", &class)], words);
     }
     page.raw("</strong>\n");
-    if let Some(comparison) = &report.comparison {
-        page.element("p", &[], comparison.describe()).raw("\n");
+    if let Some(changes) = &report.changes {
+        page.element("p", &[], &changes.description).raw("\n");
     }
+}
+
+fn header(page: &mut Markup, report: &Report, view: &ReportView<'_>) {
+    page.element("h1", &[], format_args!("Cluster {}", report.cluster_id));
+    verdict_of(page, view);
     page.raw("<dl class=\"facts\">\n");
     let mut fact = |name: &'static str, value: &dyn std::fmt::Display| {
         page.element("dt", &[], name).element("dd", &[], value).raw("\n");
@@ -100,16 +114,16 @@ fn header(page: &mut Markup, report: &Report) {
     page.raw("</dl>\n</div>\n");
 }
 
-fn findings(page: &mut Markup, report: &Report) {
+fn findings(page: &mut Markup, report: &ReportView<'_>) {
     page.raw("<h2 id=\"findings\">Findings</h2>\n");
-    let open: Vec<&Finding> = report.open().collect();
+    let open: Vec<&Found<'_>> = report.open().collect();
     if open.is_empty() {
         page.element("p", &[], if report.complete { "Nothing found." } else { "Nothing found in what could be read." });
         return;
     }
     page.raw("<div class=\"tools\" hidden>\n<input type=\"search\" id=\"search\" placeholder=\"filter: id, name, action; a|b for either\" aria-label=\"filter\">\n");
     for severity in Severity::WORST_FIRST {
-        let number = report.findings_of(severity);
+        let number = open.iter().filter(|finding| finding.severity == severity).count();
         if number > 0 {
             toggle(page, "severity", severity.name(), number);
         }
@@ -122,16 +136,17 @@ fn findings(page: &mut Markup, report: &Report) {
     for (fix, number) in fixes {
         toggle(page, "fix", fix, number);
     }
-    if let Some(comparison) = &report.comparison {
+    if report.changes.is_some() {
         page.raw("<span class=\"dim\">since then:</span>\n");
-        for (status, number) in [(Status::New, comparison.new), (Status::Unchanged, comparison.unchanged)] {
+        for status in [Status::New, Status::Unchanged] {
+            let number = open.iter().filter(|finding| finding.status == status).count();
             toggle(page, "status", status.name(), number);
         }
     }
     page.raw("<button id=\"picked\" hidden></button>\n");
     page.raw("<span class=\"dim\" id=\"shown\" aria-live=\"polite\"></span>\n</div>\n");
     // Rules in the order of their worst finding.
-    let mut groups: Vec<(&str, Vec<&Finding>)> = Vec::new();
+    let mut groups: Vec<(&str, Vec<&Found<'_>>)> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for finding in &open {
         let place = *places.entry(&finding.rule).or_insert_with(|| {
@@ -142,7 +157,7 @@ fn findings(page: &mut Markup, report: &Report) {
             group.push(finding);
         }
     }
-    let shown = Shown { is_open: open.len() <= OPEN, is_compared: report.comparison.is_some() };
+    let shown = Shown { is_open: open.len() <= OPEN, is_compared: report.changes.is_some() };
     for (rule, group) in groups {
         of_rule(page, rule, &group, shown);
     }
@@ -165,7 +180,7 @@ struct Shown {
 }
 
 /// The findings of a rule: what they share once, then each.
-fn of_rule(page: &mut Markup, rule: &str, findings: &[&Finding], shown: Shown) {
+fn of_rule(page: &mut Markup, rule: &str, findings: &[&Found<'_>], shown: Shown) {
     let worst = findings.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Info);
     open_details(page, &[("data-group", &rule)], shown.is_open);
     page.raw("<summary>")
@@ -184,12 +199,13 @@ fn of_rule(page: &mut Markup, rule: &str, findings: &[&Finding], shown: Shown) {
         page.raw("<div class=\"body\"><p><strong>What breaks.</strong> ").prose(impact).raw("</p></div>\n");
     }
     for (index, finding) in findings.iter().enumerate() {
-        let ids: Vec<&str> =
-            std::iter::once(&finding.resource).chain(&finding.related).map(|resource| resource.id.as_str()).collect();
+        let ids = std::iter::once(&finding.resource).chain(&finding.related).map(|resource| resource.id.as_str());
+        let ids: Vec<&str> = finding.cluster_id.into_iter().chain(ids).collect();
         let ids = ids.join(" ");
+        let key = finding.key();
         let place: [(&'static str, &dyn std::fmt::Display); 5] = [
             ("data-ids", &ids),
-            ("data-finding", &finding.fingerprint),
+            ("data-finding", &key),
             ("data-severity", &finding.severity.name()),
             ("data-fix", &finding.fix.applicability.name()),
             ("data-status", &finding.status.name()),
@@ -227,12 +243,15 @@ fn open_details(page: &mut Markup, attributes: &[(&'static str, &dyn std::fmt::D
     page.open("details", &attributes);
 }
 
-fn line(page: &mut Markup, finding: &Finding, is_compared: bool) {
+fn line(page: &mut Markup, finding: &Found<'_>, is_compared: bool) {
     let more = finding.more();
     page.element("span", &[("class", &format_args!("badge {}", finding.severity.name()))], finding.severity.name())
         .raw(" ");
     if let Some(change) = finding.change().filter(|_| is_compared) {
         page.element("span", &[("class", &"badge")], change).raw(" ");
+    }
+    if let Some(cluster_id) = finding.cluster_id {
+        page.element("strong", &[], cluster_id).raw(" ");
     }
     page.element("span", &[("class", &"id")], &finding.resource.id);
     if let Some(name) = finding.resource.name.as_deref().filter(|name| !name.is_empty() && *name != finding.resource.id)
@@ -245,7 +264,7 @@ fn line(page: &mut Markup, finding: &Finding, is_compared: bool) {
     page.raw(" <span class=\"dim\">").prose(&finding.message).raw("</span>");
 }
 
-fn details(page: &mut Markup, finding: &Finding, with_impact: bool) {
+fn details(page: &mut Markup, finding: &Found<'_>, with_impact: bool) {
     let entry = |page: &mut Markup, name: &'static str, text: &str| {
         page.raw("<p><strong>").text(name).raw("</strong> ").prose(text).raw("</p>\n");
     };
@@ -383,18 +402,18 @@ fn verdict(page: &mut Markup, entry: &ActionReport) {
 }
 
 /// What the earlier report had and this one has not.
-fn gone(page: &mut Markup, report: &Report) {
-    let Some(comparison) = &report.comparison else { return };
-    let parts = [("Resolved", &comparison.resolved), ("Unknown: not looked for this time", &comparison.unknown)];
+fn gone(page: &mut Markup, report: &ReportView<'_>) {
+    let Some(changes) = &report.changes else { return };
+    let parts = [("Resolved", &changes.resolved), ("Unknown: not looked for this time", &changes.unknown)];
     for (heading, gone) in parts.into_iter().filter(|(_, gone)| !gone.is_empty()) {
         page.element("h2", &[], heading)
             .raw("<div class=\"matrix\"><table><tr><th>severity</th><th>rule</th><th>resource</th><th>why</th></tr>\n");
-        for GoneFinding { finding, why } in gone {
+        for Gone { found: finding, why } in gone {
             page.raw("<tr>")
                 .element("td", &[], finding.severity.name())
                 .element("td", &[], &finding.rule)
-                .element("td", &[("class", &"id")], &finding.resource.id)
-                .element("td", &[("class", &"note")], why.as_deref().unwrap_or("looked for in vain"))
+                .element("td", &[("class", &"id")], finding.full_place())
+                .element("td", &[("class", &"note")], why.unwrap_or("looked for in vain"))
                 .raw("</tr>\n");
         }
         page.raw("</table></div>\n");
@@ -402,8 +421,7 @@ fn gone(page: &mut Markup, report: &Report) {
 }
 
 /// What is left as it is, and until when.
-fn waived(page: &mut Markup, report: &Report) {
-    let view = ReportView::from(report);
+fn waived(page: &mut Markup, view: &ReportView<'_>) {
     if view.waived().next().is_none() {
         return;
     }
@@ -412,14 +430,14 @@ fn waived(page: &mut Markup, report: &Report) {
         page.raw("<tr>")
             .element("td", &[], finding.severity.name())
             .element("td", &[], &finding.rule)
-            .element("td", &[("class", &"id")], &finding.resource.id)
+            .element("td", &[("class", &"id")], finding.full_place())
             .element("td", &[("class", &"note")], waiver.describe())
             .raw("</tr>\n");
     }
     page.raw("</table></div>\n");
 }
 
-fn not_audited(page: &mut Markup, report: &Report) {
+fn not_audited(page: &mut Markup, report: &ReportView<'_>) {
     page.raw("<h2>Not audited</h2>\n");
     if report.not_audited.is_empty() {
         page.raw("<p>Everything that was asked for could be audited.</p>\n");
@@ -428,7 +446,7 @@ fn not_audited(page: &mut Markup, report: &Report) {
     page.raw(
         "<div class=\"matrix\"><table><tr><th>what</th><th>where</th><th>why</th><th>rules not checked</th></tr>\n",
     );
-    for entry in &report.not_audited {
+    for entry in report.not_audited.iter() {
         let place = [&entry.account_id, &entry.region, &entry.resource].into_iter().flatten();
         let place: Vec<&str> = place.map(String::as_str).collect();
         page.raw("<tr>")
@@ -441,11 +459,11 @@ fn not_audited(page: &mut Markup, report: &Report) {
     page.raw("</table></div>\n");
 }
 
-fn rules(page: &mut Markup, report: &Report) {
+fn rules(page: &mut Markup, report: &ReportView<'_>) {
     page.raw("<h2>Rules</h2>\n<details><summary>")
         .text(format_args!("{} and what became of each", text::count(report.rules.len(), "rule")))
         .raw("</summary>\n<div class=\"body matrix\"><table><tr><th>rule</th><th>outcome</th><th>checked on</th><th>why</th></tr>\n");
-    for rule in &report.rules {
+    for rule in report.rules.iter() {
         let class = match rule.outcome {
             Outcome::Passed => "good",
             Outcome::Failed => "error",

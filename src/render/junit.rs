@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 
-use crate::report::{Finding, GoneFinding, NotAudited, ReportView, RuleOutcome};
+use crate::report::{Found, Gone, NotAudited, ReportView, RuleOutcome};
 use crate::rules::Outcome;
 use crate::text;
 
@@ -18,7 +18,7 @@ pub fn junit(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut junit = Junit::new(shown(&format!("tagaudit: {}", report.subject)));
     // By rule, whether or not a report that somebody else wrote lists the rule of each finding.
     let mut cases: BTreeMap<&str, Vec<TestCase>> = BTreeMap::new();
-    for finding in report.findings {
+    for finding in &report.findings {
         cases.entry(&finding.rule).or_default().push(failure(finding));
     }
     for rule in report.rules.iter() {
@@ -32,16 +32,16 @@ pub fn junit(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut suite = TestSuite::new("not audited");
     suite.add_test_cases(report.not_audited.iter().map(unread));
     junit.add_test_suite(suite);
-    if let Some(comparison) = report.comparison {
+    if let Some(changes) = &report.changes {
         let mut suite = TestSuite::new("unknown since the earlier report");
-        suite.add_test_cases(comparison.unknown.iter().map(unknown));
+        suite.add_test_cases(changes.unknown.iter().map(unknown));
         junit.add_test_suite(suite);
     }
     junit.serialize(&mut *out).map_err(io::Error::other)?;
     out.flush()
 }
 
-fn failure(finding: &Finding) -> TestCase {
+fn failure(finding: &Found<'_>) -> TestCase {
     if let Some(waiver) = finding.waiver.as_ref().filter(|_| !finding.is_open()) {
         let mut status = TestCaseStatus::skipped();
         status.set_type("waived").set_message(shown(&format!("{}: {}", waiver.describe(), finding.message)));
@@ -63,9 +63,9 @@ fn failure(finding: &Finding) -> TestCase {
 }
 
 /// What a reader knows a case by: resources of two accounts may share an id, and one may have two causes of a rule.
-fn case_name(finding: &Finding) -> String {
+fn case_name(finding: &Found<'_>) -> String {
     let fingerprint: String = finding.fingerprint.chars().take(8).collect();
-    shown(&format!("{} [{fingerprint}]", finding.place()))
+    shown(&format!("{} [{fingerprint}]", finding.full_place()))
 }
 
 /// What became of a rule beside its findings.
@@ -102,11 +102,11 @@ fn unread(entry: &NotAudited) -> TestCase {
 }
 
 /// What was there before, and was not looked for: not audited, and not in order.
-fn unknown(gone: &GoneFinding) -> TestCase {
+fn unknown(gone: &Gone<'_>) -> TestCase {
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-    status.set_message(shown(gone.why.as_deref().unwrap_or_default())).set_type("unknown");
-    let mut case = TestCase::new(case_name(&gone.finding), status);
-    case.set_classname(shown(&gone.finding.rule));
+    status.set_message(shown(gone.why.unwrap_or_default())).set_type("unknown");
+    let mut case = TestCase::new(case_name(&gone.found), status);
+    case.set_classname(shown(&gone.found.rule));
     case
 }
 

@@ -3,10 +3,40 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::report::{Finding, GoneFinding, ReportView};
+use crate::finding::Severity;
+use crate::report::{Found, Gone, ReportSet, ReportView};
 use crate::rules::Outcome;
 use crate::text;
 use crate::transition::Call;
+
+/// Writes the reports of many targets as Markdown: a row for each cluster, and then what is to be said of all.
+///
+/// # Errors
+/// When the writer fails.
+pub fn markdown_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
+    markdown(&ReportView::from(set), out)?;
+    let mut page = String::new();
+    let rows = set.worst_first();
+    if !rows.is_empty() {
+        page.push_str("\n### Clusters\n\n| cluster | account | nodes | errors | warnings | notes | not audited |\n|---|---|---:|---:|---:|---:|---:|\n");
+    }
+    for (target, report) in rows {
+        let nodes: usize = report.summary.nodes.values().sum();
+        let found = Severity::WORST_FIRST.map(|severity| report.findings_of(severity).to_string()).join(" | ");
+        let (cluster, account) = (inert(&report.cluster_id), inert(&target.describe()));
+        let _ = writeln!(page, "| {cluster} | {account} | {nodes} | {found} | {} |", report.not_audited.len());
+    }
+    let mut others = set.targets.iter().filter(|target| target.reports.is_empty()).peekable();
+    if others.peek().is_some() {
+        page.push_str("\n### Targets without a cluster\n\n| account | outcome | why |\n|---|---|---|\n");
+    }
+    for target in others {
+        let (account, why) = (inert(&target.describe()), inert(&target.reason()));
+        let _ = writeln!(page, "| {account} | {} | {why} |", target.outcome.words());
+    }
+    out.write_all(page.as_bytes())?;
+    out.flush()
+}
 
 /// Writes a report as Markdown. Nothing that others wrote becomes a link, a mention, a reference or markup.
 ///
@@ -24,8 +54,8 @@ pub fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> 
         report.rules_of(Outcome::NotApplicable),
         report.rules_of(Outcome::NotAudited)
     );
-    if let Some(comparison) = report.comparison {
-        let _ = write!(page, "\n{}.\n", inert(&comparison.describe()));
+    if let Some(changes) = &report.changes {
+        let _ = write!(page, "\n{}.\n", inert(&changes.description));
     }
     if report.open().next().is_some() {
         page.push_str("\n| severity | rule | resource | what |\n|---|---|---|---|\n");
@@ -37,7 +67,7 @@ pub fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> 
                 finding.severity.name(),
                 change(report, finding),
                 inert(&finding.rule),
-                inert(&finding.place()),
+                inert(&finding.full_place()),
                 inert(&finding.message)
             );
         }
@@ -48,17 +78,16 @@ pub fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> 
     if report.waived().next().is_some() {
         page.push_str("\n### Waived\n\n| severity | rule | resource | why |\n|---|---|---|---|\n");
         for (finding, waiver) in report.waived() {
-            let (rule, id) = (inert(&finding.rule), inert(&finding.resource.id));
+            let (rule, id) = (inert(&finding.rule), inert(&finding.full_place()));
             let _ = writeln!(page, "| {} | {rule} | {id} | {} |", finding.severity.name(), inert(&waiver.describe()));
         }
     }
-    let gone =
-        report.comparison.map(|comparison| [("Resolved", &comparison.resolved), ("Unknown", &comparison.unknown)]);
+    let gone = report.changes.as_ref().map(|changes| [("Resolved", &changes.resolved), ("Unknown", &changes.unknown)]);
     for (heading, gone) in gone.into_iter().flatten().filter(|(_, gone)| !gone.is_empty()) {
         let _ = write!(page, "\n### {heading}\n\n| severity | rule | resource | why |\n|---|---|---|---|\n");
-        for GoneFinding { finding, why } in gone {
-            let why = why.as_deref().unwrap_or("looked for in vain");
-            let (rule, id) = (inert(&finding.rule), inert(&finding.resource.id));
+        for Gone { found: finding, why } in gone {
+            let why = why.unwrap_or("looked for in vain");
+            let (rule, id) = (inert(&finding.rule), inert(&finding.full_place()));
             let _ = writeln!(page, "| {} | {rule} | {id} | {} |", finding.severity.name(), inert(why));
         }
     }
@@ -82,18 +111,18 @@ pub fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> 
 }
 
 /// What has changed about a finding, where reports are compared.
-fn change(report: &ReportView<'_>, finding: &Finding) -> String {
-    let change = finding.change().filter(|_| report.comparison.is_some());
+fn change(report: &ReportView<'_>, finding: &Found<'_>) -> String {
+    let change = finding.change().filter(|_| report.changes.is_some());
     change.map(|change| format!(", **{change}**")).unwrap_or_default()
 }
 
-fn details(page: &mut String, finding: &Finding) {
+fn details(page: &mut String, finding: &Found<'_>) {
     let _ = write!(
         page,
         "\n<details><summary>{} {}: {}</summary>\n\n- **impact**: {}\n- **fix** ({}): {}\n",
         finding.severity.name(),
         inert(&finding.rule),
-        inert(&finding.place()),
+        inert(&finding.full_place()),
         inert(&finding.impact),
         finding.fix.applicability.name(),
         inert(&finding.fix.summary)

@@ -25,31 +25,33 @@ enum Compliance {
     Fail = 3,
 }
 
-/// Writes a report as an array of events: one for each finding and each that was resolved, each rule that passed, and everything that was not audited.
+/// Writes reports as an array of events: one for each finding and each that was resolved, each rule that passed, and everything that was not audited.
 ///
 /// # Errors
 /// When the writer fails, or the evidence has no date: an event has to have one.
-pub fn ocsf(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let time = time_of(report, "OCSF")?.as_millisecond();
+pub fn ocsf(reports: &[&Report], out: &mut dyn Write) -> io::Result<()> {
     let mut first = true;
     let mut write = |event: Value| {
         out.write_all(if first { b"[\n" } else { b",\n" })?;
         first = false;
         serde_json::to_writer(&mut *out, &event).map_err(io::Error::from)
     };
-    // What nobody looked for stays as it was.
-    let resolved = report.comparison.iter().flat_map(|comparison| &comparison.resolved).map(|gone| &gone.finding);
-    for finding in report.findings.iter().chain(resolved) {
-        write(of_finding(report, finding, time))?;
-    }
-    for entry in &report.not_audited {
-        write(of_unread(report, entry, time))?;
-    }
-    for rule in &report.rules {
-        match rule.outcome {
-            Outcome::Passed => write(of_passed(report, rule, time))?,
-            // Nothing to say of it, or said by the events above.
-            Outcome::Failed | Outcome::NotApplicable | Outcome::NotAudited => {}
+    for report in reports {
+        let time = time_of(report, "OCSF")?.as_millisecond();
+        // What nobody looked for stays as it was.
+        let resolved = report.comparison.iter().flat_map(|comparison| &comparison.resolved).map(|gone| &gone.finding);
+        for finding in report.findings.iter().chain(resolved) {
+            write(of_finding(report, finding, time))?;
+        }
+        for entry in &report.not_audited {
+            write(of_unread(report, entry, time))?;
+        }
+        for rule in &report.rules {
+            match rule.outcome {
+                Outcome::Passed => write(of_passed(report, rule, time))?,
+                // Nothing to say of it, or said by the events above.
+                Outcome::Failed | Outcome::NotApplicable | Outcome::NotAudited => {}
+            }
         }
     }
     out.write_all(if first { b"[]\n" } else { b"\n]\n" })?;

@@ -7,73 +7,128 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 
 use crate::finding::Severity;
-use crate::report::Report;
+use crate::report::{Report, ReportSet, TargetOutcome};
 use crate::rules::{self, Outcome};
+
+/// The metrics of a file.
+#[derive(Debug, Default)]
+struct Page {
+    families: Vec<Family>,
+    /// What the samples that come next have in common.
+    labels: Vec<(&'static str, String)>,
+}
+
+/// Samples of one name.
+#[derive(Debug)]
+struct Family {
+    name: &'static str,
+    help: &'static str,
+    samples: String,
+}
 
 /// Writes a report as metrics. Resources are not among the labels: their number has no bound.
 ///
 /// # Errors
 /// When the writer fails.
 pub fn prometheus(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let mut page = Page { text: String::new(), cluster_id: &report.cluster_id };
-    let version = [("version", report.tool.version.as_str()), ("provider", report.provider.name())];
-    page.metric("info", "The tool that wrote this.", &[(&version, 1.0)]);
+    let mut page = Page { labels: vec![("cluster_id", report.cluster_id.clone())], ..Page::default() };
+    page.report(report);
+    page.write(out)
+}
 
-    // What is in order is there with 0: a series that comes and goes raises no alert.
-    let mut findings: BTreeMap<(&str, Severity), usize> = BTreeMap::new();
-    for rule in &report.rules {
-        let severity = rules::find(&rule.rule).map_or(Severity::Error, |rule| rule.severity.default);
-        findings.entry((&rule.rule, severity)).or_default();
-    }
-    for finding in report.open() {
-        *findings.entry((&finding.rule, finding.severity)).or_default() += 1;
-    }
-    let series: Vec<_> = findings
-        .iter()
-        .map(|((rule, severity), number)| ([("rule", *rule), ("severity", severity.name())], *number))
-        .collect();
-    page.counts("findings", "Open findings.", &series);
-
-    page.counts("findings_waived", "Findings that are left as they are.", &[([], report.summary.waived)]);
-    if let Some(comparison) = &report.comparison {
-        let changes = [
-            ("new", comparison.new),
-            ("unchanged", comparison.unchanged),
-            ("resolved", comparison.resolved.len()),
-            ("unknown", comparison.unknown.len()),
+/// Writes the reports of many targets as metrics: those of each cluster, and those of the run.
+///
+/// # Errors
+/// When the writer fails.
+pub fn prometheus_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
+    let mut page = Page::default();
+    let series = TargetOutcome::ALL.map(|outcome| ([("outcome", outcome.name())], set.targets_of(outcome)));
+    page.counts("targets", "Targets by what became of them.", &series);
+    page.counts(
+        "run_complete",
+        "Whether everything could be audited, in every target.",
+        &[([], usize::from(set.complete))],
+    );
+    let help = "What could not be audited, in all targets.";
+    page.counts("run_scope_not_audited", help, &[([], set.summary.not_audited)]);
+    for (target, report) in set.audited() {
+        page.labels = vec![
+            ("cluster_id", report.cluster_id.clone()),
+            ("account_id", target.account_ids.join(",")),
+            ("region", target.regions.join(",")),
         ];
-        let series = changes.map(|(status, number)| ([("status", status)], number));
-        page.counts("findings_compared", "Findings beside those of the earlier report.", &series);
+        page.report(report);
     }
-    let outcomes = [Outcome::Passed, Outcome::Failed, Outcome::NotApplicable, Outcome::NotAudited];
-    let series = outcomes.map(|outcome| ([("outcome", outcome.name())], report.rules_of(outcome)));
-    page.counts("rules", "Rules by what became of them.", &series);
+    page.write(out)
+}
 
-    let series: Vec<_> =
-        report.summary.resources.iter().map(|(kind, number)| ([("kind", kind.as_str())], *number)).collect();
-    page.counts("resources", "Resources that were read.", &series);
+impl Page {
+    /// The metrics of a report.
+    fn report(&mut self, report: &Report) {
+        let page = self;
+        let version = [("version", report.tool.version.as_str()), ("provider", report.provider.name())];
+        page.metric("info", "The tool that wrote this.", &[(&version, 1.0)]);
 
-    page.counts("scope_not_audited", "What could not be audited.", &[([], report.not_audited.len())]);
-    page.counts("complete", "Whether everything could be audited.", &[([], usize::from(report.complete))]);
-    if let Some(read) = report.source.collected_at.as_deref().and_then(|at| at.parse::<Timestamp>().ok()) {
-        let seconds = read.as_duration().as_secs_f64();
-        page.metric("last_run_timestamp_seconds", "When the evidence was read.", &[(&[], seconds)]);
-        if report.complete {
-            let help = "When evidence was last read whole; missing where this time it was not.";
-            page.metric("last_success_timestamp_seconds", help, &[(&[], seconds)]);
+        // What is in order is there with 0: a series that comes and goes raises no alert.
+        let mut findings: BTreeMap<(&str, Severity), usize> = BTreeMap::new();
+        for rule in &report.rules {
+            let severity = rules::find(&rule.rule).map_or(Severity::Error, |rule| rule.severity.default);
+            findings.entry((&rule.rule, severity)).or_default();
+        }
+        for finding in report.open() {
+            *findings.entry((&finding.rule, finding.severity)).or_default() += 1;
+        }
+        let series: Vec<_> = findings
+            .iter()
+            .map(|((rule, severity), number)| ([("rule", *rule), ("severity", severity.name())], *number))
+            .collect();
+        page.counts("findings", "Open findings.", &series);
+
+        page.counts("findings_waived", "Findings that are left as they are.", &[([], report.summary.waived)]);
+        if let Some(comparison) = &report.comparison {
+            let changes = [
+                ("new", comparison.new),
+                ("unchanged", comparison.unchanged),
+                ("resolved", comparison.resolved.len()),
+                ("unknown", comparison.unknown.len()),
+            ];
+            let series = changes.map(|(status, number)| ([("status", status)], number));
+            page.counts("findings_compared", "Findings beside those of the earlier report.", &series);
+        }
+        let outcomes = [Outcome::Passed, Outcome::Failed, Outcome::NotApplicable, Outcome::NotAudited];
+        let series = outcomes.map(|outcome| ([("outcome", outcome.name())], report.rules_of(outcome)));
+        page.counts("rules", "Rules by what became of them.", &series);
+
+        let series: Vec<_> =
+            report.summary.resources.iter().map(|(kind, number)| ([("kind", kind.as_str())], *number)).collect();
+        page.counts("resources", "Resources that were read.", &series);
+
+        page.counts("scope_not_audited", "What could not be audited.", &[([], report.not_audited.len())]);
+        page.counts("complete", "Whether everything could be audited.", &[([], usize::from(report.complete))]);
+        if let Some(read) = report.source.collected_at.as_deref().and_then(|at| at.parse::<Timestamp>().ok()) {
+            let seconds = read.as_duration().as_secs_f64();
+            page.metric("last_run_timestamp_seconds", "When the evidence was read.", &[(&[], seconds)]);
+            if report.complete {
+                let help = "When evidence was last read whole; missing where this time it was not.";
+                page.metric("last_success_timestamp_seconds", help, &[(&[], seconds)]);
+            }
         }
     }
-    out.write_all(page.text.as_bytes())?;
-    out.flush()
-}
 
-struct Page<'r> {
-    text: String,
-    cluster_id: &'r str,
-}
+    /// Writes each family in one piece, as the format asks for.
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        for Family { name, help, samples } in &self.families {
+            write!(out, "# HELP tagaudit_{name} {help}\n# TYPE tagaudit_{name} gauge\n{samples}")?;
+        }
+        out.flush()
+    }
 
-impl Page<'_> {
-    fn counts<const N: usize>(&mut self, name: &str, help: &str, series: &[([(&str, &str); N], usize)]) {
+    fn counts<const N: usize>(
+        &mut self,
+        name: &'static str,
+        help: &'static str,
+        series: &[([(&str, &str); N], usize)],
+    ) {
         #[expect(clippy::cast_precision_loss, reason = "a sample is a float, and no report holds 2^52 of anything")]
         let series: Vec<(&[(&str, &str)], f64)> =
             series.iter().map(|(labels, number)| (labels.as_slice(), *number as f64)).collect();
@@ -81,14 +136,20 @@ impl Page<'_> {
     }
 
     /// A family of gauges.
-    fn metric(&mut self, name: &str, help: &str, series: &[(&[(&str, &str)], f64)]) {
-        let _ = write!(self.text, "# HELP tagaudit_{name} {help}\n# TYPE tagaudit_{name} gauge\n");
+    fn metric(&mut self, name: &'static str, help: &'static str, series: &[(&[(&str, &str)], f64)]) {
+        let at = self.families.iter().position(|family| family.name == name).unwrap_or_else(|| {
+            self.families.push(Family { name, help, samples: String::new() });
+            self.families.len() - 1
+        });
+        let Some(Family { samples, .. }) = self.families.get_mut(at) else { return };
+        let common = || self.labels.iter().map(|(label, text)| (*label, text.as_str()));
         for (labels, value) in series {
-            let _ = write!(self.text, "tagaudit_{name}{{cluster_id=\"{}\"", escaped(self.cluster_id));
-            for (label, text) in *labels {
-                let _ = write!(self.text, ",{label}=\"{}\"", escaped(text));
-            }
-            let _ = writeln!(self.text, "}} {value}");
+            let labels: Vec<String> = common()
+                .chain(labels.iter().copied())
+                .map(|(label, text)| format!("{label}=\"{}\"", escaped(text)))
+                .collect();
+            let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
+            let _ = writeln!(samples, "tagaudit_{name}{labels} {value}");
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::finding::{Severity, Status, Waiver};
 use crate::policy::lint::CHECKS;
-use crate::report::{Finding, GoneFinding, Location, NotAudited, ReportView, ResourceRef};
+use crate::report::{Found, Gone, Location, NotAudited, ReportView, ResourceRef};
 use crate::resource::ResourceKind;
 use crate::rules;
 use crate::text;
@@ -145,9 +145,9 @@ struct Suppression {
 struct Fingerprints<'r> {
     /// The only one that GitHub looks at.
     #[serde(rename = "primaryLocationLineHash")]
-    primary: &'r str,
+    primary: Cow<'r, str>,
     #[serde(rename = "tagaudit/v1")]
-    own: &'r str,
+    own: Cow<'r, str>,
 }
 
 #[derive(Serialize)]
@@ -209,10 +209,10 @@ pub fn sarif(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let rules: BTreeMap<&str, usize> =
         report.rules.iter().enumerate().map(|(index, rule)| (rule.rule.as_str(), index)).collect();
     // A file without findings is a run as well: it says so.
-    let parts: Vec<&[Finding]> =
+    let parts: Vec<&[Found<'_>]> =
         if report.findings.is_empty() { vec![&[]] } else { report.findings.chunks(RESULTS_PER_RUN).collect() };
     // What was there before and was not looked for is not in order.
-    let unknown = || report.comparison.iter().flat_map(|comparison| &comparison.unknown).map(unknown);
+    let unknown = || report.changes.iter().flat_map(|changes| &changes.unknown).map(unknown);
     let runs = parts.into_iter().enumerate().map(|(part, findings)| Run {
         tool: Tool {
             driver: Driver {
@@ -234,7 +234,7 @@ pub fn sarif(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
             tool_execution_notifications: report.not_audited.iter().map(notification).chain(unknown()).collect(),
         }],
         column_kind: "unicodeCodePoints",
-        results: findings.iter().map(|finding| result(finding, &rules, report.comparison.is_some())).collect(),
+        results: findings.iter().map(|finding| result(finding, &rules, report.changes.is_some())).collect(),
     });
     let log = Log {
         schema: "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
@@ -292,18 +292,20 @@ fn notification(entry: &NotAudited) -> Notification<'_> {
     Notification { level: "error", message: plain(&text), properties: Some(entry) }
 }
 
-fn unknown(gone: &GoneFinding) -> Notification<'_> {
-    let GoneFinding { finding, why } = gone;
-    let why = why.as_deref().unwrap_or_default();
-    let text = format!("not looked for this time: {} on {}: {why}", finding.rule, finding.resource.id);
+fn unknown<'r>(gone: &Gone<'r>) -> Notification<'r> {
+    let Gone { found, why } = gone;
+    let why = why.unwrap_or_default();
+    let text = format!("not looked for this time: {} on {}: {why}", found.rule, found.full_place());
     Notification { level: "warning", message: plain(&text), properties: None }
 }
 
-fn result<'r>(finding: &'r Finding, rules: &BTreeMap<&str, usize>, is_compared: bool) -> SarifResult<'r> {
+fn result<'r>(found: &Found<'r>, rules: &BTreeMap<&str, usize>, is_compared: bool) -> SarifResult<'r> {
+    let Found { cluster_id, finding } = *found;
     let more = finding.related.len().saturating_sub(RELATED);
     let mut sentences =
         vec![finding.message.clone(), format!("impact: {}", finding.impact), format!("fix: {}", finding.fix.summary)];
     sentences.extend(finding.caveats.iter().map(|caveat| format!("note: {}", caveat.message)));
+    sentences.extend(cluster_id.map(|cluster_id| format!("cluster: {cluster_id}")));
     if more > 0 {
         sentences.push(format!("related: {more} more"));
     }
@@ -327,7 +329,7 @@ fn result<'r>(finding: &'r Finding, rules: &BTreeMap<&str, usize>, is_compared: 
         message: plain(&sentences.join("\n")),
         locations,
         related_locations: related.collect(),
-        partial_fingerprints: Fingerprints { primary: &finding.fingerprint, own: &finding.fingerprint },
+        partial_fingerprints: Fingerprints { primary: found.key(), own: found.key() },
         // What is gone is left out: GitHub shows an absent result as one that is there.
         baseline_state: is_compared.then_some(match (finding.status, finding.previous_severity) {
             (Status::New, _) => "new",

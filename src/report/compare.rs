@@ -194,7 +194,7 @@ fn sort_of(id: &str) -> &str {
 }
 
 impl GoneFinding {
-    fn new(finding: &Finding, status: Status, why: Option<String>) -> Self {
+    pub(super) fn new(finding: &Finding, status: Status, why: Option<String>) -> Self {
         let mut finding = finding.clone();
         finding.status = status;
         finding.previous_severity = None;

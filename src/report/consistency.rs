@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 use crate::finding::{Severity, Status};
 use crate::rules::Outcome;
+use crate::target::is_account;
 
 use super::{Finding, Report};
 
@@ -107,11 +108,6 @@ fn contradiction_of(finding: &Finding) -> Option<&'static str> {
         place.line > 0 && place.column > 0 && place.end_line >= place.line && place.end_column > 0
     };
     (!finding.locations.iter().all(is_located)).then_some("has a place that is none")
-}
-
-/// Twelve digits (AWS Account Management, "AWS account identifiers").
-fn is_account(id: &str) -> bool {
-    id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A rule, a region, a partition.

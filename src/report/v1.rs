@@ -1,7 +1,7 @@
 //! The report as it is written and read back: version 1. It owns everything, so that a saved report can be shown again, and
 //! what changes inside does not change it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -404,6 +404,11 @@ struct SchemaProbe {
     schema: String,
 }
 
+/// The schema that a document says it has.
+pub(super) fn schema_of(bytes: &[u8]) -> Option<String> {
+    serde_json::from_slice::<SchemaProbe>(bytes).ok().map(|probe| probe.schema)
+}
+
 impl Report {
     /// The findings about which something is to be done.
     pub fn open(&self) -> impl Iterator<Item = &Finding> {
@@ -422,6 +427,16 @@ impl Report {
         self.rules.iter().filter(|rule| rule.outcome == outcome).count()
     }
 
+    /// The regions in which the cluster is; all that were read where that is not known.
+    #[must_use]
+    pub fn regions(&self) -> BTreeSet<&str> {
+        let here: BTreeSet<&str> = self.topology.iter().map(|vpc| vpc.region.as_str()).collect();
+        if here.is_empty() {
+            return self.accounts.iter().flat_map(|account| &account.regions).map(String::as_str).collect();
+        }
+        here
+    }
+
     /// Whether nothing of the cluster's surroundings could be read.
     #[must_use]
     pub fn is_empty_handed(&self) -> bool {
@@ -435,10 +450,8 @@ impl Report {
     /// # Errors
     /// When it is not a report, one of another schema, or one that contradicts itself.
     pub fn from_slice(file: &str, bytes: &[u8]) -> Result<Self, ReportError> {
-        if let Ok(probe) = serde_json::from_slice::<SchemaProbe>(bytes)
-            && probe.schema != SCHEMA
-        {
-            return Err(ReportError::Schema { file: file.to_owned(), found: probe.schema });
+        if let Some(found) = schema_of(bytes).filter(|schema| schema != SCHEMA) {
+            return Err(ReportError::Schema { file: file.to_owned(), found });
         }
         let report: Self =
             json_input::whole(bytes).map_err(|error| ReportError::Malformed { file: file.to_owned(), error })?;

@@ -2,13 +2,78 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
+
+use sha2::{Digest, Sha256};
 
 use crate::finding::{Severity, Waiver};
 use crate::policy::lint::CHECKS;
 use crate::rules::{self, Outcome};
 use crate::text;
 
-use super::{Comparison, Finding, NotAudited, PolicyDiffFindings, PolicyLintReport, Report, RuleOutcome, Tool};
+use super::{
+    Comparison, Finding, GoneFinding, NotAudited, PolicyDiffFindings, PolicyLintReport, Report, ReportSet, RuleOutcome,
+    TargetOutcome, Tool,
+};
+
+/// A finding, and whose it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'r> {
+    /// The cluster, where there are reports of several.
+    pub cluster_id: Option<&'r str>,
+    /// The finding.
+    pub finding: &'r Finding,
+}
+
+impl Deref for Found<'_> {
+    type Target = Finding;
+
+    fn deref(&self) -> &Finding {
+        self.finding
+    }
+}
+
+/// What has changed since an earlier report.
+#[derive(Debug)]
+pub struct Changes<'r> {
+    /// In a few words.
+    pub description: String,
+    /// Findings that were looked for in vain.
+    pub resolved: Vec<Gone<'r>>,
+    /// Findings that nobody looked for.
+    pub unknown: Vec<Gone<'r>>,
+}
+
+/// A finding of an earlier report that is not in this one, and whose it was.
+#[derive(Debug, Clone, Copy)]
+pub struct Gone<'r> {
+    /// As it was.
+    pub found: Found<'r>,
+    /// Why nobody knows whether it is still there.
+    pub why: Option<&'r str>,
+}
+
+impl<'r> Found<'r> {
+    /// What it is known by: two clusters may have the same finding on a resource that they share.
+    #[must_use]
+    pub fn key(&self) -> Cow<'r, str> {
+        let Some(cluster_id) = self.cluster_id else { return Cow::Borrowed(&self.finding.fingerprint) };
+        let mut hash = Sha256::new();
+        hash.update((cluster_id.len() as u64).to_be_bytes());
+        hash.update(cluster_id);
+        hash.update(&self.finding.fingerprint);
+        Cow::Owned(text::hex(&hash.finalize(), 16))
+    }
+
+    /// Where it stands, and in which cluster.
+    #[must_use]
+    pub fn full_place(&self) -> String {
+        match self.cluster_id {
+            Some(cluster_id) => format!("{cluster_id}: {}", self.place()),
+            None => self.place(),
+        }
+    }
+}
 
 /// The findings of a report, and what they do not cover.
 #[derive(Debug)]
@@ -17,6 +82,8 @@ pub struct ReportView<'r> {
     pub tool: &'r Tool,
     /// What was audited, in words.
     pub subject: String,
+    /// The cluster, where it is one.
+    pub cluster_id: Option<&'r str>,
     /// What tells it from other reports of the tool; the same in every run.
     pub category: &'r str,
     /// When the evidence was read, if that is known.
@@ -26,9 +93,9 @@ pub struct ReportView<'r> {
     /// What could not be.
     pub not_audited: Cow<'r, [NotAudited]>,
     /// Findings, in the order of the report.
-    pub findings: &'r [Finding],
+    pub findings: Vec<Found<'r>>,
     /// What is new since an earlier report.
-    pub comparison: Option<&'r Comparison>,
+    pub changes: Option<Changes<'r>>,
     /// What became of each rule, by its id.
     pub rules: Cow<'r, [RuleOutcome]>,
 }
@@ -42,8 +109,13 @@ impl<'r> From<&'r Report> for ReportView<'r> {
             collected_at: report.source.collected_at.as_deref(),
             complete: report.complete,
             not_audited: Cow::Borrowed(&report.not_audited),
-            findings: &report.findings,
-            comparison: report.comparison.as_ref(),
+            findings: alone(&report.findings),
+            cluster_id: Some(&report.cluster_id),
+            changes: report.comparison.as_ref().map(|comparison| Changes {
+                description: comparison.describe(),
+                resolved: gone(None, &comparison.resolved).collect(),
+                unknown: gone(None, &comparison.unknown).collect(),
+            }),
             rules: Cow::Borrowed(&report.rules),
         }
     }
@@ -90,8 +162,9 @@ impl<'r> From<&'r PolicyLintReport> for ReportView<'r> {
             collected_at: None,
             complete: report.left_out.is_empty() && report.without_policies.is_empty(),
             not_audited: not_audited.collect(),
-            findings: &report.findings,
-            comparison: None,
+            findings: alone(&report.findings),
+            cluster_id: None,
+            changes: None,
             rules: rules.collect(),
         }
     }
@@ -106,21 +179,103 @@ impl<'r> From<&'r PolicyDiffFindings> for ReportView<'r> {
             collected_at: None,
             complete: diff.not_audited.is_empty(),
             not_audited: Cow::Borrowed(&diff.not_audited),
-            findings: &diff.findings,
-            comparison: None,
+            findings: alone(&diff.findings),
+            cluster_id: None,
+            changes: None,
             rules: Cow::Borrowed(&diff.rules),
         }
     }
 }
 
+/// Findings of one report.
+fn alone(findings: &[Finding]) -> Vec<Found<'_>> {
+    findings.iter().map(|finding| Found { cluster_id: None, finding }).collect()
+}
+
+impl<'r> From<&'r ReportSet> for ReportView<'r> {
+    fn from(set: &'r ReportSet) -> Self {
+        let found = |report: &'r Report| {
+            let cluster_id = Some(report.cluster_id.as_str());
+            report.findings.iter().map(move |finding| Found { cluster_id, finding })
+        };
+        let mut findings: Vec<Found<'r>> = set.reports().flat_map(found).collect();
+        // Each report is in the order of its own; the worst of all comes first.
+        findings.sort_by(|a, b| (b.severity, &a.rule, a.cluster_id).cmp(&(a.severity, &b.rule, b.cluster_id)));
+        Self {
+            tool: &set.tool,
+            subject: format!(
+                "{} in {}",
+                text::count(set.summary.clusters, "cluster"),
+                text::count(set.targets_of(TargetOutcome::Audited), "target")
+            ),
+            category: "targets",
+            collected_at: set.targets.iter().filter_map(|target| target.collected_at.as_deref()).max(),
+            complete: set.complete,
+            not_audited: set.unread().cloned().collect(),
+            findings,
+            cluster_id: None,
+            changes: changes(set),
+            rules: outcomes(set).into(),
+        }
+    }
+}
+
+/// What has changed in all reports of a set.
+fn changes(set: &ReportSet) -> Option<Changes<'_>> {
+    let of = |list: fn(&Comparison) -> &Vec<GoneFinding>| {
+        let compared = set.reports().filter_map(|report| Some((report, report.comparison.as_ref()?)));
+        compared.flat_map(move |(report, comparison)| gone(Some(&report.cluster_id), list(comparison))).collect()
+    };
+    Some(Changes { description: set.changes()?, resolved: of(|one| &one.resolved), unknown: of(|one| &one.unknown) })
+}
+
+fn gone<'r>(cluster_id: Option<&'r str>, list: &'r [GoneFinding]) -> impl Iterator<Item = Gone<'r>> {
+    list.iter().map(move |gone| Gone { found: Found { cluster_id, finding: &gone.finding }, why: gone.why.as_deref() })
+}
+
+/// What became of each rule in all reports of a set: the worst that happened to it anywhere.
+fn outcomes(set: &ReportSet) -> Vec<RuleOutcome> {
+    /// Reports by outcome, resources, and the first reason of each outcome.
+    #[derive(Default)]
+    struct Together<'r> {
+        reports: BTreeMap<&'static str, (usize, Option<&'r str>)>,
+        checked: usize,
+    }
+    let mut rules: BTreeMap<&str, Together<'_>> = BTreeMap::new();
+    for rule in set.reports().flat_map(|report| &report.rules) {
+        let together = rules.entry(&rule.rule).or_default();
+        together.checked += rule.checked;
+        let (number, why) = together.reports.entry(rule.outcome.name()).or_default();
+        *number += 1;
+        *why = why.or(rule.why.as_deref());
+    }
+    let worst_first = [Outcome::Failed, Outcome::NotAudited, Outcome::Passed, Outcome::NotApplicable];
+    let outcome = |(rule, together): (&str, Together<'_>)| {
+        let worst = worst_first.into_iter().find(|outcome| together.reports.contains_key(outcome.name()));
+        let outcome = worst.unwrap_or(Outcome::NotApplicable);
+        let all: usize = together.reports.values().map(|(number, _)| number).sum();
+        let (number, why) = together.reports.get(outcome.name()).copied().unwrap_or_default();
+        RuleOutcome {
+            rule: rule.to_owned(),
+            outcome,
+            checked: together.checked,
+            why: why.map(|why| match all {
+                1 => why.to_owned(),
+                all => format!("in {number} of {all} clusters: {why}"),
+            }),
+        }
+    };
+    rules.into_iter().map(outcome).collect()
+}
+
 impl ReportView<'_> {
     /// The findings about which something is to be done.
-    pub fn open(&self) -> impl Iterator<Item = &Finding> {
+    pub fn open(&self) -> impl Iterator<Item = &Found<'_>> {
         self.findings.iter().filter(|finding| finding.is_open())
     }
 
     /// The findings that are left as they are, each with the decision.
-    pub fn waived(&self) -> impl Iterator<Item = (&Finding, &Waiver)> {
+    pub fn waived(&self) -> impl Iterator<Item = (&Found<'_>, &Waiver)> {
         let waived = self.findings.iter().filter(|finding| !finding.is_open());
         waived.filter_map(|finding| Some((finding, finding.waiver.as_ref()?)))
     }

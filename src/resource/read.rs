@@ -66,6 +66,8 @@ reads! {
     ListAttachedRolePolicies = "iam:ListAttachedRolePolicies" [];
     ListRolePolicies = "iam:ListRolePolicies" [];
     ListRoles = "iam:ListRoles" [Role];
+    // Which accounts there are decides what is looked at.
+    ListAccounts = "organizations:ListAccounts" [];
     AssumeRole = "sts:AssumeRole" [];
     GetCallerIdentity = "sts:GetCallerIdentity" [];
 }

@@ -306,7 +306,7 @@ fn everything_that_the_flags_can_say_the_file_can_say() {
             (Takes::Flag, _, _) => "true".to_owned(),
             (Takes::One, Some(choice), _) => format!("\"{choice}\""),
             (Takes::Many, Some(choice), _) => format!("[\"{choice}\"]"),
-            (Takes::One, None, "timeout" | "requests-per-second") => "60".to_owned(),
+            (Takes::One, None, "timeout" | "requests-per-second" | "targets-at-once") => "60".to_owned(),
             (Takes::One, None, "controller-version") => "\"1.31\"".to_owned(),
             (Takes::Many, None, "node-role") => "\"name:x=worker\"".to_owned(),
             (Takes::Many, None, "controller-role") => "\"arn:aws:iam::111122223333:role/x\"".to_owned(),
@@ -317,7 +317,8 @@ fn everything_that_the_flags_can_say_the_file_can_say() {
         let text = format!("[scan]\n{} = {value}\n", option.name);
         assert_eq!(parse(&text).options.len(), 1);
         // These need another option, or a file that is there.
-        if !["fail-on-new", "external-id", "scp", "catalogue"].contains(&option.name.as_str()) {
+        let alone = ["fail-on-new", "external-id", "scp", "catalogue", "organization", "shard", "target-role"];
+        if !alone.contains(&option.name.as_str()) {
             let checked = Folder::with(&text).run(&["config", "check"], &[]);
             assert_eq!(checked.status.code(), Some(0), "{text}: {}", stderr(&checked));
             tried += 1;

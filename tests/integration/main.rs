@@ -24,6 +24,8 @@ mod formats;
 #[cfg(feature = "aws")]
 mod live;
 #[cfg(feature = "aws")]
+mod many;
+#[cfg(feature = "aws")]
 mod mock;
 #[cfg(feature = "aws")]
 mod mock_answers;
@@ -34,6 +36,7 @@ mod permissions;
 mod plans;
 mod policy_commands;
 mod roles;
+mod sets;
 #[cfg(feature = "aws")]
 mod soak;
 mod worlds;

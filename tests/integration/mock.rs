@@ -17,6 +17,9 @@ use tagaudit::inventory::{Account, Inventory, Region};
 use super::mock_answers;
 use super::mock_writes::{self, Effect};
 
+/// What the targets of Organizations' JSON protocol begin with.
+const ORGANIZATIONS: &str = "AWSOrganizationsV20161128.";
+
 /// A call that the mock received.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
@@ -97,6 +100,8 @@ pub(crate) struct World {
     latency: Duration,
     disabled_regions: Vec<String>,
     reversed: bool,
+    /// The accounts of the organization, as `ListAccounts` tells them; `None` where there is none.
+    organization: Option<Vec<serde_json::Value>>,
     /// Versions of managed policies that have more than one.
     versions: HashMap<String, Vec<(String, String)>>,
     /// What writes changed, in order.
@@ -177,6 +182,11 @@ impl Mock {
 
     pub(crate) fn disable_region(self, region: &str) -> Self {
         self.change(|world| world.disabled_regions.push(region.to_owned()))
+    }
+
+    /// Makes an organization of these accounts.
+    pub(crate) fn organization(self, accounts: Vec<serde_json::Value>) -> Self {
+        self.change(|world| world.organization = Some(accounts))
     }
 
     /// Lists in the opposite order.
@@ -338,9 +348,14 @@ pub(crate) fn refuse<T>(status: u16, code: &str, message: &str) -> Result<T, Ref
 }
 
 fn answer(request: &Request, world: &Mutex<World>) -> Answer {
-    let parameters: BTreeMap<String, String> =
-        url::form_urlencoded::parse(request.body.as_bytes()).map(|(k, v)| (k.into_owned(), v.into_owned())).collect();
-    let action = parameters.get("Action").cloned().unwrap_or_default();
+    // The JSON protocol of Organizations, or the query protocol of the others.
+    let target = header(&request.headers, "x-amz-target").and_then(|value| value.strip_prefix(ORGANIZATIONS));
+    let parameters: BTreeMap<String, String> = if target.is_some() {
+        serde_json::from_str(&request.body).unwrap_or_default()
+    } else {
+        url::form_urlencoded::parse(request.body.as_bytes()).map(|(k, v)| (k.into_owned(), v.into_owned())).collect()
+    };
+    let action = target.map(str::to_owned).or_else(|| parameters.get("Action").cloned()).unwrap_or_default();
     // Credential=AKIA…/20260101/us-east-1/ec2/aws4_request
     let scope = header(&request.headers, "authorization").and_then(|value| value.split("Credential=").nth(1));
     let scope: Vec<&str> = scope.and_then(|value| value.split(',').next()).unwrap_or_default().split('/').collect();
@@ -452,7 +467,9 @@ fn answer(request: &Request, world: &Mutex<World>) -> Answer {
             (Err((status, code, message)), _) => Answer::Body(status, error_body(service, &code, &message)),
         };
     }
+    let organization = world.organization.as_deref();
     let context = Context {
+        organization,
         versions: &world.versions,
         inventory,
         account,
@@ -493,6 +510,9 @@ fn signal(client: Option<u32>, name: &str) {
 
 /// The three error shapes: EC2's own, and the query protocol's of IAM and STS.
 fn error_body(service: &str, code: &str, message: &str) -> String {
+    if service == "organizations" {
+        return serde_json::json!({"__type": code, "Message": message}).to_string();
+    }
     let (code, message) = (escape(code), escape(message));
     if service == "ec2" {
         format!(
@@ -507,6 +527,7 @@ fn error_body(service: &str, code: &str, message: &str) -> String {
 
 /// What an answer is made from.
 pub(crate) struct Context<'a> {
+    pub(crate) organization: Option<&'a [serde_json::Value]>,
     pub(crate) versions: &'a HashMap<String, Vec<(String, String)>>,
     pub(crate) inventory: &'a Inventory,
     pub(crate) account: &'a Account,

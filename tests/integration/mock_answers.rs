@@ -45,6 +45,9 @@ fn operator(managed_by: Option<&str>) -> String {
 }
 
 pub(crate) fn answer(service: &str, action: &str, context: &Context<'_>) -> Result<String, Refusal> {
+    if service == "organizations" {
+        return organizations(action, context);
+    }
     let version = context.parameters.get("Version").map_or("", String::as_str);
     let expected = match service {
         "ec2" => "2016-11-15",
@@ -64,6 +67,25 @@ pub(crate) fn answer(service: &str, action: &str, context: &Context<'_>) -> Resu
         "iam" => iam(action, context),
         _ => sts(action, context),
     }
+}
+
+/// AWS Organizations: JSON, and nothing but the accounts.
+fn organizations(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
+    if action != "ListAccounts" {
+        return refuse(400, "UnknownOperationException", action);
+    }
+    context.only(&["NextToken", "MaxResults"])?;
+    let Some(accounts) = context.organization else {
+        let text = "Your account is not a member of an organization.";
+        return refuse(400, "AWSOrganizationsNotInUseException", text);
+    };
+    let all = accounts.iter().map(ToString::to_string).collect();
+    let page = context.paged(all, "MaxResults", "NextToken", (1, 20))?;
+    let token = page.token.map(|token| format!(",\"NextToken\":\"{token}\"")).unwrap_or_default();
+    if matches!(context.fault, Some(super::mock::Fault::WithoutList)) {
+        return Ok("{}".to_owned());
+    }
+    Ok(format!("{{\"Accounts\":[{}]{token}}}", page.items.join(",")))
 }
 
 fn ec2(action: &str, context: &Context<'_>) -> Result<String, Refusal> {

@@ -38,7 +38,7 @@ pub(super) struct CallError {
 }
 
 impl CallError {
-    fn new(code: &str, message: impl Into<String>) -> Self {
+    pub(super) fn new(code: &str, message: impl Into<String>) -> Self {
         Self { code: code.to_owned(), message: message.into() }
     }
 
@@ -100,6 +100,8 @@ pub(super) struct Caller {
     iam: Semaphore,
     progress: ProgressBar,
     verbose: bool,
+    /// The account, once it is known.
+    account_id: String,
 }
 
 impl Caller {
@@ -117,12 +119,14 @@ impl Caller {
             iam: Semaphore::new(IAM_AT_ONCE),
             progress,
             verbose: request.verbose,
+            account_id: String::new(),
         }
     }
 
     /// The same limits anew: AWS counts the requests of each account by itself.
-    pub(super) fn for_account(&self) -> Self {
+    pub(super) fn for_account(&self, account_id: &str) -> Self {
         Self {
+            account_id: account_id.to_owned(),
             deadline: Mutex::new(self.deadline()),
             buckets: Mutex::default(),
             iam: Semaphore::new(IAM_AT_ONCE),
@@ -144,6 +148,7 @@ impl Caller {
             iam: Semaphore::new(1),
             progress: ProgressBar::hidden(),
             verbose: self.verbose,
+            account_id: self.account_id.clone(),
         }
     }
 
@@ -275,7 +280,9 @@ impl Caller {
         let place = if region.is_empty() { "global" } else { region };
         if self.verbose {
             let outcome = error.unwrap_or_else(|| "ok".to_owned());
-            let line = format!("{api} {place} {} ms {}\n", started.elapsed().as_millis(), text::printable(&outcome));
+            let account = if self.account_id.is_empty() { "" } else { " " };
+            let (account, elapsed) = (format!("{account}{}", self.account_id), started.elapsed().as_millis());
+            let line = format!("{api}{account} {place} {elapsed} ms {}\n", text::printable(&outcome));
             let _ = std::io::stderr().lock().write_all(line.as_bytes());
         }
         self.progress.set_message(format!("read {} in {place}", api.split(':').nth(1).unwrap_or(api)));

@@ -13,6 +13,8 @@ use aws_smithy_types::retry::RetryConfig;
 use aws_smithy_types::timeout::TimeoutConfig;
 use url::{Host, Url};
 
+use crate::target;
+
 use super::strict::Strict;
 use super::{Error, Request};
 
@@ -98,8 +100,7 @@ pub(super) fn validate_environment(request: &Request<'_>) -> Result<(), Error> {
 
 /// A region becomes part of host names: only what a region name can hold gets through.
 fn check_region(region: &str) -> Result<(), Error> {
-    let valid = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    if region.len() >= 5 && region.len() <= 32 && region.chars().all(valid) && region.contains('-') {
+    if target::is_region(region) {
         return Ok(());
     }
     Err(Error::usage(format!("`{region}` is not a region name")).help("for example us-east-1"))
@@ -270,6 +271,13 @@ impl Session {
             .interceptor(Strict)
             .build();
         aws_sdk_iam::Client::from_conf(config)
+    }
+
+    pub(super) fn organizations(&self) -> aws_sdk_organizations::Client {
+        let config = aws_sdk_organizations::config::Builder::from(&self.config)
+            .retry_partition(self.retry_partition("organizations"))
+            .build();
+        aws_sdk_organizations::Client::from_conf(config)
     }
 
     pub(super) fn sts(&self) -> aws_sdk_sts::Client {

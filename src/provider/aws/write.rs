@@ -64,7 +64,7 @@ impl Writer {
         let (account_id, caller_arn, partition) = identity(&session, &caller).await?;
         Ok(Self {
             session: session.for_account(&account_id),
-            reads: caller.for_account(),
+            reads: caller.for_account(&account_id),
             writes: caller.for_writes(),
             account_id,
             partition,

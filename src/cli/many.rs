@@ -1,0 +1,374 @@
+//! A scan of many clusters, in as many accounts: collect, audit and drop, one target after the other.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::clusters::{self, Clusters};
+use crate::config::{Config, Notice};
+use crate::estate::Estate;
+#[cfg(feature = "aws")]
+use crate::inventory::Provider;
+use crate::inventory::{Gap, Inventory};
+use crate::report::{NotAudited, Report, ReportSet, Shards, SourceKind, TargetOutcome, TargetReport};
+use crate::rules::Rule;
+#[cfg(feature = "aws")]
+use crate::target::Member;
+use crate::target::{Shard, ShardArgument, Target};
+
+use super::ScanArgs;
+use super::failure::{Exit, Failure};
+use super::session::{self, Scope};
+use super::{input, output};
+
+/// More than one cluster, region and account in one run.
+#[derive(Debug, Args)]
+pub(super) struct ManyArgs {
+    /// Audit every cluster that is found
+    #[arg(long, help_heading = "Scope", conflicts_with_all = ["nodes", "fix"])]
+    pub(super) all_clusters: bool,
+    /// Audit the accounts of this file: JSON, one target a line or in an array (`account`, `role`, `regions`, `cluster-ids`), or
+    /// `[[target]]` of a `.toml`
+    #[arg(long, value_name = "FILE", help_heading = "Scope", group = "accounts", conflicts_with_all = ["inventory", "nodes", "fix", "organization", "assume_role"])]
+    pub(super) targets: Option<PathBuf>,
+    /// Audit every active account of the organization
+    #[arg(long, help_heading = "Scope", group = "accounts", requires = "target_role", conflicts_with_all = ["inventory", "nodes", "fix"])]
+    pub(super) organization: bool,
+    /// The role to assume in each account that names none, by its name there; none in the account of the credentials
+    #[arg(long, value_name = "NAME", help_heading = "Scope", value_parser = crate::target::role_name, requires = "accounts", conflicts_with = "assume_role")]
+    pub(super) target_role: Option<String>,
+    /// Only this part of the accounts, such as 0/8; of `/8`, the part that `JOB_COMPLETION_INDEX` or
+    /// `AWS_BATCH_JOB_ARRAY_INDEX` names
+    #[arg(
+        long,
+        value_name = "INDEX/COUNT",
+        help_heading = "Scope",
+        requires = "accounts",
+        conflicts_with = "assume_role"
+    )]
+    pub(super) shard: Option<ShardArgument>,
+    /// Accounts that are read at the same time
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256), help_heading = "Source")]
+    pub(super) targets_at_once: u16,
+}
+
+/// Whether a scan is one of many clusters.
+pub(super) fn is_asked(args: &ScanArgs) -> bool {
+    args.many.all_clusters || args.many.targets.is_some() || args.many.organization
+}
+
+/// Scans all of them.
+pub(super) fn scan(args: &ScanArgs, rules: &[&'static Rule], configured: Option<&Config>) -> Result<Exit, Failure> {
+    let shard = args.many.shard.map(session::shard).transpose()?;
+    let mut earlier = args.verdict.compare.as_deref().map(input::report_set).transpose()?;
+    if let (Some(earlier), Some(shard)) = (&mut earlier, shard) {
+        // What other shards look at is theirs to compare.
+        earlier.targets.retain(|target| target.account_ids.iter().any(|id| shard.holds(id)));
+    }
+    let scope = Scope { config: configured, ..Scope::read("", &args.audit)? };
+    let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
+    let mut run = Run {
+        args,
+        scope,
+        rules,
+        source,
+        earlier: earlier.as_ref(),
+        targets: Vec::new(),
+        not_audited: Vec::new(),
+        notices: BTreeSet::new(),
+        used: BTreeSet::new(),
+        failure: None,
+    };
+    if args.many.targets.is_some() || args.many.organization {
+        run.targets(shard)?;
+    } else {
+        run.clusters_of_one()?;
+    }
+    if let Some(failure) = run.failure.take() {
+        return Err(failure);
+    }
+    run.tell_notices();
+    let Run { targets, not_audited, .. } = run;
+    let shards = shard.map(|shard| Shards { count: shard.count, present: vec![shard.index] });
+    let mut set = ReportSet::new(targets, shards, not_audited);
+    if let Some(earlier) = &earlier {
+        session::compare_set(&mut set, earlier, &args.verdict)?;
+    }
+    output::write_set(&args.output, &set)?;
+    Ok(session::ended(&set, &args.verdict))
+}
+
+/// A scan on its way.
+struct Run<'r> {
+    args: &'r ScanArgs,
+    scope: Scope<'r>,
+    rules: &'r [&'static Rule],
+    source: SourceKind,
+    earlier: Option<&'r ReportSet>,
+    targets: Vec<TargetReport>,
+    not_audited: Vec<NotAudited>,
+    /// What the author of the configuration has to know: line, message, and whether it is a waiver that matched nothing.
+    notices: BTreeSet<(usize, String, bool)>,
+    /// Lines of waivers that matched something somewhere.
+    used: BTreeSet<usize>,
+    /// Why no cluster can be audited at all.
+    failure: Option<Failure>,
+}
+
+impl<'r> Run<'r> {
+    /// Every cluster of one reading, live or recorded.
+    fn clusters_of_one(&mut self) -> Result<(), Failure> {
+        let Estate::Aws(inventory) = session::collect_all(&self.args.source, &self.args.output.terminal, &self.scope)?;
+        let mut account_ids: Vec<String> =
+            inventory.accounts.iter().map(|account| account.account_id.clone()).collect();
+        account_ids.sort_unstable();
+        let regions: BTreeSet<&String> = self.args.source.connection.region.iter().collect();
+        let target = TargetReport {
+            account_ids,
+            name: None,
+            role: None,
+            regions: regions.into_iter().cloned().collect(),
+            cluster_ids: Vec::new(),
+            collected_at: None,
+            outcome: TargetOutcome::Audited,
+            why: None,
+            not_audited: Vec::new(),
+            gone_cluster_ids: Vec::new(),
+            reports: Vec::new(),
+        };
+        self.audit(target, &inventory, &[], true);
+        Ok(())
+    }
+
+    /// Every cluster of an inventory that is asked for.
+    fn audit(&mut self, mut target: TargetReport, inventory: &Inventory, named: &[String], all: bool) {
+        let found = if all { Clusters::of(inventory).ids() } else { BTreeSet::new() };
+        let known = |earlier: &'r ReportSet| earlier.clusters_with_findings(&target.account_ids, inventory.provider);
+        let known: Vec<&Report> = self.earlier.filter(|_| all).map(known).unwrap_or_default();
+        // Of a cluster that nobody names and nothing carries the id of, nothing is left but what was known of it.
+        let is_named = |id: &String| found.contains(id) || named.contains(id);
+        let (gone, known): (Vec<&Report>, Vec<&Report>) =
+            known.into_iter().partition(|report| !is_named(&report.cluster_id) && is_gone(report, inventory));
+        target.gone_cluster_ids = gone.into_iter().map(|report| report.cluster_id.clone()).collect();
+        let known = known.into_iter().map(|report| report.cluster_id.clone());
+        let ids: BTreeSet<String> = named.iter().cloned().chain(found.iter().cloned()).chain(known).collect();
+        target.collected_at.clone_from(&inventory.collected_at);
+        for id in &ids {
+            let scope = self.scope.of(id);
+            match scope.audited(inventory, self.rules, self.source) {
+                Ok((audit, notices)) => {
+                    let report = scope.written(&audit);
+                    let waivers = report.findings.iter().filter_map(|finding| finding.waiver.as_ref());
+                    self.used
+                        .extend(waivers.filter_map(|waiver| waiver.place.rsplit(':').next()?.parse::<usize>().ok()));
+                    for Notice { place, message, is_unused } in notices {
+                        if !is_unused {
+                            self.used.insert(place.line);
+                        }
+                        self.notices.insert((place.line, message, is_unused));
+                    }
+                    target.reports.push(report);
+                }
+                Err(failure) => self.failure = Some(failure),
+            }
+        }
+        if target.reports.is_empty() {
+            // What was not read may be all that carries a tag.
+            target.not_audited = inventory.gaps.iter().map(unread).collect();
+            if inventory.is_empty_handed() {
+                target.outcome = TargetOutcome::NotAudited;
+            }
+        }
+        self.targets.push(target);
+    }
+
+    /// Says once what was said of each cluster; that a waiver matched nothing, only where it did in none.
+    fn tell_notices(&self) {
+        if self.args.output.terminal.quiet {
+            return;
+        }
+        let file = self.scope.config.map_or("", |config| config.file.as_str());
+        for (line, message, is_unused) in &self.notices {
+            if !(*is_unused && self.used.contains(line)) {
+                output::warn(&format!("{file}:{line}: {message}"));
+            }
+        }
+    }
+
+    /// The targets of the command line or the configuration.
+    fn listed(&self) -> Result<Vec<Target>, Failure> {
+        let Some(path) = &self.args.many.targets else { return Ok(Vec::new()) };
+        match self.scope.config {
+            Some(config) if *path == *config.file => Ok(config.targets.clone()),
+            _ => input::targets(path),
+        }
+    }
+
+    #[cfg(not(feature = "aws"))]
+    fn targets(&mut self, _: Option<Shard>) -> Result<(), Failure> {
+        self.listed()?;
+        Err(session::not_live())
+    }
+
+    /// Every target, live.
+    #[cfg(feature = "aws")]
+    fn targets(&mut self, shard: Option<Shard>) -> Result<(), Failure> {
+        use crate::provider::aws;
+
+        let args = self.args;
+        let listed = self.listed()?;
+        let scope = self.scope.of("");
+        let request = aws::Request {
+            all_regions: args.source.all_regions,
+            iam_reads: args.source.iam_reads.into(),
+            cluster: Some(aws::ClusterScope {
+                cluster_ids: Vec::new(),
+                all: args.many.all_clusters,
+                nodes: None,
+                controller_roles: &scope.baselines.controller_roles,
+            }),
+            ..session::request(&args.source.connection, &args.output.terminal, None)
+        };
+        let mut left_out = Vec::new();
+        let mut gaps = Vec::new();
+        let mut choose = |own: &aws::Identity, members: aws::Members| {
+            gaps.extend(members.gap);
+            let (skipped, active): (Vec<_>, Vec<_>) =
+                members.members.iter().partition(|member| member.left_out().is_some());
+            left_out.extend(skipped.into_iter().filter_map(skipped_target));
+            let mut targets: Vec<Target> =
+                listed.iter().cloned().chain(active.into_iter().map(Member::target)).collect();
+            let is_here = |account_id: &str| shard.is_none_or(|shard| shard.holds(account_id));
+            left_out.retain(|target| target.account_ids.iter().all(|id| is_here(id)));
+            targets.retain(|target| is_here(&target.account_id));
+            for target in &mut targets {
+                fill_in(target, args, &own.account_id);
+            }
+            targets
+        };
+        let earlier = self.earlier;
+        // What nothing carries the id of any more is looked for as well.
+        let also = |target: &Target| {
+            let known = earlier.filter(|_| args.many.all_clusters || target.cluster_ids.is_empty());
+            let account = std::slice::from_ref(&target.account_id);
+            let known = known.map(|earlier| earlier.clusters_with_findings(account, Provider::Aws));
+            known.into_iter().flatten().map(|report| report.cluster_id.clone()).collect()
+        };
+        let quiet = args.output.terminal.quiet;
+        let mut take = |target: Target, read: Result<Inventory, Gap>| {
+            let mut report = TargetReport::from(&target);
+            match read {
+                Ok(inventory) => {
+                    let all = args.many.all_clusters || target.cluster_ids.is_empty();
+                    self.audit(report, &inventory, &target.cluster_ids, all);
+                }
+                Err(gap) => {
+                    if !quiet {
+                        let place = report.describe();
+                        output::warn(&format!("{place} is not audited: {}: {}: {}", gap.read, gap.reason, gap.message));
+                    }
+                    report.collected_at = Some(format!("{:.0}", super::fix::now()));
+                    report.outcome = TargetOutcome::NotAudited;
+                    report.not_audited.push(unread(&gap));
+                    self.targets.push(report);
+                }
+            }
+        };
+        let mut many = aws::ManyTargets {
+            organization: args.many.organization,
+            at_once: usize::from(args.many.targets_at_once),
+            choose: &mut choose,
+            also: &also,
+            take: &mut take,
+        };
+        aws::collect_each(&request, &mut many).map_err(session::provider_failure)?;
+        self.targets.extend(left_out);
+        for gap in gaps {
+            let mut entry = unread(&gap);
+            entry.message.push_str("; there may be more accounts");
+            self.not_audited.push(entry);
+        }
+        Ok(())
+    }
+}
+
+/// What the command line says of every target that does not say it itself.
+#[cfg(feature = "aws")]
+fn fill_in(target: &mut Target, args: &ScanArgs, own_account: &str) {
+    if target.account_id != own_account && target.role.is_none() {
+        target.role.clone_from(&args.many.target_role);
+    }
+    if target.cluster_ids.is_empty() {
+        target.cluster_ids.extend(args.cluster_id.clone());
+    }
+}
+
+/// An account of the organization that is not meant to be audited.
+#[cfg(feature = "aws")]
+fn skipped_target(member: &Member) -> Option<TargetReport> {
+    Some(TargetReport {
+        outcome: TargetOutcome::Skipped,
+        why: Some(member.left_out()?),
+        ..TargetReport::from(&member.target())
+    })
+}
+
+/// Whether a cluster of an earlier report is no more: everything was listed, and none of its instances is left. Where one is,
+/// it lost its tags, which is worse than anything that was known of it.
+fn is_gone(report: &Report, inventory: &Inventory) -> bool {
+    let is_listed = !inventory.gaps.iter().any(|gap| clusters::READS.contains(&gap.read));
+    let regions: BTreeSet<(&str, &str)> = inventory
+        .accounts
+        .iter()
+        .flat_map(|account| account.regions.iter().map(|region| (&*account.account_id, &*region.name)))
+        .collect();
+    let is_read = report.accounts.iter().all(|account| {
+        account.regions.iter().all(|region| regions.contains(&(account.account_id.as_str(), region.as_str())))
+    });
+    let of_roles = report.roles.iter().flat_map(|role| &role.instances);
+    let of_map = report.topology.iter().flat_map(|vpc| vpc.nodes.iter().flat_map(|group| &group.instances));
+    let nodes: BTreeSet<&String> = of_roles.chain(of_map).collect();
+    let mut instances =
+        inventory.accounts.iter().flat_map(|account| &account.regions).flat_map(|region| &region.instances);
+    is_listed && is_read && !instances.any(|instance| instance.state.is_live() && nodes.contains(&instance.id))
+}
+
+/// A failed read that belongs to no cluster.
+fn unread(gap: &Gap) -> NotAudited {
+    NotAudited {
+        what: gap.read.action().to_owned(),
+        resource: gap.resource.clone(),
+        account_id: gap.account_id.clone(),
+        region: gap.region.clone(),
+        reason: gap.reason.clone(),
+        message: gap.message.clone(),
+        rules: Vec::new(),
+    }
+}
+
+/// A saved report of many clusters, as a scan would end that wrote it; or one of its clusters.
+pub(super) fn report(args: &super::ReportArgs, set: ReportSet) -> Result<Exit, Failure> {
+    if let Some(cluster_id) = &args.cluster_id {
+        let report: Report = set.pick(cluster_id, args.account.as_deref()).map_err(|reason| {
+            Failure::usage(format!("cannot show the cluster `{cluster_id}` of `{}`", args.file.display()))
+                .cause(reason)
+                .help("without --cluster-id all of them are listed; --account says which one is meant")
+        })?;
+        return super::run::show(args, report);
+    }
+    shown(set, &args.verdict, &args.output)
+}
+
+/// Compares a set, writes it, and says how it ends.
+pub(super) fn shown(
+    mut set: ReportSet,
+    verdict: &super::VerdictArgs,
+    outputs: &super::Outputs<crate::render::ReportFormat>,
+) -> Result<Exit, Failure> {
+    if let Some(path) = &verdict.compare {
+        session::compare_set(&mut set, &input::report_set(path)?, verdict)?;
+    }
+    output::write_set(outputs, &set)?;
+    Ok(session::ended(&set, verdict))
+}

@@ -1,0 +1,60 @@
+//! `tagaudit merge`: the reports of the shards of a run as one.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::render::ReportFormat;
+use crate::report::{MergeInput, ReportSet};
+
+use super::VerdictArgs;
+use super::failure::{Exit, Failure};
+use super::outputs::Outputs;
+use super::{input, many};
+
+#[derive(Debug, Args)]
+pub(super) struct MergeArgs {
+    /// Reports that `scan --format json` wrote
+    #[arg(value_name = "REPORT", required = true)]
+    pub(super) files: Vec<PathBuf>,
+    /// A report older than the newest by more than this is of another run, and counts as missing
+    #[arg(long, value_name = "DURATION", default_value = "24h", help_heading = "Scope")]
+    pub(super) max_age: jiff::SignedDuration,
+    /// The targets that have to be there; one that is missing was not audited
+    #[arg(long, value_name = "FILE", help_heading = "Scope")]
+    pub(super) targets: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) verdict: VerdictArgs,
+    #[command(flatten)]
+    pub(super) output: Outputs<ReportFormat>,
+}
+
+/// Joins reports; one that cannot be read is not audited, and stops nothing.
+pub(super) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
+    if args.max_age.is_negative() {
+        return Err(Failure::usage(format!(
+            "--max-age is {:#}, and no report is of later than the newest",
+            args.max_age
+        )));
+    }
+    let expected = args.targets.as_deref().map(input::targets).transpose()?;
+    let read = |path: &Path| match input::report_set(path) {
+        Ok(set) => MergeInput::Set(set),
+        Err(failure) => {
+            let reason =
+                failure.causes.first().map_or(failure.error.clone(), |cause| format!("{}: {cause}", failure.error));
+            MergeInput::Unreadable { file: path.display().to_string(), reason }
+        }
+    };
+    // One after the other: of many large files no more than what is kept is held.
+    let inputs = args.files.iter().map(|path| read(path));
+    let mut set = ReportSet::merge(inputs, Some(args.max_age)).map_err(|error| {
+        Failure::usage("cannot join the reports")
+            .cause(error.to_string())
+            .help("leave out the files of the run before: a folder for each run keeps them apart")
+    })?;
+    if let Some(targets) = &expected {
+        set.expect(targets);
+    }
+    many::shown(set, &args.verdict, &args.output)
+}

@@ -1,0 +1,246 @@
+//! Reads many accounts, some at the same time, and hands each over as soon as it is read: nothing is kept but what somebody
+//! makes of it, and an account that fails stops no other.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::inventory::{Gap, Inventory, Provider, Read};
+use crate::target::{Member, Target};
+
+use super::call::{CallError, Caller, Page};
+use super::config::{self, Session};
+use super::{ClusterScope, Error, ErrorKind, Request, SignalGuard, identity, read_known_account, unassumed};
+
+/// Whose credentials these are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// Account.
+    pub account_id: String,
+    /// Partition.
+    pub partition: String,
+}
+
+/// The accounts of an organization.
+#[derive(Debug, Clone, Default)]
+pub struct Members {
+    /// Those that were listed.
+    pub members: Vec<Member>,
+    /// Why these may not be all.
+    pub gap: Option<Gap>,
+}
+
+/// What is to be read of many accounts, and who takes it.
+pub struct ManyTargets<'t> {
+    /// Whether to ask the organization for its accounts.
+    pub organization: bool,
+    /// Accounts that are read at the same time.
+    pub at_once: usize,
+    /// Which targets to read, once it is known whose credentials these are and what the organization holds.
+    pub choose: &'t mut dyn FnMut(&Identity, Members) -> Vec<Target>,
+    /// Clusters of a target that are looked at beside those that are found.
+    pub also: &'t dyn Fn(&Target) -> Vec<String>,
+    /// Takes what was read of a target, or why it was not.
+    pub take: &'t mut dyn FnMut(Target, Result<Inventory, Gap>),
+}
+
+impl fmt::Debug for ManyTargets<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { organization, at_once, .. } = self;
+        f.debug_struct("ManyTargets")
+            .field("organization", organization)
+            .field("at_once", at_once)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Reads accounts one by one, some at the same time.
+///
+/// # Errors
+/// When arguments, environment or credentials make reading impossible, or the run is interrupted; never for one account.
+pub fn collect_each(request: &Request<'_>, many: &mut ManyTargets<'_>) -> Result<(), Error> {
+    config::validate_environment(request)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new(ErrorKind::Unreachable, "cannot start the runtime").cause(error.to_string()))?;
+    let mut guard = SignalGuard::begin();
+    let result = runtime.block_on(async {
+        tokio::select! {
+            result = read_each(request, many) => result,
+            kind = guard.signal() => Err(Error::new(kind, "stopped before everything was read; nothing was written")),
+        }
+    });
+    runtime.shutdown_background();
+    result
+}
+
+async fn read_each(request: &Request<'_>, many: &mut ManyTargets<'_>) -> Result<(), Error> {
+    let quiet = Request { progress: false, ..request.clone() };
+    let caller = Caller::new(&quiet);
+    let session = Session::load(&quiet).await?;
+    let (account_id, _, partition) = identity(&session, &caller).await?;
+    let own = Identity { account_id, partition };
+    let members = if many.organization { organization(&session, &caller).await? } else { Members::default() };
+    // What is read of one account counts against the same limits: one after the other.
+    let mut accounts: BTreeMap<String, Vec<Target>> = BTreeMap::new();
+    let mut number = 0;
+    for target in (many.choose)(&own, members) {
+        number += 1;
+        accounts.entry(target.account_id.clone()).or_default().push(target);
+    }
+    let progress = progress(request, number);
+    let mut waiting = accounts.into_values();
+    let mut failed = 0;
+    let mut running = FuturesUnordered::new();
+    let read = |mut targets: std::vec::IntoIter<Target>| {
+        let (quiet, session, own, also) = (&quiet, &session, &own, &*many.also);
+        async move {
+            let target = targets.next()?;
+            let result = read_target(quiet, session, own, &target, also(&target)).await;
+            Some((target, result, targets))
+        }
+    };
+    loop {
+        while running.len() < many.at_once.max(1) {
+            let Some(targets) = waiting.next() else { break };
+            running.push(read(targets.into_iter()));
+        }
+        let Some(done) = running.next().await else { break };
+        let Some((target, result, rest)) = done else { continue };
+        if rest.len() > 0 {
+            running.push(read(rest));
+        }
+        failed += usize::from(result.is_err());
+        progress.inc(1);
+        let failures = if failed == 0 { String::new() } else { format!(", {failed} not") };
+        progress.set_message(format!("{failures}; last account {}", target.account_id));
+        (many.take)(target, result);
+    }
+    progress.finish_and_clear();
+    Ok(())
+}
+
+fn progress(request: &Request<'_>, number: usize) -> ProgressBar {
+    if !request.progress {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(number as u64);
+    if let Ok(style) = ProgressStyle::with_template("{spinner} [{elapsed_precise}] {pos} of {len} targets read{msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(std::time::Duration::from_millis(120));
+    bar
+}
+
+/// Every account of the organization, in whatever state.
+async fn organization(session: &Session, caller: &Caller) -> Result<Members, Error> {
+    let client = session.organizations();
+    let (members, gap) = caller
+        .pages(
+            Read::ListAccounts,
+            "",
+            None,
+            |token| client.list_accounts().set_next_token(token).send(),
+            |output| {
+                let Some(accounts) = output.accounts else {
+                    return Err(CallError::new("Protocol", "the answer holds no list of accounts at all"));
+                };
+                let number = accounts.len();
+                let items: Vec<Member> = accounts.into_iter().filter_map(member).collect();
+                if items.len() != number {
+                    return Err(CallError::new("Protocol", "an account of the answer lacks its id"));
+                }
+                Ok(Page { items, next: output.next_token.filter(|token| !token.is_empty()) })
+            },
+        )
+        .await;
+    match gap {
+        Some(gap) if members.is_empty() => {
+            let help = match gap.reason.as_str() {
+                "AWSOrganizationsNotInUseException" => "name the accounts with --targets FILE",
+                _ => {
+                    "run it in the management account or that of a delegated administrator, and allow organizations:ListAccounts; or name the accounts with --targets FILE"
+                }
+            };
+            Err(Error::new(ErrorKind::Unreachable, "cannot list the accounts of the organization")
+                .cause(format!("{}: {}", gap.reason, gap.message))
+                .help(help))
+        }
+        gap => Ok(Members { members, gap }),
+    }
+}
+
+/// An account as the organization lists it. `State` replaces `Status`, which AWS gives up (AWS Organizations API Reference,
+/// `Account`); where only the old one is there, it says the same.
+fn member(account: aws_sdk_organizations::types::Account) -> Option<Member> {
+    let status = account.status.as_ref().map(|status| status.as_str().to_owned());
+    let state = account.state.map(|state| state.as_str().to_owned()).or(status);
+    Some(Member { account_id: account.id?, name: account.name, state })
+}
+
+/// Reads a target: the clusters that it names, or all that are found, and those of `also`.
+async fn read_target(
+    request: &Request<'_>,
+    session: &Session,
+    own: &Identity,
+    target: &Target,
+    also: Vec<String>,
+) -> Result<Inventory, Gap> {
+    let cluster = request.cluster.clone().map(|scope| ClusterScope {
+        all: scope.all || target.cluster_ids.is_empty(),
+        cluster_ids: target.cluster_ids.iter().cloned().chain(also).collect(),
+        ..scope
+    });
+    let regions = if target.regions.is_empty() { request.regions.clone() } else { target.regions.clone() };
+    let request = Request {
+        all_regions: request.all_regions && target.regions.is_empty(),
+        regions,
+        external_id: target.external_id.clone().or_else(|| request.external_id.clone()),
+        cluster,
+        ..request.clone()
+    };
+    let role = target.role_arn(&own.partition);
+    let assumed = match &role {
+        Some(role) => Some(session.assume(role, &request).await),
+        None => None,
+    };
+    let session = assumed.as_ref().unwrap_or(session);
+    // Each target has its own time.
+    let caller = Caller::new(&request);
+    let failed = |error: &Error| match &role {
+        Some(role) => Gap { account_id: Some(target.account_id.clone()), ..unassumed(role, error) },
+        None => refused(target, "Unreachable", error.causes.first().unwrap_or(&error.message)),
+    };
+    let identity = identity(session, &caller).await.map_err(|error| failed(&error))?;
+    if identity.0 != target.account_id {
+        let message =
+            format!("the credentials are of account {}, and no role is named to assume in this one", identity.0);
+        return Err(refused(target, "OtherAccount", &message));
+    }
+    #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the clock is read")]
+    let now = jiff::Timestamp::now();
+    let mut inventory = Inventory::new(Provider::Aws, Some(format!("{now:.0}")));
+    let (account, gaps) = read_known_account(&request, session, &caller, identity)
+        .await
+        .map_err(|error| refused(target, "Unreachable", error.causes.first().unwrap_or(&error.message)))?;
+    inventory.accounts.push(account);
+    inventory.gaps = gaps;
+    inventory.canonicalise();
+    Ok(inventory)
+}
+
+fn refused(target: &Target, reason: &str, message: &str) -> Gap {
+    Gap {
+        read: Read::GetCallerIdentity,
+        account_id: Some(target.account_id.clone()),
+        region: None,
+        resource: None,
+        policy: None,
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+    }
+}

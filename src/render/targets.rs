@@ -1,0 +1,228 @@
+//! The reports of many targets for a person: what is wrong where, worst first, and each rule once.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use crate::finding::Severity;
+use crate::report::{ReportSet, ReportView, TargetOutcome, TargetReport};
+use crate::text;
+
+use super::style::{NARROW, Painter, TableOptions, layout, paragraph};
+use super::table;
+
+/// Rows that are shown before the rest is folded.
+const SHOWN: usize = 30;
+
+/// Writes the reports of many targets for a person at a terminal; with `-v`, each report whole.
+///
+/// # Errors
+/// When the writer fails.
+pub fn targets(set: &ReportSet, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+    let painter = Painter { color: options.color };
+    let mut page = String::new();
+    header(&mut page, set, painter, options);
+    clusters(&mut page, set, options);
+    rules(&mut page, set, painter, options);
+    gone(&mut page, set, painter, options);
+    not_audited(&mut page, set, painter, options);
+    others(&mut page, set, painter, options);
+    out.write_all(page.as_bytes())?;
+    if options.verbose {
+        for (_, report) in set.audited() {
+            writeln!(out, "\n{}", painter.dim(&"─".repeat(options.width)))?;
+            table::report(report, options, out)?;
+        }
+    } else if set.summary.clusters > 0 {
+        let hint = "-v shows each report; of one: `--format json -o FILE`, then `tagaudit report FILE --cluster-id ID`";
+        writeln!(out)?;
+        for line in text::wrap(hint, options.width, "", "") {
+            writeln!(out, "{}", painter.dim(&line))?;
+        }
+    }
+    out.flush()
+}
+
+fn header(page: &mut String, set: &ReportSet, painter: Painter, options: &TableOptions) {
+    let mut line = |label: &str, value: &str| {
+        for (index, part) in text::wrap(value, options.width.saturating_sub(9), "", "").iter().enumerate() {
+            let label = if index == 0 { painter.dim(&format!("{label:<9}")) } else { " ".repeat(9) };
+            let _ = writeln!(page, "{label}{part}");
+        }
+    };
+    let outcomes: Vec<String> = TargetOutcome::ALL
+        .into_iter()
+        .map(|outcome| (set.targets_of(outcome), outcome.words()))
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, words)| format!("{number} {words}"))
+        .collect();
+    line("targets", &if outcomes.is_empty() { "none in this shard".to_owned() } else { outcomes.join(", ") });
+    let clean = set.audited().filter(|(_, report)| report.complete && report.open().next().is_none()).count();
+    line("clusters", &format!("{}, {clean} of them clean", set.summary.clusters));
+    let verdict: Vec<String> = ReportView::from(set)
+        .verdict()
+        .into_iter()
+        .map(|(severity, words)| match severity {
+            Some(severity) => painter.severity(severity, &words),
+            None if set.complete => painter.good(&words),
+            None => words,
+        })
+        .collect();
+    let _ = writeln!(page, "{}{}", painter.dim("result   "), verdict.join(", "));
+    if let Some(changes) = set.changes() {
+        let _ = writeln!(page, "{}{}", painter.dim("changes  "), text::printable(&changes));
+    }
+}
+
+/// A row for each cluster with findings or gaps.
+fn clusters(page: &mut String, set: &ReportSet, options: &TableOptions) {
+    let rows = set.worst_first();
+    let worth: Vec<_> = rows
+        .into_iter()
+        .filter(|(_, report)| options.verbose || !report.complete || report.open().next().is_some())
+        .collect();
+    if worth.is_empty() {
+        return;
+    }
+    let is_narrow = options.width < NARROW;
+    let mut table = if is_narrow {
+        layout(options.width, &["cluster", "account", "result"])
+    } else {
+        layout(options.width, &["cluster", "account", "region", "nodes", "errors", "warnings", "notes", "not audited"])
+    };
+    let limit = if options.verbose { usize::MAX } else { SHOWN };
+    for (target, report) in worth.iter().take(limit) {
+        let (cluster, account) =
+            (text::printable(&report.cluster_id), text::printable(&target.describe()).into_owned());
+        let found = Severity::WORST_FIRST.map(|severity| shown(report.findings_of(severity)));
+        let unread = shown(report.not_audited.len());
+        if is_narrow {
+            let words: Vec<String> = ReportView::from(*report).verdict().into_iter().map(|(_, words)| words).collect();
+            table.add_row([cluster.into_owned(), account, words.join(", ")]);
+        } else {
+            let regions: Vec<&str> = report.regions().into_iter().collect();
+            let nodes: usize = report.summary.nodes.values().sum();
+            let [errors, warnings, infos] = found;
+            let regions = text::printable(&text::list(&regions, 3)).into_owned();
+            let row = [cluster.into_owned(), account, regions, nodes.to_string(), errors, warnings, infos, unread];
+            table.add_row(row);
+        }
+    }
+    let _ = writeln!(page, "\n{table}");
+    if worth.len() > limit {
+        let _ = writeln!(page, "and {} more: -v shows them", worth.len() - limit);
+    }
+}
+
+/// A number, where there is something to count.
+fn shown(number: usize) -> String {
+    if number == 0 { "·".to_owned() } else { number.to_string() }
+}
+
+/// Each rule with open findings once, with where it shows.
+fn rules(page: &mut String, set: &ReportSet, painter: Painter, options: &TableOptions) {
+    let view = ReportView::from(set);
+    let mut rules: Vec<(&str, Severity, usize, BTreeMap<&str, usize>)> = Vec::new();
+    let mut places: BTreeMap<(&str, Severity), usize> = BTreeMap::new();
+    for found in view.open() {
+        let at = *places.entry((&found.finding.rule, found.severity)).or_insert_with(|| {
+            rules.push((&found.finding.rule, found.severity, 0, BTreeMap::new()));
+            rules.len() - 1
+        });
+        if let Some((.., number, clusters)) = rules.get_mut(at) {
+            *number += 1;
+            *clusters.entry(found.cluster_id.unwrap_or_default()).or_default() += 1;
+        }
+    }
+    if rules.is_empty() {
+        return;
+    }
+    let _ = writeln!(page, "\n{}", painter.bold("What is wrong: `tagaudit explain RULE` tells more"));
+    for (rule, severity, number, clusters) in rules {
+        let severity = painter.severity(severity, &format!("{:<8}", severity.name()));
+        let names: Vec<&str> = clusters.keys().copied().collect();
+        let found = text::count(number, "finding");
+        let limit = if options.verbose { usize::MAX } else { 4 };
+        let places = text::printable(&text::list(&names, limit)).into_owned();
+        if options.width < NARROW {
+            let _ = writeln!(page, "{severity} {}\n         {found} in {places}", text::printable(rule));
+        } else {
+            let _ = writeln!(page, "{severity} {:<36} {found} in {places}", text::printable(rule));
+        }
+    }
+}
+
+/// What was known of clusters and is not any more.
+fn gone(page: &mut String, set: &ReportSet, painter: Painter, options: &TableOptions) {
+    let view = ReportView::from(set);
+    let Some(changes) = &view.changes else { return };
+    let parts = [
+        ("Resolved: looked for in vain", &changes.resolved),
+        ("Unknown: there before, and not looked for this time", &changes.unknown),
+    ];
+    let limit = if options.verbose { usize::MAX } else { SHOWN };
+    for (heading, gone) in parts.into_iter().filter(|(_, gone)| !gone.is_empty()) {
+        let _ = writeln!(page, "\n{}", painter.bold(heading));
+        for one in gone.iter().take(limit) {
+            let severity = painter.severity(one.found.severity, &format!("{:<8}", one.found.severity.name()));
+            let place = one.found.full_place();
+            let _ = writeln!(page, "{severity} {:<36} {}", text::printable(&one.found.rule), text::printable(&place));
+            if let Some(why) = one.why {
+                paragraph(page, "why", why, painter, options);
+            }
+        }
+        if gone.len() > limit {
+            let _ = writeln!(page, "  {}", painter.dim(&format!("and {} more: -v shows them", gone.len() - limit)));
+        }
+    }
+}
+
+/// Targets that could not be audited, and what belongs to none.
+fn not_audited(page: &mut String, set: &ReportSet, painter: Painter, options: &TableOptions) {
+    let mut entries: Vec<(String, String)> = Vec::new();
+    for entry in &set.not_audited {
+        let what = [Some(&entry.what), entry.resource.as_ref()].into_iter().flatten();
+        let what: Vec<&str> = what.map(String::as_str).collect();
+        entries.push((what.join(" "), format!("{}: {}", entry.reason, entry.message)));
+    }
+    for target in &set.targets {
+        for entry in &target.not_audited {
+            entries.push((target.describe(), format!("{}: {}: {}", entry.what, entry.reason, entry.message)));
+        }
+    }
+    if entries.is_empty() {
+        return;
+    }
+    let _ = writeln!(page, "\n{}", painter.bold("Not audited: unknown, not clean"));
+    let limit = if options.verbose { usize::MAX } else { SHOWN };
+    for (what, why) in entries.iter().take(limit) {
+        let _ = writeln!(page, "\n{}", painter.bold(&text::printable(what)));
+        paragraph(page, "why", why, painter, options);
+    }
+    if entries.len() > limit {
+        let _ = writeln!(page, "  {}", painter.dim(&format!("and {} more: -v shows them", entries.len() - limit)));
+    }
+}
+
+/// Targets in which there was nothing to do.
+fn others(page: &mut String, set: &ReportSet, painter: Painter, options: &TableOptions) {
+    let names = |is_meant: &dyn Fn(&TargetReport) -> bool| -> Vec<String> {
+        set.targets.iter().filter(|target| is_meant(target)).map(TargetReport::describe).collect()
+    };
+    let limit = if options.verbose { usize::MAX } else { 6 };
+    let mut say = |heading: &str, names: &[String]| {
+        if !names.is_empty() {
+            let _ = writeln!(page, "\n{}", painter.bold(heading));
+            paragraph(page, "in", &text::list(names, limit), painter, options);
+        }
+    };
+    let is_audited = |target: &TargetReport| target.outcome == TargetOutcome::Audited;
+    say("No cluster found", &names(&|target| is_audited(target) && target.is_complete() && target.reports.is_empty()));
+    let mut skipped: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for target in set.targets.iter().filter(|target| target.outcome == TargetOutcome::Skipped) {
+        skipped.entry(target.why.as_deref().unwrap_or_default()).or_default().push(target.describe());
+    }
+    for (why, names) in skipped {
+        say(&format!("Skipped: {}", text::printable(why)), &names);
+    }
+}

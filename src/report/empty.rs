@@ -1,0 +1,54 @@
+//! Reports in which nothing was found because nothing was looked at.
+
+use std::collections::BTreeMap;
+
+use crate::finding::Severity;
+use crate::inventory::Provider;
+
+use super::{Account, NotAudited, Report, SCHEMA, Source, SourceKind, Summary, Tool};
+
+impl Report {
+    /// A report of what could not be audited in accounts, and belongs to no cluster of them: to any.
+    pub(super) fn unread(accounts: Vec<Account>, collected_at: Option<String>, entries: &[NotAudited]) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            tool: Tool::this(),
+            provider: Provider::Aws,
+            cluster_id: "*".to_owned(),
+            accounts,
+            source: Source { kind: SourceKind::Live, collected_at },
+            options: Vec::new(),
+            complete: false,
+            not_audited: entries.to_vec(),
+            findings: Vec::new(),
+            roles: Vec::new(),
+            rules: Vec::new(),
+            topology: Vec::new(),
+            comparison: None,
+            summary: Summary::nothing(entries.len()),
+        }
+    }
+
+    /// A report of the same cluster in which nothing was looked at.
+    pub(super) fn nothing(&self) -> Self {
+        Self {
+            complete: true,
+            not_audited: Vec::new(),
+            findings: Vec::new(),
+            roles: Vec::new(),
+            rules: Vec::new(),
+            topology: Vec::new(),
+            comparison: None,
+            summary: Summary::nothing(0),
+            ..self.clone()
+        }
+    }
+}
+
+impl Summary {
+    /// Of nothing that was read.
+    fn nothing(not_audited: usize) -> Self {
+        let findings = Severity::WORST_FIRST.map(|severity| (severity.name().to_owned(), 0));
+        Self { resources: BTreeMap::new(), nodes: BTreeMap::new(), findings: findings.into(), waived: 0, not_audited }
+    }
+}

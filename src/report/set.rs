@@ -1,0 +1,425 @@
+//! The reports of many targets: what was audited in each, what was not, and what it comes to together.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::finding::{Severity, Status};
+use crate::json_input;
+
+use super::{Account, GoneFinding, NotAudited, Report, ReportError, Tool};
+
+mod compare;
+mod merge;
+
+pub use merge::{MergeError, MergeInput};
+
+/// Schema of the JSON document; `docs/report-set.schema.json` describes it.
+pub const SET_SCHEMA: &str = "tagaudit.report-set/1";
+
+/// Reports of many targets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReportSet {
+    /// [`SET_SCHEMA`].
+    pub schema: String,
+    /// Who wrote it.
+    pub tool: Tool,
+    /// Whether everything could be audited, in every target.
+    pub complete: bool,
+    /// Which parts of a run it holds, where that was spread over several processes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shards: Option<Shards>,
+    /// What could not be audited and belongs to no target: shards that are missing, files that cannot be read.
+    pub not_audited: Vec<NotAudited>,
+    /// The targets, by account.
+    pub targets: Vec<TargetReport>,
+    /// Counts.
+    pub summary: SetSummary,
+}
+
+/// Parts of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shards {
+    /// Of how many shards the run is made.
+    pub count: u32,
+    /// Those that are in here, from 0.
+    pub present: Vec<u32>,
+}
+
+/// What became of a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetOutcome {
+    /// Read, and audited; what was not is in `not_audited` of its reports.
+    Audited,
+    /// It could not be.
+    NotAudited,
+    /// It was not meant to be.
+    Skipped,
+}
+
+impl TargetOutcome {
+    /// Every outcome.
+    pub const ALL: [Self; 3] = [Self::Audited, Self::NotAudited, Self::Skipped];
+
+    /// The word used in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Audited => "audited",
+            Self::NotAudited => "not_audited",
+            Self::Skipped => "skipped",
+        }
+    }
+
+    /// The same for people.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Audited => "audited",
+            Self::NotAudited => "not audited",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// A target, and its reports.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TargetReport {
+    /// Its account; several where clusters were looked for across accounts.
+    pub account_ids: Vec<String>,
+    /// Its name in the organization.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The role that was assumed, as it was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// The regions that were asked for; the configured one when empty.
+    pub regions: Vec<String>,
+    /// The clusters that were asked for; all that are found when empty.
+    pub cluster_ids: Vec<String>,
+    /// When its evidence was read, or was to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collected_at: Option<String>,
+    /// What became of it.
+    pub outcome: TargetOutcome,
+    /// Why it was skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// What could not be audited and belongs to no cluster.
+    pub not_audited: Vec<NotAudited>,
+    /// Clusters of an earlier run of which nothing is left.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone_cluster_ids: Vec<String>,
+    /// A report for each cluster, by its id.
+    pub reports: Vec<Report>,
+}
+
+/// What tells a target from the others of a set.
+type TargetKey<'t> = (&'t [String], Option<&'t str>, &'t [String], &'t [String]);
+
+/// Counts of a set.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetSummary {
+    /// Targets by what became of them.
+    pub targets: BTreeMap<String, usize>,
+    /// Clusters that were audited.
+    pub clusters: usize,
+    /// Open findings, by severity.
+    pub findings: BTreeMap<String, usize>,
+    /// Findings waived by configuration.
+    pub waived: usize,
+    /// Everything that could not be audited, in all targets.
+    pub not_audited: usize,
+}
+
+impl TargetReport {
+    fn key(&self) -> TargetKey<'_> {
+        (&self.account_ids, self.role.as_deref(), &self.regions, &self.cluster_ids)
+    }
+
+    /// Its accounts in words.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let accounts = self.account_ids.join(", ");
+        match &self.name {
+            Some(name) => format!("{accounts} ({name})"),
+            None => accounts,
+        }
+    }
+
+    /// Why there is nothing to show of it.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match (&self.why, self.not_audited.first()) {
+            (Some(why), _) => why.clone(),
+            (None, Some(entry)) => format!("{}: {}: {}", entry.what, entry.reason, entry.message),
+            (None, None) => "nothing there carries the tag of a cluster".to_owned(),
+        }
+    }
+
+    /// Whether everything that was asked for could be audited.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        match self.outcome {
+            TargetOutcome::Skipped => true,
+            TargetOutcome::NotAudited => false,
+            TargetOutcome::Audited => self.not_audited.is_empty() && self.reports.iter().all(|report| report.complete),
+        }
+    }
+
+    /// The target of a report of its own.
+    fn of(report: Report) -> Self {
+        let mut account_ids: Vec<String> = report.accounts.iter().map(|account| account.account_id.clone()).collect();
+        account_ids.sort_unstable();
+        let mut regions: Vec<String> =
+            report.accounts.iter().flat_map(|account| account.regions.iter().cloned()).collect();
+        regions.sort_unstable();
+        regions.dedup();
+        Self {
+            account_ids,
+            name: None,
+            role: None,
+            regions,
+            cluster_ids: vec![report.cluster_id.clone()],
+            collected_at: report.source.collected_at.clone(),
+            outcome: TargetOutcome::Audited,
+            why: None,
+            not_audited: Vec::new(),
+            gone_cluster_ids: Vec::new(),
+            reports: vec![report],
+        }
+    }
+}
+
+impl From<Report> for ReportSet {
+    fn from(report: Report) -> Self {
+        Self::new(vec![TargetReport::of(report)], None, Vec::new())
+    }
+}
+
+impl ReportSet {
+    /// A set of these targets, in an order of its own, counted.
+    #[must_use]
+    pub fn new(targets: Vec<TargetReport>, shards: Option<Shards>, not_audited: Vec<NotAudited>) -> Self {
+        let mut set = Self {
+            schema: SET_SCHEMA.to_owned(),
+            tool: Tool::this(),
+            complete: false,
+            shards,
+            not_audited,
+            targets,
+            summary: SetSummary::default(),
+        };
+        set.finish();
+        set
+    }
+
+    /// Puts everything in order, and counts.
+    fn finish(&mut self) {
+        for target in &mut self.targets {
+            target.reports.sort_by(|a, b| a.cluster_id.cmp(&b.cluster_id));
+        }
+        self.targets.sort_by(|a, b| a.key().cmp(&b.key()));
+        let place = |entry: &NotAudited| (entry.what.clone(), entry.resource.clone(), entry.message.clone());
+        self.not_audited.sort_by_key(place);
+        self.not_audited.dedup();
+        self.complete = self.is_complete();
+        self.summary = self.counted();
+    }
+
+    fn is_complete(&self) -> bool {
+        self.not_audited.is_empty() && self.targets.iter().all(TargetReport::is_complete)
+    }
+
+    fn counted(&self) -> SetSummary {
+        let mut summary = SetSummary::default();
+        for outcome in TargetOutcome::ALL {
+            let number = self.targets.iter().filter(|target| target.outcome == outcome).count();
+            summary.targets.insert(outcome.name().to_owned(), number);
+        }
+        for severity in Severity::WORST_FIRST {
+            let number = self.reports().map(|report| report.findings_of(severity)).sum();
+            summary.findings.insert(severity.name().to_owned(), number);
+        }
+        summary.clusters = self.audited().count();
+        summary.waived = self.reports().map(|report| report.summary.waived).sum();
+        summary.not_audited = self.unread().count();
+        summary
+    }
+
+    /// Every report, by account and cluster.
+    pub fn reports(&self) -> impl Iterator<Item = &Report> {
+        self.targets.iter().flat_map(|target| &target.reports)
+    }
+
+    /// The reports of clusters that were looked at, each with its target.
+    pub fn audited(&self) -> impl Iterator<Item = (&TargetReport, &Report)> {
+        let audited = self.targets.iter().filter(|target| target.outcome == TargetOutcome::Audited);
+        // What is left of a cluster that is gone is no audit.
+        let is_audit = |report: &&Report| !(report.rules.is_empty() && report.comparison.is_some());
+        audited.flat_map(move |target| target.reports.iter().filter(is_audit).map(move |report| (target, report)))
+    }
+
+    /// The reports of clusters that were looked at, those with the worst findings first.
+    #[must_use]
+    pub fn worst_first(&self) -> Vec<(&TargetReport, &Report)> {
+        let mut rows: Vec<_> = self.audited().collect();
+        rows.sort_by_key(|(_, report)| {
+            let worst = Severity::WORST_FIRST.map(|severity| report.findings_of(severity));
+            std::cmp::Reverse((worst, report.not_audited.len()))
+        });
+        rows
+    }
+
+    /// Everything that could not be audited, in all targets.
+    pub fn unread(&self) -> impl Iterator<Item = &NotAudited> {
+        let of_targets = self.targets.iter().flat_map(|target| {
+            target.not_audited.iter().chain(target.reports.iter().flat_map(|report| &report.not_audited))
+        });
+        self.not_audited.iter().chain(of_targets)
+    }
+
+    /// How many targets came to an outcome.
+    #[must_use]
+    pub fn targets_of(&self, outcome: TargetOutcome) -> usize {
+        self.targets.iter().filter(|target| target.outcome == outcome).count()
+    }
+
+    /// How many findings have a severity.
+    #[must_use]
+    pub fn findings_of(&self, severity: Severity) -> usize {
+        self.summary.findings.get(severity.name()).copied().unwrap_or(0)
+    }
+
+    /// The reports for formats in which everything belongs to one: what belongs to no cluster is in reports of any.
+    #[must_use]
+    pub fn with_unread(&self) -> Vec<Cow<'_, Report>> {
+        let mut all: Vec<Cow<'_, Report>> = self.reports().map(Cow::Borrowed).collect();
+        let region = self.reports().flat_map(|report| &report.accounts).flat_map(|account| &account.regions).next();
+        let region = || region.cloned().unwrap_or_else(|| "us-east-1".to_owned());
+        let newest = self.targets.iter().filter_map(|target| target.collected_at.clone()).max();
+        let mut add = |account_ids: &[String], regions: &[String], at: Option<String>, entries: &[NotAudited]| {
+            if !entries.is_empty() {
+                let regions = if regions.is_empty() { vec![region()] } else { regions.to_vec() };
+                let account = |id: &String| Account {
+                    account_id: id.clone(),
+                    partition: "aws".to_owned(),
+                    regions: regions.clone(),
+                };
+                let accounts = account_ids.iter().map(account).collect();
+                all.push(Cow::Owned(Report::unread(accounts, at.or_else(|| newest.clone()), entries)));
+            }
+        };
+        for target in &self.targets {
+            add(&target.account_ids, &target.regions, target.collected_at.clone(), &target.not_audited);
+        }
+        let first = self.targets.iter().map(|target| target.account_ids.as_slice()).next().unwrap_or_default();
+        add(first, &[], None, &self.not_audited);
+        all
+    }
+
+    /// Whether nothing of any target could be read.
+    #[must_use]
+    pub fn is_empty_handed(&self) -> bool {
+        let mut audited = self.targets.iter().filter(|target| target.outcome == TargetOutcome::Audited);
+        let is_seen = |target: &TargetReport| {
+            target.is_complete() || target.reports.iter().any(|report| !report.is_empty_handed())
+        };
+        !self.complete && !audited.any(is_seen)
+    }
+
+    /// What has changed since the reports that these were compared with, in a few words.
+    #[must_use]
+    pub fn changes(&self) -> Option<String> {
+        let compared: Vec<_> = self.reports().filter_map(|report| report.comparison.as_ref()).collect();
+        if compared.is_empty() {
+            return None;
+        }
+        let new: usize =
+            self.reports().flat_map(|report| &report.findings).filter(|one| one.status == Status::New).count();
+        let unchanged: usize = compared.iter().map(|comparison| comparison.unchanged).sum();
+        let gone = |of: fn(&super::Comparison) -> &Vec<GoneFinding>| {
+            compared.iter().map(|comparison| of(comparison).len()).sum::<usize>()
+        };
+        let (resolved, unknown) = (gone(|one| &one.resolved), gone(|one| &one.unknown));
+        let since = compared.iter().filter_map(|comparison| comparison.collected_at.as_deref()).min();
+        let since = since.unwrap_or("reports without a date");
+        Some(format!("{new} new, {unchanged} unchanged, {resolved} resolved, {unknown} unknown since {since}"))
+    }
+
+    /// The one report of a cluster.
+    ///
+    /// # Errors
+    /// In words, when there is none, or several.
+    pub fn pick(self, cluster_id: &str, account_id: Option<&str>) -> Result<Report, String> {
+        let is_meant = |report: &Report| {
+            report.cluster_id == cluster_id
+                && account_id.is_none_or(|id| report.accounts.iter().any(|account| account.account_id == id))
+        };
+        let mut found: Vec<Report> =
+            self.targets.into_iter().flat_map(|target| target.reports).filter(is_meant).collect();
+        let accounts: Vec<String> =
+            found.iter().flat_map(|report| report.accounts.iter().map(|account| account.account_id.clone())).collect();
+        match (found.pop(), found.is_empty()) {
+            (Some(report), true) => Ok(report),
+            (Some(_), false) => {
+                Err(format!("there are several clusters `{cluster_id}`, in {}", crate::text::list(&accounts, 8)))
+            }
+            (None, _) => Err(format!("there is no report of the cluster `{cluster_id}`")),
+        }
+    }
+
+    /// Whether the bytes say that they are a set.
+    #[must_use]
+    pub fn is_one(bytes: &[u8]) -> bool {
+        super::v1::schema_of(bytes).as_deref() == Some(SET_SCHEMA)
+    }
+
+    /// Reads a saved set, or a saved report as a set of one; `file` is only used in errors.
+    ///
+    /// # Errors
+    /// When it is neither, one of another schema, or one that contradicts itself.
+    pub fn from_slice(file: &str, bytes: &[u8]) -> Result<Self, ReportError> {
+        if !Self::is_one(bytes) {
+            return Report::from_slice(file, bytes).map(Self::from);
+        }
+        let set: Self =
+            json_input::whole(bytes).map_err(|error| ReportError::Malformed { file: file.to_owned(), error })?;
+        match set.contradiction() {
+            Some((pointer, reason)) => Err(ReportError::Contradiction { file: file.to_owned(), pointer, reason }),
+            None => Ok(set),
+        }
+    }
+
+    /// The first contradiction in a set, with its JSON pointer.
+    fn contradiction(&self) -> Option<(String, String)> {
+        for (index, target) in self.targets.iter().enumerate() {
+            for (number, report) in target.reports.iter().enumerate() {
+                if let Some((pointer, reason)) = report.contradiction() {
+                    return Some((format!("/targets/{index}/reports/{number}{pointer}"), reason));
+                }
+            }
+            let reason = match target.outcome {
+                TargetOutcome::NotAudited if target.not_audited.is_empty() => "is not audited, and says not why",
+                TargetOutcome::Skipped if target.why.is_none() => "is skipped, and says not why",
+                _ if !target.account_ids.iter().all(|id| crate::target::is_account(id)) => "names no account",
+                _ => continue,
+            };
+            return Some((format!("/targets/{index}"), reason.to_owned()));
+        }
+        if let Some(shards) = &self.shards
+            && !(shards.count > 0
+                && shards.present.is_sorted_by(|one, other| one < other)
+                && shards.present.iter().all(|index| *index < shards.count))
+        {
+            return Some(("/shards".to_owned(), "are not parts of one run".to_owned()));
+        }
+        if self.complete != self.is_complete() {
+            return Some(("/complete".to_owned(), "does not go with what was not audited".to_owned()));
+        }
+        (self.summary != self.counted()).then(|| ("/summary".to_owned(), "does not count what is there".to_owned()))
+    }
+}

@@ -1,0 +1,133 @@
+//! What is new in many targets since an earlier run.
+
+use crate::finding::Status;
+use crate::inventory::Provider;
+use crate::report::{CompareError, Comparison, GoneFinding, Report};
+
+use super::{ReportSet, TargetOutcome, TargetReport};
+
+impl ReportSet {
+    /// Says of each finding whether it was in an earlier set, and what became of those that are gone. What was in a cluster
+    /// that nobody looked at this time is unknown, and stays so until somebody does.
+    ///
+    /// # Errors
+    /// When the earlier set is the later one.
+    pub fn compare(&mut self, earlier: &Self) -> Result<(), CompareError> {
+        let before: Vec<(&TargetReport, &Report)> = earlier
+            .targets
+            .iter()
+            .flat_map(|target| target.reports.iter().map(move |report| (target, report)))
+            .collect();
+        let mut is_used = vec![false; before.len()];
+        for target in &mut self.targets {
+            let TargetReport { account_ids, reports, .. } = target;
+            for report in reports {
+                let is_same = |(other, known): &(&TargetReport, &Report)| {
+                    known.cluster_id == report.cluster_id
+                        && known.provider == report.provider
+                        && other.account_ids.iter().any(|id| account_ids.contains(id))
+                };
+                // A cluster id may be used once more in another region of the account.
+                let places = || before.iter().enumerate().filter(|(_, one)| is_same(one));
+                let at = places().find(|(_, (_, known))| known.accounts == report.accounts).or_else(|| {
+                    places().find(|(index, (_, known))| {
+                        !is_used.get(*index).is_some_and(|used| *used) && shares_a_region(known, report)
+                    })
+                });
+                if let Some((index, (_, known))) = at {
+                    report.compare(known)?;
+                    if let Some(used) = is_used.get_mut(index) {
+                        *used = true;
+                    }
+                }
+            }
+        }
+        for ((target, report), is_used) in before.iter().zip(&mut is_used) {
+            let is_gone = |one: &&mut TargetReport| {
+                one.gone_cluster_ids.contains(&report.cluster_id)
+                    && one.account_ids.iter().any(|id| target.account_ids.contains(id))
+            };
+            if let Some(one) = self.targets.iter_mut().find(is_gone).filter(|_| !*is_used) {
+                *is_used = true;
+                one.reports.extend(left_over(report, Status::Resolved, None));
+            }
+        }
+        for ((target, report), _) in before.into_iter().zip(is_used).filter(|(_, is_used)| !is_used) {
+            self.keep_unknown(target, report);
+        }
+        self.finish();
+        Ok(())
+    }
+
+    /// Keeps what an earlier report knows, where this run has none of the cluster.
+    fn keep_unknown(&mut self, target: &TargetReport, report: &Report) {
+        let at = self.targets.iter_mut().find(|one| {
+            one.outcome != TargetOutcome::Audited && one.account_ids.iter().any(|id| target.account_ids.contains(id))
+        });
+        let why = match &at {
+            Some(one) => match (one.outcome, one.not_audited.first()) {
+                (TargetOutcome::NotAudited, Some(entry)) => {
+                    format!("{} was not audited: {}: {}", one.describe(), entry.what, entry.reason)
+                }
+                _ => one.why.clone().unwrap_or_default(),
+            },
+            None => "this run did not look at the cluster".to_owned(),
+        };
+        let Some(left) = left_over(report, Status::Unknown, Some(&why)) else { return };
+        match at {
+            Some(one) => one.reports.push(left),
+            None => self.targets.push(TargetReport {
+                outcome: TargetOutcome::Skipped,
+                why: Some("in the earlier report, and not looked at in this run".to_owned()),
+                not_audited: Vec::new(),
+                gone_cluster_ids: Vec::new(),
+                reports: vec![left],
+                ..target.clone()
+            }),
+        }
+    }
+
+    /// The clusters of an account in which something is open, or not known: they are looked at again, even where nothing
+    /// carries their id any more.
+    #[must_use]
+    pub fn clusters_with_findings(&self, account_ids: &[String], provider: Provider) -> Vec<&Report> {
+        let of_account = |target: &&TargetReport| target.account_ids.iter().any(|id| account_ids.contains(id));
+        let is_open = |report: &&Report| {
+            report.provider == provider
+                && (report.open().next().is_some()
+                    || report.comparison.as_ref().is_some_and(|comparison| !comparison.unknown.is_empty()))
+        };
+        self.targets.iter().filter(of_account).flat_map(|target| &target.reports).filter(is_open).collect()
+    }
+}
+
+/// What an earlier report knew, as it stands now that there is no other; `None` where it knew nothing.
+fn left_over(report: &Report, status: Status, why: Option<&str>) -> Option<Report> {
+    let known = report.comparison.iter().flat_map(|comparison| &comparison.unknown).map(|gone| &gone.finding);
+    let gone: Vec<GoneFinding> = known
+        .chain(&report.findings)
+        .filter(|finding| finding.status != Status::Waived)
+        .map(|finding| GoneFinding::new(finding, status, why.map(str::to_owned)))
+        .collect();
+    if gone.is_empty() {
+        return None;
+    }
+    let (resolved, unknown) = if status == Status::Resolved { (gone, Vec::new()) } else { (Vec::new(), gone) };
+    let comparison = Comparison {
+        collected_at: report.source.collected_at.clone(),
+        version: report.tool.version.clone(),
+        new: 0,
+        unchanged: 0,
+        resolved,
+        unknown,
+    };
+    Some(Report { comparison: Some(comparison), ..report.nothing() })
+}
+
+fn shares_a_region(one: &Report, other: &Report) -> bool {
+    let regions = |report: &Report| -> Vec<String> {
+        report.accounts.iter().flat_map(|account| account.regions.iter().cloned()).collect()
+    };
+    let known = regions(one);
+    known.is_empty() || regions(other).iter().any(|region| known.contains(region))
+}

@@ -1,0 +1,428 @@
+//! What one run audits: accounts, the roles to assume in them, their regions and clusters.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::json_input::{self, JsonError};
+use crate::tags;
+
+/// Most bytes of a list of targets.
+pub const MAX_BYTES: u64 = 64 << 20;
+
+/// An account to audit.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Target {
+    /// Its id.
+    pub account_id: String,
+    /// Its name in the organization, when that is where it comes from.
+    pub name: Option<String>,
+    /// The role to assume, by ARN or by name with path; without one, the credentials themselves are of the account.
+    pub role: Option<String>,
+    /// External id for that role.
+    pub external_id: Option<String>,
+    /// Regions; those of the command line when empty.
+    pub regions: Vec<String>,
+    /// Clusters; all that are found when empty.
+    pub cluster_ids: Vec<String>,
+}
+
+/// A target as a file says it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct TargetEntry {
+    pub(crate) account: Option<String>,
+    pub(crate) role: Option<String>,
+    #[serde(alias = "external_id")]
+    pub(crate) external_id: Option<String>,
+    #[serde(default)]
+    pub(crate) regions: Vec<String>,
+    #[serde(default, alias = "cluster_ids")]
+    pub(crate) cluster_ids: Vec<String>,
+}
+
+/// The keys of a target in a file.
+pub(crate) const KEYS: [&str; 5] = ["account", "role", "external-id", "regions", "cluster-ids"];
+
+/// What is wrong with a list of targets.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TargetError {
+    /// It is not JSON, or holds something else than targets.
+    #[error("`{file}` is not a list of targets: {error}")]
+    Malformed {
+        /// Name of the input.
+        file: String,
+        /// What is wrong, and where.
+        error: JsonError,
+    },
+    /// A target says something that means nothing.
+    #[error("`{file}`, target {number}: {reason}")]
+    Wrong {
+        /// Name of the input.
+        file: String,
+        /// Which one, from 1.
+        number: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// There is none.
+    #[error("`{file}` names no target")]
+    Empty {
+        /// Name of the input.
+        file: String,
+    },
+}
+
+impl Target {
+    /// Reads a list of targets: a JSON array of objects, or an object on each line; `file` is only used in errors.
+    ///
+    /// # Errors
+    /// When it is neither, or a target means nothing.
+    pub fn list(file: &str, bytes: &[u8]) -> Result<Vec<Self>, TargetError> {
+        let malformed = |error| TargetError::Malformed { file: file.to_owned(), error };
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let is_array = text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
+        let entries: Vec<TargetEntry> = if is_array {
+            json_input::whole(text).map_err(malformed)?
+        } else {
+            json_input::lines(text).map_err(malformed)?
+        };
+        let targets = entries.into_iter().enumerate().map(|(index, entry)| {
+            Self::new(entry).map_err(|reason| TargetError::Wrong { file: file.to_owned(), number: index + 1, reason })
+        });
+        let targets = targets.collect::<Result<Vec<_>, _>>()?;
+        if targets.is_empty() {
+            return Err(TargetError::Empty { file: file.to_owned() });
+        }
+        if let Some((number, reason)) = twice(&targets) {
+            return Err(TargetError::Wrong { file: file.to_owned(), number, reason });
+        }
+        Ok(targets)
+    }
+
+    /// A target of a file.
+    ///
+    /// # Errors
+    /// In words, when it names no account, or something that cannot be one.
+    pub(crate) fn new(entry: TargetEntry) -> Result<Self, String> {
+        let TargetEntry { account, role, external_id, regions, cluster_ids } = entry;
+        let of_role = match role.as_deref().map(Role::parse).transpose()? {
+            Some(Role::Arn(account)) => Some(account.to_owned()),
+            Some(Role::Name) | None => None,
+        };
+        let account_id = match (account, of_role) {
+            (Some(account), Some(other)) if account != other => {
+                return Err(format!("the role is of account {other}, and the target of {account}"));
+            }
+            (Some(account), _) | (None, Some(account)) => account,
+            (None, None) => return Err("it names no account: add `account`, or the ARN of a role".to_owned()),
+        };
+        if !is_account(&account_id) {
+            return Err(format!("`{account_id}` is not an account id of twelve digits"));
+        }
+        if let Some(region) = regions.iter().find(|region| !is_region(region)) {
+            return Err(format!("`{region}` is not a region name, such as us-east-1"));
+        }
+        for id in &cluster_ids {
+            tags::check_cluster_id(id).map_err(|reason| format!("`{id}` is no cluster id: {reason}"))?;
+        }
+        let sorted = |mut list: Vec<String>| {
+            list.sort_unstable();
+            list.dedup();
+            list
+        };
+        Ok(Self {
+            account_id,
+            name: None,
+            role,
+            external_id,
+            regions: sorted(regions),
+            cluster_ids: sorted(cluster_ids),
+        })
+    }
+
+    /// The ARN of the role to assume.
+    #[must_use]
+    pub fn role_arn(&self, partition: &str) -> Option<String> {
+        let role = self.role.as_deref()?;
+        if role.starts_with("arn:") {
+            return Some(role.to_owned());
+        }
+        Some(format!("arn:{partition}:iam::{}:role/{}", self.account_id, role.trim_start_matches('/')))
+    }
+}
+
+/// The first target that is there already, from 1, and why that is one too many.
+pub(crate) fn twice(targets: &[Target]) -> Option<(usize, String)> {
+    let mut seen = std::collections::BTreeMap::new();
+    for (index, target) in targets.iter().enumerate() {
+        for region in each_or_all(&target.regions) {
+            for cluster_id in each_or_all(&target.cluster_ids) {
+                if let Some(before) = seen.insert((&target.account_id, region, cluster_id), index) {
+                    let reason = format!("it asks for what target {} asks for already", before + 1);
+                    return Some((index + 1, reason));
+                }
+            }
+        }
+    }
+    None
+}
+
+/// Each of a list; an empty one stands for all.
+fn each_or_all(list: &[String]) -> Vec<Option<&String>> {
+    if list.is_empty() { vec![None] } else { list.iter().map(Some).collect() }
+}
+
+/// A role as a target names it.
+enum Role<'r> {
+    /// By ARN, with its account.
+    Arn(&'r str),
+    /// By name, with its path.
+    Name,
+}
+
+impl<'r> Role<'r> {
+    fn parse(role: &'r str) -> Result<Self, String> {
+        let parts: Vec<&str> = role.splitn(6, ':').collect();
+        match parts.as_slice() {
+            ["arn", _, "iam", "", account, name] if is_account(account) && name.len() > 5 => {
+                match name.strip_prefix("role/") {
+                    Some(name) if is_role_name(name) => Ok(Self::Arn(account)),
+                    _ => Err(format!("`{role}` is not the ARN of a role")),
+                }
+            }
+            [name] if is_role_name(name.trim_start_matches('/')) => Ok(Self::Name),
+            _ => Err(format!("`{role}` is neither the ARN of a role nor its name")),
+        }
+    }
+}
+
+/// What a role may be called, with its path (IAM User Guide, "IAM and AWS STS quotas", name requirements).
+fn is_role_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"+=,.@-_/".contains(&byte);
+    !name.is_empty() && name.len() <= 64 + 512 && !name.ends_with('/') && name.bytes().all(fits)
+}
+
+/// Checks the role of `--target-role`.
+///
+/// # Errors
+/// In words, when it is no name.
+pub fn role_name(text: &str) -> Result<String, String> {
+    match Role::parse(text)? {
+        Role::Name => Ok(text.to_owned()),
+        Role::Arn(_) => Err("an ARN is of one account: give the name that the role has in each".to_owned()),
+    }
+}
+
+/// Twelve digits (AWS Account Management, "AWS account identifiers").
+#[must_use]
+pub fn is_account(id: &str) -> bool {
+    id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a text can be the name of a region, and so part of a host name.
+#[must_use]
+pub fn is_region(text: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (5..=32).contains(&text.len()) && text.bytes().all(fits) && text.contains('-')
+}
+
+/// One part of a run that is spread over several processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// Which one, from 0.
+    pub index: u32,
+    /// Of how many.
+    pub count: u32,
+}
+
+/// Most shards: what an Indexed Job may have (Kubernetes, `batch/v1` `JobSpec.completions`).
+pub const MAX_SHARDS: u32 = 100_000;
+
+impl Shard {
+    /// Whether an account belongs to this shard: by its id alone, so that no list of targets has to be the same everywhere,
+    /// and the limits that AWS sets for an account are never used up by two processes.
+    #[must_use]
+    pub fn holds(self, account_id: &str) -> bool {
+        let hash = Sha256::digest(account_id.as_bytes());
+        let start = hash.iter().take(8).fold(0_u64, |all, byte| (all << 8) | u64::from(*byte));
+        start % u64::from(self.count) == u64::from(self.index)
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.count)
+    }
+}
+
+/// `--shard`: a shard, or only their number, where the index comes from the environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShardArgument {
+    /// Which one, from 0; `None` for `/COUNT`.
+    pub index: Option<u32>,
+    /// Of how many.
+    pub count: u32,
+}
+
+impl ShardArgument {
+    /// The shard with this index.
+    ///
+    /// # Errors
+    /// In words, when there is none of that number.
+    pub fn with_index(self, index: u32) -> Result<Shard, String> {
+        if index < self.count {
+            return Ok(Shard { index, count: self.count });
+        }
+        Err(format!("there is no shard {index} of {}: they count from 0, as the indexes of a Job do", self.count))
+    }
+}
+
+impl FromStr for ShardArgument {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "not INDEX/COUNT, such as 0/8, or /8 in a Job".to_owned();
+        let (index, count) = text.split_once('/').ok_or_else(wrong)?;
+        let count: u32 = count.parse().map_err(|_| wrong())?;
+        if !(1..=MAX_SHARDS).contains(&count) {
+            return Err(format!("there are 1 to {MAX_SHARDS} shards"));
+        }
+        let index = if index.is_empty() { None } else { Some(index.parse::<u32>().map_err(|_| wrong())?) };
+        let shard = Self { index, count };
+        index.map_or(Ok(()), |index| shard.with_index(index).map(|_| ()))?;
+        Ok(shard)
+    }
+}
+
+/// An account of an organization.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Its id.
+    pub account_id: String,
+    /// Its name.
+    pub name: Option<String>,
+    /// `State`, in capitals: `ACTIVE`, `SUSPENDED`, … `None` where it was not said.
+    pub state: Option<String>,
+}
+
+impl Member {
+    /// Why the account is left out; `None` where it is to be audited. What is not known to be closed is tried: a refusal is
+    /// told, and silence would not be.
+    #[must_use]
+    pub fn left_out(&self) -> Option<String> {
+        match self.state.as_deref() {
+            None | Some("ACTIVE") => None,
+            Some(state) => Some(format!("the account is {state}")),
+        }
+    }
+
+    /// The account as a target.
+    #[must_use]
+    pub fn target(&self) -> Target {
+        Target {
+            account_id: self.account_id.clone(),
+            name: self.name.clone(),
+            role: None,
+            external_id: None,
+            regions: Vec::new(),
+            cluster_ids: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn list(text: &str) -> Result<Vec<Target>, String> {
+        Target::list("targets.json", text.as_bytes()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_list_is_an_array_or_a_target_on_each_line() {
+        let array = r#"[{"account": "111122223333", "regions": ["us-west-2", "us-east-1"]},
+                        {"role": "arn:aws-cn:iam::444455556666:role/audit/reader", "cluster-ids": ["b", "a", "b"]}]"#;
+        let lines = "{\"account\": \"111122223333\", \"regions\": [\"us-east-1\", \"us-west-2\"]}\n\n{\"account\": \
+                     \"444455556666\", \"role\": \"arn:aws-cn:iam::444455556666:role/audit/reader\", \"cluster_ids\": \
+                     [\"a\", \"b\"]}\n";
+        let targets = list(array).unwrap();
+        assert_eq!(targets, list(lines).unwrap());
+        assert_eq!(targets[0].regions, ["us-east-1", "us-west-2"]);
+        assert_eq!((targets[1].account_id.as_str(), targets[1].cluster_ids.len()), ("444455556666", 2));
+        assert_eq!(targets[1].role_arn("aws").as_deref(), Some("arn:aws-cn:iam::444455556666:role/audit/reader"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        for (text, said) in [
+            ("", "names no target"),
+            ("[]", "names no target"),
+            ("[{}]", "target 1: it names no account"),
+            ("{\"account\": \"1\"}", "target 1: `1` is not an account id"),
+            ("{\"account\": 1}", "at line 1, column 13 (/0/account)"),
+            ("{\"account\": \"111122223333\"}\n{\"acount\": \"\"}", "unknown field `acount`"),
+            ("{\"account\": \"111122223333\"}\n{\"acount\": \"\"}", "at line 2, column 9 (/1/acount)"),
+            ("{\"account\": \"111122223333\", \"regions\": [\"x.evil.example\"]}", "is not a region name"),
+            ("{\"account\": \"111122223333\", \"cluster-ids\": [\"\"]}", "is no cluster id"),
+            (
+                "{\"account\": \"111122223333\", \"role\": \"arn:aws:iam::444455556666:role/x\"}",
+                "of account 444455556666",
+            ),
+            (
+                "{\"account\": \"111122223333\", \"role\": \"arn:aws:iam::111122223333:user/x\"}",
+                "not the ARN of a role",
+            ),
+            ("{\"account\": \"111122223333\", \"role\": \"a:b\"}", "neither the ARN of a role nor its name"),
+            (
+                "[{\"account\": \"111122223333\"},{\"account\": \"111122223333\"}]",
+                "target 2: it asks for what target 1",
+            ),
+        ] {
+            let told = list(text).unwrap_err();
+            assert!(told.contains(said), "{text}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_role_by_name_is_the_one_of_the_account() {
+        let target = |role: &str| {
+            let entry =
+                TargetEntry { account: Some("111122223333".into()), role: Some(role.into()), ..TargetEntry::default() };
+            Target::new(entry).unwrap().role_arn("aws-us-gov").unwrap()
+        };
+        assert_eq!(target("audit"), "arn:aws-us-gov:iam::111122223333:role/audit");
+        assert_eq!(target("/org/audit"), "arn:aws-us-gov:iam::111122223333:role/org/audit");
+        assert!(role_name("audit").is_ok() && role_name("arn:aws:iam::111122223333:role/audit").is_err());
+    }
+
+    #[test]
+    fn shards_count_from_zero() {
+        let shard = |text: &str| text.parse::<ShardArgument>();
+        assert_eq!(shard("3/8"), Ok(ShardArgument { index: Some(3), count: 8 }));
+        assert_eq!(shard("/8"), Ok(ShardArgument { index: None, count: 8 }));
+        for text in ["8/8", "8", "a/8", "1/0", "/0", "-1/8", "1/100001", "/"] {
+            assert!(shard(text).is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_account_is_in_exactly_one_shard(account in "[0-9]{12}", count in 1_u32..200) {
+            let held = (0..count).filter(|index| Shard { index: *index, count }.holds(&account)).count();
+            prop_assert_eq!(held, 1);
+        }
+    }
+
+    #[test]
+    fn shards_are_about_as_large() {
+        let sizes: Vec<usize> = (0..8)
+            .map(|index| (0..8_000_u64).filter(|id| Shard { index, count: 8 }.holds(&format!("{id:012}"))).count())
+            .collect();
+        assert!(sizes.iter().all(|size| (900..1_100).contains(size)), "{sizes:?}");
+    }
+}
