@@ -231,7 +231,8 @@ fn an_account_that_fails_in_whatever_way_costs_only_itself() {
         [("sts:AssumeRole", denied.clone()), ("sts:AssumeRole", Fault::Drop), ("sts:AssumeRole", Fault::Body("<html>"))]
     {
         let mock = Mock::serve(&inventory).fault_for(action, "100000000002", fault.clone());
-        let output = run(&mock, folder.path(), &["scan", "--targets", "targets.json", "--format", "json", "-q"]);
+        let scan = ["scan", "--targets", "targets.json", "--format", "json", "-q", "--timeout", "3"];
+        let output = run(&mock, folder.path(), &scan);
         let told: Vec<String> = outcomes(&set(&output)).into_iter().map(|(_, outcome, _)| outcome).collect();
         assert_eq!(told, ["audited", "audited", "not_audited", "audited"], "{action} {fault:?}");
         assert_eq!((output.status.code(), output.stderr.len()), (Some(3), 0), "{action} {fault:?}");
@@ -277,4 +278,113 @@ fn all_clusters_of_an_account_are_found_and_audited() {
     assert_eq!((output.status.code(), outcomes(&told)), (Some(0), vec![(id(0), "audited".to_owned(), 1)]));
     assert_eq!(told["targets"][0]["reports"][0]["cluster_id"], cluster_id);
     assert!(told["targets"][0]["reports"][0]["roles"].as_array().unwrap().len() > 1, "roles of the nodes are read");
+}
+
+/// An Indexed Job: a process for each index, all at once, each with nothing but its index; one of them is evicted, one runs
+/// twice. What they wrote is joined.
+#[test]
+fn the_processes_of_an_indexed_job_are_one_run() {
+    let (mut inventory, _) = accounts(13);
+    inventory.accounts.remove(4);
+    let members: Vec<Value> =
+        (0..13).map(|index| member(index, if index == 12 { "SUSPENDED" } else { "ACTIVE" })).collect();
+    let mock = Mock::serve(&inventory).organization(members).latency(std::time::Duration::from_millis(5));
+    let folder = tempfile::tempdir().unwrap();
+    let pod = |index: usize, variable: &str| {
+        let mut command = command();
+        command
+            .args(["scan", "--organization", "--target-role", "audit", "--shard", "/5", "--fail-on", "never", "-q"])
+            .args(["--region", "eu-central-1", "--endpoint-url", &mock.url])
+            .args(["--format", "json", "-o", &format!("shard-{index}.json")])
+            .env("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")
+            .env("AWS_SECRET_ACCESS_KEY", "verysecretkey")
+            .env(variable, index.to_string())
+            .current_dir(folder.path());
+        command.spawn().unwrap()
+    };
+    let merged = || {
+        let files = (0..5).map(|index| format!("shard-{index}.json"));
+        let output =
+            command().arg("merge").args(files).args(["--format", "json"]).current_dir(folder.path()).output().unwrap();
+        (output.status.code(), set(&output))
+    };
+    let mut pods: Vec<_> = (0..5).map(|index| pod(index, "JOB_COMPLETION_INDEX")).collect();
+    pods.push(pod(1, "AWS_BATCH_JOB_ARRAY_INDEX"));
+    // Evicted before it could write anything.
+    pods[3].kill().unwrap();
+    let codes: Vec<Option<i32>> = pods.iter_mut().map(|pod| pod.wait().unwrap().code()).collect();
+    // A shard may hold nothing but the account that refuses.
+    assert!(codes.iter().flatten().all(|code| [0, 3, 4].contains(code)), "{codes:?}");
+    let (code, told) = merged();
+    assert_eq!(code, Some(3));
+    assert_eq!(told["not_audited"][0]["resource"], "shard-3.json");
+    assert_eq!(told["not_audited"][1]["resource"], "3/5");
+    // The Job replaces the pod, and now all are there.
+    let retried = pod(3, "JOB_COMPLETION_INDEX").wait().unwrap().code();
+    assert!(retried.is_some_and(|code| [0, 3, 4].contains(&code)));
+    let (code, told) = merged();
+    assert_eq!((code, &told["shards"]["present"]), (Some(3), &json!([0, 1, 2, 3, 4])));
+    assert_eq!(told["summary"]["targets"], json!({"audited": 11, "not_audited": 1, "skipped": 1}));
+    // The same as one process would have found.
+    let scan = ["scan", "--organization", "--target-role", "audit", "--format", "json", "-q"];
+    let alone = set(&run(&mock, folder.path(), &scan));
+    assert_eq!(outcomes(&told), outcomes(&alone));
+    assert_eq!(told["summary"], alone["summary"]);
+
+    let mut lost = command();
+    lost.args(["scan", "--organization", "--target-role", "audit", "--shard", "/5"]).env("JOB_COMPLETION_INDEX", "5");
+    assert_eq!(lost.output().unwrap().status.code(), Some(2));
+}
+
+/// What is new since the merged report of the run before, by shard and by account.
+#[test]
+fn shards_compare_what_is_theirs_with_the_merged_report_of_the_run_before() {
+    let (mut inventory, cluster_id) = accounts(6);
+    let folder = tempfile::tempdir().unwrap();
+    let members: Vec<Value> = (0..6).map(|index| member(index, "ACTIVE")).collect();
+    let break_in = |inventory: &mut Inventory, index: usize| {
+        let instance = &mut inventory.accounts[index].regions[0].instances[0];
+        instance.tags.retain(|tag| !tag.key.starts_with("kubernetes.io/cluster/"));
+    };
+    break_in(&mut inventory, 1);
+    let scan = |mock: &Mock, more: &[&str]| {
+        let all = ["scan", "--organization", "--target-role", "audit", "--format", "json", "-q"];
+        run(mock, folder.path(), &[&all[..], more].concat())
+    };
+    let mock = Mock::serve(&inventory).organization(members.clone());
+    scan(&mock, &["-o", "before.json"]);
+    // One account is mended, another broken.
+    let (mut inventory, _) = accounts(6);
+    break_in(&mut inventory, 2);
+    let mock = Mock::serve(&inventory).organization(members);
+    for shard in ["0/2", "1/2"] {
+        let file = format!("{}.json", &shard[..1]);
+        let output = scan(&mock, &["--shard", shard, "--compare", "before.json", "-o", &file, "--fail-on", "never"]);
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    let joined = run_merge(
+        folder.path(),
+        &["0.json", "1.json", "--fail-on", "info", "--fail-on-new", "--compare", "before.json"],
+    );
+    let compared = run_merge(folder.path(), &["0.json", "1.json", "--fail-on", "info"]);
+    let told = set(&compared);
+    let of = |index: usize, field: &str| -> usize {
+        let comparison = &told["targets"][index]["reports"][0]["comparison"];
+        comparison[field].as_array().map_or_else(|| comparison[field].as_u64().map_or(0, |n| n as usize), Vec::len)
+    };
+    assert!(of(1, "resolved") > 0 && of(1, "new") == 0, "{}", told["targets"][1]["reports"][0]["comparison"]);
+    assert!(of(2, "new") > 0 && of(2, "resolved") == 0);
+    for index in [0, 3, 4, 5] {
+        assert_eq!(
+            (of(index, "new"), of(index, "resolved"), of(index, "unknown")),
+            (0, 0, 0),
+            "{index} of {cluster_id}"
+        );
+    }
+    assert_eq!(told["summary"], set(&joined)["summary"]);
+    assert_eq!((joined.status.code(), compared.status.code()), (Some(1), Some(1)));
+}
+
+fn run_merge(folder: &std::path::Path, arguments: &[&str]) -> Output {
+    command().arg("merge").args(arguments).args(["--format", "json"]).current_dir(folder).output().unwrap()
 }
