@@ -43,6 +43,7 @@ fn help_of_every_command() {
         &["policy", "expand"],
         &["policy", "shrink"],
         &["report"],
+        &["merge"],
         &["rules"],
         &["explain"],
         &["baseline"],

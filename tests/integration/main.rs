@@ -14,6 +14,8 @@ mod binary;
 mod cli_outputs;
 mod compare;
 mod config;
+#[cfg(feature = "aws")]
+mod deploy;
 mod documents;
 mod false_alarms;
 #[cfg(feature = "aws")]
