@@ -406,6 +406,12 @@ struct PermissionsArgs {
     /// Print what carrying out and undoing a fix needs, instead of what a scan needs
     #[arg(long)]
     fix: bool,
+    /// Let a scan of many accounts assume the role of this name in each
+    #[arg(long, value_name = "NAME", value_parser = crate::target::role_name, conflicts_with = "fix")]
+    target_role: Option<String>,
+    /// Let it list the accounts of the organization
+    #[arg(long, requires = "target_role")]
+    organization: bool,
     /// Limit the fix to the tags of this cluster; repeatable, for answers that change a neighbour's tags too
     #[arg(long, value_name = "ID", requires = "fix", value_parser = cluster_id)]
     cluster_id: Vec<String>,
@@ -419,7 +425,7 @@ struct PermissionsArgs {
     #[arg(long, value_name = "ID", requires = "fix")]
     account: Option<String>,
     /// Partition of the resources
-    #[arg(long, value_name = "NAME", default_value = "aws", requires = "fix")]
+    #[arg(long, value_name = "NAME", default_value = "aws")]
     partition: String,
 }
 

@@ -115,6 +115,20 @@ pub static SCAN: &[Permission] = &[
     },
 ];
 
+/// What a scan of many accounts asks for beside those, in the account of the credentials.
+pub static MANY: &[Permission] = &[
+    Permission {
+        action: "organizations:ListAccounts",
+        purpose: "the accounts of `--organization`",
+        without: Some("--organization"),
+    },
+    Permission {
+        action: "sts:AssumeRole",
+        purpose: "the role of each account",
+        without: Some("every account but that of the credentials"),
+    },
+];
+
 /// Every call that carrying out a plan and taking it back makes beyond those of a scan, in the order of their names.
 pub static FIX: &[Permission] = &[
     Permission {
@@ -193,6 +207,23 @@ fn document(statements: &[Value]) -> String {
 #[must_use]
 pub fn scan_policy() -> String {
     document(&[scan_statement()])
+}
+
+/// What a scan of many accounts needs in the account that it starts from: to assume the role of this name in each, and to list
+/// them where they are those of the organization. The role itself needs [`scan_policy`].
+#[must_use]
+pub fn many_policy(partition: &str, target_role: &str, organization: bool) -> String {
+    let role = format!("arn:{partition}:iam::*:role/{}", target_role.trim_start_matches('/'));
+    let mut statements = vec![
+        scan_statement(),
+        json!({"Sid": "TagauditTargets", "Effect": "Allow", "Action": "sts:AssumeRole", "Resource": role}),
+    ];
+    if organization {
+        // The list of accounts takes no resource.
+        let action = "organizations:ListAccounts";
+        statements.push(json!({"Sid": "TagauditOrganization", "Effect": "Allow", "Action": action, "Resource": "*"}));
+    }
+    document(&statements)
 }
 
 /// What a fix may be limited to.

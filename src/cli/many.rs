@@ -12,6 +12,7 @@ use crate::estate::Estate;
 use crate::inventory::Provider;
 use crate::inventory::{Gap, Inventory};
 use crate::report::{NotAudited, Report, ReportSet, Shards, SourceKind, TargetOutcome, TargetReport};
+use crate::resource::ResourceKind;
 use crate::rules::Rule;
 #[cfg(feature = "aws")]
 use crate::target::Member;
@@ -328,7 +329,11 @@ fn is_gone(report: &Report, inventory: &Inventory) -> bool {
     });
     let of_roles = report.roles.iter().flat_map(|role| &role.instances);
     let of_map = report.topology.iter().flat_map(|vpc| vpc.nodes.iter().flat_map(|group| &group.instances));
-    let nodes: BTreeSet<&String> = of_roles.chain(of_map).collect();
+    let unknown = report.comparison.iter().flat_map(|comparison| &comparison.unknown).map(|gone| &gone.finding);
+    let named =
+        unknown.chain(&report.findings).flat_map(|finding| std::iter::once(&finding.resource).chain(&finding.related));
+    let named = named.filter(|resource| resource.kind == ResourceKind::Instance).map(|resource| &resource.id);
+    let nodes: BTreeSet<&String> = of_roles.chain(of_map).chain(named).collect();
     let mut instances =
         inventory.accounts.iter().flat_map(|account| &account.regions).flat_map(|region| &region.instances);
     is_listed && is_read && !instances.any(|instance| instance.state.is_live() && nodes.contains(&instance.id))

@@ -158,11 +158,22 @@ pub(super) fn permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Wr
     };
     match args.format {
         PermissionsFormat::Policy if args.fix => out.write_all(permissions::fix_policy(&limits).as_bytes()),
-        PermissionsFormat::Policy => out.write_all(permissions::scan_policy().as_bytes()),
+        PermissionsFormat::Policy => out.write_all(
+            match &args.target_role {
+                Some(role) => permissions::many_policy(&args.partition, role, args.organization).into_bytes(),
+                None => permissions::scan_policy().into_bytes(),
+            }
+            .as_slice(),
+        ),
         PermissionsFormat::Table => {
             let without = if args.fix { "not fixed without it" } else { "not audited without it" };
             let mut table = layout(width, &["action", "for", without]);
-            for permission in if args.fix { permissions::FIX } else { permissions::SCAN } {
+            let listed = if args.fix { permissions::FIX } else { permissions::SCAN };
+            let many = permissions::MANY.iter().filter(|permission| match permission.action {
+                "organizations:ListAccounts" => args.organization,
+                _ => args.target_role.is_some(),
+            });
+            for permission in listed.iter().chain(many) {
                 table.add_row([permission.action, permission.purpose, permission.without.unwrap_or("everything")]);
             }
             writeln!(out, "{table}")

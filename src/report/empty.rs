@@ -29,7 +29,8 @@ impl Report {
         }
     }
 
-    /// A report of the same cluster in which nothing was looked at.
+    /// A report of the same cluster in which nothing was looked at. Where the cluster was is kept: whether it is gone can be told
+    /// from its instances alone.
     pub(super) fn nothing(&self) -> Self {
         Self {
             complete: true,
@@ -37,7 +38,6 @@ impl Report {
             findings: Vec::new(),
             roles: Vec::new(),
             rules: Vec::new(),
-            topology: Vec::new(),
             comparison: None,
             summary: Summary::nothing(0),
             ..self.clone()

@@ -23,6 +23,7 @@ mod fix;
 mod fix_worlds;
 mod fixtures;
 mod formats;
+mod jobs;
 #[cfg(feature = "aws")]
 mod live;
 #[cfg(feature = "aws")]

@@ -5,9 +5,12 @@ use std::process::Output;
 
 use serde_json::{Value, json};
 use tagaudit::inventory::Inventory;
+use tagaudit::permissions;
+use tagaudit::policy::Decision;
 
 use super::binary::command;
 use super::mock::{Fault, Mock};
+use super::permissions::decision;
 use super::worlds;
 
 /// As many accounts as asked for: the first is that of the credentials, and all hold the cluster of a clean world.
@@ -93,6 +96,14 @@ fn one_account_that_refuses_and_one_that_is_suspended_hide_nothing_of_the_others
     assert!(String::from_utf8_lossy(&output.stderr).contains("100000000007 (team-7) is not audited"));
     // The credentials are of the first account: nobody assumes a role there, and nowhere twice.
     assert_eq!(mock.count("sts:AssumeRole"), 19);
+    // S5: all of it is in the policies that are printed.
+    let start = permissions::many_policy("aws", "audit", true);
+    for call in mock.calls().iter().filter(|call| call.action != "GetCallerIdentity") {
+        let resource = call.parameters.get("RoleArn").map_or("*", String::as_str);
+        assert_eq!(decision(&start, &call.name(), resource, &[]), Decision::Allowed, "{} on {resource}", call.name());
+    }
+    let other = "arn:aws:iam::100000000003:role/admin";
+    assert_ne!(decision(&start, "sts:AssumeRole", other, &[]), Decision::Allowed);
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn limits(cluster_id: &str, roles: &[&str]) -> FixLimits {
     }
 }
 
-fn decision(policy: &str, action: &str, resource: &str, keys: &[&str]) -> Decision {
+pub(crate) fn decision(policy: &str, action: &str, resource: &str, keys: &[&str]) -> Decision {
     use tagaudit::policy::{Context, ContextValue};
     let compiled = CompiledPolicy::new(&Document::parse(policy).unwrap());
     let mut context = Context::default();

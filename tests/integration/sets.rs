@@ -332,9 +332,13 @@ impl Folder {
     }
 
     fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.0.path().join(name);
+        let path = self.path(name);
         fs::write(&path, text).unwrap();
         path
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
     }
 }
 
@@ -575,6 +579,14 @@ fn a_cluster_that_is_gone_is_resolved_and_one_that_lost_its_tags_is_not() {
     let comparison = report.comparison.unwrap();
     assert_eq!((report.findings.len(), comparison.resolved.len(), comparison.unknown.len()), (0, number, 0));
     assert_eq!(set.targets[0].gone_cluster_ids, ["demo"]);
+    // An account that could not be read in between changes nothing of that.
+    let mut unread = ReportSet::new(vec![TargetReport { role: None, ..refused("123456789012") }], None, Vec::new());
+    unread.compare(&known).unwrap();
+    let unread = folder.write("unread.json", &page(&unread, ReportFormat::Json));
+    let (_, later) = scan(&folder.path("stripped.json"), &["--compare", unread.to_str().unwrap()]);
+    assert_eq!(of(&later, "demo").unwrap().findings[0].rule, "cluster-id-unexpected");
+    let (_, later) = scan(&deleted, &["--compare", unread.to_str().unwrap()]);
+    assert_eq!(of(&later, "demo").unwrap().comparison.unwrap().resolved.len(), number);
     // And the next time nobody speaks of it.
     let last = folder.write("last.json", &last);
     let (_, next) = scan(&deleted, &["--compare", last.to_str().unwrap()]);
