@@ -206,6 +206,9 @@ struct ReportArgs {
     /// The account of that cluster, where others have one with the same id
     #[arg(long, value_name = "ID", help_heading = "Scope", requires = "cluster_id")]
     account: Option<String>,
+    /// Its region, where the account has another one with the same id
+    #[arg(long, value_name = "REGION", help_heading = "Scope", requires = "cluster_id")]
+    region: Option<String>,
     #[command(flatten)]
     verdict: VerdictArgs,
     #[command(flatten)]

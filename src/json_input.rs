@@ -1,6 +1,7 @@
 //! JSON that others wrote, read into types of ours with the place of what does not fit.
 
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
 use crate::text;
 
@@ -57,14 +58,24 @@ pub(crate) fn first_and_end<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, Res
 /// # Errors
 /// When one of them is not JSON, or does not fit; its pointer begins with its number, from 0.
 pub(crate) fn lines<T: DeserializeOwned>(bytes: &[u8]) -> Result<Vec<T>, JsonError> {
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let mut texts = serde_json::Deserializer::from_slice(bytes).into_iter::<&RawValue>();
     let mut values = Vec::new();
-    while deserializer.end().is_err() {
-        let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
-            let pointer = text::json_pointer(error.path());
-            JsonError::new(error.inner(), format!("/{}{}", values.len(), pointer.trim_end_matches('/')))
-        })?;
-        values.push(value);
+    while let Some(text) = texts.next() {
+        let text = text.map_err(|error| JsonError::new(&error, format!("/{}", values.len())))?.get();
+        let before = bytes.get(..texts.byte_offset().saturating_sub(text.len())).unwrap_or_default();
+        values.push(whole(text.as_bytes()).map_err(|error| error.behind(before, values.len()))?);
     }
     Ok(values)
+}
+
+impl JsonError {
+    /// The error of a value in the text that it stands in, which is the one of this number.
+    fn behind(self, before: &[u8], number: usize) -> Self {
+        let lines = before.split(|byte| *byte == b'\n').count() - 1;
+        let columns = before.iter().rev().take_while(|byte| **byte != b'\n').count();
+        let pointer = format!("/{number}{}", self.pointer.trim_end_matches('/'));
+        // What is wrong with the value as a whole has no place in it: it is where the value begins.
+        let (line, column) = (self.line.max(1), self.column.max(1));
+        Self { line: line + lines, column: if line == 1 { column + columns } else { column }, pointer, ..self }
+    }
 }

@@ -13,7 +13,8 @@ use crate::tags;
 pub const MAX_BYTES: u64 = 64 << 20;
 
 /// An account to audit.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "TargetEntry")]
 pub struct Target {
     /// Its id.
     pub account_id: String,
@@ -84,15 +85,8 @@ impl Target {
         let malformed = |error| TargetError::Malformed { file: file.to_owned(), error };
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let is_array = text.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[');
-        let entries: Vec<TargetEntry> = if is_array {
-            json_input::whole(text).map_err(malformed)?
-        } else {
-            json_input::lines(text).map_err(malformed)?
-        };
-        let targets = entries.into_iter().enumerate().map(|(index, entry)| {
-            Self::new(entry).map_err(|reason| TargetError::Wrong { file: file.to_owned(), number: index + 1, reason })
-        });
-        let targets = targets.collect::<Result<Vec<_>, _>>()?;
+        let targets: Vec<Self> =
+            if is_array { json_input::whole(text) } else { json_input::lines(text) }.map_err(malformed)?;
         if targets.is_empty() {
             return Err(TargetError::Empty { file: file.to_owned() });
         }
@@ -106,7 +100,7 @@ impl Target {
     ///
     /// # Errors
     /// In words, when it names no account, or something that cannot be one.
-    pub(crate) fn new(entry: TargetEntry) -> Result<Self, String> {
+    fn new(entry: TargetEntry) -> Result<Self, String> {
         let TargetEntry { account, role, external_id, regions, cluster_ids } = entry;
         let of_role = match role.as_deref().map(Role::parse).transpose()? {
             Some(Role::Arn(account)) => Some(account.to_owned()),
@@ -151,6 +145,14 @@ impl Target {
             return Some(role.to_owned());
         }
         Some(format!("arn:{partition}:iam::{}:role/{}", self.account_id, role.trim_start_matches('/')))
+    }
+}
+
+impl TryFrom<TargetEntry> for Target {
+    type Error = String;
+
+    fn try_from(entry: TargetEntry) -> Result<Self, String> {
+        Self::new(entry)
     }
 }
 
@@ -362,9 +364,10 @@ mod tests {
         for (text, said) in [
             ("", "names no target"),
             ("[]", "names no target"),
-            ("[{}]", "target 1: it names no account"),
-            ("{\"account\": \"1\"}", "target 1: `1` is not an account id"),
+            ("[{}]", "it names no account: add `account`, or the ARN of a role at line 1, column 4 (/0)"),
+            ("{\"account\": \"1\"}", "`1` is not an account id of twelve digits at line 1, column 1 (/0)"),
             ("{\"account\": 1}", "at line 1, column 13 (/0/account)"),
+            ("{\"account\": \"111122223333\"}\n\n {\"account\": \"1\"}", "twelve digits at line 3, column 2 (/1)"),
             ("{\"account\": \"111122223333\"}\n{\"acount\": \"\"}", "unknown field `acount`"),
             ("{\"account\": \"111122223333\"}\n{\"acount\": \"\"}", "at line 2, column 9 (/1/acount)"),
             ("{\"account\": \"111122223333\", \"regions\": [\"x.evil.example\"]}", "is not a region name"),

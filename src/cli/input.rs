@@ -85,12 +85,6 @@ pub(super) fn estate(path: &Path, source: &SourceArgs) -> Result<Estate, Failure
     Ok(estate)
 }
 
-/// A saved report.
-pub(super) fn report(path: &Path) -> Result<Report, Failure> {
-    let bytes = bytes(path, MAX_REPORT_BYTES, "report")?;
-    Report::from_slice(&path.display().to_string(), &bytes).map_err(|error| unread_report(&error))
-}
-
 /// A saved report of whatever number of clusters.
 pub(super) fn report_set(path: &Path) -> Result<ReportSet, Failure> {
     let bytes = bytes(path, MAX_REPORT_BYTES, "report")?;

@@ -11,7 +11,7 @@ use crate::estate::Estate;
 #[cfg(feature = "aws")]
 use crate::inventory::Provider;
 use crate::inventory::{Gap, Inventory};
-use crate::report::{NotAudited, Report, ReportSet, Shards, SourceKind, TargetOutcome, TargetReport};
+use crate::report::{NotAudited, PresentShard, Report, ReportSet, Shards, SourceKind, TargetOutcome, TargetReport};
 use crate::resource::ResourceKind;
 use crate::rules::Rule;
 #[cfg(feature = "aws")]
@@ -91,7 +91,10 @@ pub(super) fn scan(args: &ScanArgs, rules: &[&'static Rule], configured: Option<
     }
     run.tell_notices();
     let Run { targets, not_audited, .. } = run;
-    let shards = shard.map(|shard| Shards { count: shard.count, present: vec![shard.index] });
+    let shards = shard.map(|shard| Shards {
+        count: shard.count,
+        present: vec![PresentShard { index: shard.index, collected_at: now() }],
+    });
     let mut set = ReportSet::new(targets, shards, not_audited);
     if let Some(earlier) = &earlier {
         session::compare_set(&mut set, earlier, &args.verdict)?;
@@ -124,7 +127,8 @@ impl<'r> Run<'r> {
         let mut account_ids: Vec<String> =
             inventory.accounts.iter().map(|account| account.account_id.clone()).collect();
         account_ids.sort_unstable();
-        let regions: BTreeSet<&String> = self.args.source.connection.region.iter().collect();
+        let regions: BTreeSet<&String> =
+            inventory.accounts.iter().flat_map(|account| account.regions.iter().map(|region| &region.name)).collect();
         let target = TargetReport {
             account_ids,
             name: None,
@@ -147,10 +151,12 @@ impl<'r> Run<'r> {
         let found = if all { Clusters::of(inventory).ids() } else { BTreeSet::new() };
         let known = |earlier: &'r ReportSet| earlier.clusters_with_findings(&target.account_ids, inventory.provider);
         let known: Vec<&Report> = self.earlier.filter(|_| all).map(known).unwrap_or_default();
+        // Where nobody looked, what was known stays as it was.
+        let known = known.into_iter().filter(|report| is_read(report, inventory));
         // Of a cluster that nobody names and nothing carries the id of, nothing is left but what was known of it.
         let is_named = |id: &String| found.contains(id) || named.contains(id);
         let (gone, known): (Vec<&Report>, Vec<&Report>) =
-            known.into_iter().partition(|report| !is_named(&report.cluster_id) && is_gone(report, inventory));
+            known.partition(|report| !is_named(&report.cluster_id) && is_gone(report, inventory));
         target.gone_cluster_ids = gone.into_iter().map(|report| report.cluster_id.clone()).collect();
         let known = known.into_iter().map(|report| report.cluster_id.clone());
         let ids: BTreeSet<String> = named.iter().cloned().chain(found.iter().cloned()).chain(known).collect();
@@ -244,7 +250,7 @@ impl<'r> Run<'r> {
             left_out.retain(|target| target.account_ids.iter().all(|id| is_here(id)));
             targets.retain(|target| is_here(&target.account_id));
             for target in &mut targets {
-                fill_in(target, args, &own.account_id);
+                fill_in(target, args, own);
             }
             targets
         };
@@ -269,7 +275,7 @@ impl<'r> Run<'r> {
                         let place = report.describe();
                         output::warn(&format!("{place} is not audited: {}: {}: {}", gap.read, gap.reason, gap.message));
                     }
-                    report.collected_at = Some(format!("{:.0}", super::fix::now()));
+                    report.collected_at = Some(now());
                     report.outcome = TargetOutcome::NotAudited;
                     report.not_audited.push(unread(&gap));
                     self.targets.push(report);
@@ -296,12 +302,19 @@ impl<'r> Run<'r> {
 
 /// What the command line says of every target that does not say it itself.
 #[cfg(feature = "aws")]
-fn fill_in(target: &mut Target, args: &ScanArgs, own_account: &str) {
-    if target.account_id != own_account && target.role.is_none() {
+fn fill_in(target: &mut Target, args: &ScanArgs, own: &crate::provider::aws::Identity) {
+    if target.account_id != own.account_id && target.role.is_none() {
         target.role.clone_from(&args.many.target_role);
     }
     if target.cluster_ids.is_empty() {
         target.cluster_ids.extend(args.cluster_id.clone());
+    }
+    if target.regions.is_empty() && !args.source.all_regions {
+        let said: BTreeSet<&String> = args.source.connection.region.iter().collect();
+        target.regions = said.into_iter().cloned().collect();
+        if target.regions.is_empty() {
+            target.regions.push(own.home_region.clone());
+        }
     }
 }
 
@@ -311,22 +324,32 @@ fn skipped_target(member: &Member) -> Option<TargetReport> {
     Some(TargetReport {
         outcome: TargetOutcome::Skipped,
         why: Some(member.left_out()?),
+        collected_at: Some(now()),
         ..TargetReport::from(&member.target())
     })
 }
 
-/// Whether a cluster of an earlier report is no more: everything was listed, and none of its instances is left. Where one is,
-/// it lost its tags, which is worse than anything that was known of it.
-fn is_gone(report: &Report, inventory: &Inventory) -> bool {
-    let is_listed = !inventory.gaps.iter().any(|gap| clusters::READS.contains(&gap.read));
+/// Now, as reports say it.
+fn now() -> String {
+    format!("{:.0}", super::fix::now())
+}
+
+/// Whether every region of an earlier report was read.
+fn is_read(report: &Report, inventory: &Inventory) -> bool {
     let regions: BTreeSet<(&str, &str)> = inventory
         .accounts
         .iter()
         .flat_map(|account| account.regions.iter().map(|region| (&*account.account_id, &*region.name)))
         .collect();
-    let is_read = report.accounts.iter().all(|account| {
+    report.accounts.iter().all(|account| {
         account.regions.iter().all(|region| regions.contains(&(account.account_id.as_str(), region.as_str())))
-    });
+    })
+}
+
+/// Whether a cluster of an earlier report, whose regions were read, is no more: everything was listed, and none of its
+/// instances is left. Where one is, it lost its tags, which is worse than anything that was known of it.
+fn is_gone(report: &Report, inventory: &Inventory) -> bool {
+    let is_listed = !inventory.gaps.iter().any(|gap| clusters::READS.contains(&gap.read));
     let of_roles = report.roles.iter().flat_map(|role| &role.instances);
     let of_map = report.topology.iter().flat_map(|vpc| vpc.nodes.iter().flat_map(|group| &group.instances));
     let unknown = report.comparison.iter().flat_map(|comparison| &comparison.unknown).map(|gone| &gone.finding);
@@ -336,7 +359,7 @@ fn is_gone(report: &Report, inventory: &Inventory) -> bool {
     let nodes: BTreeSet<&String> = of_roles.chain(of_map).chain(named).collect();
     let mut instances =
         inventory.accounts.iter().flat_map(|account| &account.regions).flat_map(|region| &region.instances);
-    is_listed && is_read && !instances.any(|instance| instance.state.is_live() && nodes.contains(&instance.id))
+    is_listed && !instances.any(|instance| instance.state.is_live() && nodes.contains(&instance.id))
 }
 
 /// A failed read that belongs to no cluster.
@@ -355,10 +378,11 @@ fn unread(gap: &Gap) -> NotAudited {
 /// A saved report of many clusters, as a scan would end that wrote it; or one of its clusters.
 pub(super) fn report(args: &super::ReportArgs, set: ReportSet) -> Result<Exit, Failure> {
     if let Some(cluster_id) = &args.cluster_id {
-        let report: Report = set.pick(cluster_id, args.account.as_deref()).map_err(|reason| {
+        let picked = set.pick(cluster_id, args.account.as_deref(), args.region.as_deref());
+        let report: Report = picked.map_err(|reason| {
             Failure::usage(format!("cannot show the cluster `{cluster_id}` of `{}`", args.file.display()))
                 .cause(reason)
-                .help("without --cluster-id all of them are listed; --account says which one is meant")
+                .help("without --cluster-id all of them are listed; --account and --region say which one is meant")
         })?;
         return super::run::show(args, report);
     }

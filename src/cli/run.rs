@@ -189,8 +189,11 @@ fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     match input::saved(&args.file)? {
         input::Saved::Many(set) => many::report(args, *set),
         input::Saved::One(report) => {
-            let is_meant = args.cluster_id.as_ref().is_none_or(|id| *id == report.cluster_id);
-            if is_meant { show(args, *report) } else { many::report(args, (*report).into()) }
+            if args.cluster_id.is_none() {
+                show(args, *report)
+            } else {
+                many::report(args, (*report).into())
+            }
         }
     }
 }

@@ -163,7 +163,13 @@ const INDEX_VARIABLES: [&str; 2] = ["JOB_COMPLETION_INDEX", "AWS_BATCH_JOB_ARRAY
 /// The report to compare with, once it is known to be one of this cluster.
 pub(super) fn earlier(args: &VerdictArgs, cluster_id: &str, provider: Provider) -> Result<Option<Report>, Failure> {
     let Some(path) = &args.compare else { return Ok(None) };
-    let report = input::report(path)?;
+    let report = match input::saved(path)? {
+        input::Saved::One(report) => *report,
+        // The report of the cluster among those of many.
+        input::Saved::Many(set) => set.pick(cluster_id, None, None).map_err(|reason| {
+            Failure::usage(format!("cannot compare with the reports `{}`", path.display())).cause(reason)
+        })?,
+    };
     report.is_of(cluster_id, provider.name()).map_err(|error| incomparable(path, &error))?;
     Ok(Some(report))
 }

@@ -26,7 +26,7 @@ impl Reader<'_> {
             regions: list("regions")?,
             cluster_ids: list("cluster-ids")?,
         };
-        Target::new(entry).map_err(|reason| self.error(at, reason))
+        Target::try_from(entry).map_err(|reason| self.error(at, reason))
     }
 
     /// A list of texts.

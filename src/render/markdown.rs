@@ -21,10 +21,10 @@ pub fn markdown_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
         page.push_str("\n### Clusters\n\n| cluster | account | nodes | errors | warnings | notes | not audited |\n|---|---|---:|---:|---:|---:|---:|\n");
     }
     for (target, report) in rows {
-        let nodes: usize = report.summary.nodes.values().sum();
         let found = Severity::WORST_FIRST.map(|severity| report.findings_of(severity).to_string()).join(" | ");
         let (cluster, account) = (inert(&report.cluster_id), inert(&target.describe()));
-        let _ = writeln!(page, "| {cluster} | {account} | {nodes} | {found} | {} |", report.not_audited.len());
+        let _ =
+            writeln!(page, "| {cluster} | {account} | {} | {found} | {} |", report.nodes(), report.not_audited.len());
     }
     let mut others = set.targets.iter().filter(|target| target.reports.is_empty()).peekable();
     if others.peek().is_some() {

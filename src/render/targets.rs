@@ -101,10 +101,10 @@ fn clusters(page: &mut String, set: &ReportSet, options: &TableOptions) {
             table.add_row([cluster.into_owned(), account, words.join(", ")]);
         } else {
             let regions: Vec<&str> = report.regions().into_iter().collect();
-            let nodes: usize = report.summary.nodes.values().sum();
             let [errors, warnings, infos] = found;
             let regions = text::printable(&text::list(&regions, 3)).into_owned();
-            let row = [cluster.into_owned(), account, regions, nodes.to_string(), errors, warnings, infos, unread];
+            let row =
+                [cluster.into_owned(), account, regions, report.nodes().to_string(), errors, warnings, infos, unread];
             table.add_row(row);
         }
     }

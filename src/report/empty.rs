@@ -29,6 +29,11 @@ impl Report {
         }
     }
 
+    /// Whether it is what is left of an earlier report, and no audit.
+    pub(super) fn is_left_over(&self) -> bool {
+        self.rules.is_empty() && self.comparison.is_some()
+    }
+
     /// A report of the same cluster in which nothing was looked at. Where the cluster was is kept: whether it is gone can be told
     /// from its instances alone.
     pub(super) fn nothing(&self) -> Self {

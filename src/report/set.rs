@@ -1,14 +1,16 @@
 //! The reports of many targets: what was audited in each, what was not, and what it comes to together.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Severity, Status};
 use crate::json_input;
 
-use super::{Account, GoneFinding, NotAudited, Report, ReportError, Tool};
+use super::v1::BOM;
+use super::{Account, GoneFinding, NotAudited, Report, ReportError, SCHEMA, Tool};
 
 mod compare;
 mod merge;
@@ -44,8 +46,25 @@ pub struct ReportSet {
 pub struct Shards {
     /// Of how many shards the run is made.
     pub count: u32,
-    /// Those that are in here, from 0.
-    pub present: Vec<u32>,
+    /// Those that are in here, by their index.
+    pub present: Vec<PresentShard>,
+}
+
+/// A part of a run that is there.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PresentShard {
+    /// Which one, from 0.
+    pub index: u32,
+    /// When it was run: it may hold no account, and no other date.
+    pub collected_at: String,
+}
+
+impl Shards {
+    /// Whether parts are missing.
+    fn is_partial(&self) -> bool {
+        u32::try_from(self.present.len()).is_ok_and(|present| present < self.count)
+    }
 }
 
 /// What became of a target.
@@ -96,7 +115,7 @@ pub struct TargetReport {
     /// The role that was assumed, as it was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// The regions that were asked for; the configured one when empty.
+    /// The regions that were asked for; all that are enabled when empty.
     pub regions: Vec<String>,
     /// The clusters that were asked for; all that are found when empty.
     pub cluster_ids: Vec<String>,
@@ -252,34 +271,55 @@ impl ReportSet {
 
     /// Every report, by account and cluster.
     pub fn reports(&self) -> impl Iterator<Item = &Report> {
-        self.targets.iter().flat_map(|target| &target.reports)
+        self.each_once().into_iter().map(|(_, report)| report)
+    }
+
+    /// Every report with its target. A cluster that two targets hold, such as a set and a report of its own, is there once: in
+    /// the one that was read later, and of two of the same moment in the worse.
+    fn each_once(&self) -> Vec<(&TargetReport, &Report)> {
+        let all = || self.targets.iter().flat_map(|target| target.reports.iter().map(move |report| (target, report)));
+        let identity = |report: &Report| {
+            let places = report.accounts.iter().map(|account| (account.account_id.clone(), account.regions.clone()));
+            (report.provider.name(), report.cluster_id.clone(), places.collect::<Vec<_>>())
+        };
+        let rank = |target: &TargetReport, report: &Report| {
+            (merge::read_at(target), report.worst(), target.cluster_ids.is_empty())
+        };
+        let mut held: BTreeMap<_, (usize, _)> = BTreeMap::new();
+        for (index, (target, report)) in all().enumerate().filter(|(_, (_, report))| !report.is_left_over()) {
+            let rank = rank(target, report);
+            let holder = held.entry(identity(report)).or_insert_with(|| (index, rank));
+            if holder.1 < rank {
+                *holder = (index, rank);
+            }
+        }
+        let held: BTreeSet<usize> = held.into_values().map(|(index, _)| index).collect();
+        let is_shown = |(index, (_, report)): &(usize, (_, &Report))| held.contains(index) || report.is_left_over();
+        all().enumerate().filter(is_shown).map(|(_, one)| one).collect()
     }
 
     /// The reports of clusters that were looked at, each with its target.
     pub fn audited(&self) -> impl Iterator<Item = (&TargetReport, &Report)> {
-        let audited = self.targets.iter().filter(|target| target.outcome == TargetOutcome::Audited);
         // What is left of a cluster that is gone is no audit.
-        let is_audit = |report: &&Report| !(report.rules.is_empty() && report.comparison.is_some());
-        audited.flat_map(move |target| target.reports.iter().filter(is_audit).map(move |report| (target, report)))
+        let is_audit = |(target, report): &(&TargetReport, &Report)| {
+            target.outcome == TargetOutcome::Audited && !report.is_left_over()
+        };
+        self.each_once().into_iter().filter(is_audit)
     }
 
     /// The reports of clusters that were looked at, those with the worst findings first.
     #[must_use]
     pub fn worst_first(&self) -> Vec<(&TargetReport, &Report)> {
         let mut rows: Vec<_> = self.audited().collect();
-        rows.sort_by_key(|(_, report)| {
-            let worst = Severity::WORST_FIRST.map(|severity| report.findings_of(severity));
-            std::cmp::Reverse((worst, report.not_audited.len()))
-        });
+        rows.sort_by_key(|(_, report)| std::cmp::Reverse((report.worst(), report.not_audited.len())));
         rows
     }
 
     /// Everything that could not be audited, in all targets.
     pub fn unread(&self) -> impl Iterator<Item = &NotAudited> {
-        let of_targets = self.targets.iter().flat_map(|target| {
-            target.not_audited.iter().chain(target.reports.iter().flat_map(|report| &report.not_audited))
-        });
-        self.not_audited.iter().chain(of_targets)
+        let of_targets = self.targets.iter().flat_map(|target| &target.not_audited);
+        let of_reports = self.reports().flat_map(|report| &report.not_audited);
+        self.not_audited.iter().chain(of_targets).chain(of_reports)
     }
 
     /// How many targets came to an outcome.
@@ -328,7 +368,9 @@ impl ReportSet {
         let is_seen = |target: &TargetReport| {
             target.is_complete() || target.reports.iter().any(|report| !report.is_empty_handed())
         };
-        !self.complete && !audited.any(is_seen)
+        // One part of a run may have nothing to do.
+        let is_part = self.shards.as_ref().is_some_and(Shards::is_partial) && self.complete;
+        !is_part && !audited.any(is_seen)
     }
 
     /// What has changed since the reports that these were compared with, in a few words.
@@ -340,7 +382,7 @@ impl ReportSet {
         }
         let new: usize =
             self.reports().flat_map(|report| &report.findings).filter(|one| one.status == Status::New).count();
-        let unchanged: usize = compared.iter().map(|comparison| comparison.unchanged).sum();
+        let unchanged = compared.iter().fold(0_usize, |all, comparison| all.saturating_add(comparison.unchanged));
         let gone = |of: fn(&super::Comparison) -> &Vec<GoneFinding>| {
             compared.iter().map(|comparison| of(comparison).len()).sum::<usize>()
         };
@@ -354,15 +396,16 @@ impl ReportSet {
     ///
     /// # Errors
     /// In words, when there is none, or several.
-    pub fn pick(self, cluster_id: &str, account_id: Option<&str>) -> Result<Report, String> {
+    pub fn pick(self, cluster_id: &str, account_id: Option<&str>, region: Option<&str>) -> Result<Report, String> {
         let is_meant = |report: &Report| {
             report.cluster_id == cluster_id
                 && account_id.is_none_or(|id| report.accounts.iter().any(|account| account.account_id == id))
+                && region.is_none_or(|region| report.regions().contains(region))
         };
         let mut found: Vec<Report> =
             self.targets.into_iter().flat_map(|target| target.reports).filter(is_meant).collect();
-        let accounts: Vec<String> =
-            found.iter().flat_map(|report| report.accounts.iter().map(|account| account.account_id.clone())).collect();
+        let place = |account: &Account| format!("{} ({})", account.account_id, account.regions.join(", "));
+        let accounts: Vec<String> = found.iter().flat_map(|report| report.accounts.iter().map(place)).collect();
         match (found.pop(), found.is_empty()) {
             (Some(report), true) => Ok(report),
             (Some(_), false) => {
@@ -386,6 +429,7 @@ impl ReportSet {
         if !Self::is_one(bytes) {
             return Report::from_slice(file, bytes).map(Self::from);
         }
+        let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
         let set: Self =
             json_input::whole(bytes).map_err(|error| ReportError::Malformed { file: file.to_owned(), error })?;
         match set.contradiction() {
@@ -398,22 +442,35 @@ impl ReportSet {
     fn contradiction(&self) -> Option<(String, String)> {
         for (index, target) in self.targets.iter().enumerate() {
             for (number, report) in target.reports.iter().enumerate() {
-                if let Some((pointer, reason)) = report.contradiction() {
+                let schema = || ("/schema".to_owned(), format!("is not `{SCHEMA}`"));
+                let age = || ("/source/collected_at".to_owned(), "is another date than that of the target".to_owned());
+                let is_audit = target.outcome == TargetOutcome::Audited && !report.is_left_over();
+                let wrong = (report.schema != SCHEMA)
+                    .then(schema)
+                    .or_else(|| report.contradiction())
+                    .or_else(|| (is_audit && report.source.collected_at != target.collected_at).then(age));
+                if let Some((pointer, reason)) = wrong {
                     return Some((format!("/targets/{index}/reports/{number}{pointer}"), reason));
                 }
             }
+            let is_date = |at: &String| at.parse::<Timestamp>().is_ok();
             let reason = match target.outcome {
                 TargetOutcome::NotAudited if target.not_audited.is_empty() => "is not audited, and says not why",
                 TargetOutcome::Skipped if target.why.is_none() => "is skipped, and says not why",
                 _ if !target.account_ids.iter().all(|id| crate::target::is_account(id)) => "names no account",
+                _ if target.account_ids.is_empty() && !target.reports.is_empty() => "names no account",
+                _ if !target.collected_at.iter().all(is_date) => "has a date that is none",
                 _ => continue,
             };
             return Some((format!("/targets/{index}"), reason.to_owned()));
         }
         if let Some(shards) = &self.shards
             && !(shards.count > 0
-                && shards.present.is_sorted_by(|one, other| one < other)
-                && shards.present.iter().all(|index| *index < shards.count))
+                && shards.present.is_sorted_by(|one, other| one.index < other.index)
+                && shards
+                    .present
+                    .iter()
+                    .all(|shard| shard.index < shards.count && shard.collected_at.parse::<Timestamp>().is_ok()))
         {
             return Some(("/shards".to_owned(), "are not parts of one run".to_owned()));
         }

@@ -14,7 +14,7 @@ use crate::topology::VpcTopology;
 use crate::transition::{self, Call};
 use crate::view::Confidence;
 
-use super::RoleReport;
+use super::{RoleReport, SET_SCHEMA};
 
 /// Schema of the JSON report; `docs/report.schema.json` describes it.
 pub const SCHEMA: &str = "tagaudit.report/1";
@@ -390,7 +390,7 @@ pub enum ReportError {
         reason: String,
     },
     /// Another or a newer schema.
-    #[error("`{file}` has the schema `{found}`, and this version of tagaudit reads `{SCHEMA}`")]
+    #[error("`{file}` has the schema `{found}`, and this version of tagaudit reads `{SCHEMA}` and `{SET_SCHEMA}`")]
     Schema {
         /// Name of the input.
         file: String,
@@ -404,9 +404,12 @@ struct SchemaProbe {
     schema: String,
 }
 
-/// The schema that a document says it has.
+/// What some editors and shells put before a text.
+pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// The schema that a document says it has; what comes after the document is somebody else's to judge.
 pub(super) fn schema_of(bytes: &[u8]) -> Option<String> {
-    serde_json::from_slice::<SchemaProbe>(bytes).ok().map(|probe| probe.schema)
+    json_input::first::<SchemaProbe>(bytes.strip_prefix(BOM).unwrap_or(bytes)).ok().map(|probe| probe.schema)
 }
 
 impl Report {
@@ -421,10 +424,22 @@ impl Report {
         self.summary.findings.get(severity.name()).copied().unwrap_or(0)
     }
 
+    /// How bad it is: the number of findings, the worst first.
+    #[must_use]
+    pub(super) fn worst(&self) -> [usize; 3] {
+        Severity::WORST_FIRST.map(|severity| self.findings_of(severity))
+    }
+
     /// How many rules came to an outcome.
     #[must_use]
     pub fn rules_of(&self, outcome: rules::Outcome) -> usize {
         self.rules.iter().filter(|rule| rule.outcome == outcome).count()
+    }
+
+    /// How many nodes there are.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.summary.nodes.values().fold(0, |all, number| all.saturating_add(*number))
     }
 
     /// The regions in which the cluster is; all that were read where that is not known.
@@ -450,6 +465,7 @@ impl Report {
     /// # Errors
     /// When it is not a report, one of another schema, or one that contradicts itself.
     pub fn from_slice(file: &str, bytes: &[u8]) -> Result<Self, ReportError> {
+        let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
         if let Some(found) = schema_of(bytes).filter(|schema| schema != SCHEMA) {
             return Err(ReportError::Schema { file: file.to_owned(), found });
         }

@@ -244,7 +244,7 @@ fn outcomes(set: &ReportSet) -> Vec<RuleOutcome> {
     let mut rules: BTreeMap<&str, Together<'_>> = BTreeMap::new();
     for rule in set.reports().flat_map(|report| &report.rules) {
         let together = rules.entry(&rule.rule).or_default();
-        together.checked += rule.checked;
+        together.checked = together.checked.saturating_add(rule.checked);
         let (number, why) = together.reports.entry(rule.outcome.name()).or_default();
         *number += 1;
         *why = why.or(rule.why.as_deref());

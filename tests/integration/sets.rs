@@ -11,7 +11,7 @@ use tagaudit::finding::{Severity, Status};
 use tagaudit::inventory::Gap;
 use tagaudit::inventory::Read;
 use tagaudit::render::{ReportFormat, TableOptions};
-use tagaudit::report::{MergeInput, NotAudited, Report, ReportSet, Shards, TargetOutcome, TargetReport};
+use tagaudit::report::{MergeInput, NotAudited, PresentShard, Report, ReportSet, Shards, TargetOutcome, TargetReport};
 use tagaudit::target::{Shard, Target};
 
 use super::binary::run;
@@ -30,6 +30,16 @@ fn report_in(world: &str, account_id: &str, read_at: &str) -> Report {
     let text = serde_json::to_string(&inventory).unwrap().replace(&first, account_id);
     let inventory = serde_json::from_str(&text).unwrap();
     Report::new(&fixtures::report(&inventory, world.cluster_id, None))
+}
+
+/// A report as if it were of another region than Frankfurt.
+fn moved(report: &Report, region: &str) -> Report {
+    let text = serde_json::to_string(report).unwrap().replace("eu-central-1", region);
+    serde_json::from_str(&text).unwrap()
+}
+
+fn present(index: u32) -> PresentShard {
+    PresentShard { index, collected_at: READ.to_owned() }
 }
 
 fn target(account_id: &str, reports: Vec<Report>) -> TargetReport {
@@ -91,7 +101,7 @@ fn whole() -> ReportSet {
         // The same id in another region is another cluster.
         TargetReport {
             regions: vec!["eu-west-1".to_owned()],
-            ..target("222222222222", vec![report_in("broken-rke2", "222222222222", READ)])
+            ..target("222222222222", vec![moved(&report_in("broken-rke2", "222222222222", READ), "eu-west-1")])
         },
         target("333333333333", Vec::new()),
         target("444444444444", vec![unread]),
@@ -224,7 +234,15 @@ fn a_set_is_what_its_schema_says_and_reads_back_as_it_was() {
                 "type": "object",
                 "additionalProperties": false,
                 "required": ["count", "present"],
-                "properties": {"count": {"$ref": "#/$defs/count"}, "present": {"type": "array", "items": {"$ref": "#/$defs/count"}}},
+                "properties": {
+                    "count": {"$ref": "#/$defs/count"},
+                    "present": {"type": "array", "items": {
+                        "type": "object",
+                        "additionalProperties": false,
+                        "required": ["index", "collected_at"],
+                        "properties": {"index": {"$ref": "#/$defs/count"}, "collected_at": {"type": "string"}},
+                    }},
+                },
             },
             "not_audited": unread,
             "targets": {"type": "array", "items": {
@@ -263,7 +281,7 @@ fn a_set_is_what_its_schema_says_and_reads_back_as_it_was() {
     in_step("docs/report-set.schema.json", &(serde_json::to_string_pretty(&schema_of_sets).unwrap() + "\n"));
     let validator = schema("report-set.schema.json");
     let mut sharded = whole();
-    sharded.shards = Some(Shards { count: 4, present: vec![1, 3] });
+    sharded.shards = Some(Shards { count: 4, present: vec![present(1), present(3)] });
     for set in [whole(), sharded] {
         let written = serde_json::to_value(&set).unwrap();
         let errors: Vec<String> =
@@ -281,12 +299,16 @@ fn a_set_is_what_its_schema_says_and_reads_back_as_it_was() {
 #[test]
 fn a_set_that_contradicts_itself_is_refused_with_its_place() {
     let whole = serde_json::to_value(whole()).unwrap();
-    let edits: [(&str, Value, &str); 7] = [
+    let edits: [(&str, Value, &str); 11] = [
         ("/complete", json!(true), "/complete"),
         ("/summary/clusters", json!(99), "/summary"),
         ("/summary/not_audited", json!(0), "/summary"),
         ("/targets/0/account_ids/0", json!("x"), "/targets/0"),
         ("/targets/5/not_audited", json!([]), "/targets/5"),
+        ("/targets/0/account_ids", json!([]), "/targets/0"),
+        ("/targets/0/collected_at", json!("garbage"), "/targets/0/reports/0/source/collected_at"),
+        ("/targets/0/collected_at", json!("2026-11-25T00:00:00Z"), "/targets/0/reports/0/source/collected_at"),
+        ("/targets/0/reports/0/schema", json!("tagaudit.report/9"), "/targets/0/reports/0/schema"),
         ("/targets/0/reports/0/complete", json!(false), "/targets/0/reports/0/complete"),
         ("/targets/0/reports/0/findings/0/fingerprint", json!(""), "/targets/0/reports/0/findings/0"),
     ];
@@ -297,7 +319,7 @@ fn a_set_that_contradicts_itself_is_refused_with_its_place() {
         assert!(error.contains("contradicts itself") && error.contains(&format!("`{place}`")), "{pointer}: {error}");
     }
     let mut shards = whole;
-    shards["shards"] = json!({"count": 2, "present": [0, 2]});
+    shards["shards"] = json!({"count": 2, "present": [{"index": 2, "collected_at": READ}]});
     let error = ReportSet::from_slice("set.json", shards.to_string().as_bytes()).unwrap_err().to_string();
     assert!(error.contains("`/shards`"), "{error}");
 }
@@ -319,7 +341,7 @@ fn shards() -> Vec<ReportSet> {
                     }
                 })
                 .collect();
-            ReportSet::new(targets, Some(Shards { count: 8, present: vec![index] }), Vec::new())
+            ReportSet::new(targets, Some(Shards { count: 8, present: vec![present(index)] }), Vec::new())
         })
         .collect()
 }
@@ -373,7 +395,9 @@ fn shards_in_any_order_with_one_twice_one_missing_and_one_corrupt_are_the_same_b
         .map(|entry| format!("{} {}", entry["what"].as_str().unwrap(), entry["reason"].as_str().unwrap()))
         .collect();
     assert_eq!(told, ["report Unreadable", "shard Missing", "shard Missing"], "{text}");
-    assert_eq!(set["shards"], json!({"count": 8, "present": [0, 2, 3, 4, 5, 7]}));
+    let here: Vec<Value> =
+        set["shards"]["present"].as_array().unwrap().iter().map(|shard| shard["index"].clone()).collect();
+    assert_eq!(here, [0, 2, 3, 4, 5, 7]);
     for turn in 1..given.len() {
         let mut turned = given.clone();
         turned.rotate_left(turn);
@@ -409,7 +433,7 @@ fn shards_of_different_runs_are_not_joined() {
         .enumerate()
         .map(|(index, set)| folder.write(&format!("{index}.json"), &page(set, ReportFormat::Json)))
         .collect();
-    let other = ReportSet::new(Vec::new(), Some(Shards { count: 10, present: vec![9] }), Vec::new());
+    let other = ReportSet::new(Vec::new(), Some(Shards { count: 10, present: vec![present(9)] }), Vec::new());
     let other = folder.write("other.json", &page(&other, ReportFormat::Json));
     let (code, text) = merged(&[&files[0], &other, &files[1]], &[]);
     assert_eq!(code, Some(2), "{text}");
@@ -450,6 +474,110 @@ fn a_report_of_an_earlier_run_counts_as_missing() {
     assert_eq!(set.targets_of(TargetOutcome::NotAudited), 1);
 }
 
+/// What a file does not say never makes a run look whole.
+#[test]
+fn what_is_empty_undated_or_skipped_counts_for_nothing() {
+    let merge = |sets: &[&ReportSet]| {
+        let inputs = sets.iter().map(|set| MergeInput::Set((*set).clone()));
+        ReportSet::merge(inputs, Some(SignedDuration::from_hours(24))).unwrap()
+    };
+    let both = |one: &ReportSet, other: &ReportSet| {
+        let set = merge(&[one, other]);
+        assert!(set == merge(&[other, one]) && set == merge(&[&set, one]) && set == merge(&[other, &set, &set]));
+        set
+    };
+    let account = "111111111111";
+    let in_region = |region: &str, world: &str| {
+        let target = target(account, vec![report_in(world, account, READ)]);
+        ReportSet::new(vec![TargetReport { regions: vec![region.to_owned()], ..target }], None, Vec::new())
+    };
+    // Two regions of one account are two audits.
+    let set = both(&in_region("us-east-1", "demo"), &in_region("eu-central-1", "clean-rke2"));
+    assert_eq!((set.summary.clusters, set.findings_of(Severity::Error)), (2, 3));
+    // Two that say different things at the same moment: the worse one.
+    let clean = ReportSet::new(vec![target(account, vec![report_in("clean-rke1", account, READ)])], None, Vec::new());
+    let broken = ReportSet::new(vec![target(account, vec![report_in("demo", account, READ)])], None, Vec::new());
+    assert_eq!(both(&clean, &broken).findings_of(Severity::Error), 3);
+    // Skipped is no answer where there is one, however late it comes.
+    let skipped = TargetReport {
+        role: Some("audit".into()),
+        collected_at: Some("2026-11-21T05:00:00Z".into()),
+        ..suspended(account)
+    };
+    let skipped = ReportSet::new(vec![skipped], None, Vec::new());
+    assert_eq!(both(&skipped, &broken).findings_of(Severity::Error), 3);
+    // A shard without accounts has a date of its own.
+    let shard = |index: u32, at: &str, targets: Vec<TargetReport>| {
+        let present = vec![PresentShard { index, collected_at: at.to_owned() }];
+        ReportSet::new(targets, Some(Shards { count: 2, present }), Vec::new())
+    };
+    let fresh = shard(1, READ, vec![target(account, Vec::new())]);
+    let set = both(&fresh, &shard(0, "2026-11-20T01:00:00Z", Vec::new()));
+    assert_eq!((set.complete, set.not_audited[0].resource.as_deref()), (false, Some("0/2")));
+    assert!(both(&fresh, &shard(0, "2026-11-21T01:00:00Z", Vec::new())).complete);
+    // And what has none is of no run.
+    let undated = ReportSet::new(
+        vec![TargetReport { collected_at: None, ..target("222222222222", Vec::new()) }],
+        None,
+        Vec::new(),
+    );
+    assert_eq!(both(&broken, &undated).targets[1].not_audited[0].reason, "NoDate");
+    assert!(merge(&[&undated]).complete, "where nothing has one, nothing is older");
+    // A set and a report of its own are not two.
+    let alone = ReportSet::from(report_in("demo", account, READ));
+    let set = both(&broken, &alone);
+    assert_eq!((set.summary.clusters, set.findings_of(Severity::Error)), (1, 3));
+    // Nothing at all is not clean.
+    let folder = Folder::new();
+    for (set, code) in [
+        (ReportSet::new(Vec::new(), None, Vec::new()), 4),
+        (skipped, 4),
+        (shard(0, READ, Vec::new()), 4),
+        (ReportSet::new(vec![target(account, Vec::new())], None, Vec::new()), 0),
+    ] {
+        let file = folder.write("set.json", &page(&set, ReportFormat::Json));
+        assert_eq!(merged(&[&file], &[]).0, Some(code), "{set:?}");
+    }
+    // Alone, a shard without accounts is no failure of its pod.
+    let file = folder.write("set.json", &page(&shard(0, READ, Vec::new()), ReportFormat::Json));
+    assert_eq!(run(&["report", file.to_str().unwrap()]).status.code(), Some(0));
+}
+
+#[test]
+fn numbers_without_end_and_marks_before_the_text_are_read_or_refused() {
+    let folder = Folder::new();
+    let whole = serde_json::to_value(whole()).unwrap();
+    for (pointer, value) in [
+        ("/targets/0/reports/0/summary/nodes", json!({"worker": u64::MAX, "x": 1})),
+        ("/targets/0/reports/0/rules/0/checked", json!(u64::MAX)),
+    ] {
+        let mut edited = whole.clone();
+        *edited.pointer_mut(pointer).unwrap() = value;
+        let file = folder.write("set.json", &edited.to_string());
+        for format in ["table", "html", "markdown", "csv", "prometheus"] {
+            let output = run(&["report", file.to_str().unwrap(), "--format", format]);
+            assert_eq!(
+                output.status.code(),
+                Some(1),
+                "{pointer} {format}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+    }
+    let marked = folder.write("bom.json", &format!("\u{feff}{whole}"));
+    assert_eq!(run(&["report", marked.to_str().unwrap()]).status.code(), Some(1));
+    for (text, said) in [
+        (format!("{whole}{{}}"), "trailing characters"),
+        (whole.to_string().replacen("report-set/1", "report-set/2", 1), "`tagaudit.report-set/1`"),
+    ] {
+        let file = folder.write("wrong.json", &text);
+        let output = run(&["report", file.to_str().unwrap()]);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(said), "{said}: {stderr}");
+    }
+}
+
 #[test]
 fn targets_that_have_to_be_there_and_are_not_were_not_audited() {
     let folder = Folder::new();
@@ -473,6 +601,29 @@ fn targets_that_have_to_be_there_and_are_not_were_not_audited() {
     assert_eq!(merged(&[&file], &["--targets", targets.to_str().unwrap()]).0, Some(0));
     let targets = folder.write("targets.json", &json!([{"account": account, "cluster-ids": ["other"]}]).to_string());
     assert_eq!(merged(&[&file], &["--targets", targets.to_str().unwrap()]).0, Some(3));
+    // One clean cluster, a skipped account, and half of the regions are not the whole account.
+    let missing = |set: &ReportSet, wanted: &Value| {
+        let mut set = set.clone();
+        set.expect(&Target::list("t", json!([wanted]).to_string().as_bytes()).unwrap());
+        !set.complete
+    };
+    let one = ReportSet::from(report.clone());
+    let all = ReportSet::new(
+        vec![TargetReport { regions: vec!["us-east-1".into()], ..target(account, Vec::new()) }],
+        None,
+        Vec::new(),
+    );
+    let gone = ReportSet::new(vec![suspended(account)], None, Vec::new());
+    for (set, wanted, is_missing) in [
+        (&one, json!({"account": account}), true),
+        (&gone, json!({"account": account}), true),
+        (&all, json!({"account": account}), false),
+        (&all, json!({"account": account, "regions": ["us-east-1"]}), false),
+        (&all, json!({"account": account, "regions": ["us-east-1", "eu-west-1"]}), true),
+        (&all, json!({"account": account, "cluster-ids": ["nope"]}), true),
+    ] {
+        assert_eq!(missing(set, &wanted), is_missing, "{wanted}");
+    }
     let expected = Target::list("t", wanted.as_bytes()).unwrap();
     let mut set = ReportSet::from(report);
     set.expect(&expected);
@@ -587,6 +738,19 @@ fn a_cluster_that_is_gone_is_resolved_and_one_that_lost_its_tags_is_not() {
     assert_eq!(of(&later, "demo").unwrap().findings[0].rule, "cluster-id-unexpected");
     let (_, later) = scan(&deleted, &["--compare", unread.to_str().unwrap()]);
     assert_eq!(of(&later, "demo").unwrap().comparison.unwrap().resolved.len(), number);
+    // Reports alone do not tell a cluster that was deleted from one that lost its tags.
+    let (empty, _) = scan(&deleted, &[]);
+    let empty = folder.write("empty.json", &empty);
+    let joined = merged(&[&empty], &["--compare", before.to_str().unwrap()]).1;
+    let joined = ReportSet::from_slice("set", joined.as_bytes()).unwrap();
+    assert_eq!(joined.targets.len(), 1);
+    let why = of(&joined, "demo").unwrap().comparison.unwrap().unknown[0].why.clone().unwrap();
+    assert!(why.starts_with("nothing carries its id any more"), "{why}");
+    // Where another region was looked at, nothing is known and nothing new.
+    let elsewhere = folder.write("elsewhere.json", &moved.replace("us-east-1", "eu-west-1"));
+    let (_, set) = scan(&elsewhere, &compare);
+    assert!(of(&set, "demo").unwrap().findings.is_empty());
+    assert_eq!(of(&set, "demo").unwrap().comparison.unwrap().unknown.len(), number);
     // And the next time nobody speaks of it.
     let last = folder.write("last.json", &last);
     let (_, next) = scan(&deleted, &["--compare", last.to_str().unwrap()]);
@@ -624,9 +788,30 @@ fn one_cluster_of_a_set_is_shown_as_its_own_scan_would() {
     );
     let file = folder.write("several.json", &page(&several, ReportFormat::Json));
     let wrong = run(&["report", file.to_str().unwrap(), "--cluster-id", "demo"]);
-    assert!(String::from_utf8_lossy(&wrong.stderr).contains("several clusters `demo`, in 111111111111, 222222222222"));
+    assert!(
+        String::from_utf8_lossy(&wrong.stderr)
+            .contains("several clusters `demo`, in 111111111111 (us-east-1), 222222222222 (us-east-1)")
+    );
     let one = run(&["report", file.to_str().unwrap(), "--cluster-id", "demo", "--account", "222222222222"]);
     assert_eq!(one.status.code(), Some(1));
+    let nowhere = [
+        "report",
+        file.to_str().unwrap(),
+        "--cluster-id",
+        "demo",
+        "--account",
+        "222222222222",
+        "--region",
+        "eu-west-1",
+    ];
+    assert_eq!(run(&nowhere).status.code(), Some(2));
+    let single = folder.0.path().join("single.json");
+    run(&["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json", "-o", single.to_str().unwrap()]);
+    let other = ["report", single.to_str().unwrap(), "--cluster-id", "demo", "--account", "999999999999"];
+    assert_eq!(run(&other).status.code(), Some(2));
+    // One cluster is compared with what many know of it.
+    let scan = ["scan", "--cluster-id", "alpha", "--inventory", "fixtures/clean-two-clusters.json", "--compare"];
+    assert_eq!(run(&[&scan[..], &[set.to_str().unwrap()]].concat()).status.code(), Some(0));
 }
 
 #[test]
@@ -744,19 +929,17 @@ proptest! {
 
 /// Shards that join in no time: their reports hold nothing.
 fn small_shards() -> Vec<ReportSet> {
-    let empty = report_in("clean-rke1", "111111111111", READ);
     (0..8_u32)
         .map(|index| {
             let targets = (0..3)
                 .map(|number| {
                     let id = format!("{:012}", u64::from(index) * 10 + number);
                     let read = format!("2026-11-{:02}T0{number}:00:00Z", 20 + index % 3);
-                    let mut report = empty.clone();
-                    report.source.collected_at = Some(read.clone());
+                    let report = report_in("clean-rke1", &id, &read);
                     TargetReport { collected_at: Some(read), ..target(&id, vec![report]) }
                 })
                 .collect();
-            ReportSet::new(targets, Some(Shards { count: 8, present: vec![index] }), Vec::new())
+            ReportSet::new(targets, Some(Shards { count: 8, present: vec![present(index)] }), Vec::new())
         })
         .collect()
 }

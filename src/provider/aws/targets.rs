@@ -22,6 +22,8 @@ pub struct Identity {
     pub account_id: String,
     /// Partition.
     pub partition: String,
+    /// The configured region.
+    pub home_region: String,
 }
 
 /// The accounts of an organization.
@@ -83,7 +85,7 @@ async fn read_each(request: &Request<'_>, many: &mut ManyTargets<'_>) -> Result<
     let caller = Caller::new(&quiet);
     let session = Session::load(&quiet).await?;
     let (account_id, _, partition) = identity(&session, &caller).await?;
-    let own = Identity { account_id, partition };
+    let own = Identity { account_id, partition, home_region: session.home_region().to_owned() };
     let members = if many.organization { organization(&session, &caller).await? } else { Members::default() };
     // What is read of one account counts against the same limits: one after the other.
     let mut accounts: BTreeMap<String, Vec<Target>> = BTreeMap::new();

@@ -39,12 +39,11 @@ fn clusters(page: &mut Markup, set: &ReportSet) {
     page.raw("<h2>Clusters</h2>\n<div class=\"matrix\"><table>\n<thead><tr><th>cluster</th><th>account</th><th>regions</th><th>nodes</th><th>errors</th><th>warnings</th><th>notes</th><th>waived</th><th>not audited</th></tr></thead>\n<tbody>\n");
     for (target, report) in rows {
         let regions: Vec<&str> = report.regions().into_iter().collect();
-        let nodes: usize = report.summary.nodes.values().sum();
         page.raw("<tr>")
             .element("td", &[("class", &"id")], &report.cluster_id)
             .element("td", &[("class", &"id")], target.describe())
             .element("td", &[], regions.join(", "))
-            .element("td", &[], nodes);
+            .element("td", &[], report.nodes());
         for severity in Severity::WORST_FIRST {
             let number = report.findings_of(severity);
             page.element("td", &[("class", &if number > 0 { severity.name() } else { "dim" })], number);

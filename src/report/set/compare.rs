@@ -2,7 +2,7 @@
 
 use crate::finding::Status;
 use crate::inventory::Provider;
-use crate::report::{CompareError, Comparison, GoneFinding, Report};
+use crate::report::{CompareError, Comparison, Finding, GoneFinding, Report};
 
 use super::{ReportSet, TargetOutcome, TargetReport};
 
@@ -22,6 +22,7 @@ impl ReportSet {
         for target in &mut self.targets {
             let TargetReport { account_ids, reports, .. } = target;
             for report in reports {
+                let is_left_over = report.is_left_over();
                 let is_same = |(other, known): &(&TargetReport, &Report)| {
                     known.cluster_id == report.cluster_id
                         && known.provider == report.provider
@@ -35,7 +36,11 @@ impl ReportSet {
                     })
                 });
                 if let Some((index, (_, known))) = at {
-                    report.compare(known)?;
+                    if is_left_over {
+                        add_unknown(report, known);
+                    } else {
+                        report.compare(known)?;
+                    }
                     if let Some(used) = is_used.get_mut(index) {
                         *used = true;
                     }
@@ -61,10 +66,23 @@ impl ReportSet {
 
     /// Keeps what an earlier report knows, where this run has none of the cluster.
     fn keep_unknown(&mut self, target: &TargetReport, report: &Report) {
-        let at = self.targets.iter_mut().find(|one| {
-            one.outcome != TargetOutcome::Audited && one.account_ids.iter().any(|id| target.account_ids.contains(id))
-        });
+        let of_account = |one: &&mut TargetReport| one.account_ids.iter().any(|id| target.account_ids.contains(id));
+        // An account of which all clusters were looked for, where this one was.
+        let is_read = |one: &&mut TargetReport| {
+            one.outcome == TargetOutcome::Audited
+                && one.cluster_ids.is_empty()
+                && (one.regions.is_empty()
+                    || report.regions().iter().all(|region| one.regions.iter().any(|here| here == region)))
+        };
+        let at = match self.targets.iter_mut().filter(of_account).find(is_read) {
+            Some(one) => Some(one),
+            None => self.targets.iter_mut().filter(of_account).find(|one| one.outcome != TargetOutcome::Audited),
+        };
         let why = match &at {
+            Some(one) if one.outcome == TargetOutcome::Audited => {
+                "nothing carries its id any more: it was deleted, or lost its tags; a scan with --compare tells which"
+                    .to_owned()
+            }
             Some(one) => match (one.outcome, one.not_audited.first()) {
                 (TargetOutcome::NotAudited, Some(entry)) => {
                     format!("{} was not audited: {}: {}", one.describe(), entry.what, entry.reason)
@@ -101,14 +119,28 @@ impl ReportSet {
     }
 }
 
+/// Adds to what is left of a report what an earlier one knew.
+fn add_unknown(report: &mut Report, earlier: &Report) {
+    let Some(comparison) = &mut report.comparison else { return };
+    let why = comparison.unknown.first().and_then(|gone| gone.why.clone());
+    for finding in known(earlier) {
+        let is_there = |gone: &GoneFinding| gone.finding.fingerprint == finding.fingerprint;
+        if !comparison.unknown.iter().chain(&comparison.resolved).any(is_there) {
+            comparison.unknown.push(GoneFinding::new(finding, Status::Unknown, why.clone()));
+        }
+    }
+}
+
+/// What was open in a report, or unknown.
+fn known(report: &Report) -> impl Iterator<Item = &Finding> {
+    let unknown = report.comparison.iter().flat_map(|comparison| &comparison.unknown).map(|gone| &gone.finding);
+    unknown.chain(&report.findings).filter(|finding| finding.status != Status::Waived)
+}
+
 /// What an earlier report knew, as it stands now that there is no other; `None` where it knew nothing.
 fn left_over(report: &Report, status: Status, why: Option<&str>) -> Option<Report> {
-    let known = report.comparison.iter().flat_map(|comparison| &comparison.unknown).map(|gone| &gone.finding);
-    let gone: Vec<GoneFinding> = known
-        .chain(&report.findings)
-        .filter(|finding| finding.status != Status::Waived)
-        .map(|finding| GoneFinding::new(finding, status, why.map(str::to_owned)))
-        .collect();
+    let gone: Vec<GoneFinding> =
+        known(report).map(|finding| GoneFinding::new(finding, status, why.map(str::to_owned))).collect();
     if gone.is_empty() {
         return None;
     }

@@ -1,13 +1,15 @@
 //! Joins the reports of shards: in whatever order, however often the same one, and never less than was asked for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::report::{NotAudited, Tool};
+use crate::finding::Severity;
+use crate::report::NotAudited;
 use crate::target::Target;
 
-use super::{ReportSet, Shards, TargetOutcome, TargetReport};
+use super::{PresentShard, ReportSet, Shards, TargetOutcome, TargetReport};
 
 /// A file to join.
 #[derive(Debug)]
@@ -39,9 +41,30 @@ pub enum MergeError {
 /// What a missing shard is called among what was not audited.
 const SHARD: &str = "shard";
 
+/// What was not audited because of the files that were joined.
+const REPORT: &str = "report";
+
+/// How old a report may be.
+#[derive(Debug, Clone, Copy)]
+struct Freshness {
+    newest: Option<Timestamp>,
+    max_age: Option<SignedDuration>,
+}
+
+impl Freshness {
+    /// Whether evidence of this date is of the same run as the newest. Of what nobody dated, nobody knows.
+    fn is_kept(self, at: Option<Timestamp>) -> bool {
+        match (self.newest, self.max_age, at) {
+            (None, ..) | (_, None, _) => true,
+            (Some(newest), Some(max_age), Some(at)) => newest.duration_since(at) <= max_age,
+            (Some(_), Some(_), None) => false,
+        }
+    }
+}
+
 impl ReportSet {
     /// Joins sets. Of two reports of the same target the later one counts; one that is older than the newest by more than
-    /// `max_age` is of another run, and counts as missing.
+    /// `max_age`, or has no date beside others that have, is of another run, and counts as missing.
     ///
     /// # Errors
     /// When they are shards of runs with different numbers of shards.
@@ -49,62 +72,105 @@ impl ReportSet {
         inputs: impl IntoIterator<Item = MergeInput>,
         max_age: Option<SignedDuration>,
     ) -> Result<Self, MergeError> {
-        let mut shards: Option<(u32, BTreeSet<u32>)> = None;
+        let mut shards: Option<(u32, BTreeMap<u32, String>)> = None;
         let mut not_audited: Vec<NotAudited> = Vec::new();
         let mut targets: Vec<TargetReport> = Vec::new();
         for input in inputs {
             let set = match input {
                 MergeInput::Set(set) => set,
                 MergeInput::Unreadable { file, reason } => {
-                    not_audited.push(entry("report", Some(file), "Unreadable", reason));
+                    not_audited.push(entry(REPORT, Some(file), "Unreadable", reason));
                     continue;
                 }
             };
             if let Some(Shards { count, present }) = set.shards {
-                let (known, all) = shards.get_or_insert((count, BTreeSet::new()));
+                let (known, all) = shards.get_or_insert((count, BTreeMap::new()));
                 if *known != count {
                     return Err(MergeError::OtherRun { one: count.min(*known), other: count.max(*known) });
                 }
-                all.extend(present);
+                for PresentShard { index, collected_at } in present {
+                    let latest = all.entry(index).or_insert_with(|| collected_at.clone());
+                    if date(latest) < date(&collected_at) {
+                        *latest = collected_at;
+                    }
+                }
             }
             // Which shards are missing is seen when all are there.
             not_audited.extend(set.not_audited.into_iter().filter(|entry| entry.what != SHARD));
             targets.extend(set.targets);
         }
-        if let Some((count, present)) = &shards {
-            for index in (0..*count).filter(|index| !present.contains(index)) {
-                let message = format!("no report of shard {index} of {count} is among the files");
+        let dates = targets.iter().filter_map(|target| target.collected_at.as_ref());
+        let of_shards = shards.iter().flat_map(|(_, present)| present.values());
+        let newest = dates.chain(of_shards).filter_map(|at| date(at)).max();
+        let freshness = Freshness { newest, max_age };
+        let shards = shards.map(|(count, mut present)| {
+            present.retain(|_, at| freshness.is_kept(date(at)));
+            for index in (0..count).filter(|index| !present.contains_key(index)) {
+                let message =
+                    format!("no report of shard {index} of {count} is among the files, or it is of another run");
                 not_audited.push(entry(SHARD, Some(format!("{index}/{count}")), "Missing", message));
             }
-        }
-        let targets = latest(targets, max_age);
-        let shards = shards.map(|(count, present)| Shards { count, present: present.into_iter().collect() });
-        let mut set = Self::new(targets, shards, not_audited);
-        set.tool = Tool::this();
-        Ok(set)
+            let present = present.into_iter().map(|(index, collected_at)| PresentShard { index, collected_at });
+            Shards { count, present: present.collect() }
+        });
+        Ok(Self::new(latest(targets, freshness), shards, not_audited))
     }
 
     /// Says of each target that should be there and is not that it was not audited.
     pub fn expect(&mut self, targets: &[Target]) {
         for target in targets {
-            let is_there = |one: &TargetReport| {
-                one.account_ids.contains(&target.account_id)
-                    && (one.cluster_ids.is_empty() || target.cluster_ids.iter().all(|id| one.cluster_ids.contains(id)))
-                    && (one.regions.is_empty() || target.regions.iter().all(|region| one.regions.contains(region)))
-            };
-            if self.targets.iter().any(is_there) {
+            let missing = self.missing(target);
+            if missing.is_empty() {
                 continue;
             }
-            let message = format!("no report of the account {} is among the files", target.account_id);
-            let mut missing = TargetReport::from(target);
-            let entry =
-                NotAudited { account_id: Some(target.account_id.clone()), ..entry("report", None, "Missing", message) };
-            missing.not_audited.push(entry);
-            missing.outcome = TargetOutcome::NotAudited;
-            self.targets.push(missing);
+            let mut report = TargetReport::from(target);
+            let message = format!("no report of {} is among the files", missing.join(", "));
+            let entry = entry(REPORT, None, "Missing", message);
+            report.not_audited.push(NotAudited { account_id: Some(target.account_id.clone()), ..entry });
+            report.outcome = TargetOutcome::NotAudited;
+            self.targets.push(report);
         }
         self.finish();
     }
+
+    /// What of a target was neither audited nor said not to have been, in words.
+    fn missing(&self, target: &Target) -> Vec<String> {
+        let there: Vec<&TargetReport> = self
+            .targets
+            .iter()
+            .filter(|one| one.outcome != TargetOutcome::Skipped && one.account_ids.contains(&target.account_id))
+            .collect();
+        let account = &target.account_id;
+        if there.is_empty() {
+            return vec![format!("the account {account}")];
+        }
+        let clusters: Vec<Option<&String>> =
+            if target.cluster_ids.is_empty() { vec![None] } else { target.cluster_ids.iter().map(Some).collect() };
+        let regions: Vec<Option<&String>> =
+            if target.regions.is_empty() { vec![None] } else { target.regions.iter().map(Some).collect() };
+        let mut missing = Vec::new();
+        for cluster_id in clusters {
+            for region in &regions {
+                let is_there = |one: &&TargetReport| {
+                    let is_in = region.is_none_or(|region| one.regions.is_empty() || one.regions.contains(region));
+                    is_in && cluster_id.map_or(one.cluster_ids.is_empty(), |id| speaks_of(one, id))
+                };
+                if !there.iter().any(is_there) {
+                    let what = cluster_id.map_or_else(|| "all clusters".to_owned(), |id| format!("the cluster `{id}`"));
+                    let place = region.map_or_else(|| account.clone(), |region| format!("{account} in {region}"));
+                    missing.push(format!("{what} of {place}"));
+                }
+            }
+        }
+        missing
+    }
+}
+
+/// Whether a target holds the report of a cluster, or says that there is none because it could not be audited.
+fn speaks_of(target: &TargetReport, cluster_id: &str) -> bool {
+    let is_named = target.cluster_ids.is_empty() || target.cluster_ids.iter().any(|id| id == cluster_id);
+    let is_told = target.outcome == TargetOutcome::NotAudited && is_named;
+    is_told || target.reports.iter().any(|report| report.cluster_id == cluster_id && !report.is_left_over())
 }
 
 impl From<&Target> for TargetReport {
@@ -138,42 +204,57 @@ fn entry(what: &str, resource: Option<String>, reason: &str, message: String) ->
     }
 }
 
-/// Of each target the latest report; what is too old is not audited.
-fn latest(targets: Vec<TargetReport>, max_age: Option<SignedDuration>) -> Vec<TargetReport> {
-    let at = |target: &TargetReport| target.collected_at.as_deref().and_then(|at| at.parse::<Timestamp>().ok());
-    let newest = targets.iter().filter_map(at).max();
+fn date(at: &str) -> Option<Timestamp> {
+    at.parse().ok()
+}
+
+pub(super) fn read_at(target: &TargetReport) -> Option<Timestamp> {
+    target.collected_at.as_deref().and_then(date)
+}
+
+/// Which of two reports of one target counts: one that was meant to be made before one that was not, then the later, then the
+/// worse. What is left is told apart by what it says, so that the order of the files decides nothing.
+fn weigh(one: &TargetReport, other: &TargetReport) -> Ordering {
+    let weight = |target: &TargetReport| {
+        let worst = Severity::WORST_FIRST
+            .map(|severity| target.reports.iter().map(|report| report.findings_of(severity)).sum::<usize>());
+        (target.outcome != TargetOutcome::Skipped, read_at(target), !target.is_complete(), worst)
+    };
+    let text = |target: &TargetReport| serde_json::to_string(target).unwrap_or_default();
+    weight(one)
+        .cmp(&weight(other))
+        .then_with(|| if one == other { Ordering::Equal } else { text(one).cmp(&text(other)) })
+}
+
+/// Of each target the report that counts; what is of another run is not audited.
+fn latest(targets: Vec<TargetReport>, freshness: Freshness) -> Vec<TargetReport> {
     let mut by_key: BTreeMap<_, TargetReport> = BTreeMap::new();
     for target in targets {
         let (account_ids, role, regions, cluster_ids) = target.key();
         let key = (account_ids.to_vec(), role.map(str::to_owned), regions.to_vec(), cluster_ids.to_vec());
-        let is_later = |known: &TargetReport| {
-            // What is of the same moment is told apart by what it says: the order of the files decides nothing.
-            let weight = |one: &TargetReport| (at(one), serde_json::to_string(one).unwrap_or_default());
-            at(known) < at(&target) || (at(known) == at(&target) && weight(known) < weight(&target))
-        };
-        if by_key.get(&key).is_none_or(is_later) {
+        if by_key.get(&key).is_none_or(|known| weigh(known, &target) == Ordering::Less) {
             by_key.insert(key, target);
         }
     }
-    by_key
-        .into_values()
-        .map(|target| match (at(&target), newest, max_age) {
-            (Some(read), Some(newest), Some(max_age)) if newest.duration_since(read) > max_age => stale(target, newest),
-            _ => target,
-        })
-        .collect()
+    let is_kept =
+        |target: &TargetReport| target.outcome == TargetOutcome::Skipped || freshness.is_kept(read_at(target));
+    by_key.into_values().map(|target| if is_kept(&target) { target } else { stale(target, freshness) }).collect()
 }
 
 /// A target whose report is of another run.
-fn stale(target: TargetReport, newest: Timestamp) -> TargetReport {
-    let read = target.collected_at.clone().unwrap_or_default();
-    let message = format!("its report is of {read}, too long before the newest ({newest:.0})");
+fn stale(target: TargetReport, freshness: Freshness) -> TargetReport {
+    let newest = freshness.newest.map(|newest| format!("{newest:.0}")).unwrap_or_default();
+    let (reason, message) = match &target.collected_at {
+        Some(read) => ("TooOld", format!("its report is of {read}, too long before the newest ({newest})")),
+        None => ("NoDate", format!("its report has no date, and the newest is of {newest}")),
+    };
     let not_audited =
-        NotAudited { account_id: target.account_ids.first().cloned(), ..entry("report", None, "TooOld", message) };
+        NotAudited { account_id: target.account_ids.first().cloned(), ..entry(REPORT, None, reason, message) };
     TargetReport {
         outcome: TargetOutcome::NotAudited,
         why: None,
         not_audited: vec![not_audited],
+        gone_cluster_ids: Vec::new(),
         reports: Vec::new(),
         ..target
     }
