@@ -863,7 +863,7 @@ fn verbose_output_holds_no_secret_and_hostile_tags_stay_inert() {
     let output = run(&mock, &regions(&world.inventory), &["scan", "--cluster-id", "demo", "-v", "--color", "never"]);
     let all = [output.stdout, output.stderr].concat();
     let text = String::from_utf8(all).unwrap();
-    assert!(text.contains("ec2:DescribeInstances us-east-1"), "requests are logged");
+    assert!(text.contains("ec2:DescribeInstances 123456789012 us-east-1"), "requests are logged");
     for secret in ["verysecretkey", "AKIAIOSFODNN7EXAMPLE", "Authorization", "\u{202e}", "\u{1b}"] {
         assert!(!text.contains(secret), "{secret:?}");
     }
