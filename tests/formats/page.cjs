@@ -34,8 +34,13 @@ const [executablePath, out, screenshots] = process.argv.slice(2);
     await page.waitForTimeout(250);
   };
 
-  for (const name of ['demo', 'broken', 'clean', 'unread', 'hostile', 'large']) {
-    const report = JSON.parse(fs.readFileSync(path.join(out, `${name}.json`)));
+  for (const name of ['demo', 'broken', 'clean', 'unread', 'hostile', 'large', 'many', 'many-hostile']) {
+    const saved = JSON.parse(fs.readFileSync(path.join(out, `${name}.json`)));
+    const isSet = Array.isArray(saved.targets);
+    // A set has the findings of all, and a row for each cluster instead of a map.
+    const report = isSet
+      ? { findings: saved.targets.flatMap(target => target.reports.flatMap(report => report.findings)), topology: [] }
+      : saved;
     for (const colorScheme of ['light', 'dark']) {
       const { page, said, url, context } = await open(name, { colorScheme });
       assert.equal(await page.locator('[data-finding]').count(), report.findings.length, name);
@@ -56,8 +61,13 @@ const [executablePath, out, screenshots] = process.argv.slice(2);
       assert.deepEqual(handlers, [], name);
       assert.deepEqual(said, [], `${name}: the console is silent`);
       assert.equal(page.url(), url, name);
-      if (name === 'demo' && screenshots) {
-        await page.screenshot({ path: path.join(screenshots, `report-${colorScheme}.png`), clip: { x: 0, y: 0, width: 1400, height: 1000 } });
+      if (isSet) {
+        const rows = saved.targets.reduce((all, target) => all + target.reports.length, 0);
+        assert.equal(await page.locator('h2:text-is("Clusters") + .matrix tbody tr').count(), rows, name);
+      }
+      if (['demo', 'many'].includes(name) && screenshots) {
+        const called = name === 'demo' ? 'report' : name;
+        await page.screenshot({ path: path.join(screenshots, `${called}-${colorScheme}.png`), clip: { x: 0, y: 0, width: 1400, height: 1000 } });
       }
       await context.close();
     }
@@ -99,6 +109,25 @@ const [executablePath, out, screenshots] = process.argv.slice(2);
       assert.equal(`${await shown(page)}`, title.split(' ')[0], `${name}: ${await box.getAttribute('data-find')}`);
     }
   }
+
+  // What a terminal shows.
+  for (const name of screenshots ? ['demo', 'many'] : []) {
+    const Convert = require('ansi-to-html');
+    const text = new Convert({ escapeXML: true, fg: '#d7dade', bg: '#16181d', colors: { 1: '#f2707a', 3: '#e0b050', 6: '#56b6c2' } })
+      .toHtml(fs.readFileSync(path.join(out, `${name}.ansi`), 'utf8').split('\n').slice(0, 44).join('\n'));
+    const context = await browser.newContext({ viewport: { width: 1060, height: 900 } });
+    const page = await context.newPage();
+    await page.setContent(`<body style="margin:0;background:#16181d"><pre style="margin:0;padding:18px;color:#d7dade;font:14px/1.32 'DejaVu Sans Mono',monospace">${text}</pre>`);
+    await page.locator('pre').screenshot({ path: path.join(screenshots, `terminal-${name}.png`) });
+    await context.close();
+  }
+
+  // The name of a cluster filters the findings of all.
+  const many = await open('many');
+  await search(many.page, 'charlie');
+  const ofOne = await many.page.evaluate(() => [...document.querySelectorAll('[data-finding]')].filter(row => !row.hidden)
+    .every(row => row.textContent.includes('charlie')));
+  assert.ok(ofOne && await shown(many.page) > 0);
 
   const large = await open('large');
   assert.equal(await shown(large.page), 30000);

@@ -70,6 +70,43 @@ for name in ["demo", "broken", "clean", "unread", "hostile", "large"]:
     # The large one is more of the same.
     if name != "large":
         sarif.validate(log)
+for name in ["many", "many-hostile"]:
+    found = json.loads((out / f"{name}.json").read_text())
+    reports = [report for target in found["targets"] for report in target["reports"]]
+    findings = sum(len(report["findings"]) for report in reports)
+    unread = found["summary"]["not_audited"]
+
+    families = list(text_string_to_metric_families((out / f"{name}.prom").read_text()))
+    assert len({family.name for family in families}) == len(families), name
+    samples = [sample for family in families for sample in family.samples]
+    total = {sample: sum(one.value for one in samples if one.name == sample) for sample in {one.name for one in samples}}
+    assert (total["tagaudit_findings"], total["tagaudit_run_scope_not_audited"]) == (findings, unread), (name, total)
+    assert len({(one.name, tuple(sorted(one.labels.items()))) for one in samples}) == len(samples), name
+
+    events = json.loads((out / f"{name}.ocsf").read_text())
+    for event in events:
+        ComplianceFinding(**event)
+    status = [event["compliance"]["status_id"] for event in events]
+    assert (status.count(3), status.count(2)) == (findings, unread), name
+
+    imported = []
+    for line in (out / f"{name}.asff").read_text().splitlines():
+        request = json.loads(line)
+        problems = ParamValidator().validate(request, request_shape)
+        assert not problems.has_errors(), (name, problems.generate_report())
+        imported += request["Findings"]
+        assert len({(one["AwsAccountId"], one["Region"]) for one in request["Findings"]}) == 1, name
+    status = [finding["Compliance"]["Status"] for finding in imported]
+    assert (status.count("FAILED"), status.count("NOT_AVAILABLE")) == (findings, unread), name
+
+    assert JUnitXml.fromfile(str(out / f"{name}.xml")).failures == findings, name
+    with open(out / f"{name}.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert sum(row["record"] == "finding" for row in rows) == findings, name
+    log = json.loads((out / f"{name}.sarif").read_text())
+    assert [len(run["results"]) for run in log["runs"]] == [findings], name
+    sarif.validate(log)
+
 wrong = json.loads((out / "demo.sarif").read_text())
 wrong["runs"][0]["results"][0]["level"] = "fatal"
 assert not sarif.is_valid(wrong), "the schema has to refuse what it does not know"

@@ -73,6 +73,7 @@ def settle(report):
 
 demo = scan("demo", "demo")
 write("demo", demo)
+(out / "demo.ansi").write_bytes(run("report", str(out / "demo.json"), "--color", "always"))
 write("broken", scan("broken", "bravo"))
 write("clean", scan("clean-kops-irsa", "irsa.example.com"))
 unread = scan("unreadable", json.loads(Path("fixtures/unreadable.json").read_text()).get("cluster_id", "demo"))
@@ -105,6 +106,59 @@ large["findings"] = [
 ]
 settle(large)
 write("large", large)
+
+# Reports of many targets: six clusters of one account, others that refuse, are closed or hold nothing, and hostile texts.
+many = json.loads(run("scan", "--all-clusters", "--inventory", "fixtures/broken.json", "--format", "json"))
+READ = many["targets"][0]["collected_at"]
+
+
+def target(number, outcome, **more):
+    return {
+        "account_ids": [f"{number:012d}"], "regions": ["eu-central-1"], "cluster_ids": [], "collected_at": READ,
+        "outcome": outcome, "not_audited": [], "reports": [], **more,
+    }
+
+
+def refusal(number, text):
+    return {"what": "sts:AssumeRole", "account_id": f"{number:012d}", "reason": text, "message": text, "rules": []}
+
+
+def counted(found):
+    """The counts of what is there."""
+    reports = [report for one in found["targets"] for report in one["reports"]]
+    outcomes = [one["outcome"] for one in found["targets"]]
+    found["complete"] = all(report["complete"] for report in reports) and "not_audited" not in outcomes
+    unread = [entry for one in found["targets"] + reports for entry in one["not_audited"]]
+    found["summary"] = {
+        "targets": {name: outcomes.count(name) for name in ("audited", "not_audited", "skipped")},
+        "clusters": len(reports),
+        "findings": {
+            name: sum(report["summary"]["findings"][name] for report in reports) for name in ("error", "warning", "info")
+        },
+        "waived": 0,
+        "not_audited": len(unread),
+    }
+    return found
+
+
+many["targets"] += [
+    target(200_000_000_000, "audited", name="nothing here"),
+    target(300_000_000_000, "not_audited", name="refuses", not_audited=[refusal(300_000_000_000, "AccessDenied")]),
+    target(400_000_000_000, "skipped", why="the account is SUSPENDED"),
+]
+write("many", counted(many))
+(out / "many.ansi").write_bytes(run("report", str(out / "many.json"), "--color", "always"))
+texts = copy.deepcopy(many)
+texts["targets"] = [
+    target(500_000_000_000 + number, "not_audited", name=text, not_audited=[refusal(500_000_000_000 + number, text)])
+    for number, text in enumerate(HOSTILE)
+]
+texts["targets"] += [
+    target(600_000_000_000 + number, "skipped", name=text, why=text) for number, text in enumerate(HOSTILE)
+]
+read = {**hostile, "source": {**hostile["source"], "collected_at": READ}}
+texts["targets"].append(target(123_456_789_012, "audited", name=HOSTILE[1], reports=[read]))
+write("many-hostile", counted(texts))
 
 # Policies in files: the places are those of the files.
 policies = sorted(str(path) for path in Path("fixtures/policy").iterdir() if path.suffix in (".json", ".yaml", ".yml"))
