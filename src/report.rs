@@ -21,7 +21,8 @@ pub use compare::CompareError;
 pub use policy_diff::{POLICY_DIFF_SCHEMA, PolicyDiff, PolicyDiffFindings};
 pub use policy_lint::{POLICY_LINT_SCHEMA, PolicyLintReport};
 pub use set::{
-    MergeError, MergeInput, PresentShard, ReportSet, SET_SCHEMA, SetSummary, Shards, TargetOutcome, TargetReport,
+    MergeError, MergeInput, MergeLimits, PresentShard, ReportSet, SET_SCHEMA, SetSummary, Shards, TargetOutcome,
+    TargetReport,
 };
 pub use v1::{
     Account, Caveat, Choice, Comparison, Finding, Fix, GoneFinding, Location, NotAudited, Report, ReportError,

@@ -227,14 +227,15 @@ fn check(path: &Path) -> Result<Exit, Failure> {
     let over: Vec<_> = config.waivers.iter().filter(|waiver| waiver.expires < today).collect();
     super::output::printed(|out| {
         let mut lines = vec![format!(
-            "{}: {}, {}, {}",
+            "{}: {}, {}, {}, {}",
             text::printable(&config.file),
             text::count(config.options.len(), "option"),
             match config.severities.len() {
                 1 => "1 severity".to_owned(),
                 number => format!("{number} severities"),
             },
-            text::count(config.waivers.len(), "waiver")
+            text::count(config.waivers.len(), "waiver"),
+            text::count(config.targets.len(), "target")
         )];
         lines.extend(over.iter().map(|waiver| {
             format!("line {}: the waiver of `{}` expired on {}", waiver.place.line, waiver.rule, waiver.expires)

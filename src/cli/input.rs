@@ -129,7 +129,7 @@ pub(super) fn targets(path: &Path) -> Result<Vec<Target>, Failure> {
     }
     Target::list(&file, &bytes).map_err(|error| {
         Failure::from_error(Exit::Usage, &error).help(
-            "a target is {\"account\": \"111122223333\", \"role\": \"audit\", \"regions\": [], \"cluster-ids\": []}, one a line or in an array",
+            "a target is {\"account\": \"111122223333\", \"role\": \"audit\", \"regions\": [], \"cluster-ids\": []}, one a line or in an array: JSON, with the account in quotation marks; or `[[target]]` in a file called .toml",
         )
     })
 }

@@ -384,6 +384,15 @@ pub(super) fn report(args: &super::ReportArgs, set: ReportSet) -> Result<Exit, F
                 .cause(reason)
                 .help("without --cluster-id all of them are listed; --account and --region say which one is meant")
         })?;
+        if report.is_left_over() {
+            let unknown = report.comparison.as_ref().map_or(0, |comparison| comparison.unknown.len());
+            return Err(Failure::new(
+                Exit::Nothing,
+                format!("nobody looked at the cluster `{cluster_id}` in this run"),
+            )
+            .cause(format!("all that is left of it: {}", crate::text::count(unknown, "unknown finding")))
+            .help("without --cluster-id they are listed, each with the reason"));
+        }
         return super::run::show(args, report);
     }
     shown(set, &args.verdict, &args.output)

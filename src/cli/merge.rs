@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::render::ReportFormat;
-use crate::report::{MergeInput, ReportSet};
+use crate::report::{MergeInput, MergeLimits, ReportSet};
 
 use super::VerdictArgs;
 use super::failure::{Exit, Failure};
@@ -20,6 +20,9 @@ pub(super) struct MergeArgs {
     /// A report older than the newest by more than this is of another run, and counts as missing
     #[arg(long, value_name = "DURATION", default_value = "24h", help_heading = "Scope")]
     pub(super) max_age: jiff::SignedDuration,
+    /// What is older than this by the clock counts as missing: for jobs, of which one may not have run at all
+    #[arg(long, value_name = "DURATION", help_heading = "Scope")]
+    pub(super) newer_than: Option<jiff::SignedDuration>,
     /// The targets that have to be there; one that is missing was not audited
     #[arg(long, value_name = "FILE", help_heading = "Scope")]
     pub(super) targets: Option<PathBuf>,
@@ -37,6 +40,11 @@ pub(super) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
             args.max_age
         )));
     }
+    let not_before = args
+        .newer_than
+        .map(|age| super::fix::now().checked_sub(age))
+        .transpose()
+        .map_err(|error| Failure::usage("--newer-than leads out of the calendar").cause(error.to_string()))?;
     let expected = args.targets.as_deref().map(input::targets).transpose()?;
     let read = |path: &Path| match input::report_set(path) {
         Ok(set) => MergeInput::Set(set),
@@ -48,7 +56,8 @@ pub(super) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     };
     // One after the other: of many large files no more than what is kept is held.
     let inputs = args.files.iter().map(|path| read(path));
-    let mut set = ReportSet::merge(inputs, Some(args.max_age)).map_err(|error| {
+    let limits = MergeLimits { max_age: Some(args.max_age), not_before };
+    let mut set = ReportSet::merge(inputs, limits).map_err(|error| {
         Failure::usage("cannot join the reports")
             .cause(error.to_string())
             .help("leave out the files of the run before: a folder for each run keeps them apart")

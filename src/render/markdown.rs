@@ -15,7 +15,7 @@ use crate::transition::Call;
 /// When the writer fails.
 pub fn markdown_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
     markdown(&ReportView::from(set), out)?;
-    let mut page = String::new();
+    let mut page = format!("\nEvidence {}.\n", inert(&set.evidence()));
     let rows = set.worst_first();
     if !rows.is_empty() {
         page.push_str("\n### Clusters\n\n| cluster | account | nodes | errors | warnings | notes | not audited |\n|---|---|---:|---:|---:|---:|---:|\n");

@@ -57,6 +57,7 @@ fn header(page: &mut String, set: &ReportSet, painter: Painter, options: &TableO
         .map(|(number, words)| format!("{number} {words}"))
         .collect();
     line("targets", &if outcomes.is_empty() { "none in this shard".to_owned() } else { outcomes.join(", ") });
+    line("evidence", &text::printable(&set.evidence()));
     let clean = set.audited().filter(|(_, report)| report.complete && report.open().next().is_none()).count();
     line("clusters", &format!("{}, {clean} of them clean", set.summary.clusters));
     let verdict: Vec<String> = ReportView::from(set)

@@ -7,6 +7,9 @@ use crate::inventory::Provider;
 
 use super::{Account, NotAudited, Report, SCHEMA, Source, SourceKind, Summary, Tool};
 
+/// Provider, cluster id, accounts with their regions, and fingerprints.
+type ReportIdentity<'r> = (&'static str, &'r str, Vec<(&'r str, Vec<&'r str>)>, Vec<&'r str>);
+
 impl Report {
     /// A report of what could not be audited in accounts, and belongs to no cluster of them: to any.
     pub(super) fn unread(accounts: Vec<Account>, collected_at: Option<String>, entries: &[NotAudited]) -> Self {
@@ -29,8 +32,24 @@ impl Report {
         }
     }
 
+    /// What tells the cluster of a report from others; of what is left of earlier reports, what is known of it as well.
+    pub(super) fn identity(&self) -> ReportIdentity<'_> {
+        let mut places: Vec<(&str, Vec<&str>)> = Vec::new();
+        for account in &self.accounts {
+            let mut regions: Vec<&str> = account.regions.iter().map(String::as_str).collect();
+            regions.sort_unstable();
+            places.push((&account.account_id, regions));
+        }
+        places.sort_unstable();
+        let known = self.comparison.iter().filter(|_| self.is_left_over());
+        let known = known.flat_map(|comparison| comparison.unknown.iter().chain(&comparison.resolved));
+        let known = known.map(|gone| gone.finding.fingerprint.as_str()).collect();
+        (self.provider.name(), &self.cluster_id, places, known)
+    }
+
     /// Whether it is what is left of an earlier report, and no audit.
-    pub(super) fn is_left_over(&self) -> bool {
+    #[must_use]
+    pub fn is_left_over(&self) -> bool {
         self.rules.is_empty() && self.comparison.is_some()
     }
 

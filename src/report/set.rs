@@ -15,7 +15,7 @@ use super::{Account, GoneFinding, NotAudited, Report, ReportError, SCHEMA, Tool}
 mod compare;
 mod merge;
 
-pub use merge::{MergeError, MergeInput};
+pub use merge::{MergeError, MergeInput, MergeLimits};
 
 /// Schema of the JSON document; `docs/report-set.schema.json` describes it.
 pub const SET_SCHEMA: &str = "tagaudit.report-set/1";
@@ -277,25 +277,27 @@ impl ReportSet {
     /// Every report with its target. A cluster that two targets hold, such as a set and a report of its own, is there once: in
     /// the one that was read later, and of two of the same moment in the worse.
     fn each_once(&self) -> Vec<(&TargetReport, &Report)> {
+        self.told_apart().0
+    }
+
+    /// The reports that are shown, and those of clusters of which another one is.
+    fn told_apart(&self) -> (Vec<(&TargetReport, &Report)>, Vec<(&TargetReport, &Report)>) {
         let all = || self.targets.iter().flat_map(|target| target.reports.iter().map(move |report| (target, report)));
-        let identity = |report: &Report| {
-            let places = report.accounts.iter().map(|account| (account.account_id.clone(), account.regions.clone()));
-            (report.provider.name(), report.cluster_id.clone(), places.collect::<Vec<_>>())
-        };
         let rank = |target: &TargetReport, report: &Report| {
-            (merge::read_at(target), report.worst(), target.cluster_ids.is_empty())
+            (merge::read_at(target), report.worst(), !report.complete, target.cluster_ids.is_empty())
         };
         let mut held: BTreeMap<_, (usize, _)> = BTreeMap::new();
-        for (index, (target, report)) in all().enumerate().filter(|(_, (_, report))| !report.is_left_over()) {
+        for (index, (target, report)) in all().enumerate() {
             let rank = rank(target, report);
-            let holder = held.entry(identity(report)).or_insert_with(|| (index, rank));
+            let holder = held.entry(report.identity()).or_insert_with(|| (index, rank));
             if holder.1 < rank {
                 *holder = (index, rank);
             }
         }
         let held: BTreeSet<usize> = held.into_values().map(|(index, _)| index).collect();
-        let is_shown = |(index, (_, report)): &(usize, (_, &Report))| held.contains(index) || report.is_left_over();
-        all().enumerate().filter(is_shown).map(|(_, one)| one).collect()
+        let (shown, hidden): (Vec<_>, Vec<_>) = all().enumerate().partition(|(index, _)| held.contains(index));
+        let without_index = |list: Vec<(usize, _)>| list.into_iter().map(|(_, one)| one).collect();
+        (without_index(shown), without_index(hidden))
     }
 
     /// The reports of clusters that were looked at, each with its target.
@@ -318,7 +320,8 @@ impl ReportSet {
     /// Everything that could not be audited, in all targets.
     pub fn unread(&self) -> impl Iterator<Item = &NotAudited> {
         let of_targets = self.targets.iter().flat_map(|target| &target.not_audited);
-        let of_reports = self.reports().flat_map(|report| &report.not_audited);
+        // What one of two reports of a cluster could not see is not seen, whichever is shown.
+        let of_reports = self.targets.iter().flat_map(|target| &target.reports).flat_map(|report| &report.not_audited);
         self.not_audited.iter().chain(of_targets).chain(of_reports)
     }
 
@@ -356,6 +359,9 @@ impl ReportSet {
         for target in &self.targets {
             add(&target.account_ids, &target.regions, target.collected_at.clone(), &target.not_audited);
         }
+        for (target, report) in self.told_apart().1 {
+            add(&target.account_ids, &target.regions, target.collected_at.clone(), &report.not_audited);
+        }
         let first = self.targets.iter().map(|target| target.account_ids.as_slice()).next().unwrap_or_default();
         add(first, &[], None, &self.not_audited);
         all
@@ -371,6 +377,18 @@ impl ReportSet {
         // One part of a run may have nothing to do.
         let is_part = self.shards.as_ref().is_some_and(Shards::is_partial) && self.complete;
         !is_part && !audited.any(is_seen)
+    }
+
+    /// When the evidence was read, in words.
+    #[must_use]
+    pub fn evidence(&self) -> String {
+        let read = || self.targets.iter().filter(|target| target.outcome != TargetOutcome::Skipped);
+        let dates = || read().filter_map(|target| target.collected_at.as_deref());
+        match (dates().min(), dates().max()) {
+            (Some(first), Some(last)) if first == last => format!("of {first}"),
+            (Some(first), Some(last)) => format!("of {first} to {last}"),
+            _ => "without a date".to_owned(),
+        }
     }
 
     /// What has changed since the reports that these were compared with, in a few words.
@@ -396,14 +414,13 @@ impl ReportSet {
     ///
     /// # Errors
     /// In words, when there is none, or several.
-    pub fn pick(self, cluster_id: &str, account_id: Option<&str>, region: Option<&str>) -> Result<Report, String> {
+    pub fn pick(&self, cluster_id: &str, account_id: Option<&str>, region: Option<&str>) -> Result<Report, String> {
         let is_meant = |report: &Report| {
             report.cluster_id == cluster_id
                 && account_id.is_none_or(|id| report.accounts.iter().any(|account| account.account_id == id))
                 && region.is_none_or(|region| report.regions().contains(region))
         };
-        let mut found: Vec<Report> =
-            self.targets.into_iter().flat_map(|target| target.reports).filter(is_meant).collect();
+        let mut found: Vec<Report> = self.reports().filter(|report| is_meant(report)).cloned().collect();
         let place = |account: &Account| format!("{} ({})", account.account_id, account.regions.join(", "));
         let accounts: Vec<String> = found.iter().flat_map(|report| report.accounts.iter().map(place)).collect();
         match (found.pop(), found.is_empty()) {

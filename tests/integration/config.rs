@@ -514,5 +514,5 @@ fn the_example_of_the_document_is_one_that_the_tool_takes() {
     let checked = folder.run(&["config", "check"], &[]);
     let said = String::from_utf8(checked.stdout.clone()).unwrap();
     assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
-    assert!(said.starts_with("tagaudit.toml: 5 options, 1 severity, 1 waiver\n"), "{said}");
+    assert!(said.starts_with("tagaudit.toml: 5 options, 1 severity, 1 waiver, 1 target\n"), "{said}");
 }

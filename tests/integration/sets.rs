@@ -11,7 +11,9 @@ use tagaudit::finding::{Severity, Status};
 use tagaudit::inventory::Gap;
 use tagaudit::inventory::Read;
 use tagaudit::render::{ReportFormat, TableOptions};
-use tagaudit::report::{MergeInput, NotAudited, PresentShard, Report, ReportSet, Shards, TargetOutcome, TargetReport};
+use tagaudit::report::{
+    MergeInput, MergeLimits, NotAudited, PresentShard, Report, ReportSet, Shards, TargetOutcome, TargetReport,
+};
 use tagaudit::target::{Shard, Target};
 
 use super::binary::run;
@@ -36,6 +38,10 @@ fn report_in(world: &str, account_id: &str, read_at: &str) -> Report {
 fn moved(report: &Report, region: &str) -> Report {
     let text = serde_json::to_string(report).unwrap().replace("eu-central-1", region);
     serde_json::from_str(&text).unwrap()
+}
+
+fn limits(hours: i64) -> MergeLimits {
+    MergeLimits { max_age: Some(SignedDuration::from_hours(hours)), not_before: None }
 }
 
 fn present(index: u32) -> PresentShard {
@@ -438,6 +444,20 @@ fn shards_of_different_runs_are_not_joined() {
     let (code, text) = merged(&[&files[0], &other, &files[1]], &[]);
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("a run with 8, and of one with 10"), "{text}");
+    // What an earlier run left behind is only missing.
+    let present = vec![PresentShard { index: 9, collected_at: "2026-11-19T02:00:00Z".to_owned() }];
+    let old = folder.write(
+        "old.json",
+        &page(&ReportSet::new(Vec::new(), Some(Shards { count: 10, present }), Vec::new()), ReportFormat::Json),
+    );
+    let (code, text) = merged(&[&files[0], &old, &files[1]], &["--fail-on", "never"]);
+    let set: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((code, &set["shards"]["count"]), (Some(3), &json!(8)), "{text}");
+    // By the clock, all of it is of another run.
+    let (code, text) = merged(&[&files[0], &files[1]], &["--fail-on", "never", "--newer-than", "1h"]);
+    let set: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((code, set["shards"]["present"].as_array().unwrap().len()), (Some(4), 0), "{text}");
+    assert_eq!(set["summary"]["targets"]["audited"], 0);
 }
 
 #[test]
@@ -453,7 +473,7 @@ fn a_report_of_an_earlier_run_counts_as_missing() {
     ];
     let join = |order: &[usize], hours: i64| {
         let inputs = order.iter().map(|index| MergeInput::Set(sets[*index].clone()));
-        ReportSet::merge(inputs, Some(SignedDuration::from_hours(hours))).unwrap()
+        ReportSet::merge(inputs, limits(hours)).unwrap()
     };
     let set = join(&[0, 1, 2], 24);
     assert_eq!((set.targets_of(TargetOutcome::Audited), set.complete), (2, false));
@@ -467,7 +487,7 @@ fn a_report_of_an_earlier_run_counts_as_missing() {
         Vec::new(),
     );
     let of_both = |one: &ReportSet, other: &ReportSet| {
-        ReportSet::merge([one, other].map(|set| MergeInput::Set(set.clone())), None).unwrap()
+        ReportSet::merge([one, other].map(|set| MergeInput::Set(set.clone())), MergeLimits::default()).unwrap()
     };
     let set = of_both(&sets[2], &later);
     assert!(set == of_both(&later, &sets[2]));
@@ -479,7 +499,7 @@ fn a_report_of_an_earlier_run_counts_as_missing() {
 fn what_is_empty_undated_or_skipped_counts_for_nothing() {
     let merge = |sets: &[&ReportSet]| {
         let inputs = sets.iter().map(|set| MergeInput::Set((*set).clone()));
-        ReportSet::merge(inputs, Some(SignedDuration::from_hours(24))).unwrap()
+        ReportSet::merge(inputs, limits(24)).unwrap()
     };
     let both = |one: &ReportSet, other: &ReportSet| {
         let set = merge(&[one, other]);
@@ -527,6 +547,20 @@ fn what_is_empty_undated_or_skipped_counts_for_nothing() {
     let alone = ReportSet::from(report_in("demo", account, READ));
     let set = both(&broken, &alone);
     assert_eq!((set.summary.clusters, set.findings_of(Severity::Error)), (1, 3));
+    // Whichever of two reports of a cluster is shown, what either could not see is told.
+    let mut unread = whole().targets.into_iter().find(|target| target.account_ids[0] == "444444444444").unwrap();
+    let mut seen = unread.clone();
+    seen.reports[0].complete = true;
+    seen.reports[0].not_audited.clear();
+    seen.reports[0].summary.not_audited = 0;
+    seen.cluster_ids = vec![seen.reports[0].cluster_id.clone()];
+    for _ in 0..2 {
+        let (one, other) = (unread.clone(), seen.clone());
+        let set = both(&ReportSet::new(vec![one], None, Vec::new()), &ReportSet::new(vec![other], None, Vec::new()));
+        assert_eq!((set.complete, set.summary.clusters, set.summary.not_audited), (false, 1, 1));
+        assert!(page(&set, ReportFormat::Table).contains("clusters 1, 0 of them clean"));
+        std::mem::swap(&mut unread.cluster_ids, &mut seen.cluster_ids);
+    }
     // Nothing at all is not clean.
     let folder = Folder::new();
     for (set, code) in [
@@ -686,6 +720,16 @@ fn what_is_new_in_many_targets_and_what_nobody_looked_at() {
     assert!(schema("report-set.schema.json").is_valid(&serde_json::from_str(&text).unwrap()));
     let saved = ReportSet::from_slice("now.json", text.as_bytes()).unwrap();
 
+    // Of what nobody looked at there is nothing to show, and nothing that could pass.
+    let folder = Folder::new();
+    let file = folder.write("now.json", &text);
+    assert_eq!(
+        run(&["report", file.to_str().unwrap(), "--cluster-id", "demo", "--account", "444444444444"]).status.code(),
+        Some(4)
+    );
+    // And joining changes nothing: what is left over has no date of this run.
+    assert!(ReportSet::merge([MergeInput::Set(saved.clone())], limits(24)).unwrap() == saved);
+
     // An unread day loses nothing: when the account is read again, what is still there is not new, and the rest is resolved.
     let mut later = ReportSet::new(
         vec![
@@ -699,6 +743,41 @@ fn what_is_new_in_many_targets_and_what_nobody_looked_at() {
     assert_eq!(statuses(&later, "222222222222", Status::Unchanged), broken);
     assert_eq!(statuses(&later, "333333333333", Status::Unchanged), demo);
     assert_eq!(unknown(&later, "444444444444").len(), demo, "and what nobody looks at stays unknown");
+}
+
+/// What two targets of the earlier run hold is one cluster: that which was shown.
+#[test]
+fn a_cluster_that_was_there_twice_is_compared_once() {
+    let account = "111111111111";
+    let at = |hour: u32, role: &str, world: &str| {
+        let read = format!("2026-11-20T{hour:02}:00:00Z");
+        let mut report = report_in(world, account, &read);
+        report.cluster_id = "demo".to_owned();
+        TargetReport { role: Some(role.to_owned()), collected_at: Some(read), ..target(account, vec![report]) }
+    };
+    let number = at(1, "x", "demo").reports[0].findings.len();
+    for (later, new) in [("demo", 0), ("clean", number)] {
+        let clean = |hour, role| {
+            let mut clean = at(hour, role, "demo");
+            let report = &mut clean.reports[0];
+            report.findings.clear();
+            report.rules.iter_mut().for_each(|rule| rule.outcome = tagaudit::rules::Outcome::Passed);
+            report.summary.findings.values_mut().for_each(|count| *count = 0);
+            clean
+        };
+        let pair = if later == "demo" {
+            vec![clean(1, "a"), at(5, "b", "demo")]
+        } else {
+            vec![at(1, "a", "demo"), clean(5, "b")]
+        };
+        let before = ReportSet::new(pair, None, Vec::new());
+        assert_eq!(before.summary.clusters, 1);
+        let mut now = ReportSet::new(vec![target(account, vec![report_in("demo", account, READ)])], None, Vec::new());
+        now.compare(&before).unwrap();
+        let comparison = now.reports().next().unwrap().comparison.clone().unwrap();
+        assert_eq!((comparison.new, comparison.unchanged), (new, number - new), "{later}");
+        assert_eq!((comparison.resolved.len(), comparison.unknown.len(), now.targets.len()), (0, 0, 1), "{later}");
+    }
 }
 
 /// A cluster that was deleted is over; one whose instances are still there lost its tags, and that is told.
@@ -913,7 +992,7 @@ proptest! {
     ) {
         let shards = small_shards();
         let join = |sets: Vec<ReportSet>| {
-            ReportSet::merge(sets.into_iter().map(MergeInput::Set), Some(SignedDuration::from_hours(24))).unwrap()
+            ReportSet::merge(sets.into_iter().map(MergeInput::Set), limits(24)).unwrap()
         };
         let of = |picks: &[usize]| join(picks.iter().map(|index| shards[*index].clone()).collect());
         let all = of(&picks);

@@ -8,6 +8,8 @@ use std::io::Write;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use aws_sdk_sts::operation::assume_role::AssumeRoleError;
+use aws_sdk_sts::operation::assume_role_with_web_identity::AssumeRoleWithWebIdentityError;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
@@ -61,6 +63,9 @@ impl CallError {
             }
             "NoCredentials" => {
                 "set AWS_PROFILE or --profile, sign in with `aws sso login` or `aws login`, or run where a role is attached"
+            }
+            _ if self.message.starts_with("sts:AssumeRole") => {
+                "look at the trust policy of the role, and at whether the caller may assume it"
             }
             "Unreachable" | "Timeout" => "check network, proxy and --endpoint-url",
             _ => return None,
@@ -359,6 +364,9 @@ where
             CallError::new("Protocol", clip(&format!("the answer (HTTP {status}) cannot be understood: {innermost}")))
         }
         _ => {
+            if let Some(refused) = refused_role(error) {
+                return refused;
+            }
             let chain: Vec<String> = sources(error).skip(1).map(ToString::to_string).collect();
             let all = one_cause(&chain);
             let lower = all.to_ascii_lowercase();
@@ -370,6 +378,21 @@ where
             CallError::new(code, clip(if all.is_empty() { "the request could not be sent" } else { &all }))
         }
     }
+}
+
+/// Why there are no credentials, where it is a role that STS does not give.
+fn refused_role(error: &(dyn StdError + 'static)) -> Option<CallError> {
+    sources(error).find_map(|error| {
+        let (call, metadata) = if let Some(refused) = error.downcast_ref::<AssumeRoleError>() {
+            ("sts:AssumeRole", refused.meta())
+        } else if let Some(refused) = error.downcast_ref::<AssumeRoleWithWebIdentityError>() {
+            ("sts:AssumeRoleWithWebIdentity", refused.meta())
+        } else {
+            return None;
+        };
+        let message = metadata.message().unwrap_or("the service gave no reason");
+        Some(CallError::new(metadata.code()?, clip(&format!("{call}: {message}"))))
+    })
 }
 
 /// The messages of a chain of errors as one readable line: wrappers that say nothing, repetitions and line breaks go.

@@ -19,6 +19,7 @@ pub fn html_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
     super::verdict_of(&mut page, &view);
     page.raw("<dl class=\"facts\">\n");
     let outcomes = TargetOutcome::ALL.map(|outcome| format!("{} {}", set.targets_of(outcome), outcome.words()));
+    page.raw("<dt>evidence</dt>").element("dd", &[], set.evidence());
     page.raw("<dt>targets</dt>").element("dd", &[], outcomes.join(", ")).raw("\n</dl>\n</div>\n");
     clusters(&mut page, set);
     others(&mut page, set);

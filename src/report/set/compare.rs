@@ -13,11 +13,7 @@ impl ReportSet {
     /// # Errors
     /// When the earlier set is the later one.
     pub fn compare(&mut self, earlier: &Self) -> Result<(), CompareError> {
-        let before: Vec<(&TargetReport, &Report)> = earlier
-            .targets
-            .iter()
-            .flat_map(|target| target.reports.iter().map(move |report| (target, report)))
-            .collect();
+        let before = earlier.each_once();
         let mut is_used = vec![false; before.len()];
         for target in &mut self.targets {
             let TargetReport { account_ids, reports, .. } = target;

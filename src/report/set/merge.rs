@@ -45,34 +45,42 @@ const SHARD: &str = "shard";
 const REPORT: &str = "report";
 
 /// How old a report may be.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MergeLimits {
+    /// Than the newest.
+    pub max_age: Option<SignedDuration>,
+    /// By the clock: where a run was not made at all, all that is there is of the one before.
+    pub not_before: Option<Timestamp>,
+}
+
+/// What is of the same run.
 #[derive(Debug, Clone, Copy)]
 struct Freshness {
     newest: Option<Timestamp>,
-    max_age: Option<SignedDuration>,
+    limits: MergeLimits,
 }
 
 impl Freshness {
     /// Whether evidence of this date is of the same run as the newest. Of what nobody dated, nobody knows.
     fn is_kept(self, at: Option<Timestamp>) -> bool {
-        match (self.newest, self.max_age, at) {
+        let MergeLimits { max_age, not_before } = self.limits;
+        let is_of_run = match (self.newest, max_age, at) {
             (None, ..) | (_, None, _) => true,
             (Some(newest), Some(max_age), Some(at)) => newest.duration_since(at) <= max_age,
             (Some(_), Some(_), None) => false,
-        }
+        };
+        is_of_run && not_before.is_none_or(|limit| at.is_some_and(|at| at >= limit))
     }
 }
 
 impl ReportSet {
-    /// Joins sets. Of two reports of the same target the later one counts; one that is older than the newest by more than
-    /// `max_age`, or has no date beside others that have, is of another run, and counts as missing.
+    /// Joins sets. Of two reports of the same target the later one counts; one that is older than the limits allow, or has no
+    /// date beside others that have, is of another run, and counts as missing.
     ///
     /// # Errors
     /// When they are shards of runs with different numbers of shards.
-    pub fn merge(
-        inputs: impl IntoIterator<Item = MergeInput>,
-        max_age: Option<SignedDuration>,
-    ) -> Result<Self, MergeError> {
-        let mut shards: Option<(u32, BTreeMap<u32, String>)> = None;
+    pub fn merge(inputs: impl IntoIterator<Item = MergeInput>, limits: MergeLimits) -> Result<Self, MergeError> {
+        let mut shards: Vec<Shards> = Vec::new();
         let mut not_audited: Vec<NotAudited> = Vec::new();
         let mut targets: Vec<TargetReport> = Vec::new();
         for input in inputs {
@@ -83,36 +91,26 @@ impl ReportSet {
                     continue;
                 }
             };
-            if let Some(Shards { count, present }) = set.shards {
-                let (known, all) = shards.get_or_insert((count, BTreeMap::new()));
-                if *known != count {
-                    return Err(MergeError::OtherRun { one: count.min(*known), other: count.max(*known) });
-                }
-                for PresentShard { index, collected_at } in present {
-                    let latest = all.entry(index).or_insert_with(|| collected_at.clone());
-                    if date(latest) < date(&collected_at) {
-                        *latest = collected_at;
-                    }
-                }
-            }
+            shards.extend(set.shards);
             // Which shards are missing is seen when all are there.
             not_audited.extend(set.not_audited.into_iter().filter(|entry| entry.what != SHARD));
             targets.extend(set.targets);
         }
-        let dates = targets.iter().filter_map(|target| target.collected_at.as_ref());
-        let of_shards = shards.iter().flat_map(|(_, present)| present.values());
+        // What nobody looked at has the date of the run before.
+        let looked_at = targets.iter().filter(|target| target.outcome != TargetOutcome::Skipped);
+        let dates = looked_at.filter_map(|target| target.collected_at.as_ref());
+        let of_shards = shards.iter().flat_map(|shards| &shards.present).map(|shard| &shard.collected_at);
         let newest = dates.chain(of_shards).filter_map(|at| date(at)).max();
-        let freshness = Freshness { newest, max_age };
-        let shards = shards.map(|(count, mut present)| {
-            present.retain(|_, at| freshness.is_kept(date(at)));
-            for index in (0..count).filter(|index| !present.contains_key(index)) {
+        let freshness = Freshness { newest, limits };
+        let shards = present(shards, freshness)?;
+        if let Some(Shards { count, present }) = &shards {
+            let is_present = |index: &u32| present.iter().any(|shard| shard.index == *index);
+            for index in (0..*count).filter(|index| !is_present(index)) {
                 let message =
                     format!("no report of shard {index} of {count} is among the files, or it is of another run");
                 not_audited.push(entry(SHARD, Some(format!("{index}/{count}")), "Missing", message));
             }
-            let present = present.into_iter().map(|(index, collected_at)| PresentShard { index, collected_at });
-            Shards { count, present: present.collect() }
-        });
+        }
         Ok(Self::new(latest(targets, freshness), shards, not_audited))
     }
 
@@ -164,6 +162,32 @@ impl ReportSet {
         }
         missing
     }
+}
+
+/// The shards of the run, each with its latest date.
+fn present(shards: Vec<Shards>, freshness: Freshness) -> Result<Option<Shards>, MergeError> {
+    // What is left of a run before does not say of how many shards this one is made, but where nothing else does.
+    let is_fresh = |shards: &Shards| shards.present.iter().any(|shard| freshness.is_kept(date(&shard.collected_at)));
+    let has_fresh = shards.iter().any(is_fresh);
+    let mut run: Option<(u32, BTreeMap<u32, String>)> = None;
+    for Shards { count, present } in shards.into_iter().filter(|shards| is_fresh(shards) || !has_fresh) {
+        let (known, all) = run.get_or_insert((count, BTreeMap::new()));
+        if *known != count {
+            return Err(MergeError::OtherRun { one: count.min(*known), other: count.max(*known) });
+        }
+        for PresentShard { index, collected_at } in present {
+            if freshness.is_kept(date(&collected_at)) {
+                let latest = all.entry(index).or_insert_with(|| collected_at.clone());
+                if date(latest) < date(&collected_at) {
+                    *latest = collected_at;
+                }
+            }
+        }
+    }
+    Ok(run.map(|(count, present)| {
+        let present = present.into_iter().map(|(index, collected_at)| PresentShard { index, collected_at });
+        Shards { count, present: present.collect() }
+    }))
 }
 
 /// Whether a target holds the report of a cluster, or says that there is none because it could not be audited.
@@ -245,7 +269,9 @@ fn latest(targets: Vec<TargetReport>, freshness: Freshness) -> Vec<TargetReport>
 fn stale(target: TargetReport, freshness: Freshness) -> TargetReport {
     let newest = freshness.newest.map(|newest| format!("{newest:.0}")).unwrap_or_default();
     let (reason, message) = match &target.collected_at {
-        Some(read) => ("TooOld", format!("its report is of {read}, too long before the newest ({newest})")),
+        Some(read) => {
+            ("TooOld", format!("its report is of {read}, of another run than it should be (the newest: {newest})"))
+        }
         None => ("NoDate", format!("its report has no date, and the newest is of {newest}")),
     };
     let not_audited =
