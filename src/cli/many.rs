@@ -129,19 +129,7 @@ impl<'r> Run<'r> {
         account_ids.sort_unstable();
         let regions: BTreeSet<&String> =
             inventory.accounts.iter().flat_map(|account| account.regions.iter().map(|region| &region.name)).collect();
-        let target = TargetReport {
-            account_ids,
-            name: None,
-            role: None,
-            regions: regions.into_iter().cloned().collect(),
-            cluster_ids: Vec::new(),
-            collected_at: None,
-            outcome: TargetOutcome::Audited,
-            why: None,
-            not_audited: Vec::new(),
-            gone_cluster_ids: Vec::new(),
-            reports: Vec::new(),
-        };
+        let target = TargetReport { regions: regions.into_iter().cloned().collect(), ..TargetReport::new(account_ids) };
         self.audit(target, &inventory, &[], true);
         Ok(())
     }

@@ -82,6 +82,14 @@ pub(crate) fn layout(width: usize, header: &[&str]) -> Table {
     table
 }
 
+/// A line of the head of a page, which may hold colours.
+pub(super) fn fact(page: &mut String, label: &str, value: &str, painter: Painter, options: &TableOptions) {
+    for (index, part) in text::wrap(value, options.width.saturating_sub(9), "", "").iter().enumerate() {
+        let label = if index == 0 { painter.dim(&format!("{label:<9}")) } else { " ".repeat(9) };
+        let _ = writeln!(page, "{label}{part}");
+    }
+}
+
 /// A labelled paragraph under a heading; whatever the text holds, it only shows.
 pub(super) fn paragraph(page: &mut String, label: &str, body: &str, painter: Painter, options: &TableOptions) {
     let indent = 10;

@@ -11,7 +11,7 @@ use crate::text;
 use crate::transition::Call;
 
 use super::roles::roles;
-use super::style::{NARROW, Painter, TableOptions, paragraph};
+use super::style::{NARROW, Painter, TableOptions, fact, paragraph};
 
 /// Findings of one rule that are shown in full before the rest is folded.
 const SHOWN_PER_RULE: usize = 5;
@@ -38,12 +38,7 @@ pub fn report(report: &Report, options: &TableOptions, out: &mut dyn Write) -> i
 }
 
 fn header(page: &mut String, report: &Report, painter: Painter, options: &TableOptions) {
-    let mut line = |label: &str, value: &str| {
-        for (index, part) in text::wrap(value, options.width.saturating_sub(9), "", "").iter().enumerate() {
-            let label = if index == 0 { painter.dim(&format!("{label:<9}")) } else { " ".repeat(9) };
-            let _ = writeln!(page, "{label}{part}");
-        }
-    };
+    let mut line = |label: &str, value: &str| fact(page, label, value, painter, options);
     line("cluster", &painter.bold(&text::printable(&report.cluster_id)));
     for account in &report.accounts {
         let partition = if account.partition == report.provider.name() {

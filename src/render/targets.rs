@@ -8,7 +8,7 @@ use crate::finding::Severity;
 use crate::report::{ReportSet, ReportView, TargetOutcome, TargetReport};
 use crate::text;
 
-use super::style::{NARROW, Painter, TableOptions, layout, paragraph};
+use super::style::{NARROW, Painter, TableOptions, fact, layout, paragraph};
 use super::table;
 
 /// Rows that are shown before the rest is folded.
@@ -44,12 +44,7 @@ pub fn targets(set: &ReportSet, options: &TableOptions, out: &mut dyn Write) -> 
 }
 
 fn header(page: &mut String, set: &ReportSet, painter: Painter, options: &TableOptions) {
-    let mut line = |label: &str, value: &str| {
-        for (index, part) in text::wrap(value, options.width.saturating_sub(9), "", "").iter().enumerate() {
-            let label = if index == 0 { painter.dim(&format!("{label:<9}")) } else { " ".repeat(9) };
-            let _ = writeln!(page, "{label}{part}");
-        }
-    };
+    let mut line = |label: &str, value: &str| fact(page, label, value, painter, options);
     let outcomes: Vec<String> = TargetOutcome::ALL
         .into_iter()
         .map(|outcome| (set.targets_of(outcome), outcome.words()))

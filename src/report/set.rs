@@ -155,6 +155,24 @@ pub struct SetSummary {
 }
 
 impl TargetReport {
+    /// Accounts of which nothing is known yet.
+    #[must_use]
+    pub fn new(account_ids: Vec<String>) -> Self {
+        Self {
+            account_ids,
+            name: None,
+            role: None,
+            regions: Vec::new(),
+            cluster_ids: Vec::new(),
+            collected_at: None,
+            outcome: TargetOutcome::Audited,
+            why: None,
+            not_audited: Vec::new(),
+            gone_cluster_ids: Vec::new(),
+            reports: Vec::new(),
+        }
+    }
+
     fn key(&self) -> TargetKey<'_> {
         (&self.account_ids, self.role.as_deref(), &self.regions, &self.cluster_ids)
     }
@@ -198,17 +216,11 @@ impl TargetReport {
         regions.sort_unstable();
         regions.dedup();
         Self {
-            account_ids,
-            name: None,
-            role: None,
             regions,
             cluster_ids: vec![report.cluster_id.clone()],
             collected_at: report.source.collected_at.clone(),
-            outcome: TargetOutcome::Audited,
-            why: None,
-            not_audited: Vec::new(),
-            gone_cluster_ids: Vec::new(),
             reports: vec![report],
+            ..Self::new(account_ids)
         }
     }
 }

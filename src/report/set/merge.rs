@@ -201,17 +201,11 @@ impl From<&Target> for TargetReport {
     /// A target of which nothing is known yet.
     fn from(target: &Target) -> Self {
         Self {
-            account_ids: vec![target.account_id.clone()],
             name: target.name.clone(),
             role: target.role.clone(),
             regions: target.regions.clone(),
             cluster_ids: target.cluster_ids.clone(),
-            collected_at: None,
-            outcome: TargetOutcome::Audited,
-            why: None,
-            not_audited: Vec::new(),
-            gone_cluster_ids: Vec::new(),
-            reports: Vec::new(),
+            ..Self::new(vec![target.account_id.clone()])
         }
     }
 }
