@@ -409,7 +409,17 @@ pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// The schema that a document says it has; what comes after the document is somebody else's to judge.
 pub(super) fn schema_of(bytes: &[u8]) -> Option<String> {
-    json_input::first::<SchemaProbe>(bytes.strip_prefix(BOM).unwrap_or(bytes)).ok().map(|probe| probe.schema)
+    let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
+    schema_first(bytes).or_else(|| json_input::first::<SchemaProbe>(bytes).ok().map(|probe| probe.schema))
+}
+
+/// The schema of a document that begins with it, as all of ours do: of many megabytes nothing else is looked at.
+fn schema_first(bytes: &[u8]) -> Option<String> {
+    let head = std::str::from_utf8(bytes.get(..bytes.len().min(200))?).ok()?;
+    let value = head.trim_start().strip_prefix('{')?.trim_start().strip_prefix("\"schema\"")?;
+    let value = value.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    let (schema, _) = value.split_once('"')?;
+    (!schema.contains('\\')).then(|| schema.to_owned())
 }
 
 impl Report {
