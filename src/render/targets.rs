@@ -54,7 +54,13 @@ fn header(page: &mut String, set: &ReportSet, painter: Painter, options: &TableO
     line("targets", &if outcomes.is_empty() { "none in this shard".to_owned() } else { outcomes.join(", ") });
     line("evidence", &text::printable(&set.evidence()));
     let clean = set.audited().filter(|(_, report)| report.complete && report.open().next().is_none()).count();
-    line("clusters", &format!("{}, {clean} of them clean", set.summary.clusters));
+    line(
+        "clusters",
+        &match set.summary.clusters {
+            0 => "none audited".to_owned(),
+            number => format!("{number}, {clean} of them clean"),
+        },
+    );
     let verdict: Vec<String> = ReportView::from(set)
         .verdict()
         .into_iter()

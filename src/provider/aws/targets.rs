@@ -120,7 +120,8 @@ async fn read_each(request: &Request<'_>, many: &mut ManyTargets<'_>) -> Result<
         progress.inc(1);
         let failures = if failed == 0 { String::new() } else { format!(", {failed} not") };
         progress.set_message(format!("{failures}; last account {}", target.account_id));
-        (many.take)(target, result);
+        // What is said of a target does not run into the progress.
+        progress.suspend(|| (many.take)(target, result));
     }
     progress.finish_and_clear();
     Ok(())
