@@ -163,21 +163,12 @@ impl Config {
                 "scan" => config.options = reader.options(reader.table(value, "scan")?, options)?,
                 "severity" => config.severities = reader.severities(reader.table(value, "severity")?)?,
                 "waiver" => {
-                    let DeValue::Array(waivers) = value.get_ref() else {
-                        return Err(reader
-                            .error(at, "`waiver` is a list of tables")
-                            .help("write `[[waiver]]`, in two pairs of brackets"));
-                    };
-                    for waiver in waivers {
+                    for waiver in reader.tables(value, "waiver", at)? {
                         config.waivers.push(reader.waiver(waiver)?);
                     }
                 }
                 "target" => {
-                    let DeValue::Array(targets) = value.get_ref() else {
-                        return Err(reader
-                            .error(at, "`target` is a list of tables")
-                            .help("write `[[target]]`, in two pairs of brackets"));
-                    };
+                    let targets = reader.tables(value, "target", at)?;
                     for target in targets {
                         config.targets.push(reader.target(target)?);
                     }
@@ -220,6 +211,28 @@ impl Reader<'_> {
             DeValue::Table(table) => Ok(table),
             _ => Err(self.error(value.span().start, format!("`{name}` is a table")).help(format!("write `[{name}]`"))),
         }
+    }
+
+    /// The values of `[[name]]`, whose first key begins at `at`.
+    fn tables<'v, 't>(&self, value: &'v Value<'t>, name: &str, at: usize) -> Result<&'v [Value<'t>], ConfigError> {
+        match value.get_ref() {
+            DeValue::Array(tables) => Ok(tables),
+            _ => Err(self
+                .error(at, format!("`{name}` is a list of tables"))
+                .help(format!("write `[[{name}]]`, in two pairs of brackets"))),
+        }
+    }
+
+    /// Refuses every key of a table but these.
+    fn only(&self, table: &Table<'_>, what: &str, keys: [&str; 5]) -> Result<(), ConfigError> {
+        let Some((key, _)) = table.iter().find(|(key, _)| !keys.contains(&key.get_ref().as_ref())) else {
+            return Ok(());
+        };
+        let error = self.error(key.span().start, format!("a {what} has no `{}`", key.get_ref()));
+        Err(match nearest(key.get_ref(), keys) {
+            Some(name) => error.help(format!("did you mean `{name}`?")),
+            None => error.help(format!("it has {}", keys.join(", "))),
+        })
     }
 
     fn text(&self, value: &Value<'_>, name: &str) -> Result<String, ConfigError> {
@@ -298,13 +311,7 @@ impl Reader<'_> {
         const KEYS: [&str; 5] = ["rule", "resource", "reason", "expires", "owner"];
         let at = value.span().start;
         let table = self.table(value, "[waiver]")?;
-        if let Some((key, _)) = table.iter().find(|(key, _)| !KEYS.contains(&key.get_ref().as_ref())) {
-            let error = self.error(key.span().start, format!("a waiver has no `{}`", key.get_ref()));
-            return Err(match nearest(key.get_ref(), KEYS) {
-                Some(name) => error.help(format!("did you mean `{name}`?")),
-                None => error.help(format!("it has {}", KEYS.join(", "))),
-            });
-        }
+        self.only(table, "waiver", KEYS)?;
         let text = |name: &str| table.get(name).map(|value| self.text(value, name)).transpose();
         let missing =
             |name: &str, why: &str| self.error(at, format!("the waiver has no `{name}`")).help(why.to_owned());

@@ -4,19 +4,13 @@ use toml::de::DeValue;
 
 use crate::target::{KEYS, Target, TargetEntry};
 
-use super::{ConfigError, Reader, Value, nearest};
+use super::{ConfigError, Reader, Value};
 
 impl Reader<'_> {
     pub(super) fn target(&self, value: &Value<'_>) -> Result<Target, ConfigError> {
         let at = value.span().start;
         let table = self.table(value, "[target]")?;
-        if let Some((key, _)) = table.iter().find(|(key, _)| !KEYS.contains(&key.get_ref().as_ref())) {
-            let error = self.error(key.span().start, format!("a target has no `{}`", key.get_ref()));
-            return Err(match nearest(key.get_ref(), KEYS) {
-                Some(name) => error.help(format!("did you mean `{name}`?")),
-                None => error.help(format!("it has {}", KEYS.join(", "))),
-            });
-        }
+        self.only(table, "target", KEYS)?;
         let text = |name: &str| table.get(name).map(|value| self.text(value, name)).transpose();
         let list = |name: &str| table.get(name).map_or(Ok(Vec::new()), |value| self.texts(value, name));
         let entry = TargetEntry {

@@ -268,15 +268,15 @@ impl ReportSet {
     fn counted(&self) -> SetSummary {
         let mut summary = SetSummary::default();
         for outcome in TargetOutcome::ALL {
-            let number = self.targets.iter().filter(|target| target.outcome == outcome).count();
-            summary.targets.insert(outcome.name().to_owned(), number);
+            summary.targets.insert(outcome.name().to_owned(), self.targets_of(outcome));
         }
+        let reports: Vec<&Report> = self.reports().collect();
         for severity in Severity::WORST_FIRST {
-            let number = self.reports().map(|report| report.findings_of(severity)).sum();
+            let number = reports.iter().map(|report| report.findings_of(severity)).sum();
             summary.findings.insert(severity.name().to_owned(), number);
         }
         summary.clusters = self.audited().count();
-        summary.waived = self.reports().map(|report| report.summary.waived).sum();
+        summary.waived = reports.iter().map(|report| report.summary.waived).sum();
         summary.not_audited = self.unread().count();
         summary
     }
