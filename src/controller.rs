@@ -8,6 +8,8 @@ use serde::Deserialize;
 
 use crate::view::NodeRole;
 
+pub mod alibaba;
+
 /// A version of the cloud controller manager. `1.31` means the newest patch of that minor version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ControllerVersion {

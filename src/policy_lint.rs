@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
-use crate::policy::Catalogue;
+use crate::policy::json::Node;
 use crate::policy::lint::{LintFinding, LintLevel, PolicyKind, lint, lint_within, no_policy};
 use crate::policy::templates::{self, Pseudo, TemplateError};
+use crate::policy::{Catalogue, Dialect, IAM};
 
 /// The remarks on one policy.
 #[derive(Debug)]
@@ -40,23 +41,30 @@ pub struct PolicyLint {
 
 impl PolicyLint {
     /// Checks every policy of a file. A policy of [`PolicyKind::Unknown`] is taken for what its place in a template says.
-    pub fn add(&mut self, file: &str, text: String, kind: PolicyKind, catalogue: &Catalogue) {
+    /// Without a catalogue each is read in the language that it says, or else in IAM's.
+    pub fn add(&mut self, file: &str, text: String, kind: PolicyKind, catalogue: Option<&'static Catalogue>) {
         let is_json = text.trim_start().starts_with(['{', '[', '%', '"', '\u{feff}']);
+        let of = |node: &Node| catalogue.unwrap_or_else(|| Catalogue::of(Dialect::of(node).unwrap_or(&IAM)));
+        let plain = catalogue.unwrap_or_else(Catalogue::embedded);
         let found = match templates::find(&text, &Pseudo::default()) {
             Ok(found) if found.is_template || !is_json => found,
             // What is no template is a policy, and if it is none, that is what there is to say about it.
             result => {
                 let (text, findings) = match result {
                     Err(TemplateError::Yaml(error)) => {
-                        let findings = no_policy(&text, "syntax", error.offset, &error.reason);
+                        let findings = no_policy(&text, "syntax", error.offset, &error.reason, plain.dialect);
                         (text, findings)
                     }
                     Err(error @ TemplateError::Unknown(_)) => {
                         let start = text.len() - text.trim_start().len();
-                        let findings = no_policy(&text, "malformed", start, &error.to_string());
+                        let findings = no_policy(&text, "malformed", start, &error.to_string(), plain.dialect);
                         (text, findings)
                     }
-                    _ => lint(&text, kind, catalogue),
+                    Ok(found) => {
+                        let node = found.policies.first().and_then(|policy| policy.document.as_ref().ok());
+                        lint(&text, kind, node.map_or(plain, of))
+                    }
+                    Err(TemplateError::Json(_)) => lint(&text, kind, plain),
                 };
                 self.policies.push(LintedPolicy {
                     file: file.to_owned(),
@@ -84,12 +92,14 @@ impl PolicyLint {
             let kind = if kind == PolicyKind::Unknown { policy.used_as.kind() } else { kind };
             linted.findings = match &policy.document {
                 Ok(document) => {
-                    let (findings, notes) = lint_within(&text, document, kind, catalogue);
+                    let (findings, notes) = lint_within(&text, document, kind, of(document));
                     let name = linted.name();
                     self.left_out.extend(notes.into_iter().map(|note| format!("{name}: {note}")));
                     findings
                 }
-                Err(error) => no_policy(&text, "syntax", error.offset, &format!("not JSON: {}", error.reason)),
+                Err(error) => {
+                    no_policy(&text, "syntax", error.offset, &format!("not JSON: {}", error.reason), plain.dialect)
+                }
             };
             self.policies.push(linted);
         }

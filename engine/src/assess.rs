@@ -13,7 +13,7 @@ use super::automaton::{self, Class, Language, Relation};
 use super::catalogue::Catalogue;
 use super::condition::{Compiled, Truth};
 use super::context::Context;
-use super::dialect::IAM;
+use super::dialect::Dialect;
 use super::document::{Condition, Effect};
 use super::evaluate::{CompiledPolicy, CompiledStatement};
 use super::glob;
@@ -54,6 +54,8 @@ struct Prepared {
     /// Among the statements of all stages.
     position: usize,
     stage: usize,
+    /// The resource group in which it holds, where it holds in one only.
+    resource_group: Option<String>,
     reference: StatementRef,
     compiled: CompiledStatement,
     terms: Vec<ResourceTerm>,
@@ -91,28 +93,34 @@ impl PreparedPolicies {
         for (at, stage) in set.stages.iter().enumerate() {
             prepared.stages.push((stage.name(), stage.kind));
             for named in &stage.policies {
-                prepared.add(at, named);
+                prepared.add(at, stage.resource_group.as_deref(), named);
             }
         }
         prepared
     }
 
-    fn add(&mut self, stage: usize, named: &NamedDocument) {
+    fn add(&mut self, stage: usize, resource_group: Option<&str>, named: &NamedDocument) {
         let compiled = CompiledPolicy::new(&named.document);
+        let dialect = named.document.dialect;
         for (statement, compiled) in named.document.statements.iter().zip(compiled.statements) {
             let texts = statement.resource.as_ref().map(|resource| resource.patterns.as_slice()).unwrap_or_default();
             let patterns = compiled.resources.as_deref().unwrap_or_default();
-            let terms = texts.iter().zip(patterns).flat_map(|(text, pattern)| terms(text, pattern)).collect();
+            let terms = texts.iter().zip(patterns).flat_map(|(text, pattern)| terms(text, pattern, dialect)).collect();
             let reference = StatementRef { policy: named.name.clone(), statement: Some(statement.index) };
             let position = self.statements.len();
-            self.statements.push(Prepared { position, stage, reference, compiled, terms });
+            let resource_group = resource_group.map(str::to_owned);
+            self.statements.push(Prepared { position, stage, resource_group, reference, compiled, terms });
         }
+    }
+
+    fn kinds(&self) -> Vec<StageKind> {
+        self.stages.iter().map(|(_, kind)| *kind).collect()
     }
 
     /// Whether an Allow of the identity policies speaks of an action (lower-case).
     pub(super) fn mentions(&self, folded: &str) -> bool {
         self.statements.iter().any(|statement| {
-            statement.stage == 0
+            self.stages.get(statement.stage).is_some_and(|(_, kind)| kind.is_identity())
                 && statement.compiled.effect == Effect::Allow
                 && !statement.compiled.is_stand_in
                 && statement.compiled.speaks_of(folded) != Match::No
@@ -171,7 +179,7 @@ impl PreparedPolicies {
         catalogue: &Catalogue,
         alike: &mut Alike,
     ) -> bool {
-        let scope = Scope { folded, known: catalogue.action(folded), environment };
+        let scope = Scope { folded, known: catalogue.action(folded), environment, dialect: catalogue.dialect };
         if scope.known.is_none() {
             let verdict = self.assess(Question::on(folded, &[]), environment, catalogue).verdict;
             return !matches!(verdict, Verdict::Missing | Verdict::Denied);
@@ -213,12 +221,12 @@ impl PreparedPolicies {
         let spoken = self.statements.iter().map(|statement| (statement, speaks_of(&statement.compiled, folded)));
         let relevant: Vec<(&Prepared, Match)> = spoken.filter(|(_, spoken)| *spoken != Match::No).collect();
         let known = catalogue.action(folded);
-        let scope = Scope { folded, known, environment };
+        let scope = Scope { folded, known, environment, dialect: catalogue.dialect };
         let asked: Vec<Asked> = resources
             .iter()
             .enumerate()
             .filter_map(|(at, text)| {
-                let language = Language::of_resource(&ResourcePattern::of_arns(text))?;
+                let language = Language::of_resource(&ResourcePattern::read(text, catalogue.dialect, false))?;
                 Some(Asked { language, conditions: question.conditions.get(at).map_or(&[], Vec::as_slice) })
             })
             .collect();
@@ -230,7 +238,14 @@ impl PreparedPolicies {
             // The resources that are meant are none that the action can be done on: they are taken at their word.
             let everything = Self::active(&relevant, &scope, None);
             for text in resources {
-                self.assess_target(&Target::new(text.clone()), &[], &everything, &scope, None, &mut answer);
+                self.assess_target(
+                    &Target::new(text.clone(), catalogue.dialect),
+                    &[],
+                    &everything,
+                    &scope,
+                    None,
+                    &mut answer,
+                );
             }
         }
         answer.finish(spelt, &self.stages)
@@ -264,6 +279,11 @@ impl PreparedPolicies {
                     key: None,
                 });
                 let mut conditions: Vec<OpenCondition> = of_key.chain(of_deployment).collect();
+                if let Some(group) = &prepared.resource_group {
+                    let text = format!("the resource is in the resource group {group}");
+                    conditions.push(OpenCondition { text: text.clone(), negated: false, key: None });
+                    all.push(Expression::Atom(Atom::Opaque(text)));
+                }
                 if *spoken == Match::Open {
                     let decision =
                         format!("statement {} of {} speaks of it", prepared.compiled.index, prepared.reference.policy);
@@ -329,7 +349,7 @@ impl PreparedPolicies {
                 };
                 regions
             }
-            _ => vec![Class { matches: Vec::new(), witness: sample(&target.text) }],
+            _ => vec![Class { matches: Vec::new(), witness: sample(&target.text, scope.dialect) }],
         };
         let facts =
             self.last_facts.of(active, &asked_bits.iter().map(|(_, expression)| expression).collect::<Vec<_>>());
@@ -354,12 +374,12 @@ impl PreparedPolicies {
             }
             let meant = if asked.is_empty() { Expression::True } else { Expression::Any(meant) };
             let witness = match &target.universe {
-                Some(universe) => readable(&region, universe, &tracked.languages),
+                Some(universe) => readable(&region, universe, &tracked.languages, scope.dialect),
                 None => region.witness.clone(),
             };
             let matches: Vec<Vec<bool>> = bits.iter().map(|terms| terms.iter().map(is).collect()).collect();
             let asked = Asking { target: index, witness, meant };
-            answer.outcomes.extend(judge(asked, &matches, active, facts.as_deref(), self.stages.len()));
+            answer.outcomes.extend(judge(asked, &matches, active, facts.as_deref(), &self.kinds()));
         }
     }
 }
@@ -379,7 +399,7 @@ struct Asked<'q> {
 
 impl Asked<'_> {
     fn expression(&self, context: &Context, scope: &Scope<'_>) -> Expression {
-        let compiled = self.conditions.iter().filter_map(|condition| Compiled::new(condition, &IAM, true));
+        let compiled = self.conditions.iter().filter_map(|condition| Compiled::new(condition, scope.dialect, true));
         let each = compiled.map(|condition| match condition.truth(context, |key| scope.is_absent(key)) {
             Truth::True => Expression::True,
             Truth::False => Expression::False,
@@ -422,14 +442,14 @@ fn bit<'l>(target: &Target, language: &'l Language, tracked: &mut Tracked<'l>) -
 }
 
 /// A pattern of a statement as a language; where its reading is open, beside it as widely as it may be meant, in uncertainty.
-fn terms(text: &Text, pattern: &ResourcePattern) -> Vec<ResourceTerm> {
+fn terms(text: &Text, pattern: &ResourcePattern, dialect: &Dialect) -> Vec<ResourceTerm> {
     let has_variable = matches!(pattern, ResourcePattern::Arn(parts)
         if parts.iter().any(|part| matches!(part, Part::Pieces(_))));
     let uncertainty = || Atom::Wide(text.to_string());
     let term = |language, uncertainty| ResourceTerm { text: text.to_string(), language, uncertainty };
     if let ResourcePattern::Open(open) = pattern {
         let deployed = || Some(Atom::Deployed(format!("`{text}` matches")));
-        return Language::widest(open).into_iter().map(|language| term(language, deployed())).collect();
+        return Language::widest(open, dialect).into_iter().map(|language| term(language, deployed())).collect();
     }
     let mut found = Vec::new();
     if let Some(language) = Language::of_resource(pattern) {
@@ -438,7 +458,8 @@ fn terms(text: &Text, pattern: &ResourcePattern) -> Vec<ResourceTerm> {
     // `arn:aws:ec2:*:instance/*` matches nothing part by part, and everything meant if `*` may cross colons at the end of
     // a part, as newer text of the IAM User Guide has it.
     let colons = text.matches(':').count();
-    if text.starts_with("arn:") && colons < 5 && text.trim_end_matches('*').contains('*') {
+    let is_name = text.split_once(':').is_some_and(|(prefix, _)| prefix == dialect.resource_prefix);
+    if is_name && colons + 1 < dialect.resource_parts && text.trim_end_matches('*').contains('*') {
         found.push(term(Language::spanning(text), Some(uncertainty())));
     }
     found

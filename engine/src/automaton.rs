@@ -10,6 +10,7 @@
 //!   second too), so only the furthest star of a part and what is behind it are kept;
 //! - a pattern that has reached a `*` at its end matches whatever follows.
 
+use super::dialect::Dialect;
 use super::pattern::{ARN_PARTS, Part, ResourcePattern};
 use super::text::{Text, TextPart};
 use super::variables::Piece;
@@ -49,24 +50,26 @@ impl Symbol {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Language {
     symbols: Vec<Symbol>,
+    /// How many parts the names of resources have.
+    count: usize,
 }
 
 impl Language {
     /// Every resource.
     pub(super) fn everything() -> Self {
-        Self { symbols: vec![Symbol::Run { colon: true }] }
+        Self { symbols: vec![Symbol::Run { colon: true }], count: ARN_PARTS }
     }
 
     /// The language of a plain glob over text without parts, such as an action.
     pub(super) fn of_glob(pattern: &str) -> Self {
-        let mut language = Self { symbols: Vec::new() };
+        let mut language = Self { symbols: Vec::new(), count: ARN_PARTS };
         language.push(pattern, true);
         language
     }
 
     /// One text, whose asterisks and question marks stand for themselves.
     pub(super) fn literal(text: &str) -> Self {
-        Self { symbols: text.chars().map(Symbol::Character).collect() }
+        Self { symbols: text.chars().map(Symbol::Character).collect(), count: ARN_PARTS }
     }
 
     /// One text, with its ASCII letters in either case.
@@ -78,7 +81,7 @@ impl Language {
                 Symbol::Character(letter)
             }
         };
-        Self { symbols: text.chars().map(symbol).collect() }
+        Self { symbols: text.chars().map(symbol).collect(), count: ARN_PARTS }
     }
 
     /// The language of a resource pattern. A variable whose value is not known stands for any text: what the pattern may
@@ -90,9 +93,9 @@ impl Language {
             ResourcePattern::Nothing | ResourcePattern::Open(_) => return None,
             ResourcePattern::Arn(parts) => parts,
         };
-        let mut language = Self { symbols: Vec::new() };
+        let mut language = Self { symbols: Vec::new(), count: parts.len() };
         for (index, part) in parts.iter().enumerate() {
-            let last = index + 1 == ARN_PARTS;
+            let last = index + 1 == parts.len();
             match part {
                 Part::Any => language.push("*", last),
                 Part::Exact(text) | Part::Glob(text) => language.push(text, last),
@@ -114,28 +117,28 @@ impl Language {
     }
 
     /// What a pattern matches at most.
-    pub(super) fn at_most(pattern: &ResourcePattern) -> Vec<Self> {
+    pub(super) fn at_most(pattern: &ResourcePattern, dialect: &Dialect) -> Vec<Self> {
         match pattern {
-            ResourcePattern::Open(text) => Self::widest(text),
+            ResourcePattern::Open(text) => Self::widest(text, dialect),
             known => Self::of_resource(known).into_iter().collect(),
         }
     }
 
     /// What a pattern may match at most, whatever its unknown parts turn out to be: they may hold colons, and so move the
-    /// borders of the parts behind them. A pattern that may turn out to have fewer than six parts also matches whatever
-    /// follows it.
-    pub(super) fn widest(text: &Text) -> Vec<Self> {
-        let mut language = Self { symbols: Vec::new() };
+    /// borders of the parts behind them. A pattern that may turn out to have too few parts also matches whatever follows it.
+    pub(super) fn widest(text: &Text, dialect: &Dialect) -> Vec<Self> {
+        let count = dialect.resource_parts;
+        let mut language = Self { symbols: Vec::new(), count };
         let mut colons = 0;
         for part in text.parts() {
             match part {
                 TextPart::Unknown(_) => {
-                    colons = ARN_PARTS;
+                    colons = count;
                     language.push("*", true);
                 }
                 TextPart::Known(known) => {
                     for character in known.chars() {
-                        language.push(character.encode_utf8(&mut [0; 4]), colons + 1 >= ARN_PARTS);
+                        language.push(character.encode_utf8(&mut [0; 4]), colons + 1 >= count);
                         colons += usize::from(character == ':');
                     }
                 }
@@ -145,8 +148,7 @@ impl Language {
             TextPart::Known(known) => Some(known.matches(':').count()),
             TextPart::Unknown(_) => None,
         });
-        if is_surely_whole.sum::<usize>() + 1 >= ARN_PARTS || language.symbols.last().is_some_and(|last| last.is_run())
-        {
+        if is_surely_whole.sum::<usize>() + 1 >= count || language.symbols.last().is_some_and(|last| last.is_run()) {
             return vec![language];
         }
         let mut followed = language.clone();
@@ -183,13 +185,13 @@ impl Language {
         self.accepts(&positions)
     }
 
-    /// The parts of an ARN; `None` for a language whose wildcards cross them.
+    /// The parts of the name of a resource; `None` for a language whose wildcards cross them.
     fn parts(&self) -> Option<[&[Symbol]; ARN_PARTS]> {
         let mut parts: [&[Symbol]; ARN_PARTS] = [&[]; ARN_PARTS];
-        let mut found = self.symbols.splitn(ARN_PARTS, |symbol| *symbol == Symbol::Character(':'));
-        for (index, part) in parts.iter_mut().enumerate() {
+        let mut found = self.symbols.splitn(self.count, |symbol| *symbol == Symbol::Character(':'));
+        for (index, part) in parts.iter_mut().enumerate().take(self.count) {
             *part = found.next()?;
-            if index + 1 < ARN_PARTS && part.iter().any(|symbol| symbol.takes(':')) {
+            if index + 1 < self.count && part.iter().any(|symbol| symbol.takes(':')) {
                 return None;
             }
         }
@@ -305,6 +307,9 @@ pub(super) enum Relation {
 pub(super) fn relation(universe: &Language, pattern: &Language) -> Relation {
     if universe == pattern || matches!(pattern.symbols.as_slice(), [Symbol::Run { colon: true }]) {
         return Relation::Covers;
+    }
+    if universe.count != pattern.count {
+        return Relation::Overlaps;
     }
     let (Some(one), Some(other)) = (universe.parts(), pattern.parts()) else { return Relation::Overlaps };
     let mut all = Relation::Covers;

@@ -1,12 +1,14 @@
-//! Every action of AWS: access level, the resources it can be limited to, the condition keys its requests carry.
+//! Every action of a cloud: access level, the resources it can be limited to, the condition keys its requests carry.
 //!
-//! The embedded catalogue is `engine/catalogue.txt.zz`, made by `cargo run --example catalogue` from public data
-//! (`docs/policy-engine.md` says how, from what and under which licence). It is read lazily: a service when it is first
-//! asked for.
+//! The embedded catalogues are `engine/catalogue.txt.zz`, made by `cargo run --example catalogue`, and
+//! `engine/catalogue-ram.txt.zz`, made by `cargo run --example ram_catalogue`, both from public data
+//! (`docs/policy-engine.md` says how, from what and under which licence). They are read lazily: a service when it is first
+//! asked for. That of RAM knows names and levels only, and not all names: an action that is not in it is *unknown*.
 //!
 //! # Format
 //!
-//! Lines; `#` starts a comment. The first is `tagaudit.catalogue/2`. `from …` says what it was made from. Then for each
+//! Lines; `#` starts a comment. The first is `tagaudit.catalogue/2`. `from …` says what it was made from, `dialect RAM` that
+//! it is of that language; without such a line it is of IAM. Then for each
 //! service, in order of its prefix:
 //!
 //! ```text
@@ -23,6 +25,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use super::dialect::{DIALECTS, Dialect, IAM, RAM};
 use super::glob;
 use super::pattern::ActionPattern;
 
@@ -62,25 +65,43 @@ pub struct Catalogue {
     text: String,
     /// What it was made from.
     pub made_from: String,
+    /// The language whose actions it has.
+    pub dialect: &'static Dialect,
     entries: Vec<Entry>,
     /// Positions of the services by their prefixes.
     by_prefix: HashMap<String, usize>,
 }
 
 impl Catalogue {
-    /// The embedded one.
+    /// The embedded one of a language.
+    #[must_use]
+    pub fn of(dialect: &Dialect) -> &'static Self {
+        if *dialect == RAM { Self::embedded_of_ram() } else { Self::embedded() }
+    }
+
+    /// The embedded one of IAM.
     #[must_use]
     pub fn embedded() -> &'static Self {
         static EMBEDDED: OnceLock<Catalogue> = OnceLock::new();
         EMBEDDED.get_or_init(|| {
             let bytes = include_bytes!("../catalogue.txt.zz");
             // A test reads every line of the embedded file.
-            Self::from_slice(bytes).unwrap_or_else(|_| Self::empty())
+            Self::from_slice(bytes).unwrap_or_else(|_| Self::empty(&IAM))
         })
     }
 
-    fn empty() -> Self {
-        Self { text: String::new(), made_from: String::new(), entries: Vec::new(), by_prefix: HashMap::new() }
+    /// The embedded one of RAM.
+    #[must_use]
+    pub fn embedded_of_ram() -> &'static Self {
+        static EMBEDDED: OnceLock<Catalogue> = OnceLock::new();
+        EMBEDDED.get_or_init(|| {
+            let bytes = include_bytes!("../catalogue-ram.txt.zz");
+            Self::from_slice(bytes).unwrap_or_else(|_| Self::empty(&RAM))
+        })
+    }
+
+    fn empty(dialect: &'static Dialect) -> Self {
+        Self { text: String::new(), made_from: String::new(), dialect, entries: Vec::new(), by_prefix: HashMap::new() }
     }
 
     /// Reads a catalogue, as text or compressed with zlib.
@@ -117,9 +138,9 @@ impl Catalogue {
         if text.lines().next() != Some(HEADER) {
             return Err(CatalogueError { line: 1, reason: format!("the first line is not `{HEADER}`") });
         }
-        let mut catalogue = Self { made_from: String::new(), entries: Vec::new(), by_prefix: HashMap::new(), text };
+        let mut catalogue = Self { text, ..Self::empty(&IAM) };
         let mut at = 0;
-        for line in catalogue.text.split_inclusive('\n') {
+        for (number, line) in catalogue.text.split_inclusive('\n').enumerate() {
             if let Some(prefix) = line.strip_prefix("service ") {
                 catalogue.entries.push(Entry {
                     prefix: prefix.trim().to_owned(),
@@ -128,6 +149,10 @@ impl Catalogue {
                 });
             } else if let Some(source) = line.strip_prefix("from ") {
                 source.trim().clone_into(&mut catalogue.made_from);
+            } else if let Some(name) = line.strip_prefix("dialect ") {
+                let known = DIALECTS.into_iter().find(|dialect| dialect.name == name.trim());
+                let reason = || "no such dialect".to_owned();
+                catalogue.dialect = known.ok_or_else(|| CatalogueError { line: number + 1, reason: reason() })?;
             }
             at += line.len();
             if let Some(entry) = catalogue.entries.last_mut() {
@@ -165,7 +190,7 @@ impl Catalogue {
     /// The actions that a pattern of `Action` covers today, in order.
     #[must_use]
     pub fn expand(&self, pattern: &str) -> Vec<&Action> {
-        self.matching(&ActionPattern::new(&pattern.to_lowercase()))
+        self.matching(&ActionPattern::new(&pattern.to_lowercase(), self.dialect))
     }
 
     pub(super) fn matching(&self, pattern: &ActionPattern) -> Vec<&Action> {
@@ -179,7 +204,12 @@ impl Catalogue {
                 return all.filter(|action| glob::matches(widest, &action.folded)).collect();
             }
         };
-        match glob.split_once(':').and_then(|(prefix, _)| self.service(prefix)) {
+        let service = glob.split_once(':').map(|(service, _)| service).unwrap_or_default();
+        if service.contains(['*', '?']) {
+            let all = self.services().flat_map(|service| &service.actions);
+            return all.filter(|action| pattern.matches(&action.folded)).collect();
+        }
+        match self.service(service) {
             Some(service) => service.actions.iter().filter(|action| pattern.matches(&action.folded)).collect(),
             None => Vec::new(),
         }

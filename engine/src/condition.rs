@@ -41,6 +41,8 @@ enum Wanted {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Compiled {
     pub(super) operator: Operator,
+    /// Whether a request without the key is decided; of RAM nobody says.
+    pub(super) absent_decides: bool,
     /// Lower-case.
     pub(super) key: String,
     wanted: Vec<Wanted>,
@@ -222,6 +224,7 @@ impl Compiled {
         let operator = Operator::parse(&condition.operator, dialect.operators)?;
         Some(Self {
             operator,
+            absent_decides: dialect.absent_keys_decide,
             key: condition.key.to_ascii_lowercase(),
             wanted: condition
                 .values
@@ -248,6 +251,7 @@ impl Compiled {
     pub(super) fn of_values(operator: Operator, key: &str, values: &[String]) -> Self {
         Self {
             operator,
+            absent_decides: true,
             key: key.to_owned(),
             wanted: values.iter().map(|value| Wanted::new(value, operator.comparison, false)).collect(),
             values: values.iter().map(|value| value.as_str().into()).collect(),
@@ -267,6 +271,9 @@ impl Compiled {
 
     /// Whether it holds in a request whose whole context is given, as far as its values are known.
     pub(super) fn as_far_as_known(&self, context: &Context) -> Truth {
+        if !self.absent_decides && context.get(&self.key).is_none() {
+            return Truth::Unknown;
+        }
         let as_known = self.holds(context);
         // Another value can make a positive operator hold that does not, and a negated one fail that holds.
         let can_turn = as_known == (self.operator.negated && self.operator.comparison != Comparison::Null);

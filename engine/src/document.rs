@@ -1,5 +1,6 @@
-//! Policy documents: lossless, with the place of every element, refusing what AWS refuses.
-//! Grammar: AWS IAM User Guide, "Grammar of the IAM JSON policy language".
+//! Policy documents: lossless, with the place of every element, refusing what their cloud refuses.
+//! Grammar: AWS IAM User Guide, "Grammar of the IAM JSON policy language"; Alibaba Cloud RAM documentation, "Policy structure
+//! and syntax".
 
 use std::borrow::Cow;
 
@@ -155,7 +156,15 @@ impl Document {
     /// # Errors
     /// When it is not JSON, repeats a key, or is not a policy that AWS would have taken.
     pub fn parse(text: &str) -> Result<Self, DocumentError> {
-        let (document, problems) = Self::read(text)?;
+        Self::parse_as(text, &IAM)
+    }
+
+    /// The same in another language; without one, in that of which the document says that it is.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn parse_as(text: &str, dialect: impl Into<Option<&'static Dialect>>) -> Result<Self, DocumentError> {
+        let (document, problems) = Self::read(text, dialect.into())?;
         match problems.into_iter().next() {
             None => Ok(document),
             Some(problem) => {
@@ -166,22 +175,23 @@ impl Document {
     }
 
     /// Reads what can be understood, and what cannot. A malformed statement is left out; the others keep their positions.
+    /// Without a language the document says in which it is written; one that does not is taken for IAM's.
     ///
     /// # Errors
     /// When it is not JSON or too large.
-    pub fn read(text: &str) -> Result<(Self, Vec<Malformed>), DocumentError> {
+    pub fn read(text: &str, dialect: Option<&'static Dialect>) -> Result<(Self, Vec<Malformed>), DocumentError> {
         let text = source(text);
         if text.len() > MAX_DOCUMENT_BYTES {
             return Err(DocumentError::TooLarge);
         }
         let root = Node::parse(&text).map_err(DocumentError::Json)?;
-        Ok(Self::from_node(text.into_owned(), root))
+        let dialect = dialect.or_else(|| Dialect::of(&root)).unwrap_or(&IAM);
+        Ok(Self::from_node(text.into_owned(), root, dialect))
     }
 
     /// A document from a value that stands somewhere in a larger text.
     #[must_use]
-    pub fn from_node(text: String, root: Node) -> (Self, Vec<Malformed>) {
-        let dialect = &IAM;
+    pub fn from_node(text: String, root: Node, dialect: &'static Dialect) -> (Self, Vec<Malformed>) {
         let mut reader = Reader { dialect, problems: Vec::new() };
         let mut version = None;
         let mut statements = Vec::new();
@@ -201,7 +211,10 @@ impl Document {
                     ("Version", _) => {
                         let newest_first: Vec<String> =
                             dialect.versions.iter().rev().map(|version| format!("`{version}`")).collect();
-                        let reason = format!("the version is neither {}", newest_first.join(" nor "));
+                        let reason = match newest_first.as_slice() {
+                            [only] => format!("the version is not {only}"),
+                            several => format!("the version is neither {}", several.join(" nor ")),
+                        };
                         reader.refuse(&member.value, &pointer, &reason);
                     }
                     ("Id", Value::String(_)) => {}
@@ -225,11 +238,11 @@ impl Document {
 
     /// A document of which nothing is known but that it is there: it may allow, and deny if `may_deny`.
     #[must_use]
-    pub fn unknown(what: &str, may_deny: bool) -> Self {
+    pub fn unknown(what: &str, may_deny: bool, dialect: &'static Dialect) -> Self {
         let root = Node { span: Span::default(), value: Value::Null };
         let mut statements = stand_ins(0, Span::default(), what, &[]);
         statements.retain(|statement| may_deny || statement.effect == Effect::Allow);
-        Self { text: String::new(), dialect: &IAM, root, version: None, statements }
+        Self { text: String::new(), dialect, root, version: None, statements }
     }
 
     /// Every action pattern of the `Allow` statements, as written, in order: what a baseline document asks for.
@@ -240,10 +253,10 @@ impl Document {
             .flat_map(|statement| statement.action.patterns.iter().map(|pattern| &**pattern))
     }
 
-    /// Whether `${…}` stands for a value. Under the old version, which holds where none is named, it is plain text.
+    /// Whether `${…}` stands for a value. Under IAM's old version, which holds where none is named, it is plain text.
     #[must_use]
     pub fn has_variables(&self) -> bool {
-        self.version.as_deref() == Some(self.dialect.newest_version())
+        self.dialect.reads_variables(self.version.as_deref())
     }
 
     /// Characters without white space outside of strings, which is what IAM counts against its quotas.
@@ -317,7 +330,7 @@ mod tests {
     #[test]
     fn a_malformed_statement_leaves_the_others_their_positions() {
         let text = r#"{"Statement":[{"Effect":"allow"},{"Effect":"Allow","Action":"a:b","Resource":"*"}]}"#;
-        let (document, problems) = Document::read(text).unwrap();
+        let (document, problems) = Document::read(text, None).unwrap();
         assert_eq!(document.statements[0].index, 1);
         assert_eq!(problems.len(), 2);
     }

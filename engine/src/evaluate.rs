@@ -1,11 +1,14 @@
 //! One request against the policies that hold for it.
 //! Order of decision: AWS IAM User Guide, "Policy evaluation logic": an explicit Deny in any policy wins; then every
-//! level of service control policies, the permissions boundary and the identity policies must each allow.
+//! level of service control policies, the permissions boundary and the identity policies must each allow. Of RAM: Alibaba
+//! Cloud RAM documentation, "Policy evaluation process": control policies, then the session policy, must allow; then the
+//! principal's own policies, those of the account first, and those of the resource group only if they do not decide.
 
 use super::condition::{Compiled, Truth};
 use super::context::Context;
+use super::dialect::{Dialect, IAM};
 use super::document::{Document, Effect, Guard};
-use super::pattern::{ARN_PARTS, ActionPattern, Match, ResourcePattern, split_arn};
+use super::pattern::{ARN_PARTS, ActionPattern, Match, ResourcePattern, split_arn, split_name};
 
 /// A request.
 #[derive(Debug, Clone)]
@@ -29,6 +32,8 @@ impl Request {
 pub enum Caller {
     /// A principal of an account, by ARN.
     Aws(String),
+    /// A principal of an account of Alibaba Cloud, by its resource name.
+    Ram(String),
     /// A service, such as `ec2.amazonaws.com`.
     Service(String),
     /// Somebody signed in elsewhere, by the provider's ARN or name.
@@ -50,6 +55,11 @@ impl Caller {
                 let is_root = root.get(5) == Some(&"root") && root.get(4) == Some(&account);
                 value == arn || (!account.is_empty() && (value == account || is_root))
             }
+            (Self::Ram(name), "RAM") => {
+                let account = |name: &str| name.split(':').nth(3).unwrap_or_default().to_owned();
+                let is_root = value.split(':').nth(4) == Some("root") && account(value) == account(name);
+                value == name || (!account(name).is_empty() && is_root)
+            }
             (Self::Service(name), "Service") | (Self::Federated(name), "Federated") => value == name,
             _ => false,
         }
@@ -70,7 +80,11 @@ pub fn trusts(document: &Document, caller: &Caller, action: &str, context: &Cont
                         != principal.negated
                 })
                 && compiled.speaks_of(&action) == Match::Yes
-                && compiled.conditions.iter().all(|condition| condition.holds(context))
+                && compiled.conditions.iter().all(|condition| match condition.as_far_as_known(context) {
+                    Truth::True => true,
+                    Truth::False => false,
+                    Truth::Unknown => effect == Effect::Deny,
+                })
         })
     };
     if applies(Effect::Deny) {
@@ -91,6 +105,8 @@ pub enum Decision {
     ExplicitlyDenied,
     /// Nothing allows it.
     ImplicitlyDenied,
+    /// It hangs on a condition on a key that the request does not carry, in a language that does not say what that comes to.
+    Undecided,
 }
 
 /// The statements that match a request, each as (position of the policy in its list, position of the statement).
@@ -100,6 +116,14 @@ pub struct Matched {
     pub identity_allow: Vec<(usize, usize)>,
     /// Deny statements of identity policies.
     pub identity_deny: Vec<(usize, usize)>,
+    /// Allow statements that hold in the resource group.
+    pub group_allow: Vec<(usize, usize)>,
+    /// Deny statements that hold in the resource group.
+    pub group_deny: Vec<(usize, usize)>,
+    /// Allow statements of the session policy.
+    pub session_allow: Vec<usize>,
+    /// Deny statements of the session policy.
+    pub session_deny: Vec<usize>,
     /// Allow statements of the boundary.
     pub boundary_allow: Vec<usize>,
     /// Deny statements of the boundary.
@@ -129,6 +153,7 @@ pub(super) struct CompiledStatement {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompiledPolicy {
     pub(super) statements: Vec<CompiledStatement>,
+    dialect: &'static Dialect,
 }
 
 impl CompiledPolicy {
@@ -143,7 +168,12 @@ impl CompiledPolicy {
                 index: statement.index,
                 effect: statement.effect,
                 not_action: statement.action.negated,
-                actions: statement.action.folded.iter().map(ActionPattern::of).collect(),
+                actions: statement
+                    .action
+                    .folded
+                    .iter()
+                    .map(|folded| ActionPattern::of(folded, document.dialect))
+                    .collect(),
                 not_resource: statement.resource.as_ref().is_some_and(|resource| resource.negated),
                 resources: statement.resource.as_ref().map(|resource| {
                     resource
@@ -161,7 +191,7 @@ impl CompiledPolicy {
                 is_stand_in: statement.is_stand_in,
             })
             .collect();
-        Self { statements }
+        Self { statements, dialect: document.dialect }
     }
 }
 
@@ -172,8 +202,9 @@ impl CompiledStatement {
         if self.not_action { listed.not() } else { listed }
     }
 
-    /// Whether it matches a request. What is unknown until deployment allows nothing, and denies.
-    fn matches(&self, action: &str, resource: Option<&[&str; ARN_PARTS]>, context: &Context) -> bool {
+    /// Whether it matches a request. What is unknown counts where statements of `unknown` are meant: as a rule those that
+    /// deny.
+    fn matches(&self, action: &str, resource: Option<&[&str; ARN_PARTS]>, context: &Context, unknown: Effect) -> bool {
         let of_actions = self.speaks_of(action);
         if of_actions == Match::No {
             return false;
@@ -191,7 +222,7 @@ impl CompiledStatement {
                 Truth::True => {}
             }
         }
-        of_resources != Match::No && (!is_open || self.effect == Effect::Deny)
+        of_resources != Match::No && (!is_open || self.effect == unknown)
     }
 }
 
@@ -200,53 +231,95 @@ impl CompiledStatement {
 pub struct Policies<'p> {
     /// Inline and attached policies: any of them allows.
     pub identity: &'p [CompiledPolicy],
+    /// Attached policies that hold in the resource group of the resource, in RAM: they are looked at where the others neither
+    /// allow nor deny.
+    pub resource_group: &'p [CompiledPolicy],
+    /// The policy of the session: must allow too.
+    pub session: Option<&'p CompiledPolicy>,
     /// Permissions boundary: must allow too, and never allows by itself.
     pub boundary: Option<&'p CompiledPolicy>,
     /// Service control policies, level by level from the root: on each level one must allow.
     pub scps: &'p [Vec<CompiledPolicy>],
 }
 
+impl<'p> Policies<'p> {
+    /// Policies of the principal alone.
+    #[must_use]
+    pub fn of_identity(identity: &'p [CompiledPolicy]) -> Self {
+        Self { identity, resource_group: &[], session: None, boundary: None, scps: &[] }
+    }
+
+    fn all(self) -> impl Iterator<Item = &'p CompiledPolicy> {
+        let own = self.identity.iter().chain(self.resource_group).chain(self.session).chain(self.boundary);
+        own.chain(self.scps.iter().flatten())
+    }
+}
+
 /// Decides a request.
 #[must_use]
 pub fn decide(policies: Policies<'_>, request: &Request) -> (Decision, Matched) {
-    let parts = split_arn(&request.resource);
+    let (decision, matched) = decide_with(policies, request, Effect::Deny);
+    if policies.all().all(|policy| policy.dialect.absent_keys_decide) {
+        return (decision, matched);
+    }
+    // Of two languages the stricter reading and the wider one have to agree.
+    let (wider, widely) = decide_with(policies, request, Effect::Allow);
+    if (wider == Decision::Allowed) == (decision == Decision::Allowed) {
+        (decision, matched)
+    } else {
+        (Decision::Undecided, widely)
+    }
+}
+
+/// The same with what is unknown taken for what allows, or for what denies.
+fn decide_with(policies: Policies<'_>, request: &Request, unknown: Effect) -> (Decision, Matched) {
+    let dialect = policies.all().next().map_or(&IAM, |policy| policy.dialect);
+    let parts = split_name(&request.resource, dialect);
     let resource = (request.resource != "*").then_some(&parts);
-    let matching = |statement: &CompiledStatement| statement.matches(&request.action, resource, &request.context);
-    let mut matched = Matched::default();
-    for (policy, compiled) in policies.identity.iter().enumerate() {
-        for statement in compiled.statements.iter().filter(|statement| matching(statement)) {
-            match statement.effect {
-                Effect::Allow => matched.identity_allow.push((policy, statement.index)),
-                Effect::Deny => matched.identity_deny.push((policy, statement.index)),
-            }
-        }
-    }
-    for statement in policies.boundary.iter().flat_map(|boundary| &boundary.statements) {
-        if matching(statement) {
-            match statement.effect {
-                Effect::Allow => matched.boundary_allow.push(statement.index),
-                Effect::Deny => matched.boundary_deny.push(statement.index),
-            }
-        }
-    }
+    let matching =
+        |statement: &&CompiledStatement| statement.matches(&request.action, resource, &request.context, unknown);
+    let of = |policy: &CompiledPolicy, effect: Effect| -> Vec<usize> {
+        let matching = policy.statements.iter().filter(matching);
+        matching.filter(|statement| statement.effect == effect).map(|statement| statement.index).collect()
+    };
+    let each = |policies: &[CompiledPolicy], effect: Effect| -> Vec<(usize, usize)> {
+        let numbered = policies.iter().enumerate();
+        numbered.flat_map(|(at, policy)| of(policy, effect).into_iter().map(move |index| (at, index))).collect()
+    };
+    let one = |policy: Option<&CompiledPolicy>, effect: Effect| policy.map(|policy| of(policy, effect));
+    let mut matched = Matched {
+        identity_allow: each(policies.identity, Effect::Allow),
+        identity_deny: each(policies.identity, Effect::Deny),
+        group_allow: each(policies.resource_group, Effect::Allow),
+        group_deny: each(policies.resource_group, Effect::Deny),
+        session_allow: one(policies.session, Effect::Allow).unwrap_or_default(),
+        session_deny: one(policies.session, Effect::Deny).unwrap_or_default(),
+        boundary_allow: one(policies.boundary, Effect::Allow).unwrap_or_default(),
+        boundary_deny: one(policies.boundary, Effect::Deny).unwrap_or_default(),
+        scp_deny: Vec::new(),
+    };
     let mut every_level_allows = true;
     for (level, documents) in policies.scps.iter().enumerate() {
-        let mut allows = false;
-        for (policy, compiled) in documents.iter().enumerate() {
-            for statement in compiled.statements.iter().filter(|statement| matching(statement)) {
-                match statement.effect {
-                    Effect::Allow => allows = true,
-                    Effect::Deny => matched.scp_deny.push((level, policy, statement.index)),
-                }
-            }
-        }
-        every_level_allows &= allows;
+        every_level_allows &= !each(documents, Effect::Allow).is_empty();
+        let denying = each(documents, Effect::Deny).into_iter();
+        matched.scp_deny.extend(denying.map(|(policy, statement)| (level, policy, statement)));
     }
-    let denied = !matched.identity_deny.is_empty() || !matched.boundary_deny.is_empty() || !matched.scp_deny.is_empty();
-    let bounded = policies.boundary.is_some() && matched.boundary_allow.is_empty();
+    // An Allow in the account ends the step of the principal's own policies.
+    if !matched.identity_allow.is_empty() || !matched.identity_deny.is_empty() {
+        matched.group_allow.clear();
+        matched.group_deny.clear();
+    }
+    let denied = !matched.identity_deny.is_empty()
+        || !matched.group_deny.is_empty()
+        || !matched.session_deny.is_empty()
+        || !matched.boundary_deny.is_empty()
+        || !matched.scp_deny.is_empty();
+    let bounded = (policies.boundary.is_some() && matched.boundary_allow.is_empty())
+        || (policies.session.is_some() && matched.session_allow.is_empty());
+    let granted = !matched.identity_allow.is_empty() || !matched.group_allow.is_empty();
     let decision = if denied {
         Decision::ExplicitlyDenied
-    } else if matched.identity_allow.is_empty() || bounded || !every_level_allows {
+    } else if !granted || bounded || !every_level_allows {
         Decision::ImplicitlyDenied
     } else {
         Decision::Allowed

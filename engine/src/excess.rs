@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::assess::{Alike, Environment, NamedDocument, PolicySet, PreparedPolicies, Question, StatementRef, Verdict};
 use super::catalogue::{AccessLevel, Action, Catalogue};
+use super::dialect::IAM;
 use super::document::{Document, Effect, Statement};
 use super::escalation::{self, EscalationPath};
 use super::glob;
@@ -31,7 +32,7 @@ pub struct Excess {
     pub actions: usize,
     /// The worst of them, a few.
     pub worst: Vec<String>,
-    /// Whether it will grant actions that AWS is yet to add.
+    /// Whether it will grant actions that the cloud is yet to add.
     pub is_open_ended: bool,
     /// Whether the catalogue does not know it.
     pub is_unknown: bool,
@@ -96,7 +97,8 @@ pub fn excess(
         for statement in named.document.statements.iter().filter(grants) {
             let reference = StatementRef { policy: named.name.clone(), statement: Some(statement.index) };
             let patterns: Vec<(String, Vec<&Action>)> = if statement.action.negated {
-                let except: Vec<ActionPattern> = statement.action.folded.iter().map(ActionPattern::of).collect();
+                let except: Vec<ActionPattern> =
+                    statement.action.folded.iter().map(|folded| ActionPattern::of(folded, catalogue.dialect)).collect();
                 let all = catalogue.matching(&ActionPattern::Everything).into_iter();
                 let rest = all.filter(|action| !except.iter().any(|pattern| pattern.matches(&action.folded)));
                 let names: Vec<&str> = statement.action.patterns.iter().map(|pattern| &**pattern).collect();
@@ -105,7 +107,9 @@ pub fn excess(
                 let patterns = statement.action.patterns.iter().zip(&statement.action.folded);
                 patterns
                     .filter(|(_, folded)| !folded.is_known() || !needed.covers(folded))
-                    .map(|(pattern, folded)| (pattern.to_string(), catalogue.matching(&ActionPattern::of(folded))))
+                    .map(|(pattern, folded)| {
+                        (pattern.to_string(), catalogue.matching(&ActionPattern::of(folded, catalogue.dialect)))
+                    })
                     .collect()
             };
             for (pattern, covered) in patterns {
@@ -136,7 +140,7 @@ pub fn excess(
     for each in &mut found {
         each.because.sort();
         each.because.dedup();
-        let pattern = ActionPattern::new(&each.action.to_lowercase());
+        let pattern = ActionPattern::new(&each.action.to_lowercase(), catalogue.dialect);
         let is_negated = each.is_negated;
         each.escalation = paths.iter().flat_map(|path| &path.actions).filter(|step| step.beyond).any(|step| {
             is_negated && each.because.iter().any(|reference| step.because.contains(reference))
@@ -198,9 +202,9 @@ fn on_other_resources(
     let mut found = Vec::new();
     for (folded, resources) in limited {
         let Some((_, action)) = catalogue.action(&folded) else { continue };
-        let text = serde_json::json!({"Version": "2012-10-17", "Statement": [
+        let text = serde_json::json!({"Version": catalogue.dialect.newest_version(), "Statement": [
             {"Effect": "Deny", "Action": folded, "Resource": resources}]});
-        let Ok(document) = Document::parse(&text.to_string()) else { continue };
+        let Ok(document) = Document::parse_as(&text.to_string(), catalogue.dialect) else { continue };
         let rest = set.clone().with_identity(NamedDocument { name: String::new(), document });
         let question = Question::on(&folded, &[]);
         let answer = PreparedPolicies::new(&rest).assess(question, environment, catalogue);
@@ -273,7 +277,8 @@ pub fn tightened(baselines: &[&Document], extra: &[String]) -> String {
             statement
         })
         .collect();
-    serde_json::json!({"Version": "2012-10-17", "Statement": written}).to_string()
+    let version = baselines.first().map_or(IAM.newest_version(), |document| document.dialect.newest_version());
+    serde_json::json!({"Version": version, "Statement": written}).to_string()
 }
 
 /// The patterns that no other of them contains, each once, in order.

@@ -63,3 +63,12 @@ pub(super) fn global_kind(folded: &str) -> Option<&'static str> {
     let listed = GLOBAL_KEYS.iter().find(|(name, _)| *name == folded).map(|(_, kind)| *kind);
     listed.or_else(|| is_open().then_some("String"))
 }
+
+/// Condition keys of every service of Alibaba Cloud, lower-case, with their types. Source: RAM documentation, "Policy
+/// elements", common condition keys.
+pub(super) const RAM_KEYS: &[(&str, &str)] = &[
+    ("acs:currenttime", "Date"),
+    ("acs:mfapresent", "Bool"),
+    ("acs:securetransport", "Bool"),
+    ("acs:sourceip", "IPAddress"),
+];

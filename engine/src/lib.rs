@@ -1,4 +1,5 @@
-//! The policy engine: IAM documents in, decisions with reasons out. It knows nothing of EC2, Kubernetes or tags.
+//! The policy engine: documents of AWS IAM and Alibaba Cloud RAM in, decisions with reasons out. It knows nothing of EC2,
+//! Kubernetes or tags. What differs between the two languages is in [`Dialect`].
 //!
 //! - [`Document`] reads policies losslessly, with the place of every element ([`json`]).
 //! - [`decide`] answers one request: allowed, explicitly or implicitly denied, and by which statements.
@@ -23,6 +24,7 @@ mod glob;
 mod global_keys;
 pub mod json;
 pub mod lint;
+mod methods;
 mod needed;
 mod operator;
 mod pattern;
@@ -39,12 +41,13 @@ pub use assess::{
 };
 pub use catalogue::{AccessLevel, Action, Catalogue, CatalogueError, ConditionKey, ResourceType, Service};
 pub use context::{Context, ContextValue};
-pub use dialect::{Dialect, IAM};
+pub use dialect::{DIALECTS, Dialect, IAM, RAM};
 pub use document::{Condition, Document, DocumentError, Effect, Element, Guard, Malformed, Principal, Statement};
-pub use escalation::{EscalationPath, Gain, METHODS, Method, Step};
+pub use escalation::{EscalationPath, Step};
 pub use evaluate::{Caller, CompiledPolicy, Decision, Matched, Policies, Request, decide, trusts};
 pub use excess::{Beyond, Excess, ServiceExcess, excess, tightened};
 pub use glob::{contains, intersects, matches};
+pub use methods::{Gain, METHODS, Method, RAM_METHODS};
 pub use needed::Need;
 pub use operator::{Comparison, Operator, Operators, Order, Quantifier};
 pub use shrink::shrink;

@@ -1,10 +1,10 @@
-//! What is wrong with a policy document, with the place: what AWS refuses, what has no effect, what means something else
-//! than it seems to, and what is more than it need be. The checks cover those of IAM Access Analyzer's `ValidatePolicy` that
+//! What is wrong with a policy document, with the place: what its cloud refuses, what has no effect, what means something
+//! else than it seems to, and what is more than it need be. The checks cover those of IAM Access Analyzer's `ValidatePolicy` that
 //! hold for identity, boundary, control and trust policies (IAM User Guide, "Access Analyzer policy check reference"), and
 //! some that need the whole catalogue or the whole document.
 
 use super::catalogue::Catalogue;
-use super::dialect::{Dialect, IAM};
+use super::dialect::Dialect;
 use super::document::{self, Document, DocumentError, Effect, Statement};
 use super::json::{Node, Span, Value};
 use super::operator::Operator;
@@ -24,7 +24,7 @@ pub enum LintLevel {
     Suggestion,
     /// It has no effect, or another one than it seems to.
     Warning,
-    /// AWS refuses it, or it cannot be understood.
+    /// The cloud refuses it, or it cannot be understood.
     Error,
 }
 
@@ -45,7 +45,7 @@ impl LintLevel {
         match self {
             Self::Suggestion => "the document could be shorter or clearer",
             Self::Warning => "the document has no effect here, or another one than it seems to",
-            Self::Error => "AWS refuses the document, or it cannot be understood",
+            Self::Error => "the cloud refuses the document, or it cannot be understood",
         }
     }
 }
@@ -79,24 +79,25 @@ pub static CHECKS: &[(&str, LintLevel, &str)] = &[
     ("syntax", LintLevel::Error, "the text is not JSON, or larger than any policy may be"),
     ("malformed", LintLevel::Error, "an element is missing, unknown, repeated or of the wrong kind"),
     ("character", LintLevel::Error, "a character that IAM does not take"),
+    ("element-undocumented", LintLevel::Warning, "an element that the documents of the language do not have"),
     ("size", LintLevel::Error, "more characters than the quota of the policy's kind"),
     ("sid", LintLevel::Error, "a `Sid` with other characters than letters and digits, or the same twice"),
     ("principal", LintLevel::Error, "a principal where none may be, or none where one must be"),
     ("resource-missing", LintLevel::Error, "a statement without `Resource` or `NotResource`"),
     ("version", LintLevel::Suggestion, "no `Version`, or the old one"),
-    ("action-form", LintLevel::Error, "an action that is not `service:Name`, or a wildcard in the service"),
+    ("action-form", LintLevel::Error, "an action that is not `service:Name`, or in IAM a wildcard in the service"),
     ("action-unknown", LintLevel::Warning, "an action that the catalogue does not know"),
     ("action-wildcard-empty", LintLevel::Warning, "a wildcard that covers no known action"),
     (
         "action-wildcard-wide",
         LintLevel::Suggestion,
-        "a wildcard that grants permissions management, and whatever AWS adds",
+        "a wildcard that grants permissions management, and whatever the cloud adds",
     ),
-    ("resource-form", LintLevel::Error, "a resource that is neither `*` nor an ARN of six parts"),
+    ("resource-form", LintLevel::Error, "a resource that is neither `*` nor a name of as many parts as names have"),
     ("resource-colons", LintLevel::Warning, "a wildcard that would have to cross colons"),
     ("resource-unscopable", LintLevel::Warning, "resources on an action that can only be granted on `*`"),
     ("resource-mismatch", LintLevel::Warning, "an action that none of the statement's resources can be"),
-    ("pass-role-everywhere", LintLevel::Warning, "`iam:PassRole` on every role"),
+    ("pass-role-everywhere", LintLevel::Warning, "`iam:PassRole` or `ram:PassRole` on every role"),
     ("allow-not-action", LintLevel::Warning, "`NotAction` with Allow, which grants all other services too"),
     ("allow-not-resource", LintLevel::Warning, "`NotResource` with Allow, which grants whatever comes to be"),
     ("condition-key-unknown", LintLevel::Warning, "a condition key that does not exist"),
@@ -104,7 +105,7 @@ pub static CHECKS: &[(&str, LintLevel, &str)] = &[
     ("condition-value", LintLevel::Error, "a value that the operator cannot read"),
     ("condition-type", LintLevel::Warning, "an operator for another type than the key's"),
     ("condition-operator", LintLevel::Error, "`IfExists` on `Null`"),
-    ("condition-case", LintLevel::Suggestion, "an operator in another spelling than AWS's"),
+    ("condition-case", LintLevel::Suggestion, "an operator in another spelling than the documents'"),
     ("set-operator-allow", LintLevel::Warning, "`ForAllValues` with Allow, which holds when the key is missing"),
     ("set-operator-single", LintLevel::Warning, "a set operator on a key with one value"),
     ("set-operator-missing", LintLevel::Warning, "a plain operator on a key with many values"),
@@ -160,8 +161,8 @@ pub fn lint_within(
     kind: PolicyKind,
     catalogue: &Catalogue,
 ) -> (Vec<LintFinding>, Vec<String>) {
-    let (document, malformed) = Document::from_node(String::new(), node.clone());
-    let mut remarks = Remarks { text, dialect: &IAM, found: Vec::new() };
+    let (document, malformed) = Document::from_node(String::new(), node.clone(), catalogue.dialect);
+    let mut remarks = Remarks { text, dialect: catalogue.dialect, found: Vec::new() };
     for problem in malformed {
         remarks.say("malformed", None, problem.span, format!("{} ({})", problem.reason, problem.pointer));
     }
@@ -189,18 +190,25 @@ pub fn lint_within(
 
 /// A remark that text which should be a policy is none.
 #[must_use]
-pub fn no_policy(text: &str, check: &'static str, offset: usize, reason: &str) -> Vec<LintFinding> {
+pub fn no_policy(
+    text: &str,
+    check: &'static str,
+    offset: usize,
+    reason: &str,
+    dialect: &'static Dialect,
+) -> Vec<LintFinding> {
     let start = offset.min(text.len());
     let end = text.get(start..).and_then(|rest| rest.chars().next()).map_or(start, |c| start + c.len_utf8());
-    let mut remarks = Remarks { text, dialect: &IAM, found: Vec::new() };
+    let mut remarks = Remarks { text, dialect, found: Vec::new() };
     remarks.say(check, None, Span { start, end }, reason.to_owned());
     finish(remarks)
 }
 
-/// The text that the places of the remarks refer to, and the remarks, in the order of the text.
+/// The text that the places of the remarks refer to, and the remarks, in the order of the text. The document is read in the
+/// language of the catalogue.
 #[must_use]
 pub fn lint(text: &str, kind: PolicyKind, catalogue: &Catalogue) -> (String, Vec<LintFinding>) {
-    match Document::read(text) {
+    match Document::read(text, Some(catalogue.dialect)) {
         Ok((document, malformed)) => {
             let mut remarks = Remarks { text: &document.text, dialect: document.dialect, found: Vec::new() };
             for problem in malformed {
@@ -221,7 +229,7 @@ pub fn lint(text: &str, kind: PolicyKind, catalogue: &Catalogue) -> (String, Vec
             };
             // The place is one of the decoded text.
             let text = &*document::source(text);
-            let mut remarks = Remarks { text, dialect: &IAM, found: Vec::new() };
+            let mut remarks = Remarks { text, dialect: catalogue.dialect, found: Vec::new() };
             let end = text.get(offset..).and_then(|rest| rest.chars().next()).map_or(offset, |c| offset + c.len_utf8());
             remarks.say("syntax", None, Span { start: offset, end }, message);
             let found = finish(remarks);
@@ -261,10 +269,11 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
             remarks.say("size", None, whole, format!("{characters} characters, and such a policy may have {quota}"));
         }
     }
-    let is_taken = |character: char| matches!(character, '\t' | '\n' | '\r' | ' '..='\u{ff}');
+    let is_taken = |character: char| document.dialect.takes.is_none_or(|takes| takes(character));
     let mut refuse = |character: char, span: Span| {
         let code = u32::from(character);
-        remarks.say("character", None, span, format!("IAM does not take the character U+{code:04X}"));
+        let name = document.dialect.name;
+        remarks.say("character", None, span, format!("{name} does not take the character U+{code:04X}"));
     };
     if document.text.is_empty() {
         // In a template, what stands between the values is not IAM's to take.
@@ -294,7 +303,11 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
             "version",
             None,
             whole,
-            "no `Version`, so the old one holds and variables are plain text".to_owned(),
+            if document.dialect.versions.len() > 1 {
+                "no `Version`, so the old one holds and variables are plain text".to_owned()
+            } else {
+                "no `Version`".to_owned()
+            },
             Some(format!("add \"Version\": \"{}\"", document.dialect.newest_version())),
         ),
         None => {}
@@ -302,7 +315,8 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
     let mut sids: Vec<&str> = Vec::new();
     for statement in document.statements.iter().filter(|statement| !statement.is_stand_in) {
         if let Some((sid, span)) = &statement.sid {
-            if !sid.chars().all(|c| c.is_ascii_alphanumeric()) && !is_trust {
+            let has_sids = !document.dialect.undocumented_elements.contains(&"Sid");
+            if !sid.chars().all(|c| c.is_ascii_alphanumeric()) && !is_trust && has_sids {
                 remarks.say("sid", Some(statement), *span, format!("`{sid}` holds more than letters and digits"));
             }
             if !sid.is_empty() && sids.contains(&sid.as_str()) {
@@ -310,11 +324,30 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
             }
             sids.push(sid);
         }
+        undocumented(document, statement, remarks);
         principals(statement, is_trust, remarks);
         elements::check(document, statement, is_trust, catalogue, remarks);
         conditions::check(document, statement, catalogue, remarks);
     }
     overlap::check(document, remarks);
+}
+
+/// Elements that are read, and that nobody says are taken.
+fn undocumented(document: &Document, statement: &Statement, remarks: &mut Remarks<'_>) {
+    let elements = [
+        ("Sid", statement.sid.as_ref().map(|(_, span)| *span)),
+        ("NotResource", statement.resource.as_ref().filter(|resource| resource.negated).map(|found| found.key_span)),
+        (
+            "NotPrincipal",
+            statement.principal.as_ref().filter(|principal| principal.negated).map(|found| found.key_span),
+        ),
+    ];
+    for (name, span) in elements {
+        let Some(span) = span.filter(|_| document.dialect.undocumented_elements.contains(&name)) else { continue };
+        let message =
+            format!("`{name}` is not in the documents of {}: what it means there is not known", document.dialect.name);
+        remarks.say("element-undocumented", Some(statement), span, message);
+    }
 }
 
 /// Every key and string of a value.
@@ -367,7 +400,7 @@ fn canonical(operator: &str, dialect: &Dialect) -> Option<String> {
     };
     let base = operator.rsplit(':').next().unwrap_or(operator);
     let base = if parsed.if_exists { base.get(..base.len() - "IfExists".len())? } else { base };
-    let (name, ..) = dialect.operators.iter().find(|(name, ..)| name.eq_ignore_ascii_case(base))?;
+    let (name, ..) = dialect.operators.names.iter().find(|(name, ..)| name.eq_ignore_ascii_case(base))?;
     Some(format!("{prefix}{name}{}", if parsed.if_exists { "IfExists" } else { "" }))
 }
 

@@ -1,4 +1,5 @@
-//! Condition operators, taken apart. Semantics: AWS IAM User Guide, "IAM JSON policy elements: Condition operators".
+//! Condition operators, taken apart. Semantics: AWS IAM User Guide, "IAM JSON policy elements: Condition operators";
+//! Alibaba Cloud RAM documentation, "Policy elements", "Condition operators".
 
 /// `ForAllValues:` and `ForAnyValue:`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -74,39 +75,76 @@ pub struct Operator {
     pub if_exists: bool,
 }
 
-/// Operators without prefix and suffix: as they are spelt, how they compare, whether they are negated.
-pub type Operators = [(&'static str, Comparison, bool)];
+/// The operators of a language.
+#[derive(Debug)]
+pub struct Operators {
+    /// Without prefix and suffix: as they are spelt, how they compare, whether they are negated.
+    pub names: &'static [(&'static str, Comparison, bool)],
+    /// Whether they may have `ForAllValues:`, `ForAnyValue:` and `IfExists`.
+    pub with_sets: bool,
+}
+
+/// Every operator of Alibaba Cloud RAM. Source: RAM documentation, "Condition operators" (2025-12-09).
+pub(super) const RAM_OPERATORS: &Operators = &Operators {
+    with_sets: false,
+    names: &[
+        ("StringEquals", Comparison::StringEquals, false),
+        ("StringNotEquals", Comparison::StringEquals, true),
+        ("StringEqualsIgnoreCase", Comparison::StringEqualsIgnoreCase, false),
+        ("StringNotEqualsIgnoreCase", Comparison::StringEqualsIgnoreCase, true),
+        ("StringLike", Comparison::StringLike, false),
+        ("StringNotLike", Comparison::StringLike, true),
+        ("NumericEquals", Comparison::Numeric(Order::Equal), false),
+        ("NumericNotEquals", Comparison::Numeric(Order::Equal), true),
+        ("NumericLessThan", Comparison::Numeric(Order::Less), false),
+        ("NumericLessThanEquals", Comparison::Numeric(Order::LessOrEqual), false),
+        ("NumericGreaterThan", Comparison::Numeric(Order::Greater), false),
+        ("NumericGreaterThanEquals", Comparison::Numeric(Order::GreaterOrEqual), false),
+        ("DateEquals", Comparison::Date(Order::Equal), false),
+        ("DateNotEquals", Comparison::Date(Order::Equal), true),
+        ("DateLessThan", Comparison::Date(Order::Less), false),
+        ("DateLessThanEquals", Comparison::Date(Order::LessOrEqual), false),
+        ("DateGreaterThan", Comparison::Date(Order::Greater), false),
+        ("DateGreaterThanEquals", Comparison::Date(Order::GreaterOrEqual), false),
+        ("Bool", Comparison::Bool, false),
+        ("IpAddress", Comparison::IpAddress, false),
+        ("NotIpAddress", Comparison::IpAddress, true),
+    ],
+};
 
 /// Every operator of AWS IAM.
-pub(super) const OPERATORS: &Operators = &[
-    ("StringEquals", Comparison::StringEquals, false),
-    ("StringNotEquals", Comparison::StringEquals, true),
-    ("StringEqualsIgnoreCase", Comparison::StringEqualsIgnoreCase, false),
-    ("StringNotEqualsIgnoreCase", Comparison::StringEqualsIgnoreCase, true),
-    ("StringLike", Comparison::StringLike, false),
-    ("StringNotLike", Comparison::StringLike, true),
-    ("NumericEquals", Comparison::Numeric(Order::Equal), false),
-    ("NumericNotEquals", Comparison::Numeric(Order::Equal), true),
-    ("NumericLessThan", Comparison::Numeric(Order::Less), false),
-    ("NumericLessThanEquals", Comparison::Numeric(Order::LessOrEqual), false),
-    ("NumericGreaterThan", Comparison::Numeric(Order::Greater), false),
-    ("NumericGreaterThanEquals", Comparison::Numeric(Order::GreaterOrEqual), false),
-    ("DateEquals", Comparison::Date(Order::Equal), false),
-    ("DateNotEquals", Comparison::Date(Order::Equal), true),
-    ("DateLessThan", Comparison::Date(Order::Less), false),
-    ("DateLessThanEquals", Comparison::Date(Order::LessOrEqual), false),
-    ("DateGreaterThan", Comparison::Date(Order::Greater), false),
-    ("DateGreaterThanEquals", Comparison::Date(Order::GreaterOrEqual), false),
-    ("Bool", Comparison::Bool, false),
-    ("BinaryEquals", Comparison::Binary, false),
-    ("IpAddress", Comparison::IpAddress, false),
-    ("NotIpAddress", Comparison::IpAddress, true),
-    ("ArnEquals", Comparison::Arn, false),
-    ("ArnNotEquals", Comparison::Arn, true),
-    ("ArnLike", Comparison::Arn, false),
-    ("ArnNotLike", Comparison::Arn, true),
-    ("Null", Comparison::Null, false),
-];
+pub(super) const OPERATORS: &Operators = &Operators {
+    with_sets: true,
+    names: &[
+        ("StringEquals", Comparison::StringEquals, false),
+        ("StringNotEquals", Comparison::StringEquals, true),
+        ("StringEqualsIgnoreCase", Comparison::StringEqualsIgnoreCase, false),
+        ("StringNotEqualsIgnoreCase", Comparison::StringEqualsIgnoreCase, true),
+        ("StringLike", Comparison::StringLike, false),
+        ("StringNotLike", Comparison::StringLike, true),
+        ("NumericEquals", Comparison::Numeric(Order::Equal), false),
+        ("NumericNotEquals", Comparison::Numeric(Order::Equal), true),
+        ("NumericLessThan", Comparison::Numeric(Order::Less), false),
+        ("NumericLessThanEquals", Comparison::Numeric(Order::LessOrEqual), false),
+        ("NumericGreaterThan", Comparison::Numeric(Order::Greater), false),
+        ("NumericGreaterThanEquals", Comparison::Numeric(Order::GreaterOrEqual), false),
+        ("DateEquals", Comparison::Date(Order::Equal), false),
+        ("DateNotEquals", Comparison::Date(Order::Equal), true),
+        ("DateLessThan", Comparison::Date(Order::Less), false),
+        ("DateLessThanEquals", Comparison::Date(Order::LessOrEqual), false),
+        ("DateGreaterThan", Comparison::Date(Order::Greater), false),
+        ("DateGreaterThanEquals", Comparison::Date(Order::GreaterOrEqual), false),
+        ("Bool", Comparison::Bool, false),
+        ("BinaryEquals", Comparison::Binary, false),
+        ("IpAddress", Comparison::IpAddress, false),
+        ("NotIpAddress", Comparison::IpAddress, true),
+        ("ArnEquals", Comparison::Arn, false),
+        ("ArnNotEquals", Comparison::Arn, true),
+        ("ArnLike", Comparison::Arn, false),
+        ("ArnNotLike", Comparison::Arn, true),
+        ("Null", Comparison::Null, false),
+    ],
+};
 
 impl Operator {
     /// Takes an operator of a language apart; `None` for one that it does not have.
@@ -123,7 +161,10 @@ impl Operator {
             Some((base, suffix)) if suffix.eq_ignore_ascii_case("IfExists") => (base, true),
             _ => (rest, false),
         };
-        let (_, comparison, negated) = operators.iter().find(|(name, ..)| name.eq_ignore_ascii_case(base))?;
+        if (quantifier.is_some() || if_exists) && !operators.with_sets {
+            return None;
+        }
+        let (_, comparison, negated) = operators.names.iter().find(|(name, ..)| name.eq_ignore_ascii_case(base))?;
         Some(Self { quantifier, comparison: *comparison, negated: *negated, if_exists })
     }
 }

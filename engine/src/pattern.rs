@@ -7,7 +7,7 @@ use super::text::Text;
 use super::variables::{self, Piece};
 
 /// A pattern of `Action` or `NotAction`, lower-case. Source: AWS IAM User Guide, "IAM JSON policy elements: Action": the
-/// name may hold `*` and `?`, the service prefix may not.
+/// name may hold `*` and `?`, the service prefix may in RAM only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ActionPattern {
     Everything,
@@ -15,7 +15,7 @@ pub(super) enum ActionPattern {
     /// Everything that starts with the text.
     Prefix(String),
     Glob(String),
-    /// A wildcard in the service prefix, or no prefix at all: AWS does not document that it matches anything.
+    /// No prefix, or a wildcard in it where the language takes none: AWS does not document that it matches anything.
     Nothing,
     /// Parts of it are unknown until deployment: it matches nothing beyond this glob, and of that nobody knows what.
     Open(String),
@@ -61,18 +61,18 @@ impl From<bool> for Match {
 
 impl ActionPattern {
     /// Reads a pattern, which has to be in lower case.
-    pub(super) fn of(folded: &Text) -> Self {
-        if folded.is_known() { Self::new(folded) } else { Self::Open(folded.widest()) }
+    pub(super) fn of(folded: &Text, dialect: &Dialect) -> Self {
+        if folded.is_known() { Self::new(folded, dialect) } else { Self::Open(folded.widest()) }
     }
 
-    pub(super) fn new(folded: &str) -> Self {
+    pub(super) fn new(folded: &str, dialect: &Dialect) -> Self {
         let Some((service, name)) = folded.split_once(':') else {
             return if is_everything(folded) { Self::Everything } else { Self::Nothing };
         };
         if is_everything(service) && is_everything(name) {
             return Self::Everything;
         }
-        if service.contains(['*', '?']) || service.is_empty() {
+        if service.is_empty() || (service.contains(['*', '?']) && !dialect.has_service_wildcards) {
             return Self::Nothing;
         }
         match folded.find(['*', '?']) {
@@ -129,7 +129,7 @@ pub(super) enum ResourcePattern {
     /// Nothing but asterisks.
     Everything,
     /// By parts.
-    Arn(Box<[Part; ARN_PARTS]>),
+    Arn(Box<[Part]>),
     /// No ARN: matches nothing.
     Nothing,
     /// Parts of it are unknown until deployment.
@@ -205,16 +205,16 @@ impl ResourcePattern {
         if is_everything(text) {
             return Self::Everything;
         }
-        let parts = split_arn(text);
-        let given = text.splitn(ARN_PARTS, ':').count();
+        let count = dialect.resource_parts;
+        let parts = split_name(text, dialect);
+        let given = text.splitn(count, ':').count();
         if parts.first() != Some(&dialect.resource_prefix) || given < 2 {
             return Self::Nothing;
         }
-        let mut index = 0;
-        Self::Arn(Box::new(parts.map(|part| {
-            index += 1;
-            if index > given { Part::Any } else { Part::new(part, with_variables && index == ARN_PARTS) }
-        })))
+        let part = |(index, part): (usize, &str)| {
+            if index >= given { Part::Any } else { Part::new(part, with_variables && index + 1 == count) }
+        };
+        Self::Arn(parts.into_iter().take(count).enumerate().map(part).collect())
     }
 
     /// Whether it matches a resource for certain, given by its parts; `None` for a request that names no resource, which
@@ -239,13 +239,18 @@ impl ResourcePattern {
     }
 }
 
-/// Splits at the first five colons; parts that are not there are empty.
-pub(super) fn split_arn(text: &str) -> [&str; ARN_PARTS] {
+/// Splits the name of a resource into as many parts as the language has; those that are not there are empty.
+pub(super) fn split_name<'t>(text: &'t str, dialect: &Dialect) -> [&'t str; ARN_PARTS] {
     let mut parts = [""; ARN_PARTS];
-    for (part, found) in parts.iter_mut().zip(text.splitn(ARN_PARTS, ':')) {
+    for (part, found) in parts.iter_mut().zip(text.splitn(dialect.resource_parts, ':')) {
         *part = found;
     }
     parts
+}
+
+/// Splits an ARN of AWS at its first five colons; parts that are not there are empty.
+pub(super) fn split_arn(text: &str) -> [&str; ARN_PARTS] {
+    split_name(text, &IAM)
 }
 
 #[cfg(test)]
@@ -300,7 +305,7 @@ mod tests {
             ("ec2", "ec2:runinstances", false),
             ("ec2:run?nstances", "ec2:runinstances", true),
         ] {
-            assert_eq!(ActionPattern::new(pattern).matches(action), expected, "{pattern}");
+            assert_eq!(ActionPattern::new(pattern, &IAM).matches(action), expected, "{pattern}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Policies inside of infrastructure code: Terraform plans as JSON, and CloudFormation templates as JSON or YAML. Each is
 //! named by its address; the roles, users and groups say which of them belong together. All places are those of the file.
 
+use super::dialect::Dialect;
 use super::document::Document;
 use super::json::{JsonError, Node, Span, Value};
 use super::lint::PolicyKind;
@@ -79,12 +80,12 @@ impl FoundPolicy {
     ///
     /// # Errors
     /// With what keeps it from being evaluated.
-    pub fn evaluable(&self) -> Result<Document, String> {
+    pub fn evaluable(&self, dialect: &'static Dialect) -> Result<Document, String> {
         if self.used_as == Use::NotHere {
-            return Ok(Document::unknown(&format!("the policy {}", self.address), self.may_deny()));
+            return Ok(Document::unknown(&format!("the policy {}", self.address), self.may_deny(), dialect));
         }
         let node = self.document.clone().map_err(|error| format!("not JSON: {error}"))?;
-        let (document, malformed) = Document::from_node(String::new(), node);
+        let (document, malformed) = Document::from_node(String::new(), node, dialect);
         match malformed.into_iter().next() {
             Some(problem) => Err(format!("{} at {}", problem.reason, problem.pointer)),
             None => Ok(document),

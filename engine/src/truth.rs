@@ -38,13 +38,15 @@ pub(super) enum Atom {
     Speaks(usize, String),
     /// A condition with such a value holds of the request.
     HoldsOnceDeployed(String),
+    /// A negated condition holds of the request, in a language that does not say what it comes to without its key.
+    Opaque(String),
 }
 
 impl Atom {
     fn key(&self) -> Option<&str> {
         match self {
             Self::Present(key) | Self::Holds { key, .. } => Some(key),
-            Self::Wide(_) | Self::Deployed(_) | Self::Speaks(..) | Self::HoldsOnceDeployed(_) => None,
+            Self::Wide(_) | Self::Deployed(_) | Self::Speaks(..) | Self::HoldsOnceDeployed(_) | Self::Opaque(_) => None,
         }
     }
 }
@@ -75,6 +77,9 @@ impl Expression {
         let not = |expression: Self| Self::Not(Box::new(expression));
         if condition.is_open() {
             return Self::Atom(Atom::HoldsOnceDeployed(condition.description.clone()));
+        }
+        if operator.negated && !condition.absent_decides {
+            return Self::Atom(Atom::Opaque(condition.description.clone()));
         }
         let has_variables = condition.has_variables();
         let mut values: Vec<String> = condition.values.iter().map(ToString::to_string).collect();
@@ -179,10 +184,6 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    pub(super) fn exactly(holds: Holds) -> Self {
-        Self { least: holds, most: holds }
-    }
-
     /// The one answer, or the middle of several.
     pub(super) fn holds(self) -> Holds {
         if self.least == self.most { self.least } else { Holds::Sometimes }
@@ -417,6 +418,10 @@ fn ruled_out(atoms: &[Atom]) -> Vec<(usize, usize)> {
 mod tests {
     use super::*;
 
+    fn exactly(holds: Holds) -> Bounds {
+        Bounds { least: holds, most: holds }
+    }
+
     fn condition(operator: &str, key: &str, values: &[&str]) -> Expression {
         let text = serde_json::json!({"Version": "2012-10-17", "Statement": {"Effect": "Allow", "Action": "*",
             "Resource": "*", "Condition": {operator: {key: values}}}});
@@ -439,8 +444,8 @@ mod tests {
             (condition("StringNotEquals", "k", &["a"]), condition("StringNotEquals", "k", &["b"])),
             (condition("StringNotEquals", "k", &["a"]), condition("StringEqualsIfExists", "k", &["b", "a"])),
         ] {
-            assert_eq!(union(&[one.clone(), other.clone()]), Bounds::exactly(Holds::Always), "{one:?} {other:?}");
-            assert_eq!(union(&[one]), Bounds::exactly(Holds::Sometimes));
+            assert_eq!(union(&[one.clone(), other.clone()]), exactly(Holds::Always), "{one:?} {other:?}");
+            assert_eq!(union(&[one]), exactly(Holds::Sometimes));
         }
         // A value that cannot be compared satisfies neither.
         for (one, other) in [
@@ -448,7 +453,7 @@ mod tests {
             (condition("IpAddress", "k", &["10.0.0.0/8"]), condition("NotIpAddress", "k", &["10.0.0.0/8"])),
             (condition("NumericEquals", "k", &["5"]), condition("NumericNotEquals", "k", &["5"])),
         ] {
-            assert_eq!(union(&[one, other]), Bounds::exactly(Holds::Sometimes));
+            assert_eq!(union(&[one, other]), exactly(Holds::Sometimes));
         }
         // Of a key that has values of the type only, one of them does.
         for (one, other) in [
@@ -473,13 +478,13 @@ mod tests {
                 condition("ArnNotLike", "aws:SourceArn", &["arn:aws:sns:*:*:a"]),
             ),
         ] {
-            assert_eq!(union(&[one.clone(), other.clone()]), Bounds::exactly(Holds::Always), "{one:?} {other:?}");
+            assert_eq!(union(&[one.clone(), other.clone()]), exactly(Holds::Always), "{one:?} {other:?}");
         }
         // Without the key neither holds.
         let both = [condition("Bool", "k", &["true"]), condition("Bool", "k", &["false"])];
-        assert_eq!(union(&both), Bounds::exactly(Holds::Sometimes));
+        assert_eq!(union(&both), exactly(Holds::Sometimes));
         let apart = [condition("StringEquals", "k", &["a"]), condition("StringNotEquals", "k", &["b"])];
-        assert_eq!(union(&apart), Bounds::exactly(Holds::Sometimes));
+        assert_eq!(union(&apart), exactly(Holds::Sometimes));
     }
 
     #[test]

@@ -243,7 +243,7 @@ proptest! {
         let bound = boundary.as_deref().map(compiled);
         let levels: Vec<Vec<CompiledPolicy>> = scps.iter().map(|level| compiled(level)).collect();
         let identity = compiled(&identity);
-        let policies = Policies { identity: &identity, boundary: bound.as_ref().map(|one| &one[0]), scps: &levels };
+        let policies = Policies { boundary: bound.as_ref().map(|one| &one[0]), scps: &levels, ..Policies::of_identity(&identity) };
         let (decision, _) = decide(policies, &Request::new(action, resource, context));
         prop_assert_eq!(decision, expected);
     }
@@ -337,7 +337,7 @@ fn set_of_template(
     let role = &found.roles[0];
     let named = |policy: &FoundPolicy| NamedDocument {
         name: policy.address.clone(),
-        document: policy.evaluable().unwrap_or_else(|error| panic!("{error}: {template}")),
+        document: policy.evaluable(&tagaudit_policy::IAM).unwrap_or_else(|error| panic!("{error}: {template}")),
     };
     PolicySet::of_identity(role.policies.iter().map(named).collect()).with_boundary(role.boundary.as_ref().map(named))
 }
@@ -384,6 +384,6 @@ fn a_list_under_a_plain_operator_matches_nothing() {
     let mut context = Context::default();
     context.insert("aws:TagKeys", ContextValue::Many(vec!["a".into()]));
     let identity = compiled(&[document]);
-    let policies = Policies { identity: &identity, boundary: None, scps: &[] };
+    let policies = Policies::of_identity(&identity);
     assert_eq!(decide(policies, &Request::new("ec2:CreateTags", "*", context)).0, Decision::ImplicitlyDenied);
 }

@@ -39,7 +39,7 @@ fuzz_target!(|input: Input| {
     let question = Question::on("ec2:DeleteVolume", &[]);
     let answer = PreparedPolicies::new(&set).assess(question, &environment, Catalogue::embedded());
     let allowed = |resource: &str| {
-        let policies = Policies { identity: &compiled, boundary: None, scps: &[] };
+        let policies = Policies::of_identity(&compiled);
         decide(policies, &Request::new("ec2:DeleteVolume", resource, Context::default())).0 == Decision::Allowed
     };
     let thought_of = allowed(&format!("arn:aws:ec2:us-east-1:1:volume/{}", input.volume));

@@ -8,7 +8,7 @@ use crate::controller::ControllerVersion;
 use crate::estate::Estate;
 use crate::inventory::{InventoryError, MAX_INVENTORY_BYTES};
 use crate::nodes::{self, KubernetesNode};
-use crate::policy::{self, Catalogue, CatalogueError, Document, NamedDocument, json};
+use crate::policy::{self, Catalogue, CatalogueError, Dialect, Document, NamedDocument, json};
 use crate::provider::cli_output;
 use crate::report::{Report, ReportError, ReportSet};
 use crate::role_audit::RoleAuditOptions;
@@ -16,7 +16,7 @@ use crate::rules::{RULES, Rule};
 use crate::target::{self, Target};
 
 use super::failure::{Exit, Failure};
-use super::policy::args::CatalogueArgs;
+use super::policy::args::{CatalogueArgs, DialectName, LanguageArgs};
 use super::{AuditArgs, ScanArgs, SourceArgs};
 
 const MAX_NODES_BYTES: u64 = 1 << 30;
@@ -182,7 +182,7 @@ pub(super) fn baselines(args: &AuditArgs) -> Result<RoleAuditOptions, Failure> {
         baselines.catalogue = Some(catalogue(&args.catalogue)?);
     }
     for path in &args.scp {
-        baselines.scps.push(policy_document(path, "service control policy")?);
+        baselines.scps.push(policy_document(path, "service control policy", &policy::IAM)?);
     }
     Ok(baselines)
 }
@@ -196,10 +196,14 @@ pub(super) fn text(path: &Path, limit: u64, what: &str) -> Result<String, Failur
     Ok(text.to_owned())
 }
 
-/// A policy document of a file, named after it.
-pub(super) fn policy_document(path: &Path, what: &str) -> Result<NamedDocument, Failure> {
+/// A policy document of a file, named after it: in a language, or in that of which it says that it is.
+pub(super) fn policy_document(
+    path: &Path,
+    what: &str,
+    dialect: impl Into<Option<&'static Dialect>>,
+) -> Result<NamedDocument, Failure> {
     let text = text(path, MAX_BASELINE_BYTES, what)?;
-    let document = Document::parse(&text).map_err(|error| {
+    let document = Document::parse_as(&text, dialect).map_err(|error| {
         Failure::usage(format!("the {what} `{}` is not a policy document", path.display())).cause(error.to_string())
     })?;
     Ok(NamedDocument { name: path.display().to_string(), document })
@@ -241,6 +245,21 @@ pub(super) fn catalogue(args: &CatalogueArgs) -> Result<&'static Catalogue, Fail
     read.check().map_err(wrong)?;
     // There is one for the life of the process, as the embedded one is.
     Ok(Box::leak(Box::new(read)))
+}
+
+/// `--dialect` and `--catalogue`: the actions of a language; without both, of the one that the input is in, or of IAM.
+pub(super) fn language(args: &LanguageArgs, found: Option<&'static Dialect>) -> Result<&'static Catalogue, Failure> {
+    let asked = args.dialect.map(DialectName::dialect);
+    if args.catalogue.catalogue.is_none() {
+        return Ok(Catalogue::of(asked.or(found).unwrap_or(&policy::IAM)));
+    }
+    let own = catalogue(&args.catalogue)?;
+    match asked.or(found).filter(|dialect| own.dialect != *dialect) {
+        None => Ok(own),
+        Some(other) => {
+            Err(Failure::usage(format!("the catalogue holds actions of {}, not of {}", own.dialect.name, other.name)))
+        }
+    }
 }
 
 /// `--rule` and `--skip-rule`.

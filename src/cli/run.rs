@@ -14,7 +14,7 @@ use super::config::{self, Refusal};
 use super::failure::{Exit, Failure};
 use super::output::{emit, finish, printed, text_width};
 use super::outputs::Outputs;
-use super::policy::args::PolicyCommand;
+use super::policy::args::{DialectName, PolicyCommand};
 use super::session::{self, Scope, collect};
 use super::{
     ClustersArgs, Command, Format, RecordArgs, ReportArgs, ScanArgs, fix, input, many, merge, output, policy,
@@ -87,7 +87,7 @@ fn policy(command: &PolicyCommand) -> Result<Exit, Failure> {
         }
         PolicyCommand::Eval(args) => {
             if let Some(path) = &args.cases {
-                return policy::cases(path, &mut io::stdout().lock());
+                return policy::cases(path, args.language.dialect.map(DialectName::dialect), &mut io::stdout().lock());
             }
             let (written, exit) = policy::eval(args, &mut io::stdout().lock())?;
             finish(written)?;

@@ -130,11 +130,12 @@ pub(super) fn baseline(
 ) -> Result<io::Result<()>, Failure> {
     match command {
         BaselineCommand::List => {
-            let mut table = layout(width, &["baseline", "for", "actions", "versions", "source"]);
+            let mut table = layout(width, &["baseline", "for", "language", "actions", "versions", "source"]);
             for embedded in EMBEDDED {
                 let actions = embedded.baseline(None).map_or(0, |baseline| baseline.actions.len());
                 let node_role = embedded.node_role.name();
-                table.add_row([embedded.name, node_role, &actions.to_string(), embedded.versions, embedded.source]);
+                let (language, actions) = (embedded.dialect.name, actions.to_string());
+                table.add_row([embedded.name, node_role, language, &actions, embedded.versions, embedded.source]);
             }
             Ok(writeln!(out, "{table}"))
         }

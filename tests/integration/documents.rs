@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tagaudit::cli::Exit;
 use tagaudit::finding::Applicability;
 use tagaudit::policy::lint::CHECKS;
-use tagaudit::policy::{Catalogue, METHODS};
+use tagaudit::policy::{Catalogue, IAM, RAM};
 use tagaudit::rules::RULES;
 use tagaudit::view::{Evidence, RoleSource};
 
@@ -166,19 +166,21 @@ fn the_page_of_the_policy_engine_lists_what_the_code_has() {
         writeln!(checks, "| `{name}` | {} | {about} |", level.name()).unwrap();
     }
     put("checks", checks);
-    let mut methods = String::from("| a role can | with all of |\n|---|---|\n");
-    for method in METHODS {
-        let name = |action: &&str| format!("`{}`", Catalogue::embedded().action(action).unwrap().1.name);
-        let actions: Vec<String> = method.actions.iter().map(name).collect();
-        writeln!(methods, "| {} | {} |", method.so_that, actions.join(", ")).unwrap();
+    for (dialect, suffix, file) in [(&IAM, "", "catalogue.txt.zz"), (&RAM, " ram", "catalogue-ram.txt.zz")] {
+        let catalogue = Catalogue::of(dialect);
+        let mut methods = String::from("| a role can | with all of |\n|---|---|\n");
+        for method in dialect.methods {
+            let name = |action: &&str| format!("`{}`", catalogue.action(action).unwrap().1.name);
+            let actions: Vec<String> = method.actions.iter().map(name).collect();
+            writeln!(methods, "| {} | {} |", method.so_that, actions.join(", ")).unwrap();
+        }
+        put(&format!("methods{suffix}"), methods);
+        let (services, actions) = catalogue.size();
+        let bytes = fs::metadata(path(&format!("engine/{file}"))).unwrap().len();
+        let about =
+            format!("Made from {}: {actions} actions of {services} services in {bytes} bytes.\n", catalogue.made_from);
+        put(&format!("catalogue{suffix}"), about);
     }
-    put("methods", methods);
-    let catalogue = Catalogue::embedded();
-    let (services, actions) = catalogue.size();
-    let bytes = fs::metadata(path("engine/catalogue.txt.zz")).unwrap().len();
-    let about =
-        format!("Made from {}: {actions} actions of {services} services in {bytes} bytes.\n", catalogue.made_from);
-    put("catalogue", about);
     in_step("docs/policy-engine.md", &page);
 }
 

@@ -38,6 +38,7 @@ mod outcomes;
 mod permissions;
 mod plans;
 mod policy_commands;
+mod policy_ram;
 mod roles;
 mod sets;
 #[cfg(feature = "aws")]

@@ -21,12 +21,12 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// The statements of an effect and stage that apply somewhere, each once.
-    fn statements(&self, effect: Effect, stage: Option<usize>) -> Vec<Seen<'_>> {
+    /// The statements of an effect that apply somewhere, each once: of a kind of stages, or of all.
+    fn statements(&self, effect: Effect, of: impl Fn(usize) -> bool) -> Vec<Seen<'_>> {
         let mut seen: Vec<Seen<'_>> = Vec::new();
         for outcome in &self.outcomes {
             for applying in &outcome.applying {
-                if applying.effect != effect || stage.is_some_and(|stage| applying.stage != stage) {
+                if applying.effect != effect || !of(applying.stage) {
                     continue;
                 }
                 let always = usize::from(applying.holds == Holds::Always);
@@ -62,7 +62,8 @@ impl Answer {
             return undecided(vec!["the patterns are too many or too intricate to decide within bounds".to_owned()]);
         }
         if self.outcomes.iter().all(|outcome| outcome.allowed.least == Holds::Always) {
-            let because = self.deciding(&self.statements(Effect::Allow, Some(0)));
+            let own = |stage: usize| stages.get(stage).is_some_and(|(_, kind)| kind.is_identity());
+            let because = self.deciding(&self.statements(Effect::Allow, own));
             return Assessment { because, ..Assessment::bare(Verdict::Granted) };
         }
         if self.outcomes.iter().all(|outcome| outcome.allowed.most == Holds::Never) {
@@ -84,9 +85,9 @@ impl Answer {
             let few = crate::display::list(&why.iter().map(String::as_str).collect::<Vec<_>>(), 4);
             why = vec![format!("only a deployment tells whether {few}")];
         }
-        let because = references(self.statements(Effect::Allow, None).iter())
+        let because = references(self.statements(Effect::Allow, |_| true).iter())
             .into_iter()
-            .chain(references(self.statements(Effect::Deny, None).iter()));
+            .chain(references(self.statements(Effect::Deny, |_| true).iter()));
         Assessment { because: because.collect(), ..undecided(why) }
     }
 
@@ -99,7 +100,7 @@ impl Answer {
         if !taken {
             return Assessment { not_granted, ..Assessment::bare(Verdict::Missing) };
         }
-        let mut because = self.deciding(&self.statements(Effect::Deny, None));
+        let mut because = self.deciding(&self.statements(Effect::Deny, |_| true));
         if !always_denied {
             because.extend(self.lacking(stages));
         }
@@ -122,8 +123,9 @@ impl Answer {
         let mut answer = Assessment { not_granted: self.not_granted(action), ..Assessment::bare(Verdict::Partial) };
         let total = self.outcomes.len();
         for stage in 0..stages.len() {
-            let allows = self.statements(Effect::Allow, Some(stage));
-            let limits = stage == 0 || self.outcomes.iter().any(|outcome| outcome.lacking.contains(&stage));
+            let kind = stages.get(stage).map_or(StageKind::Identity, |(_, kind)| *kind);
+            let allows = self.statements(Effect::Allow, |of| of == stage);
+            let limits = kind.is_identity() || self.outcomes.iter().any(|outcome| outcome.lacking.contains(&stage));
             if !limits {
                 continue;
             }
@@ -131,7 +133,6 @@ impl Answer {
             if allows.iter().any(|seen| seen.always == total) {
                 continue;
             }
-            let kind = stages.get(stage).map_or(StageKind::Identity, |(_, kind)| *kind);
             // Where some of the resources are covered by nothing, the patterns are the limit.
             let covered =
                 |outcome: &Outcome| outcome.applying.iter().any(|a| a.effect == Effect::Allow && a.stage == stage);
@@ -159,7 +160,7 @@ impl Answer {
                 answer.limits.push(Limit::Conditions { stage: kind, any_of });
             }
         }
-        for seen in self.statements(Effect::Deny, None) {
+        for seen in self.statements(Effect::Deny, |_| true) {
             let bites = self.outcomes.iter().any(|outcome| {
                 outcome.identity != Holds::Never && outcome.applying.iter().any(|a| a.reference == seen.first.reference)
             });
@@ -253,7 +254,7 @@ impl Answer {
             return whole;
         };
         let mut except: Vec<String> = self
-            .statements(Effect::Allow, Some(0))
+            .statements(Effect::Allow, |stage| stage == 0)
             .iter()
             .filter(|seen| !seen.first.negated)
             .flat_map(|seen| seen.texts.iter().map(|text| (*text).to_owned()))

@@ -8,6 +8,7 @@ use crate::document::Effect;
 use crate::truth::{Bounds, Expression, Facts, Holds, Table};
 
 use super::limit::all_of;
+use super::policy_set::StageKind;
 use super::{OpenCondition, Prepared, StatementRef};
 
 /// A statement whose conditions are not known to be false.
@@ -143,7 +144,7 @@ pub(super) fn judge(
     matches: &[Vec<bool>],
     active: &[Active<'_>],
     facts: Option<&Facts>,
-    stages: usize,
+    stages: &[StageKind],
 ) -> Option<Outcome> {
     let Asking { target, witness, meant } = asking;
     let expressions: Vec<Expression> =
@@ -222,24 +223,42 @@ struct Combined {
     lacking: Vec<usize>,
 }
 
-/// The order of decision: no Deny, and an Allow on every stage.
-fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], meant: &Table, stages: usize) -> Combined {
+/// The order of decision: no Deny, and an Allow on every stage. An Allow of the account's policies ends the step of the
+/// principal's own policies before those of resource groups are looked at.
+fn combine(facts: &Facts, active: &[Active<'_>], tables: &[Table], meant: &Table, stages: &[StageKind]) -> Combined {
     let any = |effect: Effect, stage: Option<usize>| {
         let statements = active.iter().zip(tables).filter(|(each, _)| {
             each.prepared.compiled.effect == effect && stage.is_none_or(|stage| each.prepared.stage == stage)
         });
         statements.fold(facts.constant(false), |table, (_, one)| table.or(one))
     };
-    let denied = any(Effect::Deny, None);
-    let allows: Vec<Table> = (0..stages).map(|stage| any(Effect::Allow, Some(stage))).collect();
-    let helped = allows.iter().skip(1).fold(denied.not(), |table, stage| table.and(stage));
-    let allowed = allows.first().map_or_else(|| facts.constant(false), |identity| identity.and(&helped));
+    let allows: Vec<Table> = (0..stages.len()).map(|stage| any(Effect::Allow, Some(stage))).collect();
+    let is_group = |stage: &usize| stages.get(*stage) == Some(&StageKind::ResourceGroup);
+    let in_groups = |effect: Effect| {
+        let groups = (0..stages.len()).filter(is_group);
+        groups.fold(facts.constant(false), |table, stage| table.or(&any(effect, Some(stage))))
+    };
+    let account = allows.first().cloned().unwrap_or_else(|| facts.constant(false));
+    let (identity, denied, denied_anyhow) = if (0..stages.len()).any(|stage| is_group(&stage)) {
+        let elsewhere = (0..stages.len()).filter(|stage| !is_group(stage));
+        let others = elsewhere.fold(facts.constant(false), |table, stage| table.or(&any(Effect::Deny, Some(stage))));
+        let denied = in_groups(Effect::Deny).and(&account.not()).or(&others);
+        (account.or(&in_groups(Effect::Allow)), denied, others)
+    } else {
+        let denied = any(Effect::Deny, None);
+        (account, denied.clone(), denied)
+    };
+    let others = || allows.iter().zip(stages).filter(|(_, kind)| !kind.is_identity()).map(|(table, _)| table);
+    // An Allow in the account would end the step before a Deny of a resource group.
+    let helped = others().fold(denied_anyhow.not(), |table, stage| table.and(stage));
+    let allowed = identity.and(&denied.not()).and(&helped);
     let bounds = |table: &Table| facts.bounds_within(table, meant);
     let lacks = |table: &Table| bounds(table).least != Holds::Always;
-    let lacking = allows.iter().enumerate().skip(1).filter(|(_, table)| lacks(table));
+    let each = allows.iter().zip(stages).enumerate().filter(|(_, (_, kind))| !kind.is_identity());
+    let lacking = each.filter(|(_, (table, _))| lacks(table));
     Combined {
         allowed: bounds(&allowed),
-        identity: allows.first().map_or(Bounds::exactly(Holds::Never), bounds),
+        identity: bounds(&identity),
         denied: bounds(&denied),
         helped: bounds(&helped),
         lacking: lacking.map(|(stage, _)| stage).collect(),

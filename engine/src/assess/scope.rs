@@ -3,6 +3,7 @@
 use crate::automaton::Language;
 use crate::catalogue::{Action, Service};
 use crate::context::{Context, ContextValue};
+use crate::dialect::Dialect;
 use crate::pattern::ResourcePattern;
 
 use super::Environment;
@@ -18,6 +19,7 @@ pub(super) struct Scope<'q> {
     pub(super) folded: &'q str,
     pub(super) known: Option<(&'q Service, &'q Action)>,
     pub(super) environment: &'q Environment,
+    pub(super) dialect: &'static Dialect,
 }
 
 /// A kind of resource that the action can be done on.
@@ -28,8 +30,9 @@ pub(super) struct Target {
 }
 
 impl Target {
-    pub(super) fn new(text: String) -> Self {
-        let universe = (text != "*").then(|| Language::of_resource(&ResourcePattern::of_arns(&text))).flatten();
+    pub(super) fn new(text: String, dialect: &Dialect) -> Self {
+        let pattern = || ResourcePattern::read(&text, dialect, false);
+        let universe = (text != "*").then(|| Language::of_resource(&pattern())).flatten();
         Self { text, universe }
     }
 }
@@ -37,7 +40,7 @@ impl Target {
 impl<'q> Scope<'q> {
     /// The regions that are meant, one by one; any together.
     pub(super) fn regions(&self) -> Vec<Option<&'q str>> {
-        if self.environment.regions.is_empty() {
+        if self.environment.regions.is_empty() || !self.dialect.knows_resources {
             return vec![None];
         }
         self.environment.regions.iter().map(|region| Some(region.as_str())).collect()
@@ -66,14 +69,15 @@ impl<'q> Scope<'q> {
     /// do. That no table lists it is no such proof.
     pub(super) fn is_absent(&self, key: &str) -> bool {
         self.environment.absent.iter().any(|absent| absent == key)
-            || self.known.is_some_and(|(service, action)| service.cannot_carry(action, key))
+            || self.dialect.knows_resources
+                && self.known.is_some_and(|(service, action)| service.cannot_carry(action, key))
     }
 
     pub(super) fn targets(&self, region: Option<&str>) -> Vec<Target> {
-        if self.known.is_none() {
+        if self.known.is_none() || !self.dialect.knows_resources {
             return vec![Target { text: "*".to_owned(), universe: Some(Language::everything()) }];
         }
-        self.target_texts(region).into_iter().map(Target::new).collect()
+        self.target_texts(region).into_iter().map(|text| Target::new(text, self.dialect)).collect()
     }
 
     /// Patterns of the resources that the action can be done on; `*` for one that is done on none, or that nobody knows.

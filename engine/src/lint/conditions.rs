@@ -5,7 +5,7 @@ use crate::condition::{block, instant};
 use crate::dialect::Dialect;
 use crate::display;
 use crate::document::{Condition, Document, Effect, Statement};
-use crate::global_keys::{GLOBAL_KEYS, global_kind};
+use crate::global_keys::{GLOBAL_KEYS, RAM_KEYS, global_kind};
 use crate::operator::{Comparison, Operator, Quantifier};
 use crate::pattern::ActionPattern;
 
@@ -23,7 +23,7 @@ pub(super) fn check(document: &Document, statement: &Statement, catalogue: &Cata
 
 fn spelling(statement: &Statement, condition: &Condition, operator: Operator, remarks: &mut Remarks<'_>) {
     if let Some(right) = canonical(&condition.operator, remarks.dialect).filter(|right| *right != condition.operator) {
-        let message = format!("AWS spells the operator `{right}`");
+        let message = format!("{} spells the operator `{right}`", remarks.dialect.vendor);
         remarks.say("condition-case", Some(statement), condition.operator_span, message);
     }
     if operator.comparison == Comparison::Null && operator.if_exists {
@@ -90,6 +90,10 @@ fn key(
         remarks.say("condition-key-unknown", Some(statement), condition.key_span, message);
         return None;
     };
+    if !remarks.dialect.knows_resources {
+        // Nobody publishes all keys.
+        return RAM_KEYS.iter().find(|(name, _)| *name == folded).map(|(_, kind)| *kind);
+    }
     if prefix == "aws" {
         let kind = global_kind(&folded);
         if kind.is_none() {
@@ -140,7 +144,8 @@ fn key(
 
 /// The known actions that the statement speaks of; none when it speaks of everything.
 fn covered<'c>(statement: &Statement, catalogue: &'c Catalogue) -> Vec<&'c Action> {
-    let patterns: Vec<ActionPattern> = statement.action.folded.iter().map(ActionPattern::of).collect();
+    let patterns: Vec<ActionPattern> =
+        statement.action.folded.iter().map(|folded| ActionPattern::of(folded, catalogue.dialect)).collect();
     let is_open = |pattern: &ActionPattern| matches!(pattern, ActionPattern::Everything | ActionPattern::Open(_));
     if statement.action.negated || patterns.iter().any(is_open) {
         return Vec::new();

@@ -7,7 +7,7 @@ use crate::catalogue::{AccessLevel, Action, Catalogue, Service};
 use crate::display;
 use crate::document::{Document, Effect, Statement};
 use crate::json::Span;
-use crate::pattern::{ActionPattern, ResourcePattern, is_everything, split_arn};
+use crate::pattern::{ActionPattern, ResourcePattern, is_everything, split_arn, split_name};
 use crate::text::{Text, TextPart};
 use crate::variables::{self, VariableError};
 
@@ -20,7 +20,7 @@ pub(super) fn check(
     catalogue: &Catalogue,
     remarks: &mut Remarks<'_>,
 ) {
-    let mut types = Types::default();
+    let mut types = Types { is_known: catalogue.dialect.knows_resources, ..Types::default() };
     let on = Resources::new(document, statement);
     actions(statement, &on, &mut types, catalogue, remarks);
     let Some(resource) = &statement.resource else { return };
@@ -59,27 +59,25 @@ fn actions(statement: &Statement, on: &Resources, types: &mut Types, catalogue: 
         remarks.say("allow-not-action", Some(statement), action.key_span, message.to_owned());
     }
     for ((pattern, folded), span) in action.patterns.iter().zip(&action.folded).zip(&action.spans) {
-        let compiled = ActionPattern::of(folded);
+        let compiled = ActionPattern::of(folded, catalogue.dialect);
         // Almost every pattern is right, and then nothing has to be shown.
         let shown = || display::printable(pattern);
         match &compiled {
             ActionPattern::Nothing => {
-                let message = format!(
-                    "`{}` is not an action: it has to be `service:Name`, without a wildcard before the colon",
-                    shown()
-                );
+                let rest =
+                    if remarks.dialect.has_service_wildcards { "" } else { ", without a wildcard before the colon" };
+                let message = format!("`{}` is not an action: it has to be `service:Name`{rest}", shown());
                 remarks.say("action-form", Some(statement), *span, message);
             }
             ActionPattern::Exact(_) => {
                 if catalogue.action(folded).is_none() {
-                    let help = catalogue.did_you_mean(pattern).map(|meant| format!("did you mean `{meant}`?"));
-                    remarks.help(
-                        "action-unknown",
-                        Some(statement),
-                        *span,
-                        format!("no known action is called `{}`", shown()),
-                        help,
-                    );
+                    let meant = catalogue.did_you_mean(pattern);
+                    // Of RAM not every action is published: a name that is like no other is no mistake.
+                    if remarks.dialect.knows_resources || meant.is_some() {
+                        let help = meant.map(|meant| format!("did you mean `{meant}`?"));
+                        let message = format!("no known action is called `{}`", shown());
+                        remarks.help("action-unknown", Some(statement), *span, message, help);
+                    }
                 }
             }
             ActionPattern::Everything => {
@@ -115,7 +113,9 @@ fn wildcard(
 ) {
     let grants = statement.effect == Effect::Allow;
     let covered = catalogue.matching(compiled);
-    if covered.is_empty() {
+    if covered.is_empty() && !remarks.dialect.knows_resources {
+        // Of RAM not every action is published.
+    } else if covered.is_empty() {
         let help = folded
             .split_once(':')
             .filter(|(prefix, _)| catalogue.service(prefix).is_none())
@@ -128,7 +128,7 @@ fn wildcard(
             help,
         );
     } else if grants && !statement.action.negated && !excludes_everything(statement) {
-        // What cannot be done on the statement's resources is not granted.
+        // What cannot be done on the statement's resources is not granted, where that is known.
         let service = folded.split_once(':').and_then(|(prefix, _)| catalogue.service(prefix));
         let granted: Vec<&&Action> =
             covered.iter().filter(|action| service.is_none_or(|service| on.take(action, service, types))).collect();
@@ -165,12 +165,14 @@ fn resource_form(
     if statement.principal.is_some() && pattern.known_start().starts_with("execute-api:/") {
         return;
     }
+    let dialect = document.dialect;
     let shown = display::printable(pattern);
     if !pattern.is_known() {
         // Only what no value can fix is said.
         let start = pattern.known_start();
-        if !start.starts_with("arn:") && !"arn:".starts_with(start) && !is_everything(start) {
-            let message = format!("whatever is filled in, `{shown}` is neither `*` nor an ARN");
+        let prefix = format!("{}:", dialect.resource_prefix);
+        if !start.starts_with(&prefix) && !prefix.starts_with(start) && !is_everything(start) {
+            let message = format!("whatever is filled in, `{shown}` is neither `*` nor {}", dialect.resource_form);
             remarks.say("resource-form", Some(statement), span, message);
         }
         variables_of(document, statement, pattern, span, remarks);
@@ -178,30 +180,38 @@ fn resource_form(
     }
     let colons = pattern.matches(':').count();
     let ends_open = pattern.ends_with('*');
-    if !pattern.starts_with("arn:") || (colons < 5 && !ends_open) {
-        let message = format!("`{shown}` is neither `*` nor an ARN of six parts");
+    let is_name = pattern.split_once(':').is_some_and(|(prefix, _)| prefix == dialect.resource_prefix);
+    if !is_name || (colons + 1 < dialect.resource_parts && !ends_open) {
+        let message = format!("`{shown}` is neither `*` nor {}", dialect.resource_form);
         remarks.say("resource-form", Some(statement), span, message);
         return;
     }
     // Region and account hold no slash: what does is meant for the resource.
-    let misplaced = split_arn(pattern).iter().skip(3).take(2).any(|part| part.contains('/'));
-    if colons < 5 && misplaced && pattern.trim_end_matches('*').contains('*') {
-        let message =
-            format!("the first `*` of `{shown}` would have to cross colons to match, which AWS does not promise");
+    let parts = split_name(pattern, dialect);
+    let misplaced = parts.iter().skip(dialect.resource_parts - 3).take(2).any(|part| part.contains('/'));
+    if colons + 1 < dialect.resource_parts && misplaced && pattern.trim_end_matches('*').contains('*') {
+        let message = format!(
+            "the first `*` of `{shown}` would have to cross colons to match, which {} does not promise",
+            dialect.vendor
+        );
         remarks.help(
             "resource-colons",
             Some(statement),
             span,
             message,
-            Some("write all six parts of the ARN".to_owned()),
+            Some(format!("write all {} parts", dialect.resource_parts)),
         );
     }
-    let service = split_arn(pattern)[2];
-    if colons >= 2 && service.contains(['*', '?']) && !(is_everything(service) && colons == 2) {
+    let service = parts.get(dialect.resource_parts - 4).copied().unwrap_or_default();
+    if dialect.knows_resources
+        && colons >= 2
+        && service.contains(['*', '?'])
+        && !(is_everything(service) && colons == 2)
+    {
         let message = format!("the service of `{shown}` holds a wildcard, which AWS does not take");
         remarks.say("resource-form", Some(statement), span, message);
     }
-    if pattern.contains("${") {
+    if dialect.has_variables && pattern.contains("${") {
         variables_of(document, statement, pattern, span, remarks);
         let parts = split_arn(pattern);
         if parts.iter().take(5).any(|part| part.contains("${")) {
@@ -220,6 +230,9 @@ pub(super) fn variables_of(
     remarks: &mut Remarks<'_>,
 ) {
     // What is filled in when the template is deployed is no variable of the policy.
+    if !document.dialect.has_variables {
+        return;
+    }
     let known: Vec<&str> = text
         .parts()
         .filter_map(|part| match part {
@@ -259,6 +272,8 @@ pub(super) fn variables_of(
 /// The languages of resource types, each made once.
 #[derive(Default)]
 struct Types {
+    /// Whether the catalogue knows what actions are done on.
+    is_known: bool,
     made: HashMap<(String, usize), Option<Language>>,
 }
 
@@ -304,7 +319,10 @@ impl Resources {
         let languages: Vec<(Language, bool)> = patterns
             .flat_map(|pattern| {
                 let slash = has_slash(pattern);
-                let most = Language::at_most(&ResourcePattern::of(pattern, document.dialect, document.has_variables()));
+                let most = Language::at_most(
+                    &ResourcePattern::of(pattern, document.dialect, document.has_variables()),
+                    document.dialect,
+                );
                 most.into_iter().map(move |language| (language, slash))
             })
             .collect();
@@ -314,6 +332,9 @@ impl Resources {
     /// Whether an action can be done on one of them.
     fn take(&self, action: &Action, service: &Service, types: &mut Types) -> bool {
         let Self::These(languages) = self else { return true };
+        if !types.is_known {
+            return true;
+        }
         also_on(action).any(|kind| languages.iter().any(|(language, _)| meet(&kind, language)))
             || action.types.iter().any(|(at, _)| {
                 let is_bucket = service.types.get(*at).is_some_and(|kind| kind.arn.ends_with("${BucketName}"));
@@ -351,7 +372,7 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
     if resource.patterns.iter().any(|pattern| is_everything(pattern)) {
         pass_role(statement, remarks);
     }
-    if matches!(on, Resources::Any) {
+    if matches!(on, Resources::Any) || !catalogue.dialect.knows_resources {
         return;
     }
     // A value that only a deployment tells may be `*`.
@@ -360,7 +381,7 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
     for ((pattern, folded), span) in
         statement.action.patterns.iter().zip(&statement.action.folded).zip(&statement.action.spans)
     {
-        let compiled = ActionPattern::of(folded);
+        let compiled = ActionPattern::of(folded, catalogue.dialect);
         if matches!(compiled, ActionPattern::Everything | ActionPattern::Nothing | ActionPattern::Open(_)) {
             continue;
         }
@@ -413,21 +434,24 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
 }
 
 fn pass_role(statement: &Statement, remarks: &mut Remarks<'_>) {
-    let passes = |folded: &Text| ActionPattern::of(folded).matches("iam:passrole");
-    let passed_to = statement.conditions.iter().any(|one| one.key.eq_ignore_ascii_case("iam:PassedToService"));
+    let dialect = remarks.dialect;
+    let action = dialect.pass_role.to_lowercase();
+    let passes = |folded: &Text| ActionPattern::of(folded, dialect).matches(&action);
+    let limit = if dialect.knows_resources { "iam:PassedToService" } else { "acs:Service" };
+    let passed_to = statement.conditions.iter().any(|one| one.key.eq_ignore_ascii_case(limit));
     if statement.effect == Effect::Allow
         && !passed_to
         && let Some(at) = statement.action.folded.iter().position(passes)
         && statement.action.folded.get(at).is_some_and(|folded| !is_everything(folded))
     {
         let span = statement.action.spans.get(at).copied().unwrap_or(statement.span);
-        let message = "`iam:PassRole` on `*`: any role can be handed to any service";
+        let message = format!("`{}` on `*`: any role can be handed to any service", dialect.pass_role);
         remarks.help(
             "pass-role-everywhere",
             Some(statement),
             span,
-            message.to_owned(),
-            Some("name the roles, or limit `iam:PassedToService`".to_owned()),
+            message,
+            Some(format!("name the roles, or limit `{limit}`")),
         );
     }
 }

@@ -33,7 +33,7 @@ fn duplicate_actions(statement: &Statement, remarks: &mut Remarks<'_>) {
         .iter()
         .enumerate()
         .filter(|(_, folded)| folded.is_known() && folded.contains(['*', '?']))
-        .map(|(at, folded)| (at, folded, ActionPattern::of(folded)))
+        .map(|(at, folded)| (at, folded, ActionPattern::of(folded, remarks.dialect)))
         .collect();
     let mut seen: HashSet<&str> = HashSet::new();
     for (at, ((pattern, folded), span)) in action.patterns.iter().zip(&action.folded).zip(&action.spans).enumerate() {
@@ -97,7 +97,8 @@ fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks:
         .zip(languages)
         .filter(|(statement, _)| plain(statement) && !statement.action.patterns.is_empty())
         .map(|(statement, languages)| {
-            let actions = statement.action.folded.iter().map(ActionPattern::of).collect();
+            let actions =
+                statement.action.folded.iter().map(|folded| ActionPattern::of(folded, document.dialect)).collect();
             (statement, actions, languages)
         })
         .collect();

@@ -103,7 +103,7 @@ fn instances_of_for_each_keep_their_own_policies() {
 fn a_statement_that_depends_on_a_condition_is_guarded_and_the_others_count() {
     let template = "Resources:\n  P:\n    Type: AWS::IAM::ManagedPolicy\n    Properties:\n      PolicyDocument:\n        Version: 2012-10-17\n        Statement:\n          - {Effect: Allow, Action: 'ec2:RunInstances', Resource: '*'}\n          - !If [Wide, {Effect: Allow, Action: '*', Resource: '*'}, !Ref AWS::NoValue]\n";
     let found = find(template, &pseudo()).unwrap();
-    let document = found.policies[0].evaluable().unwrap();
+    let document = found.policies[0].evaluable(&crate::IAM).unwrap();
     let guards: Vec<usize> = document.statements.iter().map(|statement| statement.guards.len()).collect();
     assert_eq!(guards, [0, 1], "the second is there only if the condition holds");
 }

@@ -18,7 +18,7 @@ use super::args::{AnswerFormat, ExpandArgs, ShrinkArgs};
 const MAX_ACTIONS_BYTES: u64 = 16 * 1024 * 1024;
 
 pub(in crate::cli) fn expand(args: &ExpandArgs, out: &mut dyn Write) -> Result<io::Result<()>, Failure> {
-    let catalogue = input::catalogue(&args.catalogue)?;
+    let catalogue = input::language(&args.language, None)?;
     let mut actions: BTreeMap<&str, &policy::Action> = BTreeMap::new();
     for pattern in &args.patterns {
         let covered = catalogue.expand(pattern);
@@ -52,7 +52,7 @@ pub(in crate::cli) fn expand(args: &ExpandArgs, out: &mut dyn Write) -> Result<i
 }
 
 pub(in crate::cli) fn shrink(args: &ShrinkArgs, out: &mut dyn Write) -> Result<io::Result<()>, Failure> {
-    let catalogue = input::catalogue(&args.catalogue)?;
+    let catalogue = input::language(&args.language, None)?;
     let mut actions: Vec<String> = Vec::new();
     for argument in &args.actions {
         if argument == "-" {

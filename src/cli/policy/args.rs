@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use crate::cli::outputs::Outputs;
 use crate::controller::ControllerVersion;
 use crate::policy::lint::PolicyKind;
+use crate::policy::{Dialect, IAM, RAM};
 use crate::render::FindingsFormat;
 
 #[derive(Debug, Subcommand)]
@@ -21,6 +22,34 @@ pub(in crate::cli) enum PolicyCommand {
     Expand(ExpandArgs),
     /// Find the fewest patterns that cover exactly some actions
     Shrink(ShrinkArgs),
+}
+
+/// A policy language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum DialectName {
+    /// AWS IAM
+    Iam,
+    /// Alibaba Cloud RAM
+    Ram,
+}
+
+impl DialectName {
+    pub(in crate::cli) fn dialect(self) -> &'static Dialect {
+        match self {
+            Self::Iam => &IAM,
+            Self::Ram => &RAM,
+        }
+    }
+}
+
+/// The language of policies, with its actions.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct LanguageArgs {
+    /// Language of the policies; without it documents say it themselves by their version, and whatever does not is IAM's
+    #[arg(long, value_enum, value_name = "LANGUAGE")]
+    pub(in crate::cli) dialect: Option<DialectName>,
+    #[command(flatten)]
+    pub(in crate::cli) catalogue: CatalogueArgs,
 }
 
 /// Another catalogue of actions.
@@ -43,7 +72,7 @@ pub(in crate::cli) struct DiffArgs {
     /// Permissions boundary of the role
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) boundary: Option<PathBuf>,
-    /// A service control policy that has to allow as well; repeatable
+    /// A service control policy that has to allow as well (RAM: a control policy); repeatable
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) scp: Vec<PathBuf>,
     /// Version of the cloud controller manager, for the computed baselines
@@ -62,7 +91,7 @@ pub(in crate::cli) struct DiffArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub(in crate::cli) context: Vec<String>,
     #[command(flatten)]
-    pub(in crate::cli) catalogue: CatalogueArgs,
+    pub(in crate::cli) language: LanguageArgs,
     #[command(flatten)]
     pub(in crate::cli) output: Outputs<FindingsFormat>,
 }
@@ -70,7 +99,7 @@ pub(in crate::cli) struct DiffArgs {
 #[derive(Debug, Args)]
 pub(in crate::cli) struct EvalArgs {
     /// Questions, one JSON object a line; `-` for standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "boundary", "scp", "action", "resource", "context", "unknown_context"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "boundary", "scp", "session_policy", "resource_group_policy", "action", "resource", "context", "unknown_context"])]
     pub(in crate::cli) cases: Option<PathBuf>,
     /// An identity policy; repeatable
     #[arg(long, value_name = "FILE", required_unless_present = "cases")]
@@ -78,9 +107,15 @@ pub(in crate::cli) struct EvalArgs {
     /// Permissions boundary
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) boundary: Option<PathBuf>,
-    /// A service control policy that has to allow as well; repeatable
+    /// A service control policy that has to allow as well (RAM: a control policy); repeatable
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) scp: Vec<PathBuf>,
+    /// The policy of the session, which has to allow as well
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) session_policy: Option<PathBuf>,
+    /// An identity policy that holds in the resource group of the resource only (RAM); repeatable
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) resource_group_policy: Vec<PathBuf>,
     /// Action of the request
     #[arg(long, value_name = "SERVICE:NAME", required_unless_present = "cases")]
     pub(in crate::cli) action: Option<String>,
@@ -94,7 +129,7 @@ pub(in crate::cli) struct EvalArgs {
     #[arg(long)]
     pub(in crate::cli) unknown_context: bool,
     #[command(flatten)]
-    pub(in crate::cli) catalogue: CatalogueArgs,
+    pub(in crate::cli) language: LanguageArgs,
     /// Output format of a single answer; answers to --cases are always JSON lines
     #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
     pub(in crate::cli) format: AnswerFormat,
@@ -120,7 +155,7 @@ pub(in crate::cli) struct LintArgs {
     #[arg(long, value_enum, default_value_t = LintFailOn::Error, value_name = "LEVEL")]
     pub(in crate::cli) fail_on: LintFailOn,
     #[command(flatten)]
-    pub(in crate::cli) catalogue: CatalogueArgs,
+    pub(in crate::cli) language: LanguageArgs,
     #[command(flatten)]
     pub(in crate::cli) output: Outputs<FindingsFormat>,
 }
@@ -141,6 +176,8 @@ pub(in crate::cli) enum KindName {
     Inline,
     /// A service control policy
     Scp,
+    /// A session policy
+    Session,
     /// The trust policy of a role
     Trust,
 }
@@ -151,6 +188,7 @@ impl From<KindName> for PolicyKind {
             KindName::Managed => Self::Managed,
             KindName::Inline => Self::Inline,
             KindName::Scp => Self::Control,
+            KindName::Session => Self::Session,
             KindName::Trust => Self::Trust,
         }
     }
@@ -165,7 +203,7 @@ pub(in crate::cli) struct ExpandArgs {
     #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
     pub(in crate::cli) format: AnswerFormat,
     #[command(flatten)]
-    pub(in crate::cli) catalogue: CatalogueArgs,
+    pub(in crate::cli) language: LanguageArgs,
 }
 
 #[derive(Debug, Args)]
@@ -177,5 +215,5 @@ pub(in crate::cli) struct ShrinkArgs {
     #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
     pub(in crate::cli) format: AnswerFormat,
     #[command(flatten)]
-    pub(in crate::cli) catalogue: CatalogueArgs,
+    pub(in crate::cli) language: LanguageArgs,
 }

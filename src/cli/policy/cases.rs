@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cli::failure::{Exit, Failure};
-use crate::policy::{self, CompiledPolicy, Context, ContextValue, Decision, Document, Policies, Request};
+use crate::policy::{self, CompiledPolicy, Context, ContextValue, Decision, Dialect, Document, Policies, Request};
 use crate::text;
 
-use super::eval::matched_json;
+use super::eval::{Sources, matched_json};
 
 /// Longest line of a file of questions: a role with every policy that it may have, many times over.
 const MAX_CASE_BYTES: u64 = 16 * 1024 * 1024;
@@ -26,6 +26,10 @@ struct Case {
     permissions_boundary: Option<CasePolicy>,
     #[serde(default)]
     scps: Option<Vec<Vec<CasePolicy>>>,
+    #[serde(default)]
+    session_policy: Option<CasePolicy>,
+    #[serde(default)]
+    resource_group_policies: Vec<CasePolicy>,
     request: CaseRequest,
 }
 
@@ -53,7 +57,7 @@ enum CaseValue {
     Many(Vec<String>),
 }
 
-fn compile(policies: &[CasePolicy]) -> Result<Vec<CompiledPolicy>, String> {
+fn compile(policies: &[CasePolicy], dialect: Option<&'static Dialect>) -> Result<Vec<CompiledPolicy>, String> {
     policies
         .iter()
         .map(|policy| {
@@ -63,7 +67,8 @@ fn compile(policies: &[CasePolicy]) -> Result<Vec<CompiledPolicy>, String> {
                 Ok(text) => text.into(),
                 Err(_) => raw.into(),
             };
-            let document = Document::parse(&text).map_err(|error| format!("policy `{}`: {error}", policy.name))?;
+            let document =
+                Document::parse_as(&text, dialect).map_err(|error| format!("policy `{}`: {error}", policy.name))?;
             Ok(CompiledPolicy::new(&document))
         })
         .collect()
@@ -77,14 +82,17 @@ struct CaseAnswer {
     matched: Value,
 }
 
-fn answer(line: &str) -> Result<CaseAnswer, (Value, String)> {
+fn answer(line: &str, dialect: Option<&'static Dialect>) -> Result<CaseAnswer, (Value, String)> {
     let case: Case = serde_json::from_str(line).map_err(|error| {
         let id = serde_json::from_str::<Value>(line).ok().and_then(|value| value.get("id").cloned());
         (id.unwrap_or(Value::Null), format!("column {}: {}", error.column(), text::without_position(&error)))
     })?;
     let fail = |error: String| (case.id.clone(), error);
+    let compile = |policies: &[CasePolicy]| compile(policies, dialect);
     let identity = compile(&case.identity_policies).map_err(fail)?;
     let boundary = compile(case.permissions_boundary.as_slice()).map_err(fail)?;
+    let session = compile(case.session_policy.as_slice()).map_err(fail)?;
+    let in_group = compile(&case.resource_group_policies).map_err(fail)?;
     let levels = case.scps.as_deref().unwrap_or_default();
     let scps = levels.iter().map(|level| compile(level)).collect::<Result<Vec<_>, _>>().map_err(fail)?;
     let mut context = Context::default();
@@ -98,18 +106,31 @@ fn answer(line: &str) -> Result<CaseAnswer, (Value, String)> {
         );
     }
     let request = Request::new(&case.request.action, &case.request.resource, context);
-    let policies = Policies { identity: &identity, boundary: boundary.first(), scps: &scps };
+    let policies = Policies {
+        boundary: boundary.first(),
+        scps: &scps,
+        session: session.first(),
+        resource_group: &in_group,
+        ..Policies::of_identity(&identity)
+    };
     let (decision, matched) = policy::decide(policies, &request);
     let names: Vec<&str> = case.identity_policies.iter().map(|policy| policy.name.as_str()).collect();
     let boundary = case.permissions_boundary.as_ref().map(|policy| policy.name.as_str()).unwrap_or_default();
     let scp_names: Vec<Vec<&str>> =
         levels.iter().map(|level| level.iter().map(|policy| policy.name.as_str()).collect()).collect();
-    let matched = matched_json(&matched, &names, boundary, &scp_names);
+    let session = case.session_policy.as_ref().map(|policy| policy.name.as_str()).unwrap_or_default();
+    let in_group: Vec<&str> = case.resource_group_policies.iter().map(|policy| policy.name.as_str()).collect();
+    let sources = Sources { identity: &names, resource_group: &in_group, session, boundary, scps: &scp_names };
+    let matched = matched_json(&matched, &sources);
     Ok(CaseAnswer { id: case.id, decision, matched })
 }
 
 /// Answers each line in order; a line that cannot be read is answered with its error, and the others go on.
-pub(in crate::cli) fn cases(path: &Path, out: &mut dyn Write) -> Result<Exit, Failure> {
+pub(in crate::cli) fn cases(
+    path: &Path,
+    dialect: Option<&'static Dialect>,
+    out: &mut dyn Write,
+) -> Result<Exit, Failure> {
     let shown = path.display();
     let failed =
         |error: io::Error| Failure::usage(format!("cannot read the questions `{shown}`")).cause(error.to_string());
@@ -133,7 +154,7 @@ pub(in crate::cli) fn cases(path: &Path, out: &mut dyn Write) -> Result<Exit, Fa
         } else {
             match std::str::from_utf8(&line) {
                 Ok(text) if text.trim().is_empty() => continue,
-                Ok(text) => answer(text.trim_end()),
+                Ok(text) => answer(text.trim_end(), dialect),
                 Err(_) => Err((Value::Null, "not UTF-8".to_owned())),
             }
         };

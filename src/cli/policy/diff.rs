@@ -2,11 +2,14 @@
 
 use std::path::Path;
 
+use crate::baseline::Baseline;
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::input;
 use crate::cli::output::note;
 use crate::policy::templates::{self, FoundPolicy, FoundRole, Pseudo, Use};
-use crate::policy::{self, Environment, NamedDocument, PolicySet, PreparedPolicies, Question, Verdict};
+use crate::policy::{
+    self, Catalogue, Dialect, Environment, NamedDocument, PolicySet, PreparedPolicies, Question, Verdict,
+};
 use crate::report::{ActionReport, PolicyDiff, RoleReport};
 
 use super::args::DiffArgs;
@@ -41,8 +44,8 @@ pub(super) fn found(path: &Path, pseudo: &Pseudo) -> Result<templates::Found, Fa
     Ok(found)
 }
 
-pub(super) fn parse(policy: &FoundPolicy) -> Result<NamedDocument, Failure> {
-    let document = policy.evaluable().map_err(|error| {
+pub(super) fn parse(policy: &FoundPolicy, dialect: &'static Dialect) -> Result<NamedDocument, Failure> {
+    let document = policy.evaluable(dialect).map_err(|error| {
         Failure::usage(format!("the policy `{}` cannot be evaluated", policy.address))
             .cause(error)
             .help("`tagaudit policy lint` shows the place")
@@ -50,9 +53,25 @@ pub(super) fn parse(policy: &FoundPolicy) -> Result<NamedDocument, Failure> {
     Ok(NamedDocument { name: policy.address.clone(), document })
 }
 
-pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
-    let catalogue = input::catalogue(&args.catalogue)?;
+/// The baseline, which says the language, and the actions of that language.
+fn compared_with(args: &DiffArgs) -> Result<(Baseline, &'static Catalogue), Failure> {
     let baseline = input::named_baseline(&args.baseline, args.controller_version)?;
+    let of = baseline.document.dialect;
+    let catalogue = input::language(&args.language, Some(of))?;
+    if of != catalogue.dialect {
+        let message =
+            format!("the baseline `{}` is a policy of {}, not of {}", baseline.name, of.name, catalogue.dialect.name);
+        return Err(Failure::usage(message));
+    }
+    if of.has_resource_groups && args.boundary.is_some() {
+        return Err(Failure::usage("RAM has no permissions boundaries").help("control policies are given with --scp"));
+    }
+    Ok((baseline, catalogue))
+}
+
+pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
+    let (baseline, catalogue) = compared_with(args)?;
+    let dialect = catalogue.dialect;
     let pseudo = Pseudo {
         partition: Some(args.partition.clone()).filter(|partition| !partition.is_empty()),
         region: match args.region.as_slice() {
@@ -62,12 +81,15 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
         account_id: args.account.clone(),
         is_home: true,
     };
-    let boundary =
-        args.boundary.as_deref().map(|path| input::policy_document(path, "permissions boundary")).transpose()?;
+    let boundary = args
+        .boundary
+        .as_deref()
+        .map(|path| input::policy_document(path, "permissions boundary", dialect))
+        .transpose()?;
     let scps: Vec<Vec<NamedDocument>> = args
         .scp
         .iter()
-        .map(|path| Ok(vec![input::policy_document(path, "service control policy")?]))
+        .map(|path| Ok(vec![input::policy_document(path, "service control policy", dialect)?]))
         .collect::<Result<_, Failure>>()?;
     let environment = Environment {
         partition: args.partition.clone(),
@@ -103,8 +125,8 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
     }
     let mut reports = Vec::new();
     for (_, role) in &roles {
-        let identity = role.policies.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
-        let own = role.boundary.as_ref().map(parse).transpose()?;
+        let identity = role.policies.iter().map(|policy| parse(policy, dialect)).collect::<Result<Vec<_>, _>>()?;
+        let own = role.boundary.as_ref().map(|policy| parse(policy, dialect)).transpose()?;
         let set = PolicySet::of_identity(identity).with_boundary(boundary.clone().or(own)).under(scps.clone());
         let prepared = PreparedPolicies::new(&set);
         let actions = baseline

@@ -35,71 +35,171 @@ pub(super) fn context(arguments: &[String]) -> Result<Context, Failure> {
     Ok(context)
 }
 
-pub(super) fn matched_json(matched: &Matched, identity: &[&str], boundary: &str, scps: &[Vec<&str>]) -> Value {
-    let by_name = |list: &[(usize, usize)]| -> Value {
-        list.iter().map(|(policy, statement)| json!([identity.get(*policy), statement])).collect()
+/// The names of the policies of a question.
+pub(super) struct Sources<'n> {
+    pub(super) identity: &'n [&'n str],
+    pub(super) resource_group: &'n [&'n str],
+    pub(super) session: &'n str,
+    pub(super) boundary: &'n str,
+    pub(super) scps: &'n [Vec<&'n str>],
+}
+
+pub(super) fn matched_json(matched: &Matched, sources: &Sources<'_>) -> Value {
+    let by_name = |names: &[&str], list: &[(usize, usize)]| -> Value {
+        list.iter().map(|(policy, statement)| json!([names.get(*policy), statement])).collect()
     };
-    let bounded = |list: &[usize]| -> Value { list.iter().map(|statement| json!([boundary, statement])).collect() };
+    let of = |name: &str, list: &[usize]| -> Value { list.iter().map(|statement| json!([name, statement])).collect() };
     let scp = |(level, policy, statement): &(usize, usize, usize)| {
-        json!([scps.get(*level).and_then(|level| level.get(*policy)), statement])
+        json!([sources.scps.get(*level).and_then(|level| level.get(*policy)), statement])
     };
-    json!({
-        "identity_allow": by_name(&matched.identity_allow),
-        "identity_deny": by_name(&matched.identity_deny),
-        "boundary_allow": bounded(&matched.boundary_allow),
-        "boundary_deny": bounded(&matched.boundary_deny),
+    let mut answer = json!({
+        "identity_allow": by_name(sources.identity, &matched.identity_allow),
+        "identity_deny": by_name(sources.identity, &matched.identity_deny),
+        "boundary_allow": of(sources.boundary, &matched.boundary_allow),
+        "boundary_deny": of(sources.boundary, &matched.boundary_deny),
         "scp_deny": matched.scp_deny.iter().map(scp).collect::<Value>(),
-    })
+    });
+    // Only where there are such policies.
+    for (key, found) in [
+        ("group_allow", by_name(sources.resource_group, &matched.group_allow)),
+        ("group_deny", by_name(sources.resource_group, &matched.group_deny)),
+        ("session_allow", of(sources.session, &matched.session_allow)),
+        ("session_deny", of(sources.session, &matched.session_deny)),
+    ] {
+        if let Some(answer) = answer.as_object_mut().filter(|_| found.as_array().is_some_and(|list| !list.is_empty())) {
+            answer.insert(key.to_owned(), found);
+        }
+    }
+    answer
+}
+
+/// The policies of a question, in one language.
+struct Given {
+    catalogue: &'static Catalogue,
+    identity: Vec<NamedDocument>,
+    resource_group: Vec<NamedDocument>,
+    session: Option<NamedDocument>,
+    boundary: Option<NamedDocument>,
+    scps: Vec<NamedDocument>,
+}
+
+impl Given {
+    fn read(args: &EvalArgs) -> Result<Self, Failure> {
+        // The first policy says in which language all of them are, unless the operator does.
+        let first = args.policy.first().map(|path| input::policy_document(path, "policy", None));
+        let found = if args.language.dialect.is_some() { None } else { first.transpose()? };
+        let catalogue = input::language(&args.language, found.map(|named| named.document.dialect))?;
+        let dialect = catalogue.dialect;
+        let documents = |paths: &[PathBuf], what: &str| -> Result<Vec<NamedDocument>, Failure> {
+            paths.iter().map(|path| input::policy_document(path, what, dialect)).collect()
+        };
+        let one = |path: &Option<PathBuf>, what: &str| {
+            path.as_deref().map(|path| input::policy_document(path, what, dialect)).transpose()
+        };
+        if dialect.has_resource_groups && args.boundary.is_some() {
+            return Err(
+                Failure::usage("RAM has no permissions boundaries").help("control policies are given with --scp")
+            );
+        }
+        if !dialect.has_resource_groups && !args.resource_group_policy.is_empty() {
+            return Err(Failure::usage("policies that hold in a resource group are RAM's, and these are IAM's"));
+        }
+        Ok(Self {
+            catalogue,
+            identity: documents(&args.policy, "policy")?,
+            resource_group: documents(&args.resource_group_policy, "policy of a resource group")?,
+            session: one(&args.session_policy, "session policy")?,
+            boundary: one(&args.boundary, "permissions boundary")?,
+            scps: documents(&args.scp, "control policy")?,
+        })
+    }
+
+    fn decide(&self, request: &Request) -> (Decision, Value) {
+        fn compile(named: &[NamedDocument]) -> Vec<CompiledPolicy> {
+            named.iter().map(|named| CompiledPolicy::new(&named.document)).collect()
+        }
+        fn names(named: &[NamedDocument]) -> Vec<&str> {
+            named.iter().map(|named| named.name.as_str()).collect()
+        }
+        let (identity, group) = (compile(&self.identity), compile(&self.resource_group));
+        let (session, boundary) = (compile(self.session.as_slice()), compile(self.boundary.as_slice()));
+        let levels: Vec<Vec<CompiledPolicy>> =
+            self.scps.iter().map(|named| compile(std::slice::from_ref(named))).collect();
+        let policies = Policies {
+            boundary: boundary.first(),
+            scps: &levels,
+            resource_group: &group,
+            session: session.first(),
+            ..Policies::of_identity(&identity)
+        };
+        let (decision, matched) = policy::decide(policies, request);
+        let scp_names: Vec<Vec<&str>> = self.scps.iter().map(|named| vec![named.name.as_str()]).collect();
+        let sources = Sources {
+            identity: &names(&self.identity),
+            resource_group: &names(&self.resource_group),
+            session: self.session.as_ref().map_or("", |named| &named.name),
+            boundary: self.boundary.as_ref().map_or("", |named| &named.name),
+            scps: &scp_names,
+        };
+        (decision, matched_json(&matched, &sources))
+    }
+
+    fn into_set(self) -> PolicySet {
+        let set = PolicySet::of_identity(self.identity)
+            .with_boundary(self.boundary)
+            .in_session(self.session)
+            .under(self.scps.into_iter().map(|scp| vec![scp]).collect());
+        if self.resource_group.is_empty() {
+            set
+        } else {
+            set.with_resource_group("of the policies", self.resource_group)
+        }
+    }
 }
 
 /// One question of the command line.
 pub(in crate::cli) fn eval(args: &EvalArgs, out: &mut dyn Write) -> Result<(io::Result<()>, Exit), Failure> {
     let action = args.action.as_deref().unwrap_or_default();
     if !action.contains(':') {
-        return Err(Failure::usage(format!("`{action}` is not an action")).help("for example ec2:DescribeInstances"));
+        return Err(Failure::usage(format!("`{action}` is not an action"))
+            .help("for example ec2:DescribeInstances, or ecs:DescribeInstances in Alibaba Cloud"));
     }
-    let documents = |paths: &[PathBuf], what: &str| -> Result<Vec<NamedDocument>, Failure> {
-        paths.iter().map(|path| input::policy_document(path, what)).collect()
-    };
-    let identity = documents(&args.policy, "policy")?;
-    let boundary =
-        args.boundary.as_deref().map(|path| input::policy_document(path, "permissions boundary")).transpose()?;
-    let scps = documents(&args.scp, "service control policy")?;
+    let given = Given::read(args)?;
     let context = context(&args.context)?;
     if args.unknown_context {
-        let set = PolicySet::of_identity(identity)
-            .with_boundary(boundary)
-            .under(scps.into_iter().map(|scp| vec![scp]).collect());
-        let catalogue = input::catalogue(&args.catalogue)?;
-        return Ok(unknown(args, action, &set, context, catalogue, out));
+        let catalogue = given.catalogue;
+        return Ok(unknown(args, action, &given.into_set(), context, catalogue, out));
     }
-    let compiled: Vec<CompiledPolicy> = identity.iter().map(|named| CompiledPolicy::new(&named.document)).collect();
-    let bound = boundary.as_ref().map(|named| CompiledPolicy::new(&named.document));
-    let levels: Vec<Vec<CompiledPolicy>> =
-        scps.iter().map(|named| vec![CompiledPolicy::new(&named.document)]).collect();
-    let policies = Policies { identity: &compiled, boundary: bound.as_ref(), scps: &levels };
-    let (decision, matched) = policy::decide(policies, &Request::new(action, &args.resource, context));
-    let names: Vec<&str> = identity.iter().map(|named| named.name.as_str()).collect();
-    let boundary_name = boundary.as_ref().map(|named| named.name.as_str()).unwrap_or_default();
-    let scp_names: Vec<Vec<&str>> = scps.iter().map(|named| vec![named.name.as_str()]).collect();
-    let exit = if decision == Decision::Allowed { Exit::Clean } else { Exit::Findings };
-    let matched = matched_json(&matched, &names, boundary_name, &scp_names);
+    let (decision, matched) = given.decide(&Request::new(action, &args.resource, context));
+    let exit = match decision {
+        Decision::Allowed => Exit::Clean,
+        Decision::ExplicitlyDenied | Decision::ImplicitlyDenied => Exit::Findings,
+        Decision::Undecided => Exit::Incomplete,
+    };
     if args.format == AnswerFormat::Json {
-        return Ok((
-            writeln!(
-                out,
-                "{}",
-                text::json_printable(&format!("{:#}", json!({"decision": decision, "matched": matched})))
-            ),
-            exit,
-        ));
+        let answer = format!("{:#}", json!({"decision": decision, "matched": matched}));
+        return Ok((writeln!(out, "{}", text::json_printable(&answer)), exit));
     }
+    Ok((out.write_all(page(decision, &matched).as_bytes()), exit))
+}
+
+/// A decision with its statements, for a person.
+fn page(decision: Decision, matched: &Value) -> String {
     let mut page = format!("{}\n", json!(decision).as_str().unwrap_or_default());
+    if decision == Decision::Undecided {
+        page.push_str(
+            "  a condition is on a key that the request does not carry, and the documents of RAM do not say what that\n  comes to; give the key with --context KEY=VALUE\n",
+        );
+    }
     for (key, what) in [
         ("identity_deny", "denied by"),
+        ("group_deny", "denied in the resource group by"),
+        ("session_deny", "denied by the session policy,"),
         ("boundary_deny", "denied by the boundary,"),
         ("scp_deny", "denied by the control policy,"),
         ("identity_allow", "allowed by"),
+        ("group_allow", "allowed in the resource group by"),
+        ("session_allow", "allowed by the session policy,"),
         ("boundary_allow", "allowed by the boundary,"),
     ] {
         for entry in matched.get(key).and_then(Value::as_array).into_iter().flatten() {
@@ -111,7 +211,7 @@ pub(in crate::cli) fn eval(args: &EvalArgs, out: &mut dyn Write) -> Result<(io::
             ));
         }
     }
-    Ok((out.write_all(page.as_bytes()), exit))
+    page
 }
 
 pub(super) fn unknown(

@@ -9,7 +9,8 @@ use crate::policy_lint::PolicyLint;
 use super::args::{LintArgs, LintFailOn};
 
 pub(in crate::cli) fn lint_files(args: &LintArgs) -> Result<PolicyLint, Failure> {
-    let catalogue = input::catalogue(&args.catalogue)?;
+    let is_said = args.language.dialect.is_some() || args.language.catalogue.catalogue.is_some();
+    let catalogue = is_said.then(|| input::language(&args.language, None)).transpose()?;
     let kind = args.kind.map_or(PolicyKind::Unknown, PolicyKind::from);
     let mut lint = PolicyLint::default();
     for path in &args.policies {

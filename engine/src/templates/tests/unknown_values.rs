@@ -10,7 +10,7 @@ fn verdict(text: &str, action: &str) -> Verdict {
     let role = &found.roles[0];
     let named = |policy: &FoundPolicy| NamedDocument {
         name: policy.address.clone(),
-        document: policy.evaluable().unwrap_or_else(|error| panic!("{error}: {text}")),
+        document: policy.evaluable(&crate::IAM).unwrap_or_else(|error| panic!("{error}: {text}")),
     };
     let set = PolicySet::of_identity(role.policies.iter().map(named).collect())
         .with_boundary(role.boundary.as_ref().map(named));
@@ -229,7 +229,7 @@ fn documents_as_text_are_read_with_their_places() {
         }
 ";
     let found = find(yaml, &pseudo()).unwrap();
-    let document = found.policies[0].evaluable().unwrap();
+    let document = found.policies[0].evaluable(&crate::IAM).unwrap();
     let statement = &document.statements[0];
     assert_eq!(statement.resource.as_ref().unwrap().patterns[0], "arn:aws:ec2:*:*:instance/*");
     assert!(!statement.conditions[0].key.is_known());

@@ -1,0 +1,113 @@
+//! What the controllers of the Alibaba Cloud provider call: `policies/alibaba-controller-calls.json`, read from their source.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::ControllerVersion;
+
+/// A controller of kubernetes/cloud-provider-alibaba-cloud. The first four run by default.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/controller_config.go`, `--controllers`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AlibabaController {
+    /// Initialises Nodes and keeps their addresses.
+    Node,
+    /// Routes to the networks of Pods.
+    Route,
+    /// Classic load balancers.
+    Service,
+    /// Network load balancers.
+    Nlb,
+    /// Application load balancers; on request.
+    Ingress,
+    /// Records of private zones; on request.
+    Pvtz,
+}
+
+impl AlibabaController {
+    /// Those that run unless something else is asked for.
+    pub const DEFAULT: &[Self] = &[Self::Node, Self::Route, Self::Service, Self::Nlb];
+
+    /// The name in `--controllers`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Node => "node",
+            Self::Route => "route",
+            Self::Service => "service",
+            Self::Nlb => "nlb",
+            Self::Ingress => "ingress",
+            Self::Pvtz => "pvtz",
+        }
+    }
+}
+
+/// A call of a controller.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AlibabaCall {
+    /// The controller.
+    pub controller: AlibabaController,
+    /// RAM action.
+    pub action: String,
+    /// First public version that makes it.
+    since: String,
+    /// Whether every cluster that runs the controller needs it.
+    pub required: bool,
+    /// When it is made.
+    pub when: String,
+    /// Where.
+    pub source: String,
+}
+
+impl AlibabaCall {
+    /// The first public version that makes the call; 1.9.3 is the oldest there is.
+    #[must_use]
+    pub fn since(&self) -> Option<ControllerVersion> {
+        self.since.parse().ok()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[expect(dead_code, reason = "for whoever reads the file")]
+    description: String,
+    #[expect(dead_code, reason = "for whoever reads the file")]
+    newest: String,
+    calls: Vec<AlibabaCall>,
+}
+
+static CALLS: LazyLock<Vec<AlibabaCall>> = LazyLock::new(|| {
+    let text = include_str!("../../policies/alibaba-controller-calls.json");
+    // A test reads the embedded file.
+    serde_json::from_str::<File>(text).map(|file| file.calls).unwrap_or_default()
+});
+
+/// The calls of a controller in a version; in the newest that is known without one.
+pub fn calls(
+    controller: AlibabaController,
+    version: Option<ControllerVersion>,
+) -> impl Iterator<Item = &'static AlibabaCall> {
+    let is_made = move |call: &&AlibabaCall| {
+        call.controller == controller && version.is_none_or(|version| call.since().is_none_or(|since| since <= version))
+    };
+    CALLS.iter().filter(is_made)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_is_read_and_has_a_version_and_a_source() {
+        assert_eq!(CALLS.len(), 133);
+        for call in CALLS.iter() {
+            assert!(call.since().is_some() && call.source.contains('#') && !call.when.is_empty(), "{call:?}");
+        }
+        let number = |controller, version: &str| calls(controller, Some(version.parse().unwrap())).count();
+        assert_eq!((number(AlibabaController::Nlb, "2.4"), calls(AlibabaController::Nlb, None).count()), (0, 44));
+        assert_eq!((number(AlibabaController::Route, "2.11.1"), number(AlibabaController::Route, "2.11.2")), (4, 6));
+    }
+}
