@@ -6,8 +6,10 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::controller::{Controller, ControllerVersion};
 use crate::finding::Severity;
+use crate::inventory::Provider;
 use crate::provider::IamReads;
 use crate::render::ReportFormat;
+use crate::rules::alibaba::Installer;
 use crate::view::NodeRoleSelector;
 
 use outputs::Outputs;
@@ -86,12 +88,12 @@ enum Command {
 /// Where the evidence comes from.
 #[derive(Debug, Args)]
 struct SourceArgs {
-    /// Read a recorded inventory (`-` for standard input) or a folder of AWS CLI outputs instead of a live account
+    /// Read a recorded inventory (`-` for standard input) or a folder of outputs of the AWS CLI or the `aliyun` command line instead of a live account
     #[arg(long, value_name = "PATH", help_heading = "Source", conflicts_with_all = ["profile", "endpoint_url", "assume_role"])]
     inventory: Option<PathBuf>,
-    /// Cloud provider
-    #[arg(long, value_enum, default_value_t = ProviderName::Aws, help_heading = "Source")]
-    provider: ProviderName,
+    /// Cloud provider [default: aws, or what the inventory says]
+    #[arg(long, value_enum, help_heading = "Source")]
+    provider: Option<ProviderName>,
     #[command(flatten)]
     connection: ConnectionArgs,
     /// Read every region that is enabled for the account
@@ -138,6 +140,17 @@ struct ConnectionArgs {
 enum ProviderName {
     /// Amazon Web Services
     Aws,
+    /// Alibaba Cloud
+    Alibaba,
+}
+
+impl From<ProviderName> for Provider {
+    fn from(name: ProviderName) -> Self {
+        match name {
+            ProviderName::Aws => Self::Aws,
+            ProviderName::Alibaba => Self::Alibaba,
+        }
+    }
 }
 
 /// How the output looks.
@@ -281,20 +294,50 @@ struct AuditArgs {
     #[arg(long, value_name = "CONTROLLER", help_heading = "Audit")]
     without: Vec<WithoutController>,
     /// The role that the cloud controller really uses, where it is not that of its nodes (IRSA, Pod Identity, static keys);
-    /// found by its trust policy where that names the controller's service account; repeatable
+    /// found by its trust policy where that names the controller's service account; on Alibaba Cloud also a user,
+    /// `acs:ram::ACCOUNT:user/NAME`; repeatable
     #[arg(long, value_name = "ARN", help_heading = "Audit")]
     controller_role: Vec<String>,
+    /// On Alibaba Cloud: the installer that made the machines, whose tags are checked as well
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Audit")]
+    installer: Option<InstallerName>,
+}
+
+/// `--installer`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum InstallerName {
+    /// Gardener: `kubernetes.io/cluster/ID=1`
+    Gardener,
+    /// The installer of `OpenShift`: `kubernetes.io/cluster/ID=owned`
+    Openshift,
+    /// Cluster API: `kubernetes.io/cluster/ID=owned`
+    Capi,
+    /// kOps: `KubernetesCluster=ID`
+    Kops,
+}
+
+impl From<InstallerName> for Installer {
+    fn from(name: InstallerName) -> Self {
+        match name {
+            InstallerName::Gardener => Self::Gardener,
+            InstallerName::Openshift => Self::OpenShift,
+            InstallerName::Capi => Self::ClusterApi,
+            InstallerName::Kops => Self::Kops,
+        }
+    }
 }
 
 /// `--without`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum WithoutController {
-    /// The service controller: the AWS Load Balancer Controller handles all Services
+    /// The service controller: another one handles all Services
     Service,
     /// The route controller (`--configure-cloud-routes=false`)
     Route,
-    /// The tagging controller
+    /// The tagging controller (AWS)
     Tagging,
+    /// The controller of network load balancers (Alibaba Cloud)
+    Nlb,
 }
 
 impl From<WithoutController> for Controller {
@@ -303,6 +346,7 @@ impl From<WithoutController> for Controller {
             WithoutController::Service => Self::Service,
             WithoutController::Route => Self::Route,
             WithoutController::Tagging => Self::Tagging,
+            WithoutController::Nlb => Self::Nlb,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use crate::alibaba;
 use crate::inventory::{Gap, Inventory, Read};
 use crate::resource::ResourceKind;
 use crate::tags::{self, LEGACY_TAG};
@@ -46,6 +47,18 @@ pub const READS: [Read; 8] = [
     Read::DescribeNetworkInterfaces,
 ];
 
+/// The same for Alibaba Cloud.
+pub const ALIBABA_READS: [Read; 8] = [
+    Read::AssumeRole,
+    Read::DescribeDisks,
+    Read::DescribeRouteTableList,
+    Read::DescribeVSwitches,
+    Read::EcsDescribeInstances,
+    Read::EcsDescribeNetworkInterfaces,
+    Read::EcsDescribeSecurityGroups,
+    Read::VpcDescribeVpcs,
+];
+
 impl Clusters {
     /// Counts the cluster tags of an inventory.
     #[must_use]
@@ -78,7 +91,39 @@ impl Clusters {
                 }
             }
         }
-        let mut clusters: Vec<ClusterUse> = uses.into_values().collect();
+        Self::counted(uses.into_values().collect(), &inventory.gaps, &READS)
+    }
+
+    /// Counts the tags of clusters in Alibaba Cloud: `ack.aliyun.com`, and those of installers.
+    #[must_use]
+    pub fn of_alibaba(inventory: &alibaba::Inventory) -> Self {
+        let mut uses: BTreeMap<(&str, &str, String), ClusterUse> = BTreeMap::new();
+        for account in &inventory.accounts {
+            for region in &account.regions {
+                for (kind, _, tags) in region.tagged() {
+                    let own = tags::value(tags, alibaba::CLUSTER_TAG).map(|id| (id, alibaba::CLUSTER_TAG.to_owned()));
+                    let legacy = tags::value(tags, LEGACY_TAG).map(|id| (id, "legacy".to_owned()));
+                    let installed = tags::cluster_ids(tags).map(|(id, value)| (id, value.to_owned()));
+                    let mut counted: BTreeSet<&str> = BTreeSet::new();
+                    let found = own.into_iter().chain(installed).chain(legacy);
+                    for (id, value) in found.filter(|(id, _)| !id.is_empty()) {
+                        let key = (account.account_id.as_str(), region.name.as_str(), id.to_owned());
+                        let entry = uses.entry(key).or_insert_with(|| ClusterUse {
+                            cluster_id: id.to_owned(),
+                            account_id: account.account_id.clone(),
+                            region: region.name.clone(),
+                            ..ClusterUse::default()
+                        });
+                        *entry.tags.entry(kind.name()).or_default().entry(value).or_default() += 1;
+                        entry.instances += usize::from(kind == ResourceKind::Instance && counted.insert(id));
+                    }
+                }
+            }
+        }
+        Self::counted(uses.into_values().collect(), &inventory.gaps, &ALIBABA_READS)
+    }
+
+    fn counted(mut clusters: Vec<ClusterUse>, gaps: &[Gap], reads: &[Read]) -> Self {
         clusters.sort_by(|a, b| {
             (std::cmp::Reverse(a.instances), &a.cluster_id, &a.account_id, &a.region).cmp(&(
                 std::cmp::Reverse(b.instances),
@@ -87,7 +132,7 @@ impl Clusters {
                 &b.region,
             ))
         });
-        let not_audited = inventory.gaps.iter().filter(|gap| READS.contains(&gap.read)).cloned().collect();
+        let not_audited = gaps.iter().filter(|gap| reads.contains(&gap.read)).cloned().collect();
         Self { schema: "tagaudit.clusters/1", clusters, not_audited }
     }
 

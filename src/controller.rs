@@ -18,6 +18,14 @@ pub struct ControllerVersion {
     patch: u32,
 }
 
+impl ControllerVersion {
+    /// A version by its parts.
+    #[must_use]
+    pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
+        Self { major, minor, patch }
+    }
+}
+
 impl FromStr for ControllerVersion {
     type Err = String;
 
@@ -98,6 +106,8 @@ pub enum Controller {
     Route,
     /// `tagging-controller`.
     Tagging,
+    /// The controller of network load balancers, of Alibaba Cloud alone.
+    Nlb,
 }
 
 /// Node roles with a policy of their own.

@@ -1,6 +1,7 @@
 //! What was read of a cloud. Clouds share no inventory that a rule could be written against: each has one of its own, with its
 //! own view and rules. What is shared is what comes after: findings, transitions, plans, journals and reports.
 
+use crate::alibaba;
 use crate::inventory::{Gap, Inventory, InventoryError, Provider};
 
 /// What was read of a cloud.
@@ -8,18 +9,19 @@ use crate::inventory::{Gap, Inventory, InventoryError, Provider};
 pub enum Estate {
     /// Accounts of AWS.
     Aws(Inventory),
+    /// Accounts of Alibaba Cloud.
+    Alibaba(alibaba::Inventory),
 }
 
 impl Estate {
     /// Reads a recorded inventory, of whichever cloud; `file` is only used in errors.
     ///
     /// # Errors
-    /// When the bytes are not JSON, not an inventory, or one of another schema or of a cloud that this version does not audit.
+    /// When the bytes are not JSON, not an inventory, or one of another schema.
     pub fn from_slice(file: &str, bytes: &[u8]) -> Result<Self, InventoryError> {
-        let inventory = Inventory::from_slice(file, bytes)?;
-        match inventory.provider {
-            Provider::Aws => Ok(Self::Aws(inventory)),
-            provider @ Provider::Alibaba => Err(InventoryError::Unsupported { file: file.to_owned(), provider }),
+        match crate::inventory::provider_of(bytes) {
+            Some(Provider::Alibaba) => alibaba::Inventory::from_slice(file, bytes).map(Self::Alibaba),
+            Some(Provider::Aws) | None => Inventory::from_slice(file, bytes).map(Self::Aws),
         }
     }
 
@@ -30,6 +32,27 @@ impl Estate {
     pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
         match self {
             Self::Aws(inventory) => inventory.to_json(),
+            Self::Alibaba(inventory) => crate::inventory::to_json(inventory),
+        }
+    }
+
+    /// The cloud.
+    #[must_use]
+    pub fn provider(&self) -> Provider {
+        match self {
+            Self::Aws(_) => Provider::Aws,
+            Self::Alibaba(_) => Provider::Alibaba,
+        }
+    }
+
+    /// Leaves out every region but these.
+    ///
+    /// # Errors
+    /// With the name of one that it does not hold.
+    pub fn retain_regions(&mut self, wanted: &[String]) -> Result<(), String> {
+        match self {
+            Self::Aws(inventory) => inventory.retain_regions(wanted),
+            Self::Alibaba(inventory) => inventory.retain_regions(wanted),
         }
     }
 
@@ -38,6 +61,7 @@ impl Estate {
     pub fn gaps(&self) -> &[Gap] {
         match self {
             Self::Aws(inventory) => &inventory.gaps,
+            Self::Alibaba(inventory) => &inventory.gaps,
         }
     }
 
@@ -46,6 +70,7 @@ impl Estate {
     pub fn is_empty_handed(&self) -> bool {
         match self {
             Self::Aws(inventory) => inventory.is_empty_handed(),
+            Self::Alibaba(inventory) => inventory.is_empty_handed(),
         }
     }
 }

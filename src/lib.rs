@@ -5,6 +5,7 @@
 //! instances belong to the cluster and in which role; [`rules`] turns that into findings; [`report`] prints them.
 //! Everything after the provider is a pure function of plain data.
 
+pub mod alibaba;
 #[cfg(feature = "aws")]
 pub mod apply;
 pub mod baseline;

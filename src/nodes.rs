@@ -17,6 +17,8 @@ pub struct KubernetesNode {
     pub labels: BTreeMap<String, String>,
     /// `metadata.annotations`.
     pub annotations: BTreeMap<String, String>,
+    /// Keys of `spec.taints`.
+    pub taints: Vec<String>,
     /// `status.nodeInfo.kubeletVersion`.
     pub kubelet_version: String,
     /// Addresses of type `InternalIP` in `status.addresses`.
@@ -97,10 +99,17 @@ struct RawMetadata {
 struct RawSpec {
     #[serde(default, rename = "providerID")]
     provider_id: String,
+    #[serde(default)]
+    taints: Vec<RawTaint>,
     #[serde(default, rename = "podCIDR")]
     pod_cidr: String,
     #[serde(default, rename = "podCIDRs")]
     pod_cidrs: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct RawTaint {
+    key: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -152,6 +161,7 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Vec<KubernetesNode>, NodesError
                 provider_id: raw.spec.provider_id,
                 labels: raw.metadata.labels,
                 annotations: raw.metadata.annotations,
+                taints: raw.spec.taints.into_iter().map(|taint| taint.key).collect(),
                 kubelet_version: raw.status.node_info.kubelet_version,
                 internal_addresses: internal.map(|address| address.address).collect(),
                 pod_cidrs,

@@ -1,5 +1,6 @@
 //! Providers fill an [`crate::inventory::Inventory`]; nothing after them touches network, clock or environment.
 
+pub mod alibaba;
 #[cfg(feature = "aws")]
 pub mod aws;
 pub mod cli_output;

@@ -22,6 +22,10 @@ pub enum ResourceKind {
     InstanceProfile,
     Role,
     Policy,
+    #[serde(rename = "vswitch")]
+    VSwitch,
+    RamRole,
+    RamUser,
     Node,
     Cluster,
 }
@@ -48,13 +52,13 @@ enum Arn {
     Ec2,
     /// Resources of IAM carry a path that the name does not tell: the ARN is the id, or comes from the inventory.
     Iam,
-    /// It is no resource of the cloud.
+    /// It is no resource of AWS.
     None,
 }
 
 impl ResourceKind {
     /// All kinds, in the order of the enum.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Instance,
         Self::Subnet,
         Self::Vpc,
@@ -65,6 +69,9 @@ impl ResourceKind {
         Self::InstanceProfile,
         Self::Role,
         Self::Policy,
+        Self::VSwitch,
+        Self::RamRole,
+        Self::RamUser,
         Self::Node,
         Self::Cluster,
     ];
@@ -76,6 +83,9 @@ impl ResourceKind {
         }
         const fn iam(name: &'static str, noun: &'static str) -> Row {
             Row { name, noun, arn: Arn::Iam, listed_by: None, cloudformation: None }
+        }
+        const fn alibaba(name: &'static str, noun: &'static str) -> Row {
+            Row { name, noun, arn: Arn::None, listed_by: None, cloudformation: None }
         }
         const fn outside(name: &'static str) -> Row {
             Row { name, noun: name, arn: Arn::None, listed_by: None, cloudformation: None }
@@ -98,6 +108,9 @@ impl ResourceKind {
             Self::InstanceProfile => iam("instance-profile", "instance profile"),
             Self::Role => iam("role", "role"),
             Self::Policy => iam("policy", "policy"),
+            Self::VSwitch => alibaba("vswitch", "vSwitch"),
+            Self::RamRole => alibaba("ram-role", "RAM role"),
+            Self::RamUser => alibaba("ram-user", "RAM user"),
             Self::Node => outside("node"),
             Self::Cluster => outside("cluster"),
         }

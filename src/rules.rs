@@ -3,13 +3,19 @@
 
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Cause, Fix, ResourceRef, Severity};
-use crate::inventory::{Account, Read, Tagged};
+use crate::inventory::{Account, Provider, Read, Tagged};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::role_audit::{RoleAudit, RoleAudits};
 use crate::tags;
 use crate::view::{ClusterView, RegionView};
 
+pub mod alibaba;
+mod alibaba_identity;
+mod alibaba_instance;
+mod alibaba_network;
+mod alibaba_node;
+mod alibaba_policy;
 pub(crate) mod fix_safety;
 mod iam;
 mod instance;
@@ -103,6 +109,27 @@ pub enum Check {
     Cluster(fn(&Context<'_>) -> Checked),
     /// The Nodes of the cluster, where they are known.
     Kubernetes(fn(&Context<'_>, &[KubernetesNode]) -> Checked),
+    /// Something of Alibaba Cloud.
+    Alibaba(alibaba::Check),
+}
+
+impl Rule {
+    /// The cloud that it is about.
+    #[must_use]
+    pub fn provider(&self) -> Provider {
+        match self.check {
+            Check::Alibaba(_) => Provider::Alibaba,
+            Check::Region(_) | Check::Role(_) | Check::Account(_) | Check::Cluster(_) | Check::Kubernetes(_) => {
+                Provider::Aws
+            }
+        }
+    }
+}
+
+/// The rules of a list that are about a cloud.
+#[must_use]
+pub fn of_provider(rules: &[&'static Rule], provider: Provider) -> Vec<&'static Rule> {
+    rules.iter().copied().filter(|rule| rule.provider() == provider).collect()
 }
 
 impl Check {
@@ -110,8 +137,8 @@ impl Check {
     #[must_use]
     pub fn is_of_policies(&self) -> bool {
         match self {
-            Self::Role(_) => true,
-            Self::Region(_) | Self::Account(_) | Self::Cluster(_) | Self::Kubernetes(_) => false,
+            Self::Role(_) | Self::Alibaba(alibaba::Check::Principal(_)) => true,
+            Self::Region(_) | Self::Account(_) | Self::Cluster(_) | Self::Kubernetes(_) | Self::Alibaba(_) => false,
         }
     }
 }
@@ -223,7 +250,12 @@ impl Violation {
 
 /// Rules by id. The tables of each family stand in the file of the family.
 pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock::new(|| {
-    let families: [&'static [Rule]; 10] = [
+    let families: [&'static [Rule]; 15] = [
+        alibaba_identity::RULES,
+        alibaba_instance::RULES,
+        alibaba_network::RULES,
+        alibaba_node::RULES,
+        alibaba_policy::RULES,
         iam::RULES,
         instance::RULES,
         instance_tags::RULES,

@@ -9,13 +9,16 @@ use crate::inventory::{Gap, Inventory, Provider};
 use crate::nodes::KubernetesNode;
 use crate::report::{Account, ActionReport, RoleReport, Source, SourceKind};
 use crate::resource::ResourceKind;
-use crate::role_audit::{self, RoleAudit, RoleAuditOptions, RoleAudits};
+use crate::role_audit::{self, RoleAudit, RoleAuditOptions, RoleAudits, RoleGap};
 use crate::rules::{self, Context, Outcomes, RULES, Rule, RuleOutcome};
 use crate::topology::{VpcTopology, topology};
 use crate::view::{ClusterView, NodeRoleSelector};
 
+mod alibaba;
 mod promise;
 mod report;
+
+pub use alibaba::AlibabaAuditor;
 
 /// Audits inventories for a cluster, all with the same options: the one that was read, and what plans would make of it.
 #[derive(Debug, Clone, Copy)]
@@ -45,26 +48,7 @@ impl Auditor<'_> {
         let view = ClusterView::new(inventory, self.cluster_id, self.nodes, self.selectors);
         let (roles, mut outcome) = self.run(&view)?;
         promise::keep(inventory, self, &mut outcome.findings);
-        let mut not_audited: Vec<NotAudited> = outcome.unread.into_iter().map(unread).collect();
-        for (gap, rules) in outcome.uncompared {
-            // What could not be evaluated because a read failed is said once, by that read.
-            let said = inventory.gaps.iter().position(|read| gap.is_said_by(read));
-            if let Some(entry) = said.and_then(|at| not_audited.get_mut(at)) {
-                entry.rules.extend(rules);
-                entry.rules.sort_unstable();
-                entry.rules.dedup();
-            } else {
-                not_audited.push(NotAudited {
-                    what: gap.what(),
-                    reason: gap.reason().to_owned(),
-                    message: gap.message(),
-                    resource: Some(gap.role),
-                    account_id: Some(gap.account_id),
-                    region: None,
-                    rules,
-                });
-            }
-        }
+        let not_audited = not_audited(&inventory.gaps, outcome.unread, outcome.uncompared);
         let accounts = inventory.accounts.iter().map(|account| Account {
             account_id: account.account_id.clone(),
             partition: account.partition.clone(),
@@ -123,7 +107,8 @@ impl Auditor<'_> {
 
     /// Compares the roles and runs the rules.
     fn run<'v>(&self, view: &'v ClusterView<'v>) -> Result<(RoleAudits<'v>, Outcomes), BaselineError> {
-        let wants_policies = self.rules.iter().any(|rule| rule.check.is_of_policies());
+        let selected = rules::of_provider(self.rules, Provider::Aws);
+        let wants_policies = selected.iter().any(|rule| rule.check.is_of_policies());
         let roles = if wants_policies { role_audit::audit(view, self.role_audit)? } else { RoleAudits::default() };
         let context = Context {
             view,
@@ -131,7 +116,7 @@ impl Auditor<'_> {
             controller_version: self.role_audit.controller_version,
             cloud_routes: self.cloud_routes,
         };
-        let outcome = rules::run(&context, self.rules);
+        let outcome = rules::run(&context, &selected);
         Ok((roles, outcome))
     }
 }
@@ -199,6 +184,34 @@ impl Audit {
     pub fn open(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.status != Status::Waived)
     }
+}
+
+/// What was not read and not compared; what could not be evaluated because a read failed is said once, by that read.
+fn not_audited(
+    gaps: &[Gap],
+    reads: Vec<(Gap, Vec<&'static str>)>,
+    uncompared: Vec<(RoleGap, Vec<&'static str>)>,
+) -> Vec<NotAudited> {
+    let mut not_audited: Vec<NotAudited> = reads.into_iter().map(unread).collect();
+    for (gap, rules) in uncompared {
+        let said = gaps.iter().position(|read| gap.is_said_by(read));
+        if let Some(entry) = said.and_then(|at| not_audited.get_mut(at)) {
+            entry.rules.extend(rules);
+            entry.rules.sort_unstable();
+            entry.rules.dedup();
+        } else {
+            not_audited.push(NotAudited {
+                what: gap.what(),
+                reason: gap.reason().to_owned(),
+                message: gap.message(),
+                resource: Some(gap.role),
+                account_id: Some(gap.account_id),
+                region: None,
+                rules,
+            });
+        }
+    }
+    not_audited
 }
 
 /// A failed read in the report.

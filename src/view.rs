@@ -24,7 +24,9 @@ pub use distribution::Distribution;
 pub use evidence::{Confidence, Evidence};
 pub use members::instance_clusters;
 pub use neighbours::Neighbour;
-pub use roles::{NodeRole, NodeRoleSelector, RoleAssignment, RoleSet, RoleSource};
+pub use roles::{
+    NodeRole, NodeRoleSelector, RoleAssignment, RoleSet, RoleSource, Selectable, roles_of_labels, roles_of_names,
+};
 
 /// Tag that EC2 Auto Scaling puts on its instances.
 pub const AUTO_SCALING_GROUP_TAG: &str = "aws:autoscaling:groupName";

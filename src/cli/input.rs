@@ -3,13 +3,14 @@
 use std::io::Read;
 use std::path::Path;
 
+use crate::alibaba::principals;
 use crate::baseline::{self, Baseline};
 use crate::controller::ControllerVersion;
 use crate::estate::Estate;
-use crate::inventory::{InventoryError, MAX_INVENTORY_BYTES};
+use crate::inventory::{MAX_INVENTORY_BYTES, Provider};
 use crate::nodes::{self, KubernetesNode};
 use crate::policy::{self, Catalogue, CatalogueError, Dialect, Document, NamedDocument, json};
-use crate::provider::cli_output;
+use crate::provider::{self, cli_output};
 use crate::report::{Report, ReportError, ReportSet};
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::{RULES, Rule};
@@ -58,6 +59,18 @@ pub(super) fn estate(path: &Path, source: &SourceArgs) -> Result<Estate, Failure
                 ));
             }
         };
+        if provider::alibaba::folder::is_one(path) {
+            return provider::alibaba::folder::read(path, region).map(Estate::Alibaba).map_err(|error| {
+                let help = match error {
+                    provider::alibaba::folder::FolderError::NoAccount { .. } => {
+                        "add the output of `aliyun sts GetCallerIdentity` as sts-GetCallerIdentity.json"
+                    }
+                    provider::alibaba::folder::FolderError::NoRegion { .. } => "say it with --region",
+                    _ => "each file holds the JSON output of the `aliyun` command of its name; see docs/alibaba.md",
+                };
+                Failure::from_error(Exit::Usage, &error).help(help)
+            });
+        }
         return cli_output::read(path, region).map(Estate::Aws).map_err(|error| {
             let help = match error {
                 cli_output::FolderError::NoAccount { .. } => {
@@ -70,15 +83,22 @@ pub(super) fn estate(path: &Path, source: &SourceArgs) -> Result<Estate, Failure
         });
     }
     let bytes = bytes(path, MAX_INVENTORY_BYTES, "inventory")?;
-    let mut estate = Estate::from_slice(&path.display().to_string(), &bytes).map_err(|error| match error {
-        InventoryError::Unsupported { .. } => Failure::from_error(Exit::Usage, &error),
-        InventoryError::Malformed { .. } | InventoryError::Schema { .. } => Failure::from_error(Exit::Usage, &error)
-            .help("`tagaudit record -o FILE` writes inventories; a folder of AWS CLI outputs is read too"),
+    let mut estate = Estate::from_slice(&path.display().to_string(), &bytes).map_err(|error| {
+        Failure::from_error(Exit::Usage, &error)
+            .help("`tagaudit record -o FILE` writes inventories; a folder of AWS CLI outputs is read too")
     })?;
     drop(bytes);
+    if let Some(asked) = source.provider.map(Provider::from).filter(|asked| *asked != estate.provider()) {
+        let message = format!(
+            "`{}` is an inventory of {}, and --provider says {}",
+            path.display(),
+            estate.provider().describe(),
+            asked.name()
+        );
+        return Err(Failure::usage(message));
+    }
     if !source.connection.region.is_empty() {
-        let Estate::Aws(inventory) = &mut estate;
-        inventory
+        estate
             .retain_regions(&source.connection.region)
             .map_err(|missing| Failure::usage(format!("`{}` holds no region `{missing}`", path.display())))?;
     }
@@ -150,13 +170,16 @@ pub(super) fn baselines(args: &AuditArgs) -> Result<RoleAuditOptions, Failure> {
         ..RoleAuditOptions::default()
     };
     for arn in &args.controller_role {
+        if principals::named(arn).is_some() {
+            continue;
+        }
         let parts: Vec<&str> = arn.splitn(6, ':').collect();
         let is_role = matches!(parts.as_slice(), ["arn", _, "iam", "", account, resource]
             if account.len() == 12 && account.bytes().all(|byte| byte.is_ascii_digit())
                 && resource.strip_prefix("role/").is_some_and(|name| !name.is_empty()));
         if !is_role {
             return Err(Failure::usage(format!("`--controller-role {arn}` is not the ARN of a role"))
-                .help("for example --controller-role arn:aws:iam::111122223333:role/cloud-controller"));
+                .help("for example --controller-role arn:aws:iam::111122223333:role/cloud-controller, or acs:ram::1234567890123456:role/cloud-controller"));
         }
     }
     for argument in &args.baseline {
@@ -182,7 +205,7 @@ pub(super) fn baselines(args: &AuditArgs) -> Result<RoleAuditOptions, Failure> {
         baselines.catalogue = Some(catalogue(&args.catalogue)?);
     }
     for path in &args.scp {
-        baselines.scps.push(policy_document(path, "service control policy", &policy::IAM)?);
+        baselines.scps.push(policy_document(path, "control policy", None)?);
     }
     Ok(baselines)
 }

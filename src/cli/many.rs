@@ -123,7 +123,11 @@ struct Run<'r> {
 impl<'r> Run<'r> {
     /// Every cluster of one reading, live or recorded.
     fn clusters_of_one(&mut self) -> Result<(), Failure> {
-        let Estate::Aws(inventory) = session::collect_all(&self.args.source, &self.args.output.terminal, &self.scope)?;
+        let estate = session::collect_all(&self.args.source, &self.args.output.terminal, &self.scope)?;
+        let Estate::Aws(inventory) = estate else {
+            return Err(Failure::usage("many clusters in one run are audited in AWS only, so far")
+                .help("name one: --cluster-id ID (`tagaudit clusters` lists them)"));
+        };
         let mut account_ids: Vec<String> =
             inventory.accounts.iter().map(|account| account.account_id.clone()).collect();
         account_ids.sort_unstable();

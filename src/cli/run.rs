@@ -157,10 +157,22 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
     }
     let cluster_id = args.cluster_id.as_deref().unwrap_or_default();
     let scope = Scope { config: configured, ..Scope::read(cluster_id, &args.audit)? };
-    let earlier = session::earlier(&args.verdict, cluster_id, Provider::Aws)?;
-    let Estate::Aws(inventory) = collect(&args.source, &args.output.terminal, Some(&scope))?;
+    // What cannot be compared with is said before an account is read; of a file only the file knows the cloud.
+    let asked = args.source.provider.map_or(Provider::Aws, Provider::from);
+    let early = match args.source.inventory {
+        Some(_) => None,
+        None => Some(session::earlier(&args.verdict, cluster_id, asked)?),
+    };
+    let estate = collect(&args.source, &args.output.terminal, Some(&scope))?;
+    let earlier = match early {
+        Some(earlier) => earlier,
+        None => session::earlier(&args.verdict, cluster_id, estate.provider())?,
+    };
     let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
-    let (audit, notices) = scope.audited(&inventory, &rules, source)?;
+    let (audit, notices) = match &estate {
+        Estate::Aws(inventory) => scope.audited(inventory, &rules, source)?,
+        Estate::Alibaba(inventory) => scope.audited_alibaba(inventory, &rules, source)?,
+    };
     if !args.output.terminal.quiet {
         let file = configured.map_or("", |config| config.file.as_str());
         for notice in notices {
@@ -168,7 +180,10 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
         }
     }
     if args.fix.fix {
-        return fix::scan(args, &scope, &rules, &inventory, &audit);
+        let Estate::Aws(inventory) = &estate else {
+            return Err(Failure::usage("--fix writes to AWS only, so far").help("the findings say what to do by hand"));
+        };
+        return fix::scan(args, &scope, &rules, inventory, &audit);
     }
     let mut report = scope.written(&audit);
     session::compare(&mut report, earlier.as_ref(), &args.verdict)?;
@@ -176,10 +191,10 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
     let exit = if session::fails(&report, &args.verdict) {
         Exit::Findings
     } else {
-        Exit::of_evidence(inventory.is_empty_handed(), report.complete)
+        Exit::of_evidence(estate.is_empty_handed(), report.complete)
     };
     // The process ends here: freeing millions of small strings one by one would take as long as checking them did.
-    std::mem::forget((inventory, audit, report, earlier));
+    std::mem::forget((estate, audit, report, earlier));
     Ok(exit)
 }
 
@@ -211,13 +226,16 @@ pub(super) fn show(args: &ReportArgs, mut report: Report) -> Result<Exit, Failur
 }
 
 fn clusters(args: &ClustersArgs) -> Result<Exit, Failure> {
-    let Estate::Aws(inventory) = collect(&args.source, &args.output.terminal, None)?;
-    let clusters = Clusters::of(&inventory);
+    let estate = collect(&args.source, &args.output.terminal, None)?;
+    let clusters = match &estate {
+        Estate::Aws(inventory) => Clusters::of(inventory),
+        Estate::Alibaba(inventory) => Clusters::of_alibaba(inventory),
+    };
     emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
         Format::Table => render::clusters(&clusters, &options, out),
         Format::Json => render::json(&clusters, out),
     })?;
-    Ok(Exit::of_evidence(inventory.is_empty_handed(), clusters.not_audited.is_empty()))
+    Ok(Exit::of_evidence(estate.is_empty_handed(), clusters.not_audited.is_empty()))
 }
 
 fn record(args: &RecordArgs) -> Result<Exit, Failure> {

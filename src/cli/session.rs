@@ -6,10 +6,12 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
+use crate::alibaba;
 use crate::config::{Config, Notice};
 use crate::estate::Estate;
 use crate::inventory::{Inventory, Provider};
 use crate::nodes::KubernetesNode;
+use crate::policy::{IAM, RAM};
 #[cfg(feature = "aws")]
 use crate::provider::aws;
 use crate::report::{CompareError, Finding, Report, ReportSet, SourceKind};
@@ -22,7 +24,7 @@ use crate::target::{Shard, ShardArgument};
 use super::ConnectionArgs;
 use super::config::today;
 use super::failure::{Exit, Failure};
-use super::{AuditArgs, ScanArgs, SourceArgs, TerminalArgs, VerdictArgs, input};
+use super::{AuditArgs, ProviderName, ScanArgs, SourceArgs, TerminalArgs, VerdictArgs, input};
 
 /// What a scan compares with, read once and used for every look.
 pub(super) struct Scope<'a> {
@@ -75,6 +77,7 @@ impl<'a> Scope<'a> {
             cloud_routes,
             without,
             controller_role,
+            installer,
         } = self.audit;
         let mut options: Vec<String> = Vec::new();
         options.extend(nodes.as_ref().map(|_| "--nodes".to_owned()));
@@ -89,6 +92,10 @@ impl<'a> Scope<'a> {
             Some(format!("--without {}", value.get_name()))
         }));
         options.extend(controller_role.iter().map(|role| format!("--controller-role {role}")));
+        options.extend(installer.and_then(|installer| {
+            let value = installer.to_possible_value()?;
+            Some(format!("--installer {}", value.get_name()))
+        }));
         options.sort();
         options.dedup();
         options
@@ -101,10 +108,62 @@ impl<'a> Scope<'a> {
         rules: &[&'static Rule],
         source: SourceKind,
     ) -> Result<(Audit, Vec<Notice>), Failure> {
-        let auditor = self.auditor(rules, source);
-        let mut audit = auditor.audit(inventory).map_err(|error| Failure::from_error(Exit::Usage, &error))?;
+        self.check(Provider::Aws)?;
+        let audit = self.auditor(rules, source).audit(inventory);
+        Ok(self.configured(audit.map_err(|error| Failure::from_error(Exit::Usage, &error))?))
+    }
+
+    /// The same for an inventory of Alibaba Cloud.
+    pub(super) fn audited_alibaba(
+        &self,
+        inventory: &alibaba::Inventory,
+        rules: &[&'static Rule],
+        source: SourceKind,
+    ) -> Result<(Audit, Vec<Notice>), Failure> {
+        self.check(Provider::Alibaba)?;
+        let auditor = scan::AlibabaAuditor {
+            cluster_id: self.cluster_id,
+            nodes: self.nodes.as_deref(),
+            selectors: &self.audit.node_role,
+            options: &self.baselines,
+            rules,
+            cloud_routes: self.audit.cloud_routes,
+            installer: self.audit.installer.map(Into::into),
+            source,
+        };
+        Ok(self.configured(auditor.audit(inventory).map_err(|error| Failure::from_error(Exit::Usage, &error))?))
+    }
+
+    /// Whether what is compared with is of a cloud.
+    fn check(&self, provider: Provider) -> Result<(), Failure> {
+        let (dialect, prefix) = match provider {
+            Provider::Aws => (&IAM, "arn:"),
+            Provider::Alibaba => (&RAM, "acs:"),
+        };
+        let other = |what: &str, name: &str| {
+            Failure::usage(format!("{what} `{name}` is not of {}, which is audited", provider.describe()))
+        };
+        let baselines = [&self.baselines.controlplane, &self.baselines.worker].into_iter().flatten();
+        if let Some(wrong) = baselines.into_iter().find(|one| one.document.dialect != dialect) {
+            return Err(
+                other("the baseline", &wrong.name).help("`tagaudit baseline list` says which language each has")
+            );
+        }
+        if let Some(wrong) = self.baselines.scps.iter().find(|one| one.document.dialect != dialect) {
+            return Err(other("the control policy", &wrong.name));
+        }
+        if let Some(wrong) = self.baselines.controller_roles.iter().find(|role| !role.starts_with(prefix)) {
+            return Err(other("the principal", wrong).help("see --controller-role"));
+        }
+        if provider == Provider::Aws && self.audit.installer.is_some() {
+            return Err(Failure::usage("--installer is for Alibaba Cloud, and AWS is audited"));
+        }
+        Ok(())
+    }
+
+    fn configured(&self, mut audit: Audit) -> (Audit, Vec<Notice>) {
         let notices = self.config.map(|config| config.apply(&mut audit, today())).unwrap_or_default();
-        Ok((audit, notices))
+        (audit, notices)
     }
 }
 
@@ -194,6 +253,7 @@ pub(super) fn collect(
 ) -> Result<Estate, Failure> {
     match &source.inventory {
         Some(path) => input::estate(path, source),
+        None if is_alibaba(source) => Err(not_live_alibaba()),
         None => live(source, terminal, scope).map(Estate::Aws),
     }
 }
@@ -202,6 +262,7 @@ pub(super) fn collect(
 pub(super) fn collect_all(source: &SourceArgs, terminal: &TerminalArgs, scope: &Scope<'_>) -> Result<Estate, Failure> {
     match &source.inventory {
         Some(path) => input::estate(path, source),
+        None if is_alibaba(source) => Err(not_live_alibaba()),
         None => live_all(source, terminal, scope).map(Estate::Aws),
     }
 }
@@ -286,6 +347,15 @@ pub(super) fn provider_failure(error: aws::Error) -> Failure {
 #[cfg(not(feature = "aws"))]
 fn live(_: &SourceArgs, _: &TerminalArgs, _: Option<&Scope<'_>>) -> Result<Inventory, Failure> {
     Err(not_live())
+}
+
+fn is_alibaba(source: &SourceArgs) -> bool {
+    source.provider == Some(ProviderName::Alibaba)
+}
+
+fn not_live_alibaba() -> Failure {
+    Failure::usage("this version reads Alibaba Cloud from files only")
+        .help("write them with the `aliyun` command line, and give the folder with --inventory (docs/alibaba.md)")
 }
 
 /// What a build says that cannot ask a cloud.

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use serde_json::json;
 
 use crate::baseline::EMBEDDED;
+use crate::inventory::Provider;
 use crate::permissions;
 use crate::render::{layout, rule_page};
 use crate::rules::{self, RULES, Rule};
@@ -17,9 +18,10 @@ use super::{BaselineCommand, ExplainArgs, ExplainFormat, PermissionsArgs, Permis
 pub(super) fn rules(args: &RulesArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
     match args.format {
         RulesFormat::Table => {
-            let mut table = layout(width, &["rule", "what is wrong", "severity", "fix"]);
+            let mut table = layout(width, &["rule", "cloud", "what is wrong", "severity", "fix"]);
             for rule in RULES.iter() {
-                table.add_row([rule.id, rule.title, rule.severity.default.name(), rule.applicability.name()]);
+                let cloud = rule.provider().name();
+                table.add_row([rule.id, cloud, rule.title, rule.severity.default.name(), rule.applicability.name()]);
             }
             writeln!(out, "{table}")
         }
@@ -35,6 +37,7 @@ pub(super) fn rules(args: &RulesArgs, width: usize, out: &mut dyn Write) -> io::
 fn rule_json(rule: &Rule) -> serde_json::Value {
     json!({
         "id": rule.id,
+        "provider": rule.provider().name(),
         "title": rule.title,
         "severity": rule.severity.default,
         "severity_note": rule.severity.note,
@@ -52,17 +55,24 @@ fn rule_json(rule: &Rule) -> serde_json::Value {
 #[must_use]
 pub fn rules_markdown() -> String {
     let mut page = String::from(
-        "# Rules\n\nMade by `tagaudit rules --format markdown`; a test keeps it in step. What one rule says about itself is also `tagaudit explain RULE`.\n\n| rule | what is wrong | severity | fix |\n|---|---|---|---|\n",
+        "# Rules\n\nMade by `tagaudit rules --format markdown`; a test keeps it in step. What one rule says about itself is also `tagaudit explain RULE`.\n",
     );
-    for rule in RULES.iter() {
+    for provider in [Provider::Aws, Provider::Alibaba] {
         let _ = writeln!(
             page,
-            "| [`{0}`](#{0}) | {1} | {2} | {3} |",
-            rule.id,
-            rule.title,
-            rule.severity.describe(),
-            rule.applicability.name()
+            "\n**{}**\n\n| rule | what is wrong | severity | fix |\n|---|---|---|---|",
+            provider.describe()
         );
+        for rule in rules::of_provider(&RULES, provider) {
+            let _ = writeln!(
+                page,
+                "| [`{0}`](#{0}) | {1} | {2} | {3} |",
+                rule.id,
+                rule.title,
+                rule.severity.describe(),
+                rule.applicability.name()
+            );
+        }
     }
     for rule in RULES.iter() {
         page.push('\n');
@@ -100,6 +110,7 @@ fn explain_text(rule: &Rule, width: usize, out: &mut dyn Write) -> io::Result<()
     let resources: Vec<&str> = rule.resources.iter().map(|kind| kind.name()).collect();
     let resources = resources.join(", ");
     let sections = [
+        ("Cloud", rule.provider().describe()),
         ("Severity", rule.severity.describe()),
         ("Resources", &resources),
         ("Reports when", rule.condition),

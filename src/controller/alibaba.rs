@@ -29,6 +29,9 @@ impl AlibabaController {
     /// Those that run unless something else is asked for.
     pub const DEFAULT: &[Self] = &[Self::Node, Self::Route, Self::Service, Self::Nlb];
 
+    /// Every controller.
+    pub const ALL: &[Self] = &[Self::Node, Self::Route, Self::Service, Self::Nlb, Self::Ingress, Self::Pvtz];
+
     /// The name in `--controllers`.
     #[must_use]
     pub fn name(self) -> &'static str {

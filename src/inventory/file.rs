@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::json_input::{self, JsonError};
 
@@ -23,14 +24,6 @@ pub enum InventoryError {
         /// What is wrong, and where.
         error: JsonError,
     },
-    /// An inventory of a cloud whose rules are not known: those of another would say nothing true of it.
-    #[error("`{file}` is an inventory of {}, and this version audits AWS", provider.describe())]
-    Unsupported {
-        /// Name of the input.
-        file: String,
-        /// The cloud.
-        provider: Provider,
-    },
     /// Another or a newer schema.
     #[error("`{file}` has the schema `{found}`, and this version of tagaudit reads `{SCHEMA}`")]
     Schema {
@@ -44,7 +37,57 @@ pub enum InventoryError {
 #[derive(Deserialize)]
 struct SchemaProbe {
     schema: String,
-    provider: Option<Provider>,
+}
+
+#[derive(Deserialize)]
+struct ProviderProbe {
+    provider: Provider,
+}
+
+/// The cloud of a recorded inventory, if the bytes say one. It stands near the beginning of what this tool writes; a recording
+/// that somebody reordered is read through for it.
+#[must_use]
+pub fn provider_of(bytes: &[u8]) -> Option<Provider> {
+    const HEAD: usize = 400;
+    let head = String::from_utf8_lossy(bytes.get(..HEAD.min(bytes.len())).unwrap_or_default());
+    let compact: String = head.chars().filter(|character| !character.is_whitespace()).collect();
+    for provider in [Provider::Aws, Provider::Alibaba] {
+        let member = format!("\"provider\":\"{}\"", provider.name());
+        if compact.contains(&member) {
+            return Some(provider);
+        }
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    serde_json::from_slice::<ProviderProbe>(bytes).ok().map(|probe| probe.provider)
+}
+
+/// Reads a recorded inventory of a cloud from its bytes; `file` is only used in errors.
+///
+/// # Errors
+/// When the bytes are not JSON, not an inventory, or one of another schema.
+pub fn read_inventory<T: DeserializeOwned>(
+    file: &str,
+    bytes: &[u8],
+    schema: impl Fn(&T) -> &str,
+) -> Result<T, InventoryError> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    match serde_json::from_slice::<T>(bytes) {
+        Ok(inventory) if schema(&inventory) != SCHEMA => {
+            Err(InventoryError::Schema { file: file.to_owned(), found: schema(&inventory).to_owned() })
+        }
+        Ok(inventory) => Ok(inventory),
+        Err(_) => Err(diagnose::<T>(file, bytes)),
+    }
+}
+
+/// The bytes of a recorded form: pretty-printed, so that two recordings can be compared line by line.
+///
+/// # Errors
+/// When serialising fails, which plain data does not.
+pub fn to_json<T: Serialize>(inventory: &T) -> serde_json::Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec_pretty(inventory)?;
+    bytes.push(b'\n');
+    Ok(bytes)
 }
 
 impl Inventory {
@@ -53,42 +96,28 @@ impl Inventory {
     /// # Errors
     /// When the bytes are not JSON, not an inventory, or one of another schema.
     pub fn from_slice(file: &str, bytes: &[u8]) -> Result<Self, InventoryError> {
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        match serde_json::from_slice::<Self>(bytes) {
-            Ok(inventory) if inventory.schema != SCHEMA => {
-                Err(InventoryError::Schema { file: file.to_owned(), found: inventory.schema })
-            }
-            Ok(mut inventory) => {
-                inventory.canonicalise();
-                Ok(inventory)
-            }
-            Err(_) => Err(diagnose(file, bytes)),
-        }
+        let mut inventory: Self = read_inventory(file, bytes, |inventory: &Self| &inventory.schema)?;
+        inventory.canonicalise();
+        Ok(inventory)
     }
 
-    /// The bytes of the recorded form: pretty-printed, so that two recordings can be compared line by line.
+    /// The bytes of the recorded form.
     ///
     /// # Errors
     /// When serialising fails, which plain data does not.
     pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
-        let mut bytes = serde_json::to_vec_pretty(self)?;
-        bytes.push(b'\n');
-        Ok(bytes)
+        to_json(self)
     }
 }
 
 /// Parses once more, slowly, to find the place; the fast parse has already failed.
-fn diagnose(file: &str, bytes: &[u8]) -> InventoryError {
+fn diagnose<T: DeserializeOwned>(file: &str, bytes: &[u8]) -> InventoryError {
     if let Ok(probe) = serde_json::from_slice::<SchemaProbe>(bytes)
         && probe.schema != SCHEMA
     {
         return InventoryError::Schema { file: file.to_owned(), found: probe.schema };
     }
-    // An inventory of another cloud has another shape: that is what there is to say about it.
-    if let Ok(SchemaProbe { provider: Some(provider @ Provider::Alibaba), .. }) = serde_json::from_slice(bytes) {
-        return InventoryError::Unsupported { file: file.to_owned(), provider };
-    }
-    let error = match json_input::first_and_end::<Inventory>(bytes) {
+    let error = match json_input::first_and_end::<T>(bytes) {
         Err(error) => error,
         Ok((_, end)) => {
             let (line, column) = end.err().map_or((0, 0), |error| (error.line, error.column));

@@ -65,6 +65,9 @@ macro_rules! tagged_kinds {
                     ResourceKind::InstanceProfile
                     | ResourceKind::Role
                     | ResourceKind::Policy
+                    | ResourceKind::VSwitch
+                    | ResourceKind::RamRole
+                    | ResourceKind::RamUser
                     | ResourceKind::Node
                     | ResourceKind::Cluster => Box::new(std::iter::empty()),
                 }

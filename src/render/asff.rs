@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use crate::finding::{Severity, Status, Waiver};
+use crate::inventory::Provider;
 use crate::report::{Account, Finding, NotAudited, Report, ResourceRef, RuleOutcome};
 use crate::resource::ResourceKind;
 use crate::rules::Outcome;
@@ -33,6 +34,11 @@ pub fn asff(reports: &[&Report], out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn of_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    if report.provider != Provider::Aws {
+        let reason =
+            format!("Security Hub takes findings on AWS alone, and this is a report on {}", report.provider.describe());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    }
     let time = time_of(report, "ASFF")?.to_string();
     if !report.accounts.iter().any(|account| !account.regions.is_empty()) {
         let reason = "the report names no account and region, and ASFF asks for both";
@@ -217,7 +223,12 @@ fn resource(resource: &ResourceRef) -> Value {
         ResourceKind::NetworkInterface => "AwsEc2NetworkInterface",
         ResourceKind::Role => "AwsIamRole",
         ResourceKind::Policy => "AwsIamPolicy",
-        ResourceKind::InstanceProfile | ResourceKind::Node | ResourceKind::Cluster => "Other",
+        ResourceKind::InstanceProfile
+        | ResourceKind::VSwitch
+        | ResourceKind::RamRole
+        | ResourceKind::RamUser
+        | ResourceKind::Node
+        | ResourceKind::Cluster => "Other",
     };
     let id = cut(resource.arn.as_deref().unwrap_or(&resource.id), 512);
     present(json!({"Type": kind, "Id": id, "Region": resource.region}))

@@ -229,7 +229,11 @@ fn block(page: &mut String, finding: &Finding, is_compared: bool, painter: Paint
 
 /// The part of an ARN that tells it apart.
 fn short_id(id: &str) -> std::borrow::Cow<'_, str> {
-    text::printable(if id.starts_with("arn:") { id.rsplit(':').next().unwrap_or(id) } else { id })
+    text::printable(if id.starts_with("arn:") || id.starts_with("acs:") {
+        id.rsplit(':').next().unwrap_or(id)
+    } else {
+        id
+    })
 }
 
 /// What the earlier report had and this one has not.

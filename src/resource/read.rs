@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::resource::ResourceKind::{
-    self, Instance, InstanceProfile, NetworkInterface, Role, RouteTable, SecurityGroup, Subnet, Volume, Vpc,
+    self, Instance, InstanceProfile, NetworkInterface, RamRole, RamUser, Role, RouteTable, SecurityGroup, Subnet,
+    VSwitch, Volume, Vpc,
 };
 
 /// For each read: its name here, its IAM action, and the kinds of which less is seen when it fails.
@@ -56,6 +57,12 @@ reads! {
     DescribeVolumes = "ec2:DescribeVolumes" [Volume];
     DescribeVpcAttribute = "ec2:DescribeVpcAttribute" [];
     DescribeVpcs = "ec2:DescribeVpcs" [Vpc];
+    DescribeDisks = "ecs:DescribeDisks" [Volume];
+    DescribeInstanceRamRole = "ecs:DescribeInstanceRamRole" [RamRole];
+    EcsDescribeInstances = "ecs:DescribeInstances" [Instance, RamRole];
+    EcsDescribeNetworkInterfaces = "ecs:DescribeNetworkInterfaces" [NetworkInterface];
+    EcsDescribeRegions = "ecs:DescribeRegions" [];
+    EcsDescribeSecurityGroups = "ecs:DescribeSecurityGroups" [SecurityGroup];
     GetAccountAuthorizationDetails = "iam:GetAccountAuthorizationDetails" [];
     GetInstanceProfile = "iam:GetInstanceProfile" [InstanceProfile, Role];
     GetPolicy = "iam:GetPolicy" [];
@@ -68,15 +75,25 @@ reads! {
     ListRoles = "iam:ListRoles" [Role];
     // Which accounts there are decides what is looked at.
     ListAccounts = "organizations:ListAccounts" [];
+    RamGetPolicy = "ram:GetPolicy" [];
+    RamGetRole = "ram:GetRole" [RamRole];
+    ListGroupsForUser = "ram:ListGroupsForUser" [];
+    ListPoliciesForGroup = "ram:ListPoliciesForGroup" [];
+    ListPoliciesForRole = "ram:ListPoliciesForRole" [];
+    ListPoliciesForUser = "ram:ListPoliciesForUser" [RamUser];
+    ListPolicyAttachments = "ram:ListPolicyAttachments" [];
     AssumeRole = "sts:AssumeRole" [];
     GetCallerIdentity = "sts:GetCallerIdentity" [];
+    DescribeRouteTableList = "vpc:DescribeRouteTableList" [RouteTable];
+    DescribeVSwitches = "vpc:DescribeVSwitches" [VSwitch];
+    VpcDescribeVpcs = "vpc:DescribeVpcs" [Vpc];
 }
 
 impl Read {
-    /// Whether it is a call of IAM, which has no region.
+    /// Whether it is a call of IAM or RAM, which have no region.
     #[must_use]
     pub fn is_iam(self) -> bool {
-        self.action().starts_with("iam:")
+        self.action().starts_with("iam:") || self.action().starts_with("ram:")
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Finding, Status, fingerprint};
+use crate::finding::{Caveat, Finding, Status, fingerprint};
 use crate::inventory::{Account, Gap, Read};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
@@ -141,6 +141,12 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
         });
         conclude(rule, outcome, missed, context.view.nodes);
     }
+    sort(&mut findings);
+    Outcomes { findings, rules, unread, uncompared }
+}
+
+/// Worst first, then by rule and resource.
+pub(super) fn sort(findings: &mut [Finding]) {
     findings.sort_by(|a, b| {
         let key = |finding: &Finding| (std::cmp::Reverse(finding.severity), finding.rule);
         key(a)
@@ -148,11 +154,15 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
             .then_with(|| a.resource.id.cmp(&b.resource.id))
             .then_with(|| a.fingerprint.cmp(&b.fingerprint))
     });
-    Outcomes { findings, rules, unread, uncompared }
 }
 
 /// The outcome of a rule whose checks were made; `missed` says what was not read of what it looks at.
-fn conclude(rule: &Rule, outcome: &mut RuleOutcome, missed: Option<String>, nodes: Option<&[KubernetesNode]>) {
+pub(super) fn conclude(
+    rule: &Rule,
+    outcome: &mut RuleOutcome,
+    missed: Option<String>,
+    nodes: Option<&[KubernetesNode]>,
+) {
     if outcome.outcome == Outcome::Failed {
         outcome.why = missed;
     } else if missed.is_some() {
@@ -167,13 +177,13 @@ fn conclude(rule: &Rule, outcome: &mut RuleOutcome, missed: Option<String>, node
     }
 }
 
-fn describe(gap: &Gap) -> String {
+pub(super) fn describe(gap: &Gap) -> String {
     let region = gap.region.as_ref().map(|region| format!(" in {region}")).unwrap_or_default();
     format!("{}{region} failed: {}", gap.read, gap.reason)
 }
 
 /// Whether something that a rule looks at is not seen because of a gap. An account that could not be entered hides it all.
-fn misses(rule: &Rule, gap: &Gap) -> bool {
+pub(super) fn misses(rule: &Rule, gap: &Gap) -> bool {
     rule.reads.contains(&gap.read)
         || gap.read == Read::AssumeRole
         || gap.read.kinds().iter().any(|kind| rule.resources.contains(kind))
@@ -210,7 +220,7 @@ fn tasks_of<'t, 'v>(context: &'t Context<'v>, rule: &Rule, gaps: &[Gap]) -> Vec<
         Check::Kubernetes(check) if all_is_read() => {
             context.view.nodes.map(|nodes| Task::Kubernetes(check, nodes)).into_iter().collect()
         }
-        Check::Cluster(_) | Check::Kubernetes(_) => Vec::new(),
+        Check::Cluster(_) | Check::Kubernetes(_) | Check::Alibaba(_) => Vec::new(),
     }
 }
 
@@ -273,12 +283,18 @@ fn confidence(violation: &Violation, view: &ClusterView<'_>) -> Confidence {
 
 fn finish(rule: &Rule, mut violation: Violation, view: &ClusterView<'_>) -> Finding {
     let caveats = fix_safety::check(&mut violation, view);
+    let confidence = confidence(&violation, view);
+    made(rule, violation, confidence, caveats)
+}
+
+/// A violation with what its rule says.
+pub(super) fn made(rule: &Rule, violation: Violation, confidence: Confidence, caveats: Vec<Caveat>) -> Finding {
     let scope = violation.resource.account_id.as_deref().unwrap_or_default();
     let scope = format!("{scope}/{}", violation.resource.region.as_deref().unwrap_or_default());
     Finding {
         rule: rule.id,
         severity: violation.severity,
-        confidence: confidence(&violation, view),
+        confidence,
         fingerprint: fingerprint(rule.id, &scope, &violation.cause, &violation.resource.id),
         related: violation.related,
         message: violation.message,

@@ -28,6 +28,8 @@ pub enum Subjects {
     ComparedRoles,
     /// The Nodes of the cluster.
     KubernetesNodes,
+    /// Principals of RAM that were compared.
+    RamPrincipals,
     /// The cluster.
     Cluster,
 }
@@ -74,7 +76,7 @@ impl Subjects {
                 of_kinds(rule, region).filter(is_there).for_each(|found| each(found.key()));
             }
             Self::Region => of_kinds(rule, region).for_each(|found| each(found.key())),
-            Self::MemberRoles | Self::ComparedRoles | Self::KubernetesNodes | Self::Cluster => {}
+            Self::MemberRoles | Self::ComparedRoles | Self::KubernetesNodes | Self::RamPrincipals | Self::Cluster => {}
         }
     }
 
@@ -100,6 +102,7 @@ impl Subjects {
             | Self::Region
             | Self::ComparedRoles
             | Self::KubernetesNodes
+            | Self::RamPrincipals
             | Self::Cluster => BTreeSet::new(),
         }
     }
@@ -120,6 +123,7 @@ impl Subjects {
             Self::ComparedRoles => "no role of the nodes was compared".to_owned(),
             Self::KubernetesNodes if nodes.is_none() => NODES_NOT_GIVEN.to_owned(),
             Self::KubernetesNodes => "the cluster has no Nodes".to_owned(),
+            Self::RamPrincipals => "no RAM role of the nodes, or of the controller, was compared".to_owned(),
             Self::Cluster => "no account was read".to_owned(),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
 
-use crate::inventory::{Instance, SecurityGroup};
+use crate::inventory::{Instance, SecurityGroup, Tag};
 use crate::nodes::KubernetesNode;
 use crate::policy;
 use crate::tags;
@@ -216,20 +216,40 @@ impl FromStr for NodeRoleSelector {
     }
 }
 
+/// What an instance of any cloud is chosen by.
+#[derive(Debug, Clone, Copy)]
+pub struct Selectable<'a> {
+    /// Id.
+    pub id: &'a str,
+    /// Name.
+    pub name: Option<&'a str>,
+    /// What gives it its rights: an instance profile of AWS, a RAM role of Alibaba Cloud.
+    pub profile: Option<&'a str>,
+    /// Its Auto Scaling group.
+    pub auto_scaling_group: Option<&'a str>,
+    /// Tags.
+    pub tags: &'a [Tag],
+}
+
 impl NodeRoleSelector {
-    fn selects(&self, instance: &Instance) -> bool {
-        let tag = |key: &str| tags::value(&instance.tags, key);
+    fn selects(&self, instance: Selectable<'_>) -> bool {
+        let is = |glob: &str, name: Option<&str>| name.is_some_and(|name| policy::matches(glob, name));
         match &self.selector {
             Selector::Id(id) => instance.id == *id,
-            Selector::Name(glob) => tag("Name").is_some_and(|name| policy::matches(glob, name)),
-            Selector::Profile(glob) => profile_name(instance).is_some_and(|name| policy::matches(glob, name)),
-            Selector::AutoScalingGroup(glob) => {
-                tag(AUTO_SCALING_GROUP_TAG).is_some_and(|name| policy::matches(glob, name))
-            }
+            Selector::Name(glob) => is(glob, instance.name),
+            Selector::Profile(glob) => is(glob, instance.profile),
+            Selector::AutoScalingGroup(glob) => is(glob, instance.auto_scaling_group),
             Selector::Tag(key, value) => {
-                tag(key).is_some_and(|found| value.as_deref().is_none_or(|value| value == found))
+                tags::value(instance.tags, key).is_some_and(|found| value.as_deref().is_none_or(|value| value == found))
             }
         }
+    }
+
+    /// The roles that selectors give an instance together.
+    #[must_use]
+    pub fn roles_of(selectors: &[Self], instance: Selectable<'_>) -> RoleSet {
+        let selecting = selectors.iter().filter(|selector| selector.selects(instance));
+        selecting.fold(RoleSet::UNKNOWN, |set, selector| set.union(selector.roles))
     }
 }
 
@@ -249,16 +269,22 @@ pub(super) fn assign(
     etcd_hosts: &HashSet<&str>,
     cluster_id: &str,
 ) -> RoleAssignment {
-    let operator: RoleSet = selectors
-        .iter()
-        .filter(|selector| selector.selects(instance))
-        .fold(RoleSet::UNKNOWN, |set, selector| set.union(selector.roles));
+    let operator = NodeRoleSelector::roles_of(
+        selectors,
+        Selectable {
+            id: &instance.id,
+            name: tags::value(&instance.tags, "Name"),
+            profile: profile_name(instance),
+            auto_scaling_group: tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG),
+            tags: &instance.tags,
+        },
+    );
     if !operator.is_unknown() {
         return RoleAssignment { roles: operator, source: RoleSource::Operator, contradiction: None };
     }
     // Sources that state a role; where two of them differ, neither is to be believed without a look.
     let stated = [
-        (RoleSource::NodeLabels, node.map_or(RoleSet::UNKNOWN, from_labels)),
+        (RoleSource::NodeLabels, node.map_or(RoleSet::UNKNOWN, roles_of_labels)),
         (RoleSource::DistributionTags, from_distribution_tags(instance)),
         (RoleSource::ProfileName, from_profile_name(instance, cluster_id)),
     ];
@@ -283,8 +309,9 @@ fn agree(one: RoleSet, other: RoleSet) -> bool {
     one.contains(NodeRole::Controlplane) == other.contains(NodeRole::Controlplane)
 }
 
-/// Presence counts, not the value: `true` for Rancher, empty for kubeadm and kOps.
-fn from_labels(node: &KubernetesNode) -> RoleSet {
+/// The roles that the labels of a Node say. Presence counts, not the value: `true` for Rancher, empty for kubeadm and kOps.
+#[must_use]
+pub fn roles_of_labels(node: &KubernetesNode) -> RoleSet {
     let has = |name: &str| node.labels.contains_key(&format!("node-role.kubernetes.io/{name}"));
     let mut roles = RoleSet::UNKNOWN;
     if has("control-plane") || has("controlplane") || has("master") {
@@ -360,13 +387,18 @@ fn from_groups(instance: &Instance, groups: &HashMap<&str, &SecurityGroup>, clus
 }
 
 fn from_names(instance: &Instance) -> RoleSet {
-    let mut roles = RoleSet::UNKNOWN;
     let sources = [
         tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG),
         profile_name(instance),
         tags::value(&instance.tags, "Name"),
     ];
-    for name in sources.into_iter().flatten() {
+    roles_of_names(sources.into_iter().flatten())
+}
+
+/// The roles that words in names hint at: of the first name that does.
+pub fn roles_of_names<'n>(names: impl IntoIterator<Item = &'n str>) -> RoleSet {
+    let mut roles = RoleSet::UNKNOWN;
+    for name in names {
         let lower =
             name.to_ascii_lowercase().replace("control-plane", "controlplane").replace("control_plane", "controlplane");
         for token in lower.split(|c: char| !c.is_ascii_alphanumeric()) {
@@ -409,8 +441,11 @@ mod tests {
             labels: labels.iter().map(|(k, v)| (format!("node-role.kubernetes.io/{k}"), (*v).to_owned())).collect(),
             ..KubernetesNode::default()
         };
-        assert_eq!(from_labels(&node(&[("controlplane", "true"), ("etcd", "true")])).describe(), "controlplane+etcd");
-        assert_eq!(from_labels(&node(&[("control-plane", "")])).describe(), "controlplane");
-        assert_eq!(from_labels(&node(&[])).describe(), "worker");
+        assert_eq!(
+            roles_of_labels(&node(&[("controlplane", "true"), ("etcd", "true")])).describe(),
+            "controlplane+etcd"
+        );
+        assert_eq!(roles_of_labels(&node(&[("control-plane", "")])).describe(), "controlplane");
+        assert_eq!(roles_of_labels(&node(&[])).describe(), "worker");
     }
 }

@@ -9,6 +9,8 @@
 )]
 #![cfg_attr(feature = "aws", expect(clippy::cast_precision_loss, reason = "figures of a few requests"))]
 
+mod alibaba;
+mod alibaba_worlds;
 mod binary;
 #[cfg(feature = "aws")]
 mod cli_outputs;

@@ -1,0 +1,39 @@
+//! Alibaba Cloud: what was read of it, the cluster in it, and what its controllers make of that. Nothing here is AWS's by
+//! analogy: kubernetes/cloud-provider-alibaba-cloud finds instances by providerID, wants no tag on networks, and decides by
+//! other permissions.
+
+pub mod inventory;
+pub mod principals;
+pub mod provider_id;
+pub mod view;
+
+pub use inventory::{
+    Account, Attachment, Disk, Instance, Inventory, NetworkInterface, Policy, PolicyType, Principal, PrincipalKind,
+    Region, RouteTable, SecurityGroup, VSwitch, Vpc,
+};
+pub use principals::{PrincipalAudit, PrincipalAudits, PrincipalOptions, Use};
+pub use provider_id::ProviderId;
+pub use view::{ClusterView, Evidence, Member, RegionView};
+
+/// The tag by which Alibaba Cloud's Kubernetes components know what is of a cluster; its value is the cluster id.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/model/tag/tags.go`.
+pub const CLUSTER_TAG: &str = "ack.aliyun.com";
+
+/// The cluster id of a controller whose configuration names none.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/metadata.go#ClusterID`.
+pub const DEFAULT_CLUSTER_ID: &str = "clusterid";
+
+/// Tags that are set by Alibaba Cloud itself begin so.
+pub const SYSTEM_TAG_PREFIX: &str = "acs:";
+
+/// Tags that a resource may have. Source: ECS 2014-05-26, `TagResources`.
+pub const TAG_QUOTA: usize = 20;
+
+/// Characters of a custom policy. Source: RAM documentation, "Limits" (2025-12-16).
+pub const POLICY_QUOTA: usize = 6_144;
+
+/// Custom policies that may be attached to a role, user or group; it may be raised. Source: as [`POLICY_QUOTA`].
+pub const CUSTOM_ATTACHMENTS_QUOTA: usize = 10;
+
+/// System policies that may be attached. Source: as [`POLICY_QUOTA`].
+pub const SYSTEM_ATTACHMENTS_QUOTA: usize = 20;

@@ -1,0 +1,496 @@
+//! What was read of Alibaba Cloud, verbatim, and what could not be read. As for AWS: an empty list says "read, and there is
+//! none", what was not read is a [`Gap`], and nothing in here is derived.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::inventory::{Gap, InventoryError, Provider, SCHEMA, read_inventory};
+use crate::resource::ResourceKind;
+use crate::tags::Tag;
+
+/// Everything that was read from one or more accounts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Inventory {
+    /// [`SCHEMA`] of the writer.
+    pub schema: String,
+    /// Version of the tool that wrote it.
+    pub tool_version: String,
+    /// [`Provider::Alibaba`].
+    pub provider: Provider,
+    /// When reading began, RFC 3339 in UTC; absent when the evidence does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collected_at: Option<String>,
+    /// One entry per account, sorted by account id.
+    pub accounts: Vec<Account>,
+    /// Every read that failed or could not be trusted.
+    pub gaps: Vec<Gap>,
+}
+
+/// One account: its RAM side (global) and its regions.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Account {
+    /// The account id: sixteen digits.
+    pub account_id: String,
+    /// Who read the account, as `GetCallerIdentity` names it.
+    pub caller_arn: String,
+    /// Regions that were asked for.
+    pub regions: Vec<Region>,
+    /// Roles of instances, and principals that the operator named, with the groups of users.
+    pub principals: Vec<Principal>,
+    /// The policies that are attached to them.
+    pub policies: Vec<Policy>,
+}
+
+/// What a policy is attached to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PrincipalKind {
+    /// A RAM role.
+    Role,
+    /// A RAM user.
+    User,
+    /// A group of users.
+    Group,
+}
+
+impl PrincipalKind {
+    /// The word in a sentence and in resource names.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Role => "role",
+            Self::User => "user",
+            Self::Group => "group",
+        }
+    }
+}
+
+/// A RAM role, user or group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Principal {
+    /// What it is.
+    pub kind: PrincipalKind,
+    /// Its name.
+    pub name: String,
+    /// Who may assume it, verbatim; of roles, where it was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust_policy: Option<String>,
+    /// Policies that hold in the account; absent where they were not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attachments: Option<Vec<Attachment>>,
+    /// Policies that hold in one resource group; absent where they were not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_group_attachments: Option<Vec<Attachment>>,
+    /// Names of the groups of a user; absent where they were not read, and of what is no user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Vec<String>>,
+}
+
+impl Principal {
+    /// A principal of which nothing was read yet.
+    #[must_use]
+    pub fn new(kind: PrincipalKind, name: &str) -> Self {
+        Self {
+            kind,
+            name: name.to_owned(),
+            trust_policy: None,
+            attachments: None,
+            resource_group_attachments: None,
+            groups: None,
+        }
+    }
+}
+
+/// Whose a policy is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum PolicyType {
+    /// Alibaba Cloud's own.
+    System,
+    /// The account's.
+    Custom,
+}
+
+impl PolicyType {
+    /// As the API spells it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "System",
+            Self::Custom => "Custom",
+        }
+    }
+}
+
+/// A policy that is attached.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Attachment {
+    /// Whose it is.
+    pub policy_type: PolicyType,
+    /// Its name.
+    pub policy: String,
+    /// The resource group in which it holds; absent where it holds in the account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_group_id: Option<String>,
+}
+
+/// A policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// Whose it is.
+    pub policy_type: PolicyType,
+    /// Its name.
+    pub name: String,
+    /// The version that holds, such as `v1`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_version: Option<String>,
+    /// Its content, verbatim; absent where it was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<String>,
+}
+
+/// One region.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Region {
+    /// Its id, such as `cn-hangzhou`.
+    pub name: String,
+    /// ECS instances.
+    pub instances: Vec<Instance>,
+    /// VPCs.
+    pub vpcs: Vec<Vpc>,
+    /// vSwitches.
+    pub vswitches: Vec<VSwitch>,
+    /// Route tables.
+    pub route_tables: Vec<RouteTable>,
+    /// Security groups.
+    pub security_groups: Vec<SecurityGroup>,
+    /// Elastic network interfaces.
+    pub network_interfaces: Vec<NetworkInterface>,
+    /// Disks.
+    pub disks: Vec<Disk>,
+}
+
+/// An ECS instance.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Instance {
+    /// `i-…`.
+    pub id: String,
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// `Running`, `Stopped`, …
+    pub status: String,
+    /// Zone, such as `cn-hangzhou-h`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone_id: Option<String>,
+    /// `vpc` or `classic`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_type: Option<String>,
+    /// VPC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vpc_id: Option<String>,
+    /// vSwitch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vswitch_id: Option<String>,
+    /// Private addresses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub private_addresses: Vec<String>,
+    /// Security groups.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub security_groups: Vec<String>,
+    /// Name of its RAM role; absent where it has none, or where that was not read (a gap of `ecs:DescribeInstanceRamRole`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ram_role: Option<String>,
+    /// Whether the metadata service wants a token: `optional` or `required`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata_tokens: Option<String>,
+    /// Tags, sorted by key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Tag>,
+}
+
+impl Instance {
+    /// Whether it runs, or is about to.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        matches!(self.status.as_str(), "Running" | "Starting" | "Pending")
+    }
+
+    /// Whether it is in the classic network, which no cloud controller supports.
+    /// Source: kubernetes/cloud-provider-alibaba-cloud `docs/getting-started.md`.
+    #[must_use]
+    pub fn is_classic(&self) -> bool {
+        self.network_type.as_deref() == Some("classic")
+    }
+}
+
+/// A VPC.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Vpc {
+    /// `vpc-…`.
+    pub id: String,
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Tags, sorted by key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Tag>,
+}
+
+/// A vSwitch.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VSwitch {
+    /// `vsw-…`.
+    pub id: String,
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// VPC.
+    pub vpc_id: String,
+    /// Zone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone_id: Option<String>,
+    /// Tags, sorted by key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Tag>,
+}
+
+/// A route table.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RouteTable {
+    /// `vtb-…`.
+    pub id: String,
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// VPC.
+    pub vpc_id: String,
+    /// `System` or `Custom`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub table_type: Option<String>,
+    /// vSwitches that use it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vswitch_ids: Vec<String>,
+    /// Tags, sorted by key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Tag>,
+}
+
+/// A security group.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecurityGroup {
+    /// `sg-…`.
+    pub id: String,
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// VPC; absent in the classic network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vpc_id: Option<String>,
+    /// Whether a service of Alibaba Cloud manages it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_service_managed: bool,
+    /// Tags, sorted by key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Tag>,
+}
+
+/// An elastic network interface.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkInterface {
+    /// `eni-…`.
+    pub id: String,
+    /// `Primary` or `Secondary`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface_type: Option<String>,
+    /// `InUse`, `Available`, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// The instance that it is attached to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance_id: Option<String>,
+    /// VPC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vpc_id: Option<String>,
+    /// Tags, sorted by key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Tag>,
+}
+
+/// A disk.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Disk {
+    /// `d-…`.
+    pub id: String,
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// `In_use`, `Available`, …
+    pub status: String,
+    /// The instance that it is attached to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance_id: Option<String>,
+    /// Tags, sorted by key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Tag>,
+}
+
+impl Inventory {
+    /// An inventory of nothing, ready to be filled.
+    #[must_use]
+    pub fn new(collected_at: Option<String>) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            provider: Provider::Alibaba,
+            collected_at,
+            accounts: Vec::new(),
+            gaps: Vec::new(),
+        }
+    }
+
+    /// Reads a recorded inventory from its bytes; `file` is only used in errors.
+    ///
+    /// # Errors
+    /// When the bytes are not JSON, not an inventory, or one of another schema.
+    pub fn from_slice(file: &str, bytes: &[u8]) -> Result<Self, InventoryError> {
+        let mut inventory: Self = read_inventory(file, bytes, |inventory: &Self| &inventory.schema)?;
+        inventory.canonicalise();
+        Ok(inventory)
+    }
+
+    /// Leaves out every region but these.
+    ///
+    /// # Errors
+    /// With the name of one that it does not hold.
+    pub fn retain_regions(&mut self, wanted: &[String]) -> Result<(), String> {
+        let held: BTreeSet<&str> =
+            self.accounts.iter().flat_map(|account| &account.regions).map(|region| region.name.as_str()).collect();
+        if let Some(missing) = wanted.iter().find(|name| !held.contains(name.as_str())) {
+            return Err(missing.clone());
+        }
+        for account in &mut self.accounts {
+            account.regions.retain(|region| wanted.contains(&region.name));
+        }
+        self.gaps.retain(|gap| gap.region.as_ref().is_none_or(|region| wanted.contains(region)));
+        Ok(())
+    }
+
+    /// Whether every region was refused so thoroughly that nothing is known.
+    #[must_use]
+    pub fn is_empty_handed(&self) -> bool {
+        let regions = self.accounts.iter().flat_map(|account| &account.regions);
+        !self.gaps.is_empty()
+            && regions.into_iter().all(|region| {
+                region.instances.is_empty()
+                    && region.vpcs.is_empty()
+                    && region.vswitches.is_empty()
+                    && region.security_groups.is_empty()
+            })
+    }
+
+    /// Puts everything in a fixed order and drops repeated entries.
+    pub fn canonicalise(&mut self) {
+        self.accounts.sort_by(|a, b| a.account_id.cmp(&b.account_id));
+        for account in &mut self.accounts {
+            account.regions.sort_by(|a, b| a.name.cmp(&b.name));
+            account.regions.iter_mut().for_each(Region::canonicalise);
+            account.principals.sort_by(|a, b| (a.kind, &a.name).cmp(&(b.kind, &b.name)));
+            account.principals.dedup_by(|a, b| (a.kind, &a.name) == (b.kind, &b.name));
+            for principal in &mut account.principals {
+                for list in
+                    [&mut principal.attachments, &mut principal.resource_group_attachments].into_iter().flatten()
+                {
+                    list.sort();
+                    list.dedup();
+                }
+                if let Some(groups) = &mut principal.groups {
+                    groups.sort();
+                    groups.dedup();
+                }
+            }
+            account.policies.sort_by(|a, b| (a.policy_type, &a.name).cmp(&(b.policy_type, &b.name)));
+            account.policies.dedup_by(|a, b| (a.policy_type, &a.name) == (b.policy_type, &b.name));
+        }
+        self.gaps.sort();
+        self.gaps.dedup();
+    }
+}
+
+impl Account {
+    /// A principal by kind and name.
+    #[must_use]
+    pub fn principal(&self, kind: PrincipalKind, name: &str) -> Option<&Principal> {
+        // Role names are compared without regard to case. Source: RAM 2015-05-01, `GetRole`, `RolePrincipalName`.
+        self.principals.iter().find(|one| one.kind == kind && one.name.eq_ignore_ascii_case(name))
+    }
+
+    /// A policy by type and name.
+    #[must_use]
+    pub fn policy(&self, attachment: &Attachment) -> Option<&Policy> {
+        let is_it = |policy: &&Policy| policy.policy_type == attachment.policy_type && policy.name == attachment.policy;
+        self.policies.iter().find(is_it)
+    }
+
+    /// The name of a principal as a resource: `acs:ram::ACCOUNT:role/NAME`.
+    #[must_use]
+    pub fn arn_of(&self, principal: &Principal) -> String {
+        format!("acs:ram::{}:{}/{}", self.account_id, principal.kind.name(), principal.name)
+    }
+}
+
+impl Region {
+    /// A region in which nothing was read yet.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), ..Self::default() }
+    }
+
+    /// Every resource that carries tags, with its kind and id.
+    pub fn tagged(&self) -> impl Iterator<Item = (ResourceKind, &str, &[Tag])> {
+        macro_rules! of {
+            ($list:ident, $kind:ident) => {
+                self.$list.iter().map(|one| (ResourceKind::$kind, one.id.as_str(), one.tags.as_slice()))
+            };
+        }
+        of!(instances, Instance)
+            .chain(of!(vpcs, Vpc))
+            .chain(of!(vswitches, VSwitch))
+            .chain(of!(route_tables, RouteTable))
+            .chain(of!(security_groups, SecurityGroup))
+            .chain(of!(network_interfaces, NetworkInterface))
+            .chain(of!(disks, Volume))
+    }
+
+    fn canonicalise(&mut self) {
+        /// Sorts by id, keeps the first of equals, and sorts the tags of each.
+        macro_rules! order {
+            ($($list:ident),*) => {$(
+                self.$list.sort_by(|a, b| a.id.cmp(&b.id));
+                self.$list.dedup_by(|a, b| a.id == b.id);
+                for resource in &mut self.$list { resource.tags.sort(); }
+            )*};
+        }
+        order!(instances, vpcs, vswitches, route_tables, security_groups, network_interfaces, disks);
+        for instance in &mut self.instances {
+            instance.private_addresses.sort();
+            instance.security_groups.sort();
+        }
+        for table in &mut self.route_tables {
+            table.vswitch_ids.sort();
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! The cluster in an inventory of Alibaba Cloud: which instances are its nodes, by what evidence, and in which role.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::nodes::KubernetesNode;
+use crate::tags::{self, Tag};
+use crate::view::{
+    Confidence, NodeRole, NodeRoleSelector, RoleAssignment, RoleSet, RoleSource, Selectable, roles_of_labels,
+    roles_of_names,
+};
+
+use super::inventory::{Account, Instance, Inventory, Region};
+use super::provider_id::{self, ProviderId};
+use super::{CLUSTER_TAG, provider_id::looks_like_one};
+
+/// Tag that Auto Scaling of Alibaba Cloud puts on its instances.
+pub const SCALING_GROUP_TAG: &str = "acs:autoscaling:scalingGroupId";
+
+/// Why an instance is taken for a node of the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Evidence {
+    /// `ack.aliyun.com` with the cluster id.
+    ClusterTag,
+    /// A Kubernetes Node names it: by its providerID, or by its address where it has none.
+    Node,
+    /// A tag of an installer: `kubernetes.io/cluster/ID`, `KubernetesCluster`.
+    InstallerTag,
+    /// It is in the scaling group of a node.
+    ScalingGroup,
+}
+
+impl Evidence {
+    /// Every kind, strongest first.
+    pub const ALL: [Self; 4] = [Self::ClusterTag, Self::Node, Self::InstallerTag, Self::ScalingGroup];
+
+    /// How sure it makes.
+    #[must_use]
+    pub fn confidence(self) -> Confidence {
+        match self {
+            Self::ClusterTag | Self::Node | Self::InstallerTag => Confidence::Certain,
+            Self::ScalingGroup => Confidence::Strong,
+        }
+    }
+
+    /// The evidence in words that follow "because".
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        match self {
+            Self::ClusterTag => "it carries `ack.aliyun.com` with the cluster id",
+            Self::Node => "a Kubernetes Node names it",
+            Self::InstallerTag => "it carries the tag of an installer with the cluster id",
+            Self::ScalingGroup => "it is in the scaling group of other nodes",
+        }
+    }
+}
+
+/// An instance that belongs to the cluster.
+#[derive(Debug)]
+pub struct Member<'a> {
+    /// The instance.
+    pub instance: &'a Instance,
+    /// The strongest reason to count it.
+    pub evidence: Evidence,
+    /// Which roles it has, and who says so.
+    pub roles: RoleAssignment,
+    /// The Kubernetes Node that it is, when Nodes were given.
+    pub node: Option<&'a KubernetesNode>,
+}
+
+/// The cluster in one region of one account.
+#[derive(Debug)]
+pub struct RegionView<'a> {
+    /// The account.
+    pub account: &'a Account,
+    /// The region.
+    pub region: &'a Region,
+    /// Members, by instance id.
+    pub members: Vec<Member<'a>>,
+}
+
+impl RegionView<'_> {
+    /// VPCs in which members live.
+    #[must_use]
+    pub fn member_vpcs(&self) -> BTreeSet<&str> {
+        self.members.iter().filter_map(|member| member.instance.vpc_id.as_deref()).collect()
+    }
+
+    /// A member by instance id.
+    #[must_use]
+    pub fn member(&self, id: &str) -> Option<&Member<'_>> {
+        self.members.iter().find(|member| member.instance.id == id)
+    }
+}
+
+/// The cluster in everything that was read.
+#[derive(Debug)]
+pub struct ClusterView<'a> {
+    /// What was read.
+    pub inventory: &'a Inventory,
+    /// The audited cluster id.
+    pub cluster_id: &'a str,
+    /// Kubernetes Nodes, when they were given.
+    pub nodes: Option<&'a [KubernetesNode]>,
+    /// One entry per region that was read.
+    pub regions: Vec<RegionView<'a>>,
+}
+
+impl<'a> ClusterView<'a> {
+    /// Finds the cluster in an inventory.
+    #[must_use]
+    pub fn new(
+        inventory: &'a Inventory,
+        cluster_id: &'a str,
+        nodes: Option<&'a [KubernetesNode]>,
+        selectors: &[NodeRoleSelector],
+    ) -> Self {
+        let places =
+            inventory.accounts.iter().flat_map(|account| account.regions.iter().map(move |one| (account, one)));
+        let regions = places.map(|(account, region)| {
+            let found = members(region, cluster_id, nodes);
+            let members = found.into_iter().map(|(instance, (evidence, node))| Member {
+                instance,
+                evidence,
+                roles: assign(instance, node, selectors),
+                node,
+            });
+            RegionView { account, region, members: members.collect() }
+        });
+        Self { inventory, cluster_id, nodes, regions: regions.collect() }
+    }
+
+    /// Every member, over all regions.
+    pub fn members(&self) -> impl Iterator<Item = &Member<'a>> {
+        self.regions.iter().flat_map(|region| &region.members)
+    }
+
+    /// The instance that a providerID names, in everything that was read.
+    #[must_use]
+    pub fn instance(&self, region: &str, id: &str) -> Option<&'a Instance> {
+        let here = self.regions.iter().filter(|view| view.region.name == region);
+        here.flat_map(|view| &view.region.instances).find(|instance| instance.id == id)
+    }
+
+    /// Whether a region was read.
+    #[must_use]
+    pub fn has_region(&self, name: &str) -> bool {
+        self.regions.iter().any(|view| view.region.name == name)
+    }
+}
+
+/// The Node that an instance is: by the providerID, by a name that looks like one, or by its address.
+struct NodeIndex<'a> {
+    by_id: HashMap<&'a str, &'a KubernetesNode>,
+    by_address: HashMap<&'a str, Vec<&'a KubernetesNode>>,
+}
+
+impl<'a> NodeIndex<'a> {
+    fn new(nodes: &'a [KubernetesNode]) -> Self {
+        let mut index = Self { by_id: HashMap::new(), by_address: HashMap::new() };
+        for node in nodes {
+            match (provider_id::parse(&node.provider_id), looks_like_one(&node.name)) {
+                (Some(ProviderId::Instance { id, .. }), _) | (None, Some((_, id))) => {
+                    index.by_id.insert(id, node);
+                }
+                (None, None) => {
+                    for address in &node.internal_addresses {
+                        index.by_address.entry(address).or_default().push(node);
+                    }
+                }
+                (Some(ProviderId::Hybrid), _) => {}
+            }
+        }
+        index
+    }
+
+    fn find(&self, instance: &Instance, addresses: &HashMap<&str, usize>) -> Option<&'a KubernetesNode> {
+        if let Some(node) = self.by_id.get(instance.id.as_str()) {
+            return Some(node);
+        }
+        // An address that several instances of the region have, in several VPCs, tells nothing.
+        instance.private_addresses.iter().find_map(|address| {
+            match (self.by_address.get(address.as_str()).map(Vec::as_slice), addresses.get(address.as_str())) {
+                (Some([node]), Some(1)) => Some(*node),
+                _ => None,
+            }
+        })
+    }
+}
+
+/// Cluster ids of an instance: of its own tag and of installers'.
+pub fn cluster_ids(tags: &[Tag]) -> impl Iterator<Item = &str> {
+    let own = tags::value(tags, CLUSTER_TAG).into_iter();
+    let installed = tags::cluster_ids(tags).map(|(id, _)| id);
+    let legacy = tags::value(tags, tags::LEGACY_TAG).into_iter();
+    own.chain(installed).chain(legacy).filter(|id| !id.is_empty())
+}
+
+type Found<'a> = BTreeMap<&'a str, (&'a Instance, Evidence, Option<&'a KubernetesNode>)>;
+
+fn members<'a>(
+    region: &'a Region,
+    cluster_id: &str,
+    nodes: Option<&'a [KubernetesNode]>,
+) -> Vec<(&'a Instance, (Evidence, Option<&'a KubernetesNode>))> {
+    let index = nodes.map(NodeIndex::new);
+    let mut addresses: HashMap<&str, usize> = HashMap::new();
+    for address in region.instances.iter().flat_map(|instance| &instance.private_addresses) {
+        *addresses.entry(address).or_default() += 1;
+    }
+    let mut found: Found<'a> = BTreeMap::new();
+    for instance in &region.instances {
+        let node = index.as_ref().and_then(|index| index.find(instance, &addresses));
+        let evidence = if tags::value(&instance.tags, CLUSTER_TAG) == Some(cluster_id) {
+            Some(Evidence::ClusterTag)
+        } else if node.is_some() {
+            Some(Evidence::Node)
+        } else {
+            cluster_ids(&instance.tags).any(|id| id == cluster_id).then_some(Evidence::InstallerTag)
+        };
+        if let Some(evidence) = evidence {
+            found.insert(&instance.id, (instance, evidence, node));
+        }
+    }
+    // The list of Nodes says who is a node: with it there is nothing to infer.
+    if nodes.is_none() {
+        let of_group = |instance: &'a Instance| tags::value(&instance.tags, SCALING_GROUP_TAG);
+        let groups: BTreeSet<&str> = found.values().filter_map(|(instance, ..)| of_group(instance)).collect();
+        for instance in &region.instances {
+            let is_ours = of_group(instance).is_some_and(|group| groups.contains(group));
+            // What is tagged for another cluster is that cluster's.
+            if is_ours && cluster_ids(&instance.tags).next().is_none() {
+                found.entry(&instance.id).or_insert((instance, Evidence::ScalingGroup, None));
+            }
+        }
+    }
+    found.into_values().map(|(instance, evidence, node)| (instance, (evidence, node))).collect()
+}
+
+/// Asks the sources in their order; the first with an answer wins.
+fn assign(instance: &Instance, node: Option<&KubernetesNode>, selectors: &[NodeRoleSelector]) -> RoleAssignment {
+    let name = instance.name.as_deref();
+    let selectable = Selectable {
+        id: &instance.id,
+        name,
+        profile: instance.ram_role.as_deref(),
+        auto_scaling_group: tags::value(&instance.tags, SCALING_GROUP_TAG),
+        tags: &instance.tags,
+    };
+    let named = [instance.ram_role.as_deref(), name, tags::value(&instance.tags, "Name")];
+    let sources = [
+        (RoleSource::Operator, NodeRoleSelector::roles_of(selectors, selectable)),
+        (RoleSource::NodeLabels, node.map_or(RoleSet::UNKNOWN, roles_of_labels)),
+        (RoleSource::DistributionTags, of_tags(&instance.tags)),
+        (RoleSource::ProfileName, instance.ram_role.as_deref().map_or(RoleSet::UNKNOWN, of_role_name)),
+        (RoleSource::Names, roles_of_names(named.into_iter().flatten())),
+    ];
+    let answer = sources.into_iter().find(|(_, roles)| !roles.is_unknown());
+    let (source, roles) = answer.unwrap_or((RoleSource::Nobody, RoleSet::UNKNOWN));
+    RoleAssignment { roles, source, contradiction: None }
+}
+
+/// Sources: kubernetes/kops `pkg/model/alimodel/context.go#CloudTagsForInstanceGroup`; gardener-extension-provider-alicloud
+/// `pkg/controller/worker/machines.go`.
+fn of_tags(tags: &[Tag]) -> RoleSet {
+    let mut roles = RoleSet::UNKNOWN;
+    for tag in tags {
+        match tag.key.as_str() {
+            "k8s.io/role/master" | "k8s.io/role/control-plane" => {
+                roles = roles.union(RoleSet::from_iter([NodeRole::Controlplane, NodeRole::Etcd]));
+            }
+            "k8s.io/role/node" => roles = roles.union(RoleSet::of(NodeRole::Worker)),
+            key if key.starts_with("kubernetes.io/role/worker/") => roles = roles.union(RoleSet::of(NodeRole::Worker)),
+            _ => {}
+        }
+    }
+    roles
+}
+
+/// Roles that ACK makes have names of its own.
+/// Source: ACK documentation, roles `KubernetesMasterRole-*` and `KubernetesWorkerRole-*`.
+fn of_role_name(name: &str) -> RoleSet {
+    if name.starts_with("KubernetesMasterRole-") {
+        RoleSet::from_iter([NodeRole::Controlplane, NodeRole::Etcd])
+    } else if name.starts_with("KubernetesWorkerRole-") {
+        RoleSet::of(NodeRole::Worker)
+    } else {
+        RoleSet::UNKNOWN
+    }
+}

@@ -1,0 +1,328 @@
+//! The answers of Alibaba Cloud's API, in as far as they are used, and what they become in an inventory.
+//!
+//! Lists stand in a second object of the singular name. Tags are `TagKey` and `TagValue` in ECS, `Key` and `Value` in VPC. Lists of
+//! ECS go on where there is a `NextToken`, those of VPC and of instance roles where the numbers of pages say so.
+//! Source: models of the official SDKs of ecs 2014-05-26, vpc 2016-04-28, ram 2015-05-01, resourcemanager 2020-03-31, sts 2015-04-01.
+
+#![expect(clippy::struct_field_names, reason = "fields are called as the API calls them")]
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::alibaba::{
+    Attachment, Disk, Instance, NetworkInterface, Policy, PolicyType, RouteTable, SecurityGroup, VSwitch, Vpc,
+};
+use crate::inventory::Read;
+use crate::tags::Tag;
+
+macro_rules! shapes {
+    ($($(#[$meta:meta])* $name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty),* $(,)? })*) => {$(
+        $(#[$meta])*
+        #[derive(Debug, Default, Deserialize)]
+        #[serde(rename_all = "PascalCase", default)]
+        pub(super) struct $name { $($(#[$attribute])* pub(super) $field: $type),* }
+    )*};
+}
+
+/// A page of a list.
+pub(super) trait Page: DeserializeOwned {
+    /// The call whose answer it is.
+    const READ: Read;
+    /// What the list holds.
+    type Item;
+
+    /// The items, and where the list stands.
+    fn into_parts(self) -> (Vec<Self::Item>, Place);
+}
+
+/// Where a page stands in its list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    /// What asks for the next page; absent or empty on the last one, or where the list goes by numbers.
+    pub(super) next_token: Option<String>,
+    /// How many items there are in all, for lists that go by numbers.
+    pub(super) total: Option<usize>,
+}
+
+shapes! {
+    CallerIdentity { account_id: String, arn: String }
+
+    Instances { instances: InstanceList, next_token: Option<String>, total_count: Option<usize> }
+    InstanceList { instance: Vec<RawInstance> }
+    RawInstance {
+        instance_id: String,
+        instance_name: Option<String>,
+        region_id: Option<String>,
+        zone_id: Option<String>,
+        status: String,
+        instance_network_type: Option<String>,
+        vpc_attributes: Option<VpcAttributes>,
+        inner_ip_address: Option<Addresses>,
+        security_group_ids: Option<GroupIds>,
+        metadata_options: Option<MetadataOptions>,
+        tags: Option<EcsTags>,
+    }
+    VpcAttributes { vpc_id: Option<String>, #[serde(rename = "VSwitchId")] vswitch_id: Option<String>, private_ip_address: Option<Addresses> }
+    Addresses { ip_address: Vec<String> }
+    GroupIds { security_group_id: Vec<String> }
+    MetadataOptions { http_tokens: Option<String> }
+    EcsTags { tag: Vec<EcsTag> }
+    EcsTag {
+        #[serde(alias = "Key")]
+        tag_key: String,
+        #[serde(alias = "Value")]
+        tag_value: String,
+    }
+
+    InstanceRoles { instance_ram_role_sets: InstanceRoleList, total_count: Option<usize> }
+    InstanceRoleList { instance_ram_role_set: Vec<InstanceRole> }
+    InstanceRole { instance_id: String, ram_role_name: String }
+
+    SecurityGroupAnswer { security_groups: SecurityGroupList, next_token: Option<String>, total_count: Option<usize> }
+    SecurityGroupList { security_group: Vec<RawSecurityGroup> }
+    RawSecurityGroup {
+        security_group_id: String,
+        security_group_name: Option<String>,
+        vpc_id: Option<String>,
+        service_managed: Option<bool>,
+        tags: Option<EcsTags>,
+    }
+
+    NetworkInterfaces { network_interface_sets: NetworkInterfaceList, next_token: Option<String>, total_count: Option<usize> }
+    NetworkInterfaceList { network_interface_set: Vec<RawNetworkInterface> }
+    RawNetworkInterface {
+        network_interface_id: String,
+        #[serde(rename = "Type")]
+        kind: Option<String>,
+        status: Option<String>,
+        instance_id: Option<String>,
+        vpc_id: Option<String>,
+        tags: Option<EcsTags>,
+    }
+
+    Disks { disks: DiskList, next_token: Option<String>, total_count: Option<usize> }
+    DiskList { disk: Vec<RawDisk> }
+    RawDisk { disk_id: String, disk_name: Option<String>, status: String, instance_id: Option<String>, tags: Option<EcsTags> }
+
+    Vpcs { vpcs: VpcList, total_count: Option<usize> }
+    VpcList { vpc: Vec<VpcEntry> }
+    VpcEntry { vpc_id: String, vpc_name: Option<String>, region_id: Option<String>, tags: Option<VpcTags> }
+    VpcTags { tag: Vec<VpcTag> }
+    VpcTag { key: String, value: String }
+
+    VSwitches { #[serde(rename = "VSwitches")] vswitches: VSwitchList, total_count: Option<usize> }
+    VSwitchList { #[serde(rename = "VSwitch")] vswitch: Vec<RawVSwitch> }
+    RawVSwitch {
+        #[serde(rename = "VSwitchId")]
+        vswitch_id: String,
+        #[serde(rename = "VSwitchName")]
+        vswitch_name: Option<String>,
+        vpc_id: String,
+        zone_id: Option<String>,
+        tags: Option<VpcTags>,
+    }
+
+    RouteTables { router_table_list: RouteTableList, total_count: Option<usize> }
+    RouteTableList { router_table_list_type: Vec<RawRouteTable> }
+    RawRouteTable {
+        route_table_id: String,
+        route_table_name: Option<String>,
+        vpc_id: String,
+        route_table_type: Option<String>,
+        #[serde(rename = "VSwitchIds")]
+        vswitch_ids: Option<VSwitchIds>,
+        tags: Option<VpcTags>,
+    }
+    VSwitchIds { #[serde(rename = "VSwitchId")] vswitch_id: Vec<String> }
+
+    RoleAnswer { role: RawRole }
+    RawRole { role_name: String, assume_role_policy_document: Option<String> }
+
+    PolicyList { policies: AttachedPolicies }
+    AttachedPolicies { policy: Vec<AttachedEntry> }
+    AttachedEntry { policy_name: String, policy_type: String }
+
+    GroupList { groups: Groups }
+    Groups { group: Vec<GroupEntry> }
+    GroupEntry { group_name: String }
+
+    PolicyAnswer { policy: RawPolicy, default_policy_version: Option<PolicyVersion> }
+    RawPolicy { policy_name: String, policy_type: String, default_version: Option<String>, policy_document: Option<String> }
+    PolicyVersion { version_id: Option<String>, policy_document: Option<String> }
+
+    AttachmentAnswer { policy_attachments: PolicyAttachmentList, total_count: Option<usize> }
+    PolicyAttachmentList { policy_attachment: Vec<PolicyAttachment> }
+    PolicyAttachment {
+        policy_name: String,
+        policy_type: String,
+        principal_name: String,
+        principal_type: String,
+        resource_group_id: Option<String>,
+    }
+}
+
+/// Lists that go by token, and lists that go by numbers.
+macro_rules! pages {
+    ($($shape:ident . $list:ident . $items:ident: $item:ty = $read:ident $(, $token:ident)?;)*) => {$(
+        impl Page for $shape {
+            const READ: Read = Read::$read;
+            type Item = $item;
+
+            fn into_parts(self) -> (Vec<Self::Item>, Place) {
+                let place = Place { total: self.total_count, ..Place::default() };
+                $(let place = Place { $token: self.$token.filter(|token| !token.is_empty()), ..place };)?
+                (self.$list.$items, place)
+            }
+        }
+    )*};
+}
+
+pages! {
+    Instances.instances.instance: RawInstance = EcsDescribeInstances, next_token;
+    SecurityGroupAnswer.security_groups.security_group: RawSecurityGroup = EcsDescribeSecurityGroups, next_token;
+    NetworkInterfaces.network_interface_sets.network_interface_set: RawNetworkInterface = EcsDescribeNetworkInterfaces, next_token;
+    Disks.disks.disk: RawDisk = DescribeDisks, next_token;
+    InstanceRoles.instance_ram_role_sets.instance_ram_role_set: InstanceRole = DescribeInstanceRamRole;
+    Vpcs.vpcs.vpc: VpcEntry = VpcDescribeVpcs;
+    VSwitches.vswitches.vswitch: RawVSwitch = DescribeVSwitches;
+    RouteTables.router_table_list.router_table_list_type: RawRouteTable = DescribeRouteTableList;
+    AttachmentAnswer.policy_attachments.policy_attachment: PolicyAttachment = ListPolicyAttachments;
+}
+
+fn text(text: Option<String>) -> Option<String> {
+    text.filter(|text| !text.is_empty())
+}
+
+impl EcsTags {
+    fn into_tags(this: Option<Self>) -> Vec<Tag> {
+        let tags = this.map(|tags| tags.tag).unwrap_or_default().into_iter();
+        tags.map(|tag| Tag { key: tag.tag_key, value: tag.tag_value }).collect()
+    }
+}
+
+impl VpcTags {
+    fn into_tags(this: Option<Self>) -> Vec<Tag> {
+        let tags = this.map(|tags| tags.tag).unwrap_or_default().into_iter();
+        tags.map(|tag| Tag { key: tag.key, value: tag.value }).collect()
+    }
+}
+
+impl From<RawInstance> for Instance {
+    fn from(raw: RawInstance) -> Self {
+        let network = raw.vpc_attributes.unwrap_or_default();
+        // The controller takes the address of the classic network too.
+        let inner = raw.inner_ip_address.unwrap_or_default().ip_address;
+        let private = network.private_ip_address.unwrap_or_default().ip_address;
+        Self {
+            id: raw.instance_id,
+            name: text(raw.instance_name),
+            status: raw.status,
+            zone_id: text(raw.zone_id),
+            network_type: text(raw.instance_network_type),
+            vpc_id: text(network.vpc_id),
+            vswitch_id: text(network.vswitch_id),
+            private_addresses: private.into_iter().chain(inner).collect(),
+            security_groups: raw.security_group_ids.unwrap_or_default().security_group_id,
+            ram_role: None,
+            metadata_tokens: raw.metadata_options.and_then(|options| text(options.http_tokens)),
+            tags: EcsTags::into_tags(raw.tags),
+        }
+    }
+}
+
+impl From<RawSecurityGroup> for SecurityGroup {
+    fn from(raw: RawSecurityGroup) -> Self {
+        Self {
+            id: raw.security_group_id,
+            name: text(raw.security_group_name),
+            vpc_id: text(raw.vpc_id),
+            is_service_managed: raw.service_managed.unwrap_or(false),
+            tags: EcsTags::into_tags(raw.tags),
+        }
+    }
+}
+
+impl From<RawNetworkInterface> for NetworkInterface {
+    fn from(raw: RawNetworkInterface) -> Self {
+        Self {
+            id: raw.network_interface_id,
+            interface_type: text(raw.kind),
+            status: text(raw.status),
+            instance_id: text(raw.instance_id),
+            vpc_id: text(raw.vpc_id),
+            tags: EcsTags::into_tags(raw.tags),
+        }
+    }
+}
+
+impl From<RawDisk> for Disk {
+    fn from(raw: RawDisk) -> Self {
+        Self {
+            id: raw.disk_id,
+            name: text(raw.disk_name),
+            status: raw.status,
+            instance_id: text(raw.instance_id),
+            tags: EcsTags::into_tags(raw.tags),
+        }
+    }
+}
+
+impl From<VpcEntry> for Vpc {
+    fn from(raw: VpcEntry) -> Self {
+        Self { id: raw.vpc_id, name: text(raw.vpc_name), tags: VpcTags::into_tags(raw.tags) }
+    }
+}
+
+impl From<RawVSwitch> for VSwitch {
+    fn from(raw: RawVSwitch) -> Self {
+        Self {
+            id: raw.vswitch_id,
+            name: text(raw.vswitch_name),
+            vpc_id: raw.vpc_id,
+            zone_id: text(raw.zone_id),
+            tags: VpcTags::into_tags(raw.tags),
+        }
+    }
+}
+
+impl From<RawRouteTable> for RouteTable {
+    fn from(raw: RawRouteTable) -> Self {
+        Self {
+            id: raw.route_table_id,
+            name: text(raw.route_table_name),
+            vpc_id: raw.vpc_id,
+            table_type: text(raw.route_table_type),
+            vswitch_ids: raw.vswitch_ids.unwrap_or_default().vswitch_id,
+            tags: VpcTags::into_tags(raw.tags),
+        }
+    }
+}
+
+/// Whose a policy is, as the API spells it.
+pub(super) fn policy_type(text: &str) -> Option<PolicyType> {
+    [PolicyType::System, PolicyType::Custom].into_iter().find(|known| known.name().eq_ignore_ascii_case(text))
+}
+
+impl PolicyList {
+    /// The attachments; `None` where one of them is of a type that is not known.
+    pub(super) fn into_attachments(self) -> Option<Vec<Attachment>> {
+        let each = self.policies.policy.into_iter().map(|one| {
+            let policy_type = policy_type(&one.policy_type)?;
+            Some(Attachment { policy_type, policy: one.policy_name, resource_group_id: None })
+        });
+        each.collect()
+    }
+}
+
+impl PolicyAnswer {
+    /// The policy with the version that holds; `None` where its type is not known.
+    pub(super) fn into_policy(self) -> Option<Policy> {
+        let version = self.default_policy_version.unwrap_or_default();
+        Some(Policy {
+            policy_type: policy_type(&self.policy.policy_type)?,
+            name: self.policy.policy_name,
+            default_version: self.policy.default_version.or(version.version_id),
+            document: version.policy_document.or(self.policy.policy_document),
+        })
+    }
+}

@@ -1,0 +1,262 @@
+//! Running the rules of Alibaba Cloud: what a check of them may look at, and what became of each.
+
+use crate::alibaba::{ClusterView, Inventory, Member, PrincipalAudit, PrincipalAudits, PrincipalOptions, RegionView};
+use crate::finding::{Cause, Finding, ResourceRef, Severity};
+use crate::inventory::{Gap, Read};
+use crate::nodes::KubernetesNode;
+use crate::resource::ResourceKind;
+use crate::tags;
+use crate::view::Confidence;
+
+use super::run::{conclude, describe, made, misses, sort};
+use super::{Checked, Fix, Outcome, Outcomes, Rule, RuleOutcome, Violation};
+
+/// An installer whose tags are checked on request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Installer {
+    /// Gardener.
+    Gardener,
+    /// The installer of `OpenShift`.
+    OpenShift,
+    /// Cluster API.
+    ClusterApi,
+    /// kOps, which had Alibaba Cloud until the end of 2021.
+    Kops,
+}
+
+/// Everything a check may look at. No client, no clock, no environment.
+#[derive(Debug)]
+pub struct Context<'a> {
+    /// The cluster.
+    pub view: &'a ClusterView<'a>,
+    /// The principals, compared.
+    pub principals: &'a PrincipalAudits<'a>,
+    /// What they were compared with.
+    pub options: &'a PrincipalOptions,
+    /// `--cloud-routes`.
+    pub cloud_routes: bool,
+    /// `--installer`.
+    pub installer: Option<Installer>,
+}
+
+impl Context<'_> {
+    /// The audited cluster id.
+    #[must_use]
+    pub fn cluster_id(&self) -> &str {
+        self.view.cluster_id
+    }
+}
+
+/// What a check came to, with the number of resources that it looked at.
+#[derive(Debug)]
+pub struct Counted {
+    /// How many it looked at.
+    pub checked: usize,
+    /// What it found, or why it says nothing.
+    pub outcome: Checked,
+}
+
+impl Counted {
+    pub(super) fn new(checked: usize, found: impl IntoIterator<Item = Violation>) -> Self {
+        Self { checked, outcome: Checked::Done(found.into_iter().collect()) }
+    }
+
+    pub(super) fn not_applicable(why: &'static str) -> Self {
+        Self { checked: 0, outcome: Checked::NotApplicable(why) }
+    }
+}
+
+/// A check, by what it is done for one at a time.
+#[derive(Debug, Clone, Copy)]
+pub enum Check {
+    /// A region of an account.
+    Region(fn(&Context<'_>, &RegionView<'_>) -> Counted),
+    /// A principal that was compared.
+    Principal(fn(&Context<'_>, &PrincipalAudit<'_>) -> Counted),
+    /// The cluster in everything that was read.
+    Cluster(fn(&Context<'_>) -> Counted),
+    /// The Nodes of the cluster, where they are known.
+    Kubernetes(fn(&Context<'_>, &[KubernetesNode]) -> Counted),
+}
+
+/// Runs the selected rules; those of other clouds are left out.
+#[must_use]
+pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
+    let gaps = &context.view.inventory.gaps;
+    let mut all = Outcomes::default();
+    let mut of_policies: Vec<&'static str> = Vec::new();
+    for rule in selected {
+        let super::Check::Alibaba(check) = rule.check else { continue };
+        let mut outcome = RuleOutcome { rule: rule.id, outcome: Outcome::NotApplicable, checked: 0, why: None };
+        for counted in results(context, rule, check, gaps) {
+            outcome.checked += counted.checked;
+            match counted.outcome {
+                Checked::NotApplicable(why) => outcome.why = outcome.why.take().or(Some(why.to_owned())),
+                Checked::Done(violations) => {
+                    if !violations.is_empty() {
+                        outcome.outcome = Outcome::Failed;
+                    }
+                    let finished = violations.into_iter().map(|violation| finish(rule, violation, context.view));
+                    all.findings.extend(finished);
+                }
+            }
+        }
+        let of_roles = if rule.check.is_of_policies() { context.principals.gaps.as_slice() } else { &[] };
+        if rule.check.is_of_policies() {
+            of_policies.push(rule.id);
+        }
+        let reads = || gaps.iter().filter(|gap| misses(rule, gap));
+        let first = reads().next().map(describe).or_else(|| of_roles.first().map(crate::role_audit::RoleGap::describe));
+        let missed = first.map(|first| match reads().count() + of_roles.len() {
+            1 => first,
+            several => format!("{first}; and {} more", several - 1),
+        });
+        conclude(rule, &mut outcome, missed, context.view.nodes);
+        all.rules.push(outcome);
+    }
+    let of_alibaba = || selected.iter().filter(|rule| rule.provider() == crate::inventory::Provider::Alibaba);
+    all.unread = gaps
+        .iter()
+        .map(|gap| (gap.clone(), of_alibaba().filter(|rule| misses(rule, gap)).map(|rule| rule.id).collect()))
+        .collect();
+    all.uncompared = context.principals.gaps.iter().map(|gap| (gap.clone(), of_policies.clone())).collect();
+    sort(&mut all.findings);
+    all
+}
+
+/// The checks of a rule that can be made. A rule is not run where a list that it needs is unknown.
+fn results(context: &Context<'_>, rule: &Rule, check: Check, gaps: &[Gap]) -> Vec<Counted> {
+    let stops = |gap: &&Gap| gap.is_of_list() && rule.reads.contains(&gap.read);
+    let needed: Vec<&Gap> = gaps.iter().filter(stops).collect();
+    let unentered = !rule.reads.is_empty() && gaps.iter().any(|gap| gap.read == Read::AssumeRole);
+    let all_is_read = needed.is_empty() && !unentered;
+    match check {
+        Check::Region(check) => {
+            let regions = context.view.regions.iter().filter(|view| {
+                !needed.iter().any(|gap| {
+                    gap.is_of_account(&view.account.account_id)
+                        && gap.region.as_ref().is_none_or(|name| *name == view.region.name)
+                })
+            });
+            regions.map(|view| check(context, view)).collect()
+        }
+        Check::Principal(check) => {
+            let audits = context
+                .principals
+                .audits
+                .iter()
+                .filter(|audit| !needed.iter().any(|gap| gap.is_of_account(&audit.account.account_id)));
+            audits.map(|audit| check(context, audit)).collect()
+        }
+        Check::Cluster(check) if all_is_read => vec![check(context)],
+        Check::Kubernetes(check) if all_is_read => {
+            context.view.nodes.map(|nodes| check(context, nodes)).into_iter().collect()
+        }
+        Check::Cluster(_) | Check::Kubernetes(_) => Vec::new(),
+    }
+}
+
+fn finish(rule: &Rule, violation: Violation, view: &ClusterView<'_>) -> Finding {
+    let named = std::iter::once(&violation.resource).chain(&violation.related);
+    let instances = named.filter(|named| named.kind == ResourceKind::Instance);
+    let members = instances.filter_map(|named| view.regions.iter().find_map(|region| region.member(&named.id)));
+    let confidence = members.map(|member| member.evidence.confidence()).min().unwrap_or(Confidence::Certain);
+    made(rule, violation, confidence, Vec::new())
+}
+
+/// A resource of a region.
+pub(super) fn resource(view: &RegionView<'_>, kind: ResourceKind, id: &str, name: Option<&str>) -> ResourceRef {
+    let (region, account) = (&view.region.name, &view.account.account_id);
+    let arn = match kind {
+        ResourceKind::Instance => Some(format!("acs:ecs:{region}:{account}:instance/{id}")),
+        ResourceKind::SecurityGroup => Some(format!("acs:ecs:{region}:{account}:securitygroup/{id}")),
+        ResourceKind::NetworkInterface => Some(format!("acs:ecs:{region}:{account}:eni/{id}")),
+        ResourceKind::Volume => Some(format!("acs:ecs:{region}:{account}:disk/{id}")),
+        ResourceKind::Vpc => Some(format!("acs:vpc:{region}:{account}:vpc/{id}")),
+        ResourceKind::VSwitch => Some(format!("acs:vpc:{region}:{account}:vswitch/{id}")),
+        ResourceKind::RouteTable => Some(format!("acs:vpc:{region}:{account}:routetable/{id}")),
+        ResourceKind::Subnet
+        | ResourceKind::InstanceProfile
+        | ResourceKind::Role
+        | ResourceKind::Policy
+        | ResourceKind::RamRole
+        | ResourceKind::RamUser
+        | ResourceKind::Node
+        | ResourceKind::Cluster => None,
+    };
+    ResourceRef {
+        kind,
+        id: id.to_owned(),
+        arn,
+        name: name.filter(|name| !name.is_empty()).map(str::to_owned),
+        region: Some(region.clone()),
+        account_id: Some(account.clone()),
+    }
+}
+
+/// An instance of a region.
+pub(super) fn instance(view: &RegionView<'_>, member: &Member<'_>) -> ResourceRef {
+    resource(view, ResourceKind::Instance, &member.instance.id, member.instance.name.as_deref())
+}
+
+/// One finding for what has one cause: instances with one RAM role, or in one scaling group, are wrong for the same reason.
+pub(super) fn grouped<'m>(
+    view: &RegionView<'_>,
+    members: impl IntoIterator<Item = &'m Member<'m>>,
+    severity: Severity,
+    describe: impl Fn(&[&Member<'_>]) -> (String, Fix),
+) -> Vec<Violation> {
+    let mut groups: std::collections::BTreeMap<(Cause, Option<&str>), Vec<&Member<'_>>> =
+        std::collections::BTreeMap::new();
+    for member in members {
+        let scaling_group = tags::value(&member.instance.tags, crate::alibaba::view::SCALING_GROUP_TAG);
+        let key = match (scaling_group, member.instance.ram_role.as_deref()) {
+            (Some(group), _) => (Cause::Group(format!("scaling-group {group}")), None),
+            (None, Some(role)) => (Cause::Group(format!("ram-role {role}")), None),
+            (None, None) => (Cause::Resource, Some(member.instance.id.as_str())),
+        };
+        groups.entry(key).or_default().push(member);
+    }
+    let violations = groups.into_iter().filter_map(|((cause, _), members)| {
+        let first = members.first()?;
+        let (message, fix) = describe(&members);
+        let others = members.iter().skip(1).map(|one| ResourceRef::bare(ResourceKind::Instance, &one.instance.id));
+        Some(Violation::new(severity, instance(view, first), message, fix).related(others).cause(cause))
+    });
+    violations.collect()
+}
+
+/// "instance `i-1`" or "3 instances".
+pub(super) fn phrase(members: &[&Member<'_>]) -> String {
+    match members {
+        [one] => format!("instance `{}`", one.instance.id),
+        _ => crate::text::count(members.len(), "instance"),
+    }
+}
+
+/// How many resources of each kind there are.
+#[must_use]
+pub fn count(inventory: &Inventory) -> std::collections::BTreeMap<ResourceKind, usize> {
+    let mut counts: std::collections::BTreeMap<ResourceKind, usize> = std::collections::BTreeMap::new();
+    let mut add = |kind: ResourceKind, number: usize| *counts.entry(kind).or_default() += number;
+    for account in &inventory.accounts {
+        for principal in &account.principals {
+            match principal.kind {
+                crate::alibaba::PrincipalKind::Role => add(ResourceKind::RamRole, 1),
+                crate::alibaba::PrincipalKind::User => add(ResourceKind::RamUser, 1),
+                crate::alibaba::PrincipalKind::Group => {}
+            }
+        }
+        add(ResourceKind::RamRole, 0);
+        for region in &account.regions {
+            add(ResourceKind::Instance, region.instances.len());
+            add(ResourceKind::Vpc, region.vpcs.len());
+            add(ResourceKind::VSwitch, region.vswitches.len());
+            add(ResourceKind::RouteTable, region.route_tables.len());
+            add(ResourceKind::SecurityGroup, region.security_groups.len());
+            add(ResourceKind::NetworkInterface, region.network_interfaces.len());
+            add(ResourceKind::Volume, region.disks.len());
+        }
+    }
+    counts
+}

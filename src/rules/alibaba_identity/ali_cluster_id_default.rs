@@ -1,0 +1,56 @@
+use crate::alibaba::{CLUSTER_TAG, DEFAULT_CLUSTER_ID};
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::{tags, text};
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-cluster-id-default",
+    title: "the cluster has the id of all clusters without one",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Cluster],
+    condition: "The audited cluster id is `clusterid`, which is what the controller writes where its configuration has no `clusterID`; or something in the VPCs of the nodes carries `ack.aliyun.com=clusterid`.",
+    impact: "all such clusters of the account share one id: the controller finds load balancers and server groups of the others as its own",
+    fix: "Set `clusterID` in the cloud configuration; load balancers that exist keep their tag.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/base/metadata.go#ClusterID",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/model/tag/tags.go",
+    ],
+    example: "2 resources carry `ack.aliyun.com=clusterid`: i-bp1, sg-bp1",
+    reads: &[Read::EcsDescribeInstances],
+    subjects: Subjects::Cluster,
+    check: Check::Alibaba(alibaba::Check::Cluster(check)),
+};
+
+fn check(context: &Context<'_>) -> Counted {
+    let mut found: Vec<ResourceRef> = Vec::new();
+    for view in &context.view.regions {
+        let tagged =
+            view.region.tagged().filter(|(_, _, tags)| tags::value(tags, CLUSTER_TAG) == Some(DEFAULT_CLUSTER_ID));
+        found.extend(tagged.map(|(kind, id, _)| alibaba::resource(view, kind, id, None)));
+    }
+    let is_audited = context.cluster_id() == DEFAULT_CLUSTER_ID;
+    if !is_audited && found.is_empty() {
+        return Counted::new(1, []);
+    }
+    let ids: Vec<&str> = found.iter().map(|one| one.id.as_str()).collect();
+    let message = match (is_audited, ids.len()) {
+        (true, 0) => {
+            format!("the cluster id is `{DEFAULT_CLUSTER_ID}`, which the controller takes where it is told none")
+        }
+        (_, number) => {
+            let verb = if number == 1 { "carries" } else { "carry" };
+            format!(
+                "{} {verb} `{CLUSTER_TAG}={DEFAULT_CLUSTER_ID}`: {}",
+                text::count(number, "resource"),
+                text::list(&ids, 6)
+            )
+        }
+    };
+    let fix = Fix::none("set `clusterID` in the cloud configuration of the controller");
+    let related: Vec<ResourceRef> = found.iter().map(ResourceRef::to_bare).collect();
+    Counted::new(1, [Violation::new(Severity::Warning, super::cluster(context), message, fix).related(related)])
+}

@@ -1,0 +1,46 @@
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use std::collections::BTreeSet;
+
+use crate::alibaba::view::cluster_ids;
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-cluster-id-unexpected",
+    title: "nothing belongs to the cluster id",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Cluster],
+    condition: "No instance that was read carries `ack.aliyun.com` with the cluster id or the tag of an installer, and no Node names one.",
+    impact: "nothing of the cluster was looked at: whatever else this report says is about no node",
+    fix: "Check the cluster id; give the Nodes with --nodes where instances carry no tag.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/base/metadata.go#ClusterID"],
+    example: "no instance belongs to `prod`; instances are tagged for: staging",
+    reads: &[Read::EcsDescribeInstances],
+    subjects: Subjects::Cluster,
+    check: Check::Alibaba(alibaba::Check::Cluster(check)),
+};
+
+fn check(context: &Context<'_>) -> Counted {
+    if context.view.members().next().is_some() {
+        return Counted::new(1, []);
+    }
+    let regions = context.view.regions.iter();
+    let instances = regions.flat_map(|view| &view.region.instances);
+    let seen: BTreeSet<&str> = instances.flat_map(|instance| cluster_ids(&instance.tags)).collect();
+    let seen: Vec<&str> = seen.into_iter().collect();
+    let others = if seen.is_empty() {
+        "no instance carries the tag of any cluster".to_owned()
+    } else {
+        format!("instances are tagged for: {}", text::list(&seen, 6))
+    };
+    let near = seen.iter().find(|id| id.eq_ignore_ascii_case(context.cluster_id()));
+    let hint = near.map_or_else(String::new, |id| format!("; did you mean `{}`?", text::printable(id)));
+    let id = text::printable(context.cluster_id());
+    let message = format!("no instance belongs to `{id}`; {others}{hint}");
+    let fix = Fix::none("check the cluster id, or give the Nodes with --nodes");
+    Counted::new(1, [Violation::new(Severity::Error, super::cluster(context), message, fix)])
+}

@@ -1,0 +1,46 @@
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use std::collections::BTreeSet;
+
+use crate::alibaba::{CLUSTER_TAG, RegionView};
+use crate::{tags, text};
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-vpc-several-clusters",
+    title: "nodes of several clusters live in one VPC",
+    severity: RuleSeverity::always(Severity::Info),
+    resources: &[ResourceKind::Vpc],
+    condition: "Instances in a VPC of the nodes carry `ack.aliyun.com` with other cluster ids too.",
+    impact: "nothing by itself; with cloud routes both controllers write into the route tables of the VPC",
+    fix: "Nothing, where both are meant to be there: give the clusters networks of Pods that do not overlap.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/route/route_controller.go",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/model/tag/tags.go",
+    ],
+    example: "instances of 2 clusters live in VPC `vpc-bp1`: prod, staging",
+    reads: &[Read::EcsDescribeInstances],
+    subjects: Subjects::MemberVpcs,
+    check: Check::Alibaba(alibaba::Check::Region(check)),
+};
+
+fn check(_: &Context<'_>, view: &RegionView<'_>) -> Counted {
+    let vpcs = view.member_vpcs();
+    let mut found = Vec::new();
+    for vpc in &vpcs {
+        let here = view.region.instances.iter().filter(|instance| instance.vpc_id.as_deref() == Some(*vpc));
+        let ids: BTreeSet<&str> = here.filter_map(|instance| tags::value(&instance.tags, CLUSTER_TAG)).collect();
+        if ids.len() > 1 {
+            let ids: Vec<&str> = ids.into_iter().collect();
+            let number = text::count(ids.len(), "cluster");
+            let message = format!("instances of {number} live in VPC `{vpc}`: {}", text::list(&ids, 6));
+            let resource = alibaba::resource(view, ResourceKind::Vpc, vpc, None);
+            let fix = Fix::none("nothing, where both are meant to be there");
+            found.push(Violation::new(Severity::Info, resource, message, fix));
+        }
+    }
+    Counted::new(vpcs.len(), found)
+}

@@ -1,0 +1,37 @@
+use crate::alibaba::RegionView;
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects};
+use crate::view::NodeRole;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-instance-role-missing",
+    title: "a control-plane node has no RAM role",
+    severity: RuleSeverity::always(Severity::Info),
+    resources: &[ResourceKind::Instance],
+    condition: "An instance that runs the control plane has no RAM role, and no other principal is named as the controller's.",
+    impact: "the controller needs an access key then, in its configuration or environment; without one it does not start",
+    fix: "Attach a RAM role with what the controller calls, or say with --controller-role which principal it uses.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth"],
+    example: "instance `i-bp1` has no RAM role",
+    reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
+    subjects: Subjects::Members,
+    check: Check::Alibaba(alibaba::Check::Region(check)),
+};
+
+fn check(context: &Context<'_>, view: &RegionView<'_>) -> Counted {
+    if !context.options.controller_roles.is_empty() {
+        return Counted::not_applicable("the principal of the controller is named with --controller-role");
+    }
+    let of_plane = || view.members.iter().filter(|member| member.roles.roles.contains(NodeRole::Controlplane));
+    let without = of_plane().filter(|member| member.instance.ram_role.is_none());
+    let found = alibaba::grouped(view, without, Severity::Info, |members| {
+        let verb = if members.len() == 1 { "has" } else { "have" };
+        let message = format!("{} {verb} no RAM role", alibaba::phrase(members));
+        (message, Fix::none("attach a RAM role, or name the principal of the controller with --controller-role"))
+    });
+    Counted::new(of_plane().count(), found)
+}

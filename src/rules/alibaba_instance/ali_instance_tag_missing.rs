@@ -1,0 +1,48 @@
+use crate::alibaba::{CLUSTER_TAG, Member, RegionView};
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects};
+use crate::tags;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-instance-tag-missing",
+    title: "a node lacks the tag by which its Node is found",
+    severity: RuleSeverity::depends(
+        Severity::Info,
+        "info; error where the Node has no providerID and the controller is v2.4 to v2.10, which find the instance by it",
+    ),
+    resources: &[ResourceKind::Instance],
+    condition: "A node does not carry the key `ack.aliyun.com`, and no Node with a providerID names it. Controllers of v2.4 to v2.10 find the instance of a Node without providerID by its address and that key; older and newer ones do not.",
+    impact: "if the Node has no providerID, a controller that looks the instance up does not find it: the Node keeps its `uninitialized` taint",
+    fix: "Add `ack.aliyun.com` with the cluster id to the instance, or better set the providerID of the Node.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/manager.go#findCloudECSByIp",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/ecs/ecs.go#GetInstancesByIP",
+        "kubernetes/cloud-provider-alibaba-cloud a90a4e2f1 (v2.11.2): the lookup is called no more",
+    ],
+    example: "instance `i-bp1` does not carry `ack.aliyun.com`",
+    reads: &[Read::EcsDescribeInstances],
+    subjects: Subjects::Members,
+    check: Check::Alibaba(alibaba::Check::Region(check)),
+};
+
+fn check(context: &Context<'_>, view: &RegionView<'_>) -> Counted {
+    let lacking = || view.members.iter().filter(|member| tags::value(&member.instance.tags, CLUSTER_TAG).is_none());
+    let found_by_tag = context.options.controller_version.is_some_and(super::super::alibaba_node::finds_by_tag);
+    let nameless = |member: &&Member<'_>| member.node.is_some_and(|node| node.provider_id.is_empty());
+    let describe = |members: &[&Member<'_>]| {
+        let verb = if members.len() == 1 { "does" } else { "do" };
+        let message = format!("{} {verb} not carry `{CLUSTER_TAG}`", alibaba::phrase(members));
+        let advice = format!("add `{CLUSTER_TAG}={}`, or set the providerID of the Nodes", context.cluster_id());
+        (message, Fix::none(advice))
+    };
+    let needed = lacking().filter(|member| found_by_tag && nameless(member));
+    let mut found = alibaba::grouped(view, needed, Severity::Error, describe);
+    // Where the Nodes are known, only a providerID counts.
+    let rest = lacking().filter(|_| context.view.nodes.is_none());
+    found.extend(alibaba::grouped(view, rest, Severity::Info, describe));
+    Counted::new(view.members.len(), found)
+}

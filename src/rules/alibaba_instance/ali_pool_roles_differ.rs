@@ -1,0 +1,57 @@
+use crate::finding::{Applicability, Cause, Fix, ResourceRef, Severity};
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::alibaba::view::SCALING_GROUP_TAG;
+use crate::alibaba::{Member, RegionView};
+use crate::{tags, text};
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-pool-roles-differ",
+    title: "nodes of one pool have different RAM roles",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Instance],
+    condition: "Instances of the cluster in one scaling group, or with one value of `ack.alibabacloud.com/nodepool-id`, have different RAM roles, or some have none.",
+    impact: "what works on one node of the pool is refused on another",
+    fix: "Give all of them the role of the pool's configuration.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/manager.go#setFields"],
+    example: "3 nodes of pool `np-1` have different RAM roles: KubernetesWorkerRole-a, none",
+    reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
+    subjects: Subjects::Members,
+    check: Check::Alibaba(alibaba::Check::Region(check)),
+};
+
+fn check(_: &Context<'_>, view: &RegionView<'_>) -> Counted {
+    let mut pools: BTreeMap<&str, Vec<&Member<'_>>> = BTreeMap::new();
+    for member in &view.members {
+        let keys = [NODE_POOL_TAG, SCALING_GROUP_TAG];
+        if let Some(pool) = keys.iter().find_map(|key| tags::value(&member.instance.tags, key)) {
+            pools.entry(pool).or_default().push(member);
+        }
+    }
+    let mut found = Vec::new();
+    for (pool, members) in &pools {
+        let roles: BTreeSet<&str> =
+            members.iter().map(|member| member.instance.ram_role.as_deref().unwrap_or("none")).collect();
+        let Some(first) = members.first().filter(|_| roles.len() > 1) else { continue };
+        let roles: Vec<&str> = roles.into_iter().collect();
+        let message = format!(
+            "{} of pool `{}` have different RAM roles: {}",
+            text::count(members.len(), "node"),
+            text::printable(pool),
+            text::list(&roles, 6)
+        );
+        let others = members.iter().skip(1).map(|one| ResourceRef::bare(ResourceKind::Instance, &one.instance.id));
+        let fix = Fix::none("give all of them the role of the pool's configuration");
+        let violation = Violation::new(Severity::Warning, alibaba::instance(view, first), message, fix);
+        found.push(violation.related(others).cause(Cause::Group(format!("pool {pool}"))));
+    }
+    Counted::new(pools.values().map(Vec::len).sum(), found)
+}
+
+/// Tag of node pools. Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/node/manager.go#setFields`.
+const NODE_POOL_TAG: &str = "ack.alibabacloud.com/nodepool-id";

@@ -1,0 +1,37 @@
+use crate::alibaba::{CLUSTER_TAG, RegionView, SYSTEM_TAG_PREFIX, TAG_QUOTA};
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::tags;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-tags-near-quota",
+    title: "an instance has no room for tags",
+    severity: RuleSeverity::always(Severity::Info),
+    resources: &[ResourceKind::Instance],
+    condition: "An instance of the cluster that lacks `ack.aliyun.com` has the 20 tags that it may have; those of Alibaba Cloud itself (`acs:…`) do not count.",
+    impact: "the tag cannot be added",
+    fix: "Remove a tag that nobody reads.",
+    applicability: Applicability::None,
+    sources: &["ECS 2014-05-26, TagResources: at most 20 tags"],
+    example: "instance `i-bp1` has 20 of 20 tags and lacks `ack.aliyun.com`",
+    reads: &[Read::EcsDescribeInstances],
+    subjects: Subjects::Members,
+    check: Check::Alibaba(alibaba::Check::Region(check)),
+};
+
+fn check(_: &Context<'_>, view: &RegionView<'_>) -> Counted {
+    let full = view.members.iter().filter(|member| {
+        let own = member.instance.tags.iter().filter(|tag| !tag.key.starts_with(SYSTEM_TAG_PREFIX));
+        own.count() >= TAG_QUOTA && tags::value(&member.instance.tags, CLUSTER_TAG).is_none()
+    });
+    let found = full.map(|member| {
+        let id = &member.instance.id;
+        let message = format!("instance `{id}` has {TAG_QUOTA} of {TAG_QUOTA} tags and lacks `{CLUSTER_TAG}`");
+        let fix = Fix::none("remove a tag that nobody reads");
+        Violation::new(Severity::Info, alibaba::instance(view, member), message, fix)
+    });
+    Counted::new(view.members.len(), found.collect::<Vec<_>>())
+}

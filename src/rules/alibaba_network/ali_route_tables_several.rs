@@ -1,0 +1,52 @@
+use crate::alibaba::RegionView;
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-route-tables-several",
+    title: "the VPC has several route tables",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Vpc],
+    condition: "With --cloud-routes: a VPC of the nodes has more than one route table. What `routeTableIDs` in the controller's configuration says cannot be seen here.",
+    impact: "without `routeTableIDs` the controller writes no route at all (`multiple route tables found by vpc id`), and nodes keep the `network-unavailable` condition",
+    fix: "Name the tables that it shall write in `routeTableIDs` of its configuration, separated by commas without spaces.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/route/manager.go#getRouteTables",
+        "https://github.com/kubernetes/cloud-provider-alibaba-cloud/issues/77",
+    ],
+    example: "VPC `vpc-bp1` has 2 route tables: vtb-bp1, vtb-bp2",
+    reads: &[Read::EcsDescribeInstances, Read::DescribeRouteTableList],
+    subjects: Subjects::MemberVpcs,
+    check: Check::Alibaba(alibaba::Check::Region(check)),
+};
+
+fn check(context: &Context<'_>, view: &RegionView<'_>) -> Counted {
+    if !context.cloud_routes {
+        return Counted::not_applicable("it is not known to write routes: --cloud-routes says that it does");
+    }
+    let vpcs = view.member_vpcs();
+    let mut found = Vec::new();
+    for vpc in &vpcs {
+        let tables: Vec<&str> = view
+            .region
+            .route_tables
+            .iter()
+            .filter(|table| table.vpc_id == *vpc)
+            .map(|table| table.id.as_str())
+            .collect();
+        if tables.len() > 1 {
+            let number = text::count(tables.len(), "route table");
+            let message = format!("VPC `{vpc}` has {number}: {}", text::list(&tables, 6));
+            let related = tables.iter().map(|id| ResourceRef::bare(ResourceKind::RouteTable, *id));
+            let fix = Fix::none("name the tables in `routeTableIDs` of the controller's configuration");
+            let resource = alibaba::resource(view, ResourceKind::Vpc, vpc, None);
+            found.push(Violation::new(Severity::Warning, resource, message, fix).related(related));
+        }
+    }
+    Counted::new(vpcs.len(), found)
+}

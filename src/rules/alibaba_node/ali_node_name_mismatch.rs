@@ -1,0 +1,43 @@
+use crate::alibaba::provider_id::{self, ProviderId};
+use crate::finding::{Applicability, Fix, Severity};
+use crate::nodes::KubernetesNode;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-node-name-mismatch",
+    title: "a Node is called after another instance",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Node],
+    condition: "The name of a Node has the shape REGION.INSTANCE, as old guides ask for, and differs from its providerID. No other name is wrong: only the providerID counts.",
+    impact: "the machine was cloned with its kubelet's flags: two machines may fight for one Node",
+    fix: "Give the kubelet its own `--hostname-override` and `--provider-id`.",
+    applicability: Applicability::None,
+    sources: &[
+        "https://github.com/kubernetes/cloud-provider-alibaba-cloud/issues/154",
+        "https://github.com/kubernetes/cloud-provider-alibaba-cloud/issues/278",
+    ],
+    example: "Node `cn-hangzhou.i-bp1` has the providerID `cn-hangzhou.i-bp2`",
+    reads: &[],
+    subjects: Subjects::KubernetesNodes,
+    check: Check::Alibaba(alibaba::Check::Kubernetes(check)),
+};
+
+fn check(_: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
+    let differ = nodes.iter().filter(|node| {
+        let given = match provider_id::parse(&node.provider_id) {
+            Some(ProviderId::Instance { region, id, .. }) => Some((region, id)),
+            Some(ProviderId::Hybrid) | None => None,
+        };
+        matches!((provider_id::looks_like_one(&node.name), given), (Some(named), Some(given)) if named != given)
+    });
+    let found = differ.map(|node| {
+        let (name, given) = (text::printable(&node.name), text::printable(&node.provider_id));
+        let message = format!("Node `{name}` has the providerID `{given}`");
+        let fix = Fix::none("give the kubelet its own --hostname-override and --provider-id");
+        Violation::new(Severity::Error, super::resource(node), message, fix)
+    });
+    Counted::new(nodes.len(), found.collect::<Vec<_>>())
+}

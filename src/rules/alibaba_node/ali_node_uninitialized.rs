@@ -1,0 +1,40 @@
+use crate::finding::{Applicability, Fix, Severity};
+use crate::nodes::KubernetesNode;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-node-uninitialized",
+    title: "a Node was never initialised",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Node],
+    condition: "A Node with a providerID has the taint `node.cloudprovider.kubernetes.io/uninitialized`. One without is `ali-provider-id-missing`.",
+    impact: "no Pod is scheduled there that does not tolerate the taint",
+    fix: "Look into the controller's log for the Node; since v2.11.2 it also needs ecs:DescribeNetworkInterfaces and ecs:ModifyNetworkInterfaceAttribute, unless it runs with --skip-disable-source-dest-check.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/node_controller.go#syncECSNodes",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/ecs/ecs.go#ModifyNetworkInterfaceSourceDestCheck",
+    ],
+    example: "Node `worker-1` has the taint `node.cloudprovider.kubernetes.io/uninitialized`",
+    reads: &[],
+    subjects: Subjects::KubernetesNodes,
+    check: Check::Alibaba(alibaba::Check::Kubernetes(check)),
+};
+
+fn check(_: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
+    let stuck =
+        nodes.iter().filter(|node| !node.provider_id.is_empty() && node.taints.iter().any(|taint| taint == TAINT));
+    let found = stuck.map(|node| {
+        let message = format!("Node `{}` has the taint `{TAINT}`", text::printable(&node.name));
+        let fix = Fix::none("look into the log of the controller, and at what its principal lacks");
+        Violation::new(Severity::Error, super::resource(node), message, fix)
+    });
+    Counted::new(nodes.len(), found.collect::<Vec<_>>())
+}
+
+/// Taint of Nodes that the cloud controller has not initialised.
+/// Source: kubernetes/cloud-provider `api/well_known_taints.go`.
+const TAINT: &str = "node.cloudprovider.kubernetes.io/uninitialized";

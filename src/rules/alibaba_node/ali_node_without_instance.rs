@@ -1,0 +1,44 @@
+use crate::alibaba::provider_id::{self, ProviderId};
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Read;
+use crate::nodes::KubernetesNode;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-node-without-instance",
+    title: "a Node names an instance that is not there",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Node],
+    condition: "The region of a Node's providerID was read, and holds no such instance.",
+    impact: "once the Node is not ready (`Unknown`), the controller deletes it from the cluster; until then its addresses stay as they are",
+    fix: "Delete the Node if the machine is gone; register it again if the providerID is another machine's.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/node_controller.go#syncECSNodes"],
+    example: "Node `worker-1` names `cn-hangzhou.i-bp1`, and cn-hangzhou has no such instance",
+    reads: &[Read::EcsDescribeInstances],
+    subjects: Subjects::KubernetesNodes,
+    check: Check::Alibaba(alibaba::Check::Kubernetes(check)),
+};
+
+fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
+    let mut found = Vec::new();
+    let mut checked = 0;
+    for node in nodes.iter().filter(|node| !super::is_lingjun(node)) {
+        let Some(ProviderId::Instance { region, id, .. }) = provider_id::parse(&node.provider_id) else { continue };
+        if !context.view.has_region(region) {
+            continue;
+        }
+        checked += 1;
+        if context.view.instance(region, id).is_none() {
+            let (name, given) = (text::printable(&node.name), text::printable(&node.provider_id));
+            let region = text::printable(region);
+            let message = format!("Node `{name}` names `{given}`, and {region} has no such instance");
+            let fix = Fix::none("delete the Node if the machine is gone; else register it again");
+            found.push(Violation::new(Severity::Error, super::resource(node), message, fix));
+        }
+    }
+    Counted::new(checked, found)
+}

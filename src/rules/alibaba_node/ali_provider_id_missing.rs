@@ -1,0 +1,65 @@
+use crate::alibaba::{CLUSTER_TAG, Member};
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::inventory::Read;
+use crate::nodes::KubernetesNode;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::tags;
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-provider-id-missing",
+    title: "a Node has no providerID",
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error; warning where the version of the controller is not known and v2.4 to v2.10 would find the instance by its tag",
+    ),
+    resources: &[ResourceKind::Node],
+    condition: "A Node has an empty providerID. Controllers of v2.4 to v2.10 look for the one instance with the Node's internal address and the tag `ack.aliyun.com`; others give up at once.",
+    impact: "the Node keeps its `uninitialized` taint and gets neither addresses, zone nor routes; v2.11.2 then initialises no Node of the batch",
+    fix: "Let the kubelet say it: `--provider-id=REGION.INSTANCE`; for a Node that exists: kubectl patch node NAME -p '{\"spec\":{\"providerID\":\"REGION.INSTANCE\"}}'.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/node_controller.go#syncNode",
+        "kubernetes/cloud-provider-alibaba-cloud a90a4e2f1 (v2.11.2): the lookup by address is called no more",
+        "https://github.com/kubernetes/cloud-provider-alibaba-cloud/issues/278",
+    ],
+    example: "Node `worker-1` has no providerID; it is instance `i-bp1` by its address",
+    reads: &[Read::EcsDescribeInstances],
+    subjects: Subjects::KubernetesNodes,
+    check: Check::Alibaba(alibaba::Check::Kubernetes(check)),
+};
+
+fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
+    let mut found = Vec::new();
+    for node in nodes.iter().filter(|node| node.provider_id.is_empty()) {
+        let member = context.view.regions.iter().find_map(|view| {
+            let is_it = |member: &&Member<'_>| member.node.is_some_and(|one| one.name == node.name);
+            view.members.iter().find(is_it).map(|member| (view, member))
+        });
+        let is_tagged = member.is_some_and(|(_, member)| tags::value(&member.instance.tags, CLUSTER_TAG).is_some());
+        let severity = match context.options.controller_version {
+            Some(version) if super::finds_by_tag(version) && is_tagged => continue,
+            None if is_tagged => Severity::Warning,
+            _ => Severity::Error,
+        };
+        let name = text::printable(&node.name);
+        let (message, advice) = match member {
+            Some((view, member)) => {
+                let id = format!("{}.{}", view.region.name, member.instance.id);
+                (
+                    format!("Node `{name}` has no providerID; it is instance `{}` by its address", member.instance.id),
+                    format!("set it: kubectl patch node {name} -p '{{\"spec\":{{\"providerID\":\"{id}\"}}}}'"),
+                )
+            }
+            None => (
+                format!("Node `{name}` has no providerID, and no instance that was read has its address alone"),
+                "let the kubelet say it: --provider-id=REGION.INSTANCE".to_owned(),
+            ),
+        };
+        let related = member.map(|(_, member)| ResourceRef::bare(ResourceKind::Instance, &member.instance.id));
+        found.push(Violation::new(severity, super::resource(node), message, Fix::none(advice)).related(related));
+    }
+    Counted::new(nodes.len(), found)
+}

@@ -1,0 +1,136 @@
+use std::collections::BTreeMap;
+
+use crate::alibaba::PrincipalAudit;
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+use super::{instances, whom};
+use crate::alibaba::principals::ActionAudit;
+use crate::controller::ControllerVersion;
+use crate::controller::alibaba::{AlibabaCall, AlibabaController};
+use crate::policy::Verdict;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ram-action-missing",
+    title: "the controller lacks actions",
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error if the node or service controller always makes the call, and did so in v2.1 or the version is given; warning if it depends on the version, on routes or on network load balancers; info if only a feature needs it",
+    ),
+    resources: &[ResourceKind::RamRole, ResourceKind::RamUser],
+    condition: "The policies of the principal that the controller uses grant an action that it calls on no resource: what the version of --controller-version calls, or the newest; with --baseline, what that asks for. Where the principal is not named, the role of control-plane nodes is taken for it, unless it grants nothing that only the controller does.",
+    impact: "the calls are refused (`Forbidden.RAM`, `NoPermission`)",
+    fix: "Put the missing actions into one custom policy of their own and attach it.",
+    applicability: Applicability::None,
+    sources: &[
+        "policies/alibaba-controller-calls.json",
+        "kubernetes/cloud-provider-alibaba-cloud docs/examples/master.policy",
+    ],
+    example: "role `k8s-master` lacks 2 of 59 actions of what the controllers call: vpc:CreateRouteEntries, vpc:DeleteRouteEntries (route controller, from v2.11.2)",
+    reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
+    subjects: Subjects::RamPrincipals,
+    check: Check::Alibaba(alibaba::Check::Principal(check)),
+};
+
+fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
+    if audit.is_of_another() {
+        return Counted::not_applicable(ELSEWHERE);
+    }
+    let lacking = |severity: Severity| {
+        let missing = audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Missing);
+        missing.filter(move |action| severity_of(action, context) == severity).collect::<Vec<_>>()
+    };
+    let mut found = Vec::new();
+    for severity in Severity::WORST_FIRST {
+        let actions = lacking(severity);
+        if actions.is_empty() {
+            continue;
+        }
+        let described = describe(&actions);
+        let message = format!(
+            "{} lacks {} of {} of {}: {}{}",
+            whom(audit),
+            actions.len(),
+            text::count(audit.actions.len(), "action"),
+            audit.baseline,
+            described,
+            super::unread_groups(audit),
+        );
+        let fix = Fix::none("put the actions into one custom policy of their own, and attach it");
+        let impact = actions.first().map(|action| breaks(action));
+        let violation =
+            Violation::new(severity, audit.resource(), message, fix).related(instances(audit)).impact(impact);
+        found.push(violation.with_respect_to(severity.name()));
+    }
+    Counted::new(1, found)
+}
+
+/// Actions with who needs them, and since when.
+fn describe(actions: &[&ActionAudit]) -> String {
+    let mut groups: BTreeMap<Option<(AlibabaController, Option<ControllerVersion>)>, Vec<&str>> = BTreeMap::new();
+    for action in actions {
+        let needed_by = worst(action).map(|call| (call.controller, call.since().filter(|since| *since > oldest())));
+        groups.entry(needed_by).or_default().push(&action.action);
+    }
+    let describe = |(needed_by, names): (Option<(AlibabaController, Option<ControllerVersion>)>, Vec<&str>)| {
+        let names = text::list(&names, 4);
+        match needed_by {
+            None => names,
+            Some((controller, None)) => format!("{names} ({} controller)", controller.name()),
+            Some((controller, Some(since))) => format!("{names} ({} controller, from v{since})", controller.name()),
+        }
+    };
+    groups.into_iter().map(describe).collect::<Vec<_>>().join("; ")
+}
+
+/// The call that makes an action matter most.
+fn worst(action: &ActionAudit) -> Option<&'static AlibabaCall> {
+    action.calls.iter().copied().max_by_key(|call| (call.required, std::cmp::Reverse(call.controller)))
+}
+
+fn breaks(action: &ActionAudit) -> String {
+    if action.action.eq_ignore_ascii_case("ecs:DescribeInstances") {
+        return "without ecs:DescribeInstances the controller initialises no node, and may take nodes that are not ready for gone and delete them"
+            .to_owned();
+    }
+    match worst(action) {
+        Some(call) => {
+            let (controller, action, when) = (call.controller.name(), &call.action, &call.when);
+            format!("the {controller} controller is refused; it calls {action} in this case: {when}")
+        }
+        None => "the calls are refused (`Forbidden.RAM`, `NoPermission`)".to_owned(),
+    }
+}
+
+/// The controllers of the first release of v2.
+fn oldest() -> ControllerVersion {
+    ControllerVersion::new(2, 1, 0)
+}
+
+/// How bad it is when a call does not work; actions of an operator's own baseline are asked for by the operator.
+pub(super) fn severity_of(action: &ActionAudit, context: &Context<'_>) -> Severity {
+    let of_call = |call: &&'static AlibabaCall| {
+        if !call.required {
+            return Severity::Info;
+        }
+        let is_sure = match call.controller {
+            AlibabaController::Node | AlibabaController::Service => true,
+            AlibabaController::Route => context.cloud_routes,
+            AlibabaController::Nlb | AlibabaController::Ingress | AlibabaController::Pvtz => false,
+        };
+        let is_old = call.since().is_none_or(|since| since <= oldest());
+        if is_sure && (is_old || context.options.controller_version.is_some()) {
+            Severity::Error
+        } else {
+            Severity::Warning
+        }
+    };
+    action.calls.iter().map(of_call).max().unwrap_or(Severity::Error)
+}
+
+/// Why the calls of the controller are not asked of a role.
+pub(super) const ELSEWHERE: &str = "the controller seems to use other credentials";

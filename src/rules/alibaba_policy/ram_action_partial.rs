@@ -1,0 +1,55 @@
+use crate::alibaba::PrincipalAudit;
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+use super::ram_action_missing::{ELSEWHERE, severity_of};
+use super::{instances, whom};
+use crate::alibaba::principals::ActionAudit;
+use crate::policy::Verdict;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ram-action-partial",
+    title: "the controller may do something only in part",
+    severity: RuleSeverity::depends(Severity::Warning, "warning; info if only a feature needs it"),
+    resources: &[ResourceKind::RamRole, ResourceKind::RamUser],
+    condition: "The policies of the controller's principal grant an action that it calls on some resources only, under a condition, or in one resource group. Where Alibaba Cloud asks for no resource, a statement on other resources than `*` has no effect at all.",
+    impact: "the calls are refused for the rest",
+    fix: "Allow it on `*`, or check that the limit covers everything that the cluster uses.",
+    applicability: Applicability::None,
+    sources: &["Alibaba Cloud RAM documentation, Policy evaluation process", "policies/alibaba-controller-calls.json"],
+    example: "role `k8s-master` may do 1 action of what the controllers call only in part: slb:* on acs:slb:*:*:loadbalancer/*",
+    reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
+    subjects: Subjects::RamPrincipals,
+    check: Check::Alibaba(alibaba::Check::Principal(check)),
+};
+
+fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
+    if audit.is_of_another() {
+        return Counted::not_applicable(ELSEWHERE);
+    }
+    let taken: Vec<&ActionAudit> =
+        audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Partial).collect();
+    let Some(severity) = taken.iter().map(|action| severity_of(action, context)).max() else {
+        return Counted::new(1, []);
+    };
+    let described: Vec<String> = taken
+        .iter()
+        .map(|action| {
+            let on = action.assessment.only_on();
+            let only_if = action.assessment.only_if();
+            let on = if on.is_empty() { String::new() } else { format!(" on {}", text::list(&on, 2)) };
+            let only_if = if only_if.is_empty() { String::new() } else { format!(" if {}", text::list(&only_if, 2)) };
+            format!("{}{on}{only_if}", action.action)
+        })
+        .collect();
+    let number = text::count(taken.len(), "action");
+    let message =
+        format!("{} may do {number} of {} only in part: {}", whom(audit), audit.baseline, text::list(&described, 6));
+    let fix = Fix::none("allow it on `*`, or check that the limit covers everything that the cluster uses");
+    let severity = severity.min(Severity::Warning);
+    Counted::new(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
+}

@@ -1,0 +1,56 @@
+use crate::alibaba::{PrincipalAudit, Use};
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+use super::{instances, whom};
+use crate::policy;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ram-controller-rights-on-worker",
+    title: "a worker's role may do what only the controller does",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::RamRole],
+    condition: "The RAM role of nodes that run no control plane grants the deletion of load balancers or of routes.",
+    impact: "every Pod on a worker that reaches the metadata service can take the cluster's load balancers and routes away",
+    fix: "Give workers a role of their own.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-alibaba-cloud docs/examples/worker.policy",
+        "Alibaba Cloud RAM documentation, Grant least privilege",
+    ],
+    example: "role `k8s` of 4 workers may do what only the controller does: slb:DeleteLoadBalancer, vpc:DeleteRouteEntry",
+    reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
+    subjects: Subjects::RamPrincipals,
+    check: Check::Alibaba(alibaba::Check::Principal(check)),
+};
+
+fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
+    if audit.used_by != Use::OtherNodes {
+        return Counted::not_applicable("no role of workers alone was compared");
+    }
+    let granted: Vec<&str> = OF_THE_CONTROLLER
+        .iter()
+        .copied()
+        .filter(|action| {
+            let folded = action.to_lowercase();
+            let patterns = audit.beyond.excess.iter().filter(|excess| !excess.is_negated);
+            patterns.into_iter().any(|excess| policy::matches(&excess.action.to_lowercase(), &folded))
+        })
+        .collect();
+    if granted.is_empty() {
+        return Counted::new(1, []);
+    }
+    let workers = text::count(audit.members.len(), "worker");
+    let message =
+        format!("{} of {workers} may do what only the controller does: {}", whom(audit), text::list(&granted, 6));
+    let fix = Fix::none("give workers a role of their own");
+    Counted::new(1, [Violation::new(Severity::Warning, audit.resource(), message, fix).related(instances(audit))])
+}
+
+/// What takes away what others need, and only the controller does.
+const OF_THE_CONTROLLER: [&str; 4] =
+    ["nlb:DeleteLoadBalancer", "slb:DeleteLoadBalancer", "vpc:DeleteRouteEntries", "vpc:DeleteRouteEntry"];

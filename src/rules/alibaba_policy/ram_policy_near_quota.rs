@@ -1,0 +1,60 @@
+use crate::alibaba::{Attachment, CUSTOM_ATTACHMENTS_QUOTA, POLICY_QUOTA, PolicyType, PrincipalAudit};
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+use super::whom;
+use crate::policy::{Document, RAM};
+
+pub(super) const RULE: Rule = Rule {
+    id: "ram-policy-near-quota",
+    title: "a policy or a principal is near a quota",
+    severity: RuleSeverity::always(Severity::Info),
+    resources: &[ResourceKind::RamRole, ResourceKind::RamUser],
+    condition: "A custom policy of a principal has more than nine tenths of the 6,144 characters that it may have, or nine or more custom policies are attached where ten may be; quotas can be raised.",
+    impact: "what the next version of the controller calls cannot be added there",
+    fix: "Put several actions into one pattern (`tagaudit policy shrink --dialect ram`), or several policies into one.",
+    applicability: Applicability::None,
+    sources: &["Alibaba Cloud RAM documentation, Limits (2025-12-16)"],
+    example: "policy `k8s-master` has 6010 of 6144 characters",
+    reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
+    subjects: Subjects::RamPrincipals,
+    check: Check::Alibaba(alibaba::Check::Principal(check)),
+};
+
+fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
+    let custom: Vec<&Attachment> = audit
+        .principal
+        .attachments
+        .iter()
+        .flatten()
+        .filter(|attachment| attachment.policy_type == PolicyType::Custom)
+        .collect();
+    let mut found = Vec::new();
+    let mut say = |message: String, advice: &str, what: &str| {
+        let violation = Violation::new(Severity::Info, audit.resource(), message, Fix::none(advice));
+        found.push(violation.with_respect_to(what));
+    };
+    for attachment in &custom {
+        let text = audit.account.policy(attachment).and_then(|policy| policy.document.as_deref());
+        let characters = text.and_then(|text| Document::parse_as(text, &RAM).ok()).map_or(0, |one| one.characters());
+        if characters * 10 > POLICY_QUOTA * 9 {
+            let name = text::printable(&attachment.policy);
+            let message = format!("policy `{name}` has {characters} of {POLICY_QUOTA} characters");
+            say(
+                message,
+                "put several actions into one pattern: `tagaudit policy shrink --dialect ram`",
+                &attachment.policy,
+            );
+        }
+    }
+    if custom.len() + 1 >= CUSTOM_ATTACHMENTS_QUOTA {
+        let number = custom.len();
+        let message = format!("{} has {number} of {CUSTOM_ATTACHMENTS_QUOTA} custom policies", whom(audit));
+        say(message, "put several policies into one, or have the quota raised", "attachments");
+    }
+    Counted::new(1, found)
+}

@@ -1,0 +1,95 @@
+//! The main job for Alibaba Cloud: an inventory in, an audit out.
+
+use std::collections::BTreeMap;
+
+use crate::alibaba::principals::{self, PrincipalAudit, PrincipalAudits, PrincipalOptions};
+use crate::alibaba::{ClusterView, Inventory};
+use crate::baseline::BaselineError;
+use crate::inventory::Provider;
+use crate::nodes::KubernetesNode;
+use crate::report::{Account, ActionReport, RoleReport, Source, SourceKind};
+use crate::rules::Rule;
+use crate::rules::alibaba::{self, Context, Installer};
+use crate::view::NodeRoleSelector;
+
+use super::{Audit, not_audited};
+
+/// Audits an inventory of Alibaba Cloud for a cluster.
+#[derive(Debug, Clone, Copy)]
+pub struct AlibabaAuditor<'a> {
+    /// The cluster id.
+    pub cluster_id: &'a str,
+    /// Kubernetes Nodes, when they were given.
+    pub nodes: Option<&'a [KubernetesNode]>,
+    /// `--node-role`.
+    pub selectors: &'a [NodeRoleSelector],
+    /// What the principals are compared with.
+    pub options: &'a PrincipalOptions,
+    /// Rules to run; those of other clouds are left out.
+    pub rules: &'a [&'static Rule],
+    /// `--cloud-routes`.
+    pub cloud_routes: bool,
+    /// `--installer`.
+    pub installer: Option<Installer>,
+    /// Where the evidence comes from.
+    pub source: SourceKind,
+}
+
+impl AlibabaAuditor<'_> {
+    /// Audits an inventory.
+    ///
+    /// # Errors
+    /// When a baseline is broken.
+    pub fn audit(&self, inventory: &Inventory) -> Result<Audit, BaselineError> {
+        let view = ClusterView::new(inventory, self.cluster_id, self.nodes, self.selectors);
+        let wants_policies = self.rules.iter().any(|rule| rule.check.is_of_policies());
+        let compared =
+            if wants_policies { principals::audit(&view, self.options)? } else { PrincipalAudits::default() };
+        let context = Context {
+            view: &view,
+            principals: &compared,
+            options: self.options,
+            cloud_routes: self.cloud_routes,
+            installer: self.installer,
+        };
+        let outcome = alibaba::run(&context, self.rules);
+        let accounts = inventory.accounts.iter().map(|account| Account {
+            account_id: account.account_id.clone(),
+            partition: Provider::Alibaba.name().to_owned(),
+            regions: account.regions.iter().map(|region| region.name.clone()).collect(),
+        });
+        let mut nodes: BTreeMap<String, usize> = BTreeMap::new();
+        for member in view.members() {
+            let mut roles = member.roles.roles.describe();
+            if !member.roles.roles.is_unknown() && !member.roles.is_reliable() {
+                roles.push('?');
+            }
+            *nodes.entry(roles).or_default() += 1;
+        }
+        Ok(Audit {
+            provider: Provider::Alibaba,
+            cluster_id: self.cluster_id.to_owned(),
+            accounts: accounts.collect(),
+            source: Source { kind: self.source, collected_at: inventory.collected_at.clone() },
+            not_audited: not_audited(&inventory.gaps, outcome.unread, outcome.uncompared),
+            findings: outcome.findings,
+            roles: compared.audits.iter().map(role_report).collect(),
+            rules: outcome.rules,
+            resources: alibaba::count(inventory),
+            nodes,
+            topology: crate::topology::of_alibaba(&view),
+        })
+    }
+}
+
+fn role_report(audit: &PrincipalAudit<'_>) -> RoleReport {
+    let arn = audit.account.arn_of(audit.principal);
+    // What another principal does is not asked of this one.
+    let actions = if audit.is_of_another() { &[] } else { audit.actions.as_slice() };
+    RoleReport {
+        node_roles: audit.node_roles.iter().collect(),
+        instances: audit.members.iter().map(|member| member.instance.id.clone()).collect(),
+        actions: actions.iter().map(|one| ActionReport::new(&one.action, &one.assessment)).collect(),
+        ..RoleReport::of_policies(arn, audit.baseline.clone(), &audit.beyond, &audit.tightened)
+    }
+}
