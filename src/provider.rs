@@ -4,6 +4,11 @@ pub mod alibaba;
 #[cfg(feature = "aws")]
 pub mod aws;
 pub mod cli_output;
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+mod error;
+
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+pub use error::{Error, ErrorKind};
 
 /// How roles are read from a live account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,6 +12,8 @@ use crate::estate::Estate;
 use crate::inventory::{Inventory, Provider};
 use crate::nodes::KubernetesNode;
 use crate::policy::{IAM, RAM};
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+use crate::provider;
 #[cfg(feature = "aws")]
 use crate::provider::aws;
 use crate::report::{CompareError, Finding, Report, ReportSet, SourceKind};
@@ -253,7 +255,7 @@ pub(super) fn collect(
 ) -> Result<Estate, Failure> {
     match &source.inventory {
         Some(path) => input::estate(path, source),
-        None if is_alibaba(source) => Err(not_live_alibaba()),
+        None if is_alibaba(source) => live_alibaba(source, terminal, scope).map(Estate::Alibaba),
         None => live(source, terminal, scope).map(Estate::Aws),
     }
 }
@@ -262,7 +264,7 @@ pub(super) fn collect(
 pub(super) fn collect_all(source: &SourceArgs, terminal: &TerminalArgs, scope: &Scope<'_>) -> Result<Estate, Failure> {
     match &source.inventory {
         Some(path) => input::estate(path, source),
-        None if is_alibaba(source) => Err(not_live_alibaba()),
+        None if is_alibaba(source) => live_alibaba(source, terminal, None).map(Estate::Alibaba),
         None => live_all(source, terminal, scope).map(Estate::Aws),
     }
 }
@@ -333,13 +335,13 @@ fn read_live(
 }
 
 /// Why an account could not be reached, as the command line says it.
-#[cfg(feature = "aws")]
-pub(super) fn provider_failure(error: aws::Error) -> Failure {
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+pub(super) fn provider_failure(error: provider::Error) -> Failure {
     let exit = match error.kind {
-        aws::ErrorKind::Usage => Exit::Usage,
-        aws::ErrorKind::Unreachable => Exit::Nothing,
-        aws::ErrorKind::Interrupted => Exit::Interrupted,
-        aws::ErrorKind::Terminated => Exit::Terminated,
+        provider::ErrorKind::Usage => Exit::Usage,
+        provider::ErrorKind::Unreachable => Exit::Nothing,
+        provider::ErrorKind::Interrupted => Exit::Interrupted,
+        provider::ErrorKind::Terminated => Exit::Terminated,
     };
     Failure { exit, error: error.message, causes: error.causes, help: error.help }
 }
@@ -353,9 +355,40 @@ fn is_alibaba(source: &SourceArgs) -> bool {
     source.provider == Some(ProviderName::Alibaba)
 }
 
-fn not_live_alibaba() -> Failure {
-    Failure::usage("this version reads Alibaba Cloud from files only")
-        .help("write them with the `aliyun` command line, and give the folder with --inventory (docs/alibaba.md)")
+#[cfg(feature = "alibaba")]
+fn live_alibaba(
+    source: &SourceArgs,
+    terminal: &TerminalArgs,
+    scope: Option<&Scope<'_>>,
+) -> Result<alibaba::Inventory, Failure> {
+    use crate::provider::alibaba::live;
+    let connection = &source.connection;
+    let request = live::Request {
+        profile: connection.profile.clone(),
+        endpoint_url: connection.endpoint_url.clone(),
+        insecure_endpoint: connection.insecure_endpoint,
+        regions: connection.region.clone(),
+        all_regions: source.all_regions,
+        assume_roles: connection.assume_role.clone(),
+        external_id: connection.external_id.clone(),
+        requests_per_second: connection.requests_per_second,
+        timeout: std::time::Duration::from_secs(connection.timeout),
+        cluster: scope.map(|scope| live::Cluster {
+            cluster_id: scope.cluster_id,
+            nodes: scope.nodes.as_deref(),
+            controller_roles: &scope.baselines.controller_roles,
+        }),
+        verbose: terminal.verbose,
+    };
+    live::collect(&request).map_err(provider_failure)
+}
+
+#[cfg(not(feature = "alibaba"))]
+fn live_alibaba(_: &SourceArgs, _: &TerminalArgs, _: Option<&Scope<'_>>) -> Result<alibaba::Inventory, Failure> {
+    Err(Failure::usage(
+        "this build cannot read a live account of Alibaba Cloud: it was made without the feature `alibaba`",
+    )
+    .help("give --inventory PATH, or install tagaudit with its default features"))
 }
 
 /// What a build says that cannot ask a cloud.

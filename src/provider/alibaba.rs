@@ -2,6 +2,8 @@
 
 mod answers;
 pub mod folder;
+#[cfg(feature = "alibaba")]
+pub mod live;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,22 +59,31 @@ fn put_resource_group_attachments(
             principal.resource_group_attachments.get_or_insert_default();
         }
     }
-    for one in attachments {
-        let kind = match one.principal_type.as_str() {
-            "ServiceRole" => PrincipalKind::Role,
-            "IMSUser" => PrincipalKind::User,
-            "IMSGroup" => PrincipalKind::Group,
-            _ => continue,
-        };
-        // Users are named with their domain: `name@1234567890123456.onaliyun.com`.
-        let name = one.principal_name.split('@').next().unwrap_or_default().to_owned();
-        let Some(group) = one.resource_group_id.filter(|group| group.starts_with("rg-")) else { continue };
-        let (Some(principal), Some(policy_type)) =
-            (principals.get_mut(&(kind, name)), answers::policy_type(&one.policy_type))
-        else {
-            continue;
-        };
-        let attachment = Attachment { policy_type, policy: one.policy_name, resource_group_id: Some(group) };
-        principal.resource_group_attachments.get_or_insert_default().push(attachment);
+    for (kind, name, attachment) in attachments.filter_map(in_resource_group) {
+        if let Some(principal) = principals.get_mut(&(kind, name)) {
+            principal.resource_group_attachments.get_or_insert_default().push(attachment);
+        }
     }
+}
+
+/// An attachment that holds in a resource group, with whose it is.
+fn in_resource_group(one: PolicyAttachment) -> Option<(PrincipalKind, String, Attachment)> {
+    let kind = match one.principal_type.as_str() {
+        "ServiceRole" => PrincipalKind::Role,
+        "IMSUser" => PrincipalKind::User,
+        "IMSGroup" => PrincipalKind::Group,
+        _ => return None,
+    };
+    // Principals are named with their domain: `name@1234567890123456.onaliyun.com`.
+    let name = one.principal_name.split('@').next().unwrap_or_default().to_owned();
+    let resource_group_id = one.resource_group_id.filter(|group| group.starts_with("rg-"))?;
+    let policy_type = answers::policy_type(&one.policy_type)?;
+    let attachment = Attachment { policy_type, policy: one.policy_name, resource_group_id: Some(resource_group_id) };
+    Some((kind, name, attachment))
+}
+
+/// The attachments in resource groups, of a list of one principal.
+#[cfg(feature = "alibaba")]
+fn resource_group_attachments(attachments: Vec<PolicyAttachment>) -> Vec<Attachment> {
+    attachments.into_iter().filter_map(in_resource_group).map(|(_, _, attachment)| attachment).collect()
 }

@@ -25,6 +25,7 @@ mod strict;
 mod targets;
 mod write;
 
+pub use super::error::{Error, ErrorKind};
 pub(crate) use signals::SignalGuard;
 pub use targets::{Identity, ManyTargets, Members, collect_each};
 pub(crate) use write::{DRY_RUN_IGNORED, WriteError, WriteErrorKind, Writer, pauses};
@@ -72,52 +73,6 @@ pub struct ClusterScope<'a> {
     pub nodes: Option<&'a [KubernetesNode]>,
     /// ARNs of the roles that their controllers use, when they were given.
     pub controller_roles: &'a [String],
-}
-
-/// Why nothing could be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorKind {
-    /// Arguments or environment are wrong.
-    Usage,
-    /// No credentials, wrong account, endpoint unreachable.
-    Unreachable,
-    /// Ctrl-C.
-    Interrupted,
-    /// SIGTERM.
-    Terminated,
-}
-
-/// Why nothing could be read, for the person at the terminal.
-#[derive(Debug, Clone)]
-pub struct Error {
-    /// What kind of failure.
-    pub kind: ErrorKind,
-    /// What was tried, on what.
-    pub message: String,
-    /// Why it failed.
-    pub causes: Vec<String>,
-    /// What to do next.
-    pub help: Option<String>,
-}
-
-impl Error {
-    fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), causes: Vec::new(), help: None }
-    }
-
-    fn usage(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Usage, message)
-    }
-
-    fn cause(mut self, cause: impl Into<String>) -> Self {
-        self.causes.push(cause.into());
-        self
-    }
-
-    fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
-        self
-    }
 }
 
 /// Regions that are read at the same time.

@@ -10,6 +10,10 @@
 #![cfg_attr(feature = "aws", expect(clippy::cast_precision_loss, reason = "figures of a few requests"))]
 
 mod alibaba;
+#[cfg(feature = "alibaba")]
+mod alibaba_live;
+#[cfg(feature = "alibaba")]
+mod alibaba_mock;
 mod alibaba_worlds;
 mod binary;
 #[cfg(feature = "aws")]

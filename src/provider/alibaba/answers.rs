@@ -19,7 +19,7 @@ macro_rules! shapes {
     ($($(#[$meta:meta])* $name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty),* $(,)? })*) => {$(
         $(#[$meta])*
         #[derive(Debug, Default, Deserialize)]
-        #[serde(rename_all = "PascalCase", default)]
+        #[serde(rename_all = "PascalCase")]
         pub(super) struct $name { $($(#[$attribute])* pub(super) $field: $type),* }
     )*};
 }
@@ -28,6 +28,8 @@ macro_rules! shapes {
 pub(super) trait Page: DeserializeOwned {
     /// The call whose answer it is.
     const READ: Read;
+    /// Whether the list goes on where there is a token, and not by numbers.
+    const READ_BY_TOKEN: bool;
     /// What the list holds.
     type Item;
 
@@ -45,6 +47,13 @@ pub(super) struct Place {
 }
 
 shapes! {
+    Regions { regions: RegionList }
+    RegionList { region: Vec<RegionEntry> }
+    RegionEntry { region_id: String }
+
+    AssumedRole { credentials: AssumedKeys }
+    AssumedKeys { access_key_id: String, access_key_secret: String, security_token: String }
+
     CallerIdentity { account_id: String, arn: String }
 
     Instances { instances: InstanceList, next_token: Option<String>, total_count: Option<usize> }
@@ -63,14 +72,14 @@ shapes! {
         tags: Option<EcsTags>,
     }
     VpcAttributes { vpc_id: Option<String>, #[serde(rename = "VSwitchId")] vswitch_id: Option<String>, private_ip_address: Option<Addresses> }
-    Addresses { ip_address: Vec<String> }
-    GroupIds { security_group_id: Vec<String> }
+    Addresses { #[serde(default)] ip_address: Vec<String> }
+    GroupIds { #[serde(default)] security_group_id: Vec<String> }
     MetadataOptions { http_tokens: Option<String> }
-    EcsTags { tag: Vec<EcsTag> }
+    EcsTags { #[serde(default)] tag: Vec<EcsTag> }
     EcsTag {
         #[serde(alias = "Key")]
         tag_key: String,
-        #[serde(alias = "Value")]
+        #[serde(alias = "Value", default)]
         tag_value: String,
     }
 
@@ -107,8 +116,8 @@ shapes! {
     Vpcs { vpcs: VpcList, total_count: Option<usize> }
     VpcList { vpc: Vec<VpcEntry> }
     VpcEntry { vpc_id: String, vpc_name: Option<String>, region_id: Option<String>, tags: Option<VpcTags> }
-    VpcTags { tag: Vec<VpcTag> }
-    VpcTag { key: String, value: String }
+    VpcTags { #[serde(default)] tag: Vec<VpcTag> }
+    VpcTag { key: String, #[serde(default)] value: String }
 
     VSwitches { #[serde(rename = "VSwitches")] vswitches: VSwitchList, total_count: Option<usize> }
     VSwitchList { #[serde(rename = "VSwitch")] vswitch: Vec<RawVSwitch> }
@@ -133,7 +142,7 @@ shapes! {
         vswitch_ids: Option<VSwitchIds>,
         tags: Option<VpcTags>,
     }
-    VSwitchIds { #[serde(rename = "VSwitchId")] vswitch_id: Vec<String> }
+    VSwitchIds { #[serde(rename = "VSwitchId", default)] vswitch_id: Vec<String> }
 
     RoleAnswer { role: RawRole }
     RawRole { role_name: String, assume_role_policy_document: Option<String> }
@@ -163,14 +172,15 @@ shapes! {
 
 /// Lists that go by token, and lists that go by numbers.
 macro_rules! pages {
-    ($($shape:ident . $list:ident . $items:ident: $item:ty = $read:ident $(, $token:ident)?;)*) => {$(
+    ($($shape:ident . $list:ident . $items:ident: $item:ty = $read:ident $(, $token:ident)*;)*) => {$(
         impl Page for $shape {
             const READ: Read = Read::$read;
+            const READ_BY_TOKEN: bool = <[&str]>::len(&[$(stringify!($token)),*]) == 1;
             type Item = $item;
 
             fn into_parts(self) -> (Vec<Self::Item>, Place) {
                 let place = Place { total: self.total_count, ..Place::default() };
-                $(let place = Place { $token: self.$token.filter(|token| !token.is_empty()), ..place };)?
+                $(let place = Place { $token: self.$token.filter(|token| !token.is_empty()), ..place };)*
                 (self.$list.$items, place)
             }
         }

@@ -11,12 +11,13 @@ use aws_smithy_runtime::client::identity::IdentityCache;
 use aws_smithy_runtime::client::retries::{RetryPartition, TokenBucket};
 use aws_smithy_types::retry::RetryConfig;
 use aws_smithy_types::timeout::TimeoutConfig;
-use url::{Host, Url};
+use url::Url;
 
 use crate::target;
 
 use super::strict::Strict;
 use super::{Error, Request};
+use crate::provider::error::check_endpoint;
 
 /// Attempts of a read, the first included. Reads can be repeated; throttling is waited out within the deadline.
 const READ_ATTEMPTS: u32 = 8;
@@ -104,31 +105,6 @@ fn check_region(region: &str) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::usage(format!("`{region}` is not a region name")).help("for example us-east-1"))
-}
-
-/// An endpoint that cannot be parsed would be ignored, and the requests would go to the real AWS.
-fn check_endpoint(name: &str, value: &str, insecure: bool) -> Result<(), Error> {
-    let url = Url::parse(value).map_err(|error| {
-        Error::usage(format!("{name} is `{value}`, not a URL"))
-            .cause(error.to_string())
-            .help("for example https://ec2.example.com")
-    })?;
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(Error::usage(format!("{name} holds a user name or password")));
-    }
-    let loopback = match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => return Err(Error::usage(format!("{name} is `{value}`, which names no host"))),
-    };
-    match url.scheme() {
-        "https" => Ok(()),
-        "http" if loopback || insecure => Ok(()),
-        "http" => Err(Error::usage(format!("{name} is `{value}`: requests would travel unencrypted"))
-            .help("use https, or say --insecure-endpoint")),
-        other => Err(Error::usage(format!("{name} is `{value}`, and `{other}` is neither http nor https"))),
-    }
 }
 
 /// Credentials and settings of one account.

@@ -159,6 +159,9 @@ impl Writer {
                 region.instances.extend(found.items.into_iter().flatten());
             }
             ResourceKind::InstanceProfile
+            | ResourceKind::VSwitch
+            | ResourceKind::RamRole
+            | ResourceKind::RamUser
             | ResourceKind::Role
             | ResourceKind::Policy
             | ResourceKind::Node

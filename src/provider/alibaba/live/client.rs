@@ -1,0 +1,505 @@
+//! One call: signed, sent, tried again where that helps, and told apart where it fails.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use ureq::http::Request;
+
+use crate::inventory::Read;
+use crate::json_input;
+use crate::provider::alibaba::answers::Page;
+use crate::text;
+
+use super::credentials::Keys;
+use super::endpoint::Product;
+use super::sign::{self, Unsigned};
+use super::transport::{Answer, Transport, TransportError};
+
+/// Attempts of a read, the first included.
+const ATTEMPTS: u32 = 8;
+
+/// The first wait before another attempt; it doubles.
+const FIRST_WAIT: Duration = Duration::from_millis(300);
+
+/// The longest wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// A request without an answer by then is tried again.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Requests that are on their way at the same time.
+const AT_ONCE: usize = 16;
+
+/// Pages beyond which a list has no end.
+const MAX_PAGES: usize = 10_000;
+
+/// Why a call failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CallError {
+    pub(super) kind: CallErrorKind,
+    /// The code of the API, or a word of ours.
+    pub(super) code: String,
+    /// What happened, for a person; with the id of the request where there is one.
+    pub(super) message: String,
+}
+
+/// What kind of failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallErrorKind {
+    /// The caller may not.
+    Denied,
+    /// The keys are wrong, unknown, expired or switched off.
+    Credentials,
+    /// The clock is wrong.
+    Clock,
+    /// What was asked for is not there.
+    NotFound,
+    /// Too many requests, until the end.
+    Throttled,
+    /// No answer in time.
+    Timeout,
+    /// No connection.
+    Unreachable,
+    /// An answer that is none.
+    Protocol,
+    /// Anything else that the API says.
+    Other,
+}
+
+impl CallErrorKind {
+    /// By what the API says. Sources: ECS and RAM 2021-07 tables of errors; STS error codes; the substrings that the official Terraform
+    /// provider and cloud controller test for.
+    fn of(status: u16, code: &str) -> Self {
+        let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| code.starts_with(prefix));
+        if code.contains("Throttling") || status == 429 {
+            Self::Throttled
+        } else if starts(&[
+            "InvalidAccessKeyId",
+            "Forbidden.AccessKey",
+            "SignatureDoesNotMatch",
+            "IncompleteSignature",
+            "InvalidSecurityToken",
+            "SecurityTokenExpired",
+            "MissingSecurityToken",
+            "InvalidAccessKeySecret",
+        ]) {
+            Self::Credentials
+        } else if starts(&["IllegalTimestamp", "InvalidTimeStamp", "Timestamp.Expired"]) {
+            Self::Clock
+        } else if starts(&["Forbidden", "NoPermission", "NotAuthorized", "Unauthorized", "AccessDenied"])
+            || status == 403
+        {
+            Self::Denied
+        } else if starts(&["EntityNotExist"]) || code.contains("NotFound") || status == 404 {
+            Self::NotFound
+        } else {
+            Self::Other
+        }
+    }
+}
+
+impl CallError {
+    pub(super) fn new(kind: CallErrorKind, code: &str, message: impl Into<String>) -> Self {
+        Self { kind, code: code.to_owned(), message: message.into() }
+    }
+}
+
+/// What the API says of a failure; older products write the names in lower case.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Refusal {
+    #[serde(rename = "Code", alias = "code")]
+    code: String,
+    #[serde(rename = "Message", alias = "message")]
+    message: String,
+    #[serde(rename = "RequestId", alias = "requestId")]
+    request_id: String,
+}
+
+/// The same as XML, which a few products answer whatever is asked for.
+fn refusal_of_xml(body: &str) -> Option<Refusal> {
+    let element = |name: &str| {
+        let (_, rest) = body.split_once(&format!("<{name}>"))?;
+        rest.split_once(&format!("</{name}>")).map(|(text, _)| text.to_owned())
+    };
+    Some(Refusal {
+        code: element("Code")?,
+        message: element("Message").unwrap_or_default(),
+        request_id: element("RequestId").unwrap_or_default(),
+    })
+}
+
+/// Requests a second of one API in one region.
+#[derive(Debug)]
+struct Bucket {
+    next: Instant,
+}
+
+/// The clock, as the requests carry it.
+fn timestamp() -> String {
+    #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the clock is read")]
+    let now = jiff::Timestamp::now();
+    now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// A text that was never sent: the service remembers each for a while.
+fn nonce() -> String {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    // Each state has keys of its own, which the system gives at random.
+    let mut parts = [0_u64; 2];
+    for part in &mut parts {
+        let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();
+        hasher.write_u64(COUNTER.fetch_add(1, Ordering::Relaxed));
+        hasher.write_u32(std::process::id());
+        *part = hasher.finish();
+    }
+    format!("{:016x}{:016x}", parts[0], parts[1])
+}
+
+/// What all calls of a run share.
+#[derive(Debug)]
+pub(super) struct Limits {
+    pub(super) deadline: Instant,
+    /// Requests a second for each API and region.
+    pub(super) requests_per_second: u32,
+    /// Where all requests go, instead of the products' own hosts.
+    pub(super) endpoint_url: Option<String>,
+    /// Whether to log every request to standard error.
+    pub(super) verbose: bool,
+}
+
+/// Calls the API with keys of one account.
+pub(super) struct Client {
+    transport: Transport,
+    limits: Limits,
+    buckets: Mutex<HashMap<(Product, &'static str, String), Bucket>>,
+    free: Mutex<usize>,
+    freed: Condvar,
+}
+
+/// A call, before it is signed.
+#[derive(Debug, Clone)]
+pub(super) struct Call<'c> {
+    pub(super) product: Product,
+    pub(super) action: &'static str,
+    pub(super) region: &'c str,
+    pub(super) parameters: Vec<(String, String)>,
+}
+
+impl<'c> Call<'c> {
+    pub(super) fn new(product: Product, action: &'static str, region: &'c str) -> Self {
+        Self { product, action, region, parameters: Vec::new() }
+    }
+
+    pub(super) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.parameters.push((name.to_owned(), value.into()));
+        self
+    }
+}
+
+impl Client {
+    pub(super) fn new(transport: Transport, limits: Limits) -> Self {
+        Self { transport, limits, buckets: Mutex::default(), free: Mutex::new(AT_ONCE), freed: Condvar::new() }
+    }
+
+    /// Makes a call and reads its answer.
+    pub(super) fn call<T: DeserializeOwned>(&self, keys: &Keys, call: &Call<'_>) -> Result<T, CallError> {
+        let mut wait = FIRST_WAIT;
+        let mut last: Option<CallError> = None;
+        for attempt in 1..=ATTEMPTS {
+            let left = self.limits.deadline.saturating_duration_since(now());
+            if left.is_zero() {
+                break;
+            }
+            self.paced(call);
+            let answered = self.attempt(keys, call, left.min(ATTEMPT_TIMEOUT));
+            let (error, asked) = match answered.and_then(|answer| read(answer, call)) {
+                Ok(value) => return Ok(value),
+                Err(failed) => failed,
+            };
+            if self.limits.verbose {
+                log(&format!("{}: attempt {attempt}: {}: {}", call.action, error.code, error.message));
+            }
+            let again = match error.kind {
+                CallErrorKind::Throttled
+                | CallErrorKind::Timeout
+                | CallErrorKind::Unreachable
+                | CallErrorKind::Protocol => true,
+                CallErrorKind::Other => is_passing(&error.code),
+                CallErrorKind::Denied | CallErrorKind::Credentials | CallErrorKind::Clock | CallErrorKind::NotFound => {
+                    false
+                }
+            };
+            if !again || (error.kind == CallErrorKind::Protocol && attempt >= 3) {
+                return Err(error);
+            }
+            let pause =
+                asked.unwrap_or(wait).min(LONGEST_WAIT).min(self.limits.deadline.saturating_duration_since(now()));
+            last = Some(error);
+            std::thread::sleep(pause);
+            wait = (wait * 2).min(LONGEST_WAIT);
+        }
+        Err(last.unwrap_or_else(|| {
+            CallError::new(CallErrorKind::Timeout, "Timeout", "there was no time left for it (--timeout)")
+        }))
+    }
+
+    /// Waits for the next free moment of the API in the region.
+    fn paced(&self, call: &Call<'_>) {
+        // RAM, STS and the resource manager have no limits of a region.
+        if !matches!(call.product, Product::Ecs | Product::Vpc) {
+            return;
+        }
+        let step = Duration::from_secs(1) / self.limits.requests_per_second.max(1);
+        let at = {
+            let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+            let key = (call.product, call.action, call.region.to_owned());
+            // A burst of a few requests is free, as pages of a small list are.
+            let free = now().checked_sub(step * 4).unwrap_or_else(now);
+            let bucket = buckets.entry(key).or_insert(Bucket { next: free });
+            let at = bucket.next.max(free);
+            bucket.next = at + step;
+            at
+        };
+        std::thread::sleep(at.saturating_duration_since(now()));
+    }
+
+    fn attempt(
+        &self,
+        keys: &Keys,
+        call: &Call<'_>,
+        timeout: Duration,
+    ) -> Result<Answer, (CallError, Option<Duration>)> {
+        let _slot = self.slot();
+        let unsent = |message: String| (CallError::new(CallErrorKind::Other, "InvalidRequest", message), None);
+        let base = match &self.limits.endpoint_url {
+            Some(url) => url.trim_end_matches('/').to_owned(),
+            None => format!("https://{}", call.product.host(call.region)),
+        };
+        let host = base.split("://").nth(1).unwrap_or_default().split('/').next().unwrap_or_default().to_owned();
+        let mut headers: Vec<(String, String)> = [
+            ("host", host),
+            ("x-acs-action", call.action.to_owned()),
+            ("x-acs-version", call.product.version().to_owned()),
+            ("x-acs-date", timestamp()),
+            ("x-acs-signature-nonce", nonce()),
+            ("x-acs-content-sha256", sign::hashed(&[])),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        if let Some(token) = &keys.token {
+            headers.push(("x-acs-accesskey-id".to_owned(), keys.id.clone()));
+            headers.push(("x-acs-security-token".to_owned(), token.clone()));
+        }
+        let unsigned =
+            Unsigned { method: "POST", path: "/", parameters: &call.parameters, headers: &headers, body: &[] };
+        let authorization = sign::authorization(&keys.id, &keys.secret, &unsigned);
+        let query = sign::canonical_query(&call.parameters);
+        let mut request = Request::builder().method("POST").uri(format!("{base}/?{query}"));
+        for (name, value) in headers.iter().filter(|(name, _)| name != "host") {
+            request = request.header(name, value);
+        }
+        let request = request
+            .header("accept", "application/json")
+            .header("authorization", authorization)
+            .body(Vec::new())
+            .map_err(|error| unsent(error.to_string()))?;
+        if self.limits.verbose {
+            log(&format!("{} in {}", call.action, call.region));
+        }
+        self.transport.send(request, timeout).map_err(|error| (of_transport(&error), None))
+    }
+
+    fn slot(&self) -> Slot<'_> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        while *free == 0 {
+            free = self.freed.wait(free).unwrap_or_else(PoisonError::into_inner);
+        }
+        *free -= 1;
+        Slot(self)
+    }
+
+    /// All items of a list that goes by tokens, or by numbers.
+    pub(super) fn pages<P: Page>(
+        &self,
+        keys: &Keys,
+        call: &Call<'_>,
+        size: (&str, usize),
+    ) -> Result<Vec<P::Item>, CallError> {
+        let broken = |message: String| CallError::new(CallErrorKind::Protocol, "Pagination", message);
+        let by_token = P::READ_BY_TOKEN;
+        let mut items: Vec<P::Item> = Vec::new();
+        let mut seen: std::collections::HashSet<String> = std::collections::HashSet::new();
+        let mut token: Option<String> = None;
+        for number in 1..=MAX_PAGES {
+            let mut page = call.clone().with(size.0, size.1.to_string());
+            if by_token {
+                page.parameters.extend(token.clone().map(|token| ("NextToken".to_owned(), token)));
+            } else {
+                page = page.with("PageNumber", number.to_string());
+            }
+            let (more, place) = self.call::<P>(keys, &page)?.into_parts();
+            let count = more.len();
+            items.extend(more);
+            if by_token {
+                let Some(next) = place.next_token else { return Ok(items) };
+                // A token on the last page leads nowhere: the count says that everything is there.
+                if place.total.is_some_and(|total| total <= items.len()) {
+                    return Ok(items);
+                }
+                if !seen.insert(next.clone()) {
+                    return Err(broken(format!("{} names the same next page again and again", call.action)));
+                }
+                token = Some(next);
+            } else {
+                let Some(total) = place.total else {
+                    return Err(broken(format!("{} does not say how many items there are", call.action)));
+                };
+                if items.len() >= total {
+                    return Ok(items);
+                }
+                if count == 0 {
+                    let message =
+                        format!("{} says that there are {total} items, and gives {}", call.action, items.len());
+                    return Err(broken(message));
+                }
+            }
+        }
+        Err(broken(format!("{} has no end after {MAX_PAGES} pages", call.action)))
+    }
+}
+
+/// A request on its way; the next one may go when it is dropped.
+struct Slot<'c>(&'c Client);
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.freed.notify_one();
+    }
+}
+
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn log(line: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr().lock(), "{}", text::printable(line));
+}
+
+fn of_transport(error: &TransportError) -> CallError {
+    let (kind, code) = if error.is_timeout {
+        (CallErrorKind::Timeout, "Timeout")
+    } else {
+        (CallErrorKind::Unreachable, "Unreachable")
+    };
+    CallError::new(kind, code, error.message.clone())
+}
+
+/// Whether what a service says of itself may be over the next time.
+fn is_passing(code: &str) -> bool {
+    ["ServiceUnavailable", "InternalError", "UnknownError", "InternalServerError", "Http5", "SignatureNonceUsed"]
+        .iter()
+        .any(|known| code.contains(known))
+}
+
+/// The value of an answer, or what it says went wrong.
+fn read<T: DeserializeOwned>(answer: Answer, call: &Call<'_>) -> Result<T, (CallError, Option<Duration>)> {
+    let Answer { status, retry_after, body } = answer;
+    if (200..300).contains(&status) {
+        return json_input::whole(&body).map_err(|error| {
+            let message = format!("the answer of {} is not what it should be: {error}", call.action);
+            (CallError::new(CallErrorKind::Protocol, "Protocol", message), None)
+        });
+    }
+    let text = String::from_utf8_lossy(&body);
+    let refusal = serde_json::from_slice::<Refusal>(&body).ok().or_else(|| refusal_of_xml(&text));
+    let refusal = refusal.filter(|refusal| !refusal.code.is_empty()).unwrap_or_else(|| Refusal {
+        code: if status >= 500 { format!("Http{status}") } else { "Protocol".to_owned() },
+        message: format!("HTTP {status} without a reason"),
+        ..Refusal::default()
+    });
+    let kind = match refusal.code.as_str() {
+        "Protocol" => CallErrorKind::Protocol,
+        code if retry_after.is_some() && status != 403 => {
+            let known = CallErrorKind::of(status, code);
+            if known == CallErrorKind::Other { CallErrorKind::Throttled } else { known }
+        }
+        code => CallErrorKind::of(status, code),
+    };
+    let request =
+        if refusal.request_id.is_empty() { String::new() } else { format!(" (request {})", refusal.request_id) };
+    let message: String = refusal.message.chars().take(500).collect();
+    Err((CallError { kind, code: refusal.code, message: format!("{message}{request}") }, retry_after))
+}
+
+/// What a read is called in the API, with its product.
+pub(super) fn api_of(read: Read) -> Option<(Product, &'static str)> {
+    let (product, action) = read.action().split_once(':')?;
+    let product = match product {
+        "ecs" => Product::Ecs,
+        "vpc" => Product::Vpc,
+        "sts" => Product::Sts,
+        // RAM authorises it, and another product answers.
+        "ram" if action == "ListPolicyAttachments" => Product::ResourceManager,
+        "ram" => Product::Ram,
+        _ => return None,
+    };
+    Some((product, action))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_told_apart() {
+        for (status, code, kind) in [
+            (400, "Throttling.User", CallErrorKind::Throttled),
+            (400, "Rejected.Throttling", CallErrorKind::Throttled),
+            (429, "Whatever", CallErrorKind::Throttled),
+            (403, "Forbidden.RAM", CallErrorKind::Denied),
+            (403, "NoPermission", CallErrorKind::Denied),
+            (403, "Forbidden.AccessKeyDisabled", CallErrorKind::Credentials),
+            (404, "InvalidAccessKeyId.NotFound", CallErrorKind::Credentials),
+            (400, "SignatureDoesNotMatch", CallErrorKind::Credentials),
+            (400, "IllegalTimestamp", CallErrorKind::Clock),
+            (404, "EntityNotExist.Role", CallErrorKind::NotFound),
+            (404, "InvalidRegionId.NotFound", CallErrorKind::NotFound),
+            (400, "MissingParameter", CallErrorKind::Other),
+        ] {
+            assert_eq!(CallErrorKind::of(status, code), kind, "{status} {code}");
+        }
+    }
+
+    #[test]
+    fn refusals_are_read_as_json_in_either_case_and_as_xml() {
+        let call = Call::new(Product::Ecs, "DescribeInstances", "cn-beijing");
+        for body in [
+            r#"{"Code":"Forbidden.RAM","Message":"no","RequestId":"R-1","HostId":"h"}"#,
+            r#"{"code":"Forbidden.RAM","message":"no","requestId":"R-1"}"#,
+            "<?xml version='1.0'?><Error><RequestId>R-1</RequestId><Code>Forbidden.RAM</Code><Message>no</Message></Error>",
+        ] {
+            let answer = Answer { status: 403, retry_after: None, body: body.as_bytes().to_vec() };
+            let (error, _) = read::<serde_json::Value>(answer, &call).unwrap_err();
+            assert_eq!((error.kind, error.code.as_str()), (CallErrorKind::Denied, "Forbidden.RAM"), "{body}");
+            assert_eq!(error.message, "no (request R-1)");
+        }
+        let html = Answer { status: 502, retry_after: None, body: b"<html>".to_vec() };
+        assert_eq!(read::<serde_json::Value>(html, &call).unwrap_err().0.code, "Http502");
+        let cut = Answer { status: 200, retry_after: None, body: b"{\"Instances\":".to_vec() };
+        assert_eq!(read::<serde_json::Value>(cut, &call).unwrap_err().0.kind, CallErrorKind::Protocol);
+    }
+
+    #[test]
+    fn a_nonce_is_never_sent_twice() {
+        let all: std::collections::HashSet<String> = (0..10_000).map(|_| nonce()).collect();
+        assert_eq!(all.len(), 10_000);
+    }
+}

@@ -1,0 +1,303 @@
+//! Credentials, in the order of the official SDKs: environment, OIDC, profile of the `aliyun` command line, ini file, role of the
+//! instance, URI. Source: alibabacloud-credentials 1.0.12 `provider/default.py`.
+//!
+//! The sources themselves are those of `reqsign-aliyun-oss` ("oss" in its name is where it comes from: what it gets are keys for any
+//! product); its own order is another one, which would take the role of the instance before that of a Pod.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqsign_aliyun_oss::{
+    AssumeRoleWithOidcCredentialProvider, Credential, CredentialsFileCredentialProvider,
+    CredentialsUriCredentialProvider, EcsRamRoleCredentialProvider,
+};
+use reqsign_core::{Context, Env, FileRead, HttpSend, ProvideCredential, SigningCredential};
+
+use crate::provider::error::Error;
+
+use super::profile::{Mode, Profile};
+use super::transport::Transport;
+
+/// How long a source may take: the metadata service answers at once or not at all.
+const SOURCE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Keys are taken anew when they end within this time.
+const FRESH: Duration = Duration::from_mins(3);
+
+/// Keys to sign with.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Keys {
+    pub(super) id: String,
+    pub(super) secret: String,
+    pub(super) token: Option<String>,
+}
+
+/// Never prints the keys.
+impl std::fmt::Debug for Keys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Keys")
+    }
+}
+
+/// Where keys come from.
+#[derive(Debug, Clone)]
+enum Source {
+    /// They are what they are.
+    Fixed(Keys),
+    /// `AssumeRoleWithOIDC`, as RRSA sets it up for Pods.
+    Oidc(AssumeRoleWithOidcCredentialProvider),
+    /// `ALIBABA_CLOUD_CREDENTIALS_FILE`.
+    File(CredentialsFileCredentialProvider),
+    /// The metadata service.
+    Instance(EcsRamRoleCredentialProvider),
+    /// `ALIBABA_CLOUD_CREDENTIALS_URI`.
+    Uri(CredentialsUriCredentialProvider),
+}
+
+/// A role to assume, with keys of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Assume {
+    pub(super) role_arn: String,
+    pub(super) session_name: String,
+    pub(super) external_id: Option<String>,
+}
+
+/// Where the keys come from, and the roles that are assumed one after the other.
+#[derive(Debug)]
+pub(super) struct Credentials {
+    source: Source,
+    /// What the source is called in errors.
+    name: String,
+    /// Roles of profiles, in the order in which they are assumed.
+    pub(super) roles: Vec<Assume>,
+    /// The region of the profile.
+    pub(super) region: Option<String>,
+    context: Context,
+    current: Mutex<Option<Credential>>,
+}
+
+/// Sends what the sources ask for; blocking, since each source is waited for alone.
+#[derive(Debug)]
+struct Sender(Transport);
+
+impl HttpSend for Sender {
+    async fn http_send(&self, request: http::Request<Bytes>) -> reqsign_core::Result<http::Response<Bytes>> {
+        let answer = self.0.send(request.map(|body| body.to_vec()), SOURCE_TIMEOUT);
+        let answer = answer.map_err(|error| reqsign_core::Error::unexpected(error.message))?;
+        let response = http::Response::builder().status(answer.status).body(Bytes::from(answer.body));
+        response.map_err(|error| reqsign_core::Error::unexpected(error.to_string()))
+    }
+}
+
+#[derive(Debug)]
+struct Files;
+
+impl FileRead for Files {
+    async fn file_read(&self, path: &str) -> reqsign_core::Result<Vec<u8>> {
+        std::fs::read(path)
+            .map_err(|error| reqsign_core::Error::config_invalid(format!("cannot read `{path}`: {error}")))
+    }
+}
+
+/// The environment of the process, in which what is empty is not there.
+#[derive(Debug, Clone)]
+pub(super) struct Environment(pub(super) HashMap<String, String>);
+
+impl Environment {
+    /// As the process has it.
+    pub(super) fn of_process() -> Self {
+        let all = std::env::vars_os();
+        let text = |value: std::ffi::OsString| value.to_string_lossy().into_owned();
+        Self(all.map(|(name, value)| (text(name), text(value))).filter(|(_, value)| !value.is_empty()).collect())
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    fn is_true(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    }
+}
+
+impl Env for Environment {
+    fn var(&self, key: &str) -> Option<String> {
+        self.get(key).map(str::to_owned)
+    }
+
+    fn vars(&self) -> HashMap<String, String> {
+        self.0.clone()
+    }
+
+    fn home_dir(&self) -> Option<PathBuf> {
+        self.get("HOME").or_else(|| self.get("USERPROFILE")).map(PathBuf::from)
+    }
+}
+
+impl Credentials {
+    /// Finds the first source that is configured. `profile` is the operator's word, and then nothing else is looked at.
+    ///
+    /// # Errors
+    /// When a source is configured wrongly, or none is.
+    pub(super) fn find(
+        environment: &Environment,
+        profile: Option<&str>,
+        endpoint_url: Option<&str>,
+        transport: &Transport,
+    ) -> Result<Self, Error> {
+        let context = Context::new()
+            .with_env(environment.clone())
+            .with_file_read(Files)
+            .with_http_send(Sender(transport.clone()));
+        let made = |source: Source, name: &str| Self {
+            source,
+            name: name.to_owned(),
+            roles: Vec::new(),
+            region: None,
+            context: context.clone(),
+            current: Mutex::new(None),
+        };
+        if let Some(profile) = profile {
+            return Ok(Self::of_profile(&Profile::load(environment, Some(profile))?, endpoint_url, made));
+        }
+        if let (Some(id), Some(secret)) =
+            (environment.get("ALIBABA_CLOUD_ACCESS_KEY_ID"), environment.get("ALIBABA_CLOUD_ACCESS_KEY_SECRET"))
+        {
+            let token = environment.get("ALIBABA_CLOUD_SECURITY_TOKEN").map(str::to_owned);
+            let keys = Keys { id: id.to_owned(), secret: secret.to_owned(), token };
+            return Ok(made(Source::Fixed(keys), "the environment"));
+        }
+        let oidc = ["ALIBABA_CLOUD_ROLE_ARN", "ALIBABA_CLOUD_OIDC_PROVIDER_ARN", "ALIBABA_CLOUD_OIDC_TOKEN_FILE"];
+        if oidc.iter().all(|name| environment.get(name).is_some()) {
+            let provider = at(AssumeRoleWithOidcCredentialProvider::new(), endpoint_url);
+            let provider = match environment.get("ALIBABA_CLOUD_ROLE_SESSION_NAME") {
+                Some(_) => provider,
+                None => provider.with_role_session_name(SESSION_NAME),
+            };
+            return Ok(made(Source::Oidc(provider), "OIDC (RRSA)"));
+        }
+        if !environment.is_true("ALIBABA_CLOUD_CLI_PROFILE_DISABLED") {
+            match Profile::load(environment, None) {
+                Ok(profile) => return Ok(Self::of_profile(&profile, endpoint_url, made)),
+                Err(error) if Profile::is_there(environment) => return Err(error),
+                Err(_) => {}
+            }
+        }
+        if environment.get("ALIBABA_CLOUD_CREDENTIALS_FILE").is_some() {
+            return Ok(made(Source::File(CredentialsFileCredentialProvider::new()), "ALIBABA_CLOUD_CREDENTIALS_FILE"));
+        }
+        if environment.get("ALIBABA_CLOUD_CREDENTIALS_URI").is_some()
+            && environment.is_true("ALIBABA_CLOUD_ECS_METADATA_DISABLED")
+        {
+            return Ok(made(Source::Uri(CredentialsUriCredentialProvider::new()), "ALIBABA_CLOUD_CREDENTIALS_URI"));
+        }
+        if !environment.is_true("ALIBABA_CLOUD_ECS_METADATA_DISABLED") {
+            let instance = made(Source::Instance(EcsRamRoleCredentialProvider::new()), "the role of the instance");
+            // Off an instance nobody answers there, and the last source is asked.
+            if instance.keys().is_ok() {
+                return Ok(instance);
+            }
+        }
+        if environment.get("ALIBABA_CLOUD_CREDENTIALS_URI").is_some() {
+            return Ok(made(Source::Uri(CredentialsUriCredentialProvider::new()), "ALIBABA_CLOUD_CREDENTIALS_URI"));
+        }
+        Err(Error::new(crate::provider::ErrorKind::Unreachable, "no credentials for Alibaba Cloud were found").help(
+            "set ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET, configure the `aliyun` command line, or run it where a role is given (RRSA, an instance with a RAM role)",
+        ))
+    }
+
+    fn of_profile(profile: &Profile, endpoint_url: Option<&str>, made: impl Fn(Source, &str) -> Self) -> Self {
+        let name = format!("profile `{}`", profile.name);
+        let source = match &profile.mode {
+            Mode::Keys { id, secret, token } => {
+                Source::Fixed(Keys { id: id.clone(), secret: secret.clone(), token: token.clone() })
+            }
+            Mode::Instance { role_name } => {
+                let provider = EcsRamRoleCredentialProvider::new();
+                Source::Instance(match role_name {
+                    Some(role) => provider.with_role_name(role),
+                    None => provider,
+                })
+            }
+            Mode::Oidc { role_arn, provider_arn, token_file } => Source::Oidc(
+                at(AssumeRoleWithOidcCredentialProvider::new(), endpoint_url)
+                    .with_role_arn(role_arn)
+                    .with_oidc_provider_arn(provider_arn)
+                    .with_oidc_token_file(token_file)
+                    .with_role_session_name(SESSION_NAME),
+            ),
+            Mode::Uri(uri) => Source::Uri(CredentialsUriCredentialProvider::new().with_uri(uri)),
+        };
+        let roles = profile.roles.iter().map(|role| Assume {
+            role_arn: role.arn.clone(),
+            session_name: role.session_name.clone().unwrap_or_else(|| SESSION_NAME.to_owned()),
+            external_id: role.external_id.clone(),
+        });
+        let made = made(source, &name);
+        Self { roles: roles.collect(), region: profile.region.clone(), ..made }
+    }
+
+    /// Keys that hold for a while yet.
+    ///
+    /// # Errors
+    /// When the source gives none.
+    pub(super) fn keys(&self) -> Result<Keys, Error> {
+        let credential = match &self.source {
+            Source::Fixed(keys) => return Ok(keys.clone()),
+            Source::Oidc(_) | Source::File(_) | Source::Instance(_) | Source::Uri(_) => self.provided()?,
+        };
+        Ok(Keys {
+            id: credential.access_key_id,
+            secret: credential.access_key_secret,
+            token: credential.security_token.filter(|token| !token.is_empty()),
+        })
+    }
+
+    fn provided(&self) -> Result<Credential, Error> {
+        let mut current = self.current.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let soon = reqsign_core::time::Timestamp::now() + FRESH;
+        if let Some(known) = current.as_ref().filter(|known| known.is_valid_at(soon)) {
+            return Ok(known.clone());
+        }
+        let found = match &self.source {
+            Source::Fixed(_) => Ok(None),
+            Source::Oidc(provider) => pollster::block_on(provider.provide_credential(&self.context)),
+            Source::File(provider) => pollster::block_on(provider.provide_credential(&self.context)),
+            Source::Instance(provider) => pollster::block_on(provider.provide_credential(&self.context)),
+            Source::Uri(provider) => pollster::block_on(provider.provide_credential(&self.context)),
+        };
+        let refused =
+            || Error::new(crate::provider::ErrorKind::Unreachable, format!("{} gives no credentials", self.name));
+        let credential = found
+            .map_err(|error| refused().cause(redacted(&error.to_string())))?
+            .filter(|found| !found.access_key_id.is_empty() && !found.access_key_secret.is_empty())
+            .ok_or_else(|| refused().help("`aliyun sts GetCallerIdentity` shows whether the command line has some"))?;
+        *current = Some(credential.clone());
+        Ok(credential)
+    }
+}
+
+/// The endpoint of every product is that of STS as well.
+fn at(
+    provider: AssumeRoleWithOidcCredentialProvider,
+    endpoint_url: Option<&str>,
+) -> AssumeRoleWithOidcCredentialProvider {
+    match endpoint_url {
+        Some(url) => provider.with_sts_endpoint(url),
+        None => provider,
+    }
+}
+
+/// The name of the sessions of assumed roles, which shows in the audit trail.
+pub(super) const SESSION_NAME: &str = "tagaudit";
+
+/// What a source says of its failure, without what it may have been answered.
+fn redacted(message: &str) -> String {
+    let is_secret =
+        ["accesskey", "securitytoken", "oidctoken"].iter().any(|word| message.to_lowercase().contains(word));
+    let shown = if is_secret { "its answer is not shown, for it may hold keys" } else { message };
+    shown.chars().take(400).collect()
+}

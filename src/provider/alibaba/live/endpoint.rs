@@ -1,0 +1,78 @@
+//! Where the products answer. Source: the maps of the official SDKs of ecs 2014-05-26, vpc 2016-04-28, ram 2015-05-01, sts
+//! 2015-04-01 and resourcemanager 2020-03-31.
+
+/// A product, with the version of its API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Product {
+    /// Elastic Compute Service.
+    Ecs,
+    /// Virtual Private Cloud.
+    Vpc,
+    /// Resource Access Management.
+    Ram,
+    /// Security Token Service.
+    Sts,
+    /// Resource Management.
+    ResourceManager,
+}
+
+impl Product {
+    /// The version of the API.
+    pub(super) fn version(self) -> &'static str {
+        match self {
+            Self::Ecs => "2014-05-26",
+            Self::Vpc => "2016-04-28",
+            Self::Ram => "2015-05-01",
+            Self::Sts => "2015-04-01",
+            Self::ResourceManager => "2020-03-31",
+        }
+    }
+
+    /// The host that answers for a region.
+    pub(super) fn host(self, region: &str) -> String {
+        let shared = |list: &[&str], host: &str| list.contains(&region).then(|| host.to_owned());
+        match self {
+            Self::Ecs => shared(
+                &["cn-hangzhou", "cn-shanghai-finance-1", "cn-shenzhen-finance-1"],
+                "ecs-cn-hangzhou.aliyuncs.com",
+            )
+            .or_else(|| shared(&["cn-beijing-gov-1", "cn-hangzhou-finance", "cn-north-2-gov-1"], "ecs.aliyuncs.com"))
+            .unwrap_or_else(|| format!("ecs.{region}.aliyuncs.com")),
+            Self::Vpc => shared(
+                &[
+                    "cn-beijing-gov-1",
+                    "cn-hangzhou",
+                    "cn-hangzhou-finance",
+                    "cn-north-2-gov-1",
+                    "cn-shanghai-finance-1",
+                    "cn-shenzhen-finance-1",
+                ],
+                "vpc.aliyuncs.com",
+            )
+            .unwrap_or_else(|| format!("vpc.{region}.aliyuncs.com")),
+            Self::Ram => "ram.aliyuncs.com".to_owned(),
+            Self::Sts => "sts.aliyuncs.com".to_owned(),
+            Self::ResourceManager => "resourcemanager.aliyuncs.com".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_those_of_the_official_clients() {
+        for (product, region, host) in [
+            (Product::Ecs, "cn-hangzhou", "ecs-cn-hangzhou.aliyuncs.com"),
+            (Product::Ecs, "cn-beijing", "ecs.cn-beijing.aliyuncs.com"),
+            (Product::Ecs, "cn-hangzhou-finance", "ecs.aliyuncs.com"),
+            (Product::Vpc, "cn-hangzhou", "vpc.aliyuncs.com"),
+            (Product::Vpc, "eu-central-1", "vpc.eu-central-1.aliyuncs.com"),
+            (Product::Ram, "eu-central-1", "ram.aliyuncs.com"),
+            (Product::Sts, "cn-beijing", "sts.aliyuncs.com"),
+        ] {
+            assert_eq!(product.host(region), host);
+        }
+    }
+}

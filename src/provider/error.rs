@@ -1,0 +1,74 @@
+//! Why a cloud could not be reached, for the person at the terminal, and endpoints that are not gone to.
+
+use url::{Host, Url};
+
+/// Why nothing could be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// Arguments or environment are wrong.
+    Usage,
+    /// No credentials, wrong account, endpoint unreachable.
+    Unreachable,
+    /// Ctrl-C.
+    Interrupted,
+    /// SIGTERM.
+    Terminated,
+}
+
+/// Why nothing could be read, for the person at the terminal.
+#[derive(Debug, Clone)]
+pub struct Error {
+    /// What kind of failure.
+    pub kind: ErrorKind,
+    /// What was tried, on what.
+    pub message: String,
+    /// Why it failed.
+    pub causes: Vec<String>,
+    /// What to do next.
+    pub help: Option<String>,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), causes: Vec::new(), help: None }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Usage, message)
+    }
+
+    pub(crate) fn cause(mut self, cause: impl Into<String>) -> Self {
+        self.causes.push(cause.into());
+        self
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// Refuses an endpoint that cannot be parsed, which would be ignored, and one to which requests would travel unencrypted.
+pub(crate) fn check_endpoint(name: &str, value: &str, insecure: bool) -> Result<(), Error> {
+    let url = Url::parse(value).map_err(|error| {
+        Error::usage(format!("{name} is `{value}`, not a URL"))
+            .cause(error.to_string())
+            .help("for example https://ec2.example.com")
+    })?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Error::usage(format!("{name} holds a user name or password")));
+    }
+    let loopback = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => return Err(Error::usage(format!("{name} is `{value}`, which names no host"))),
+    };
+    match url.scheme() {
+        "https" => Ok(()),
+        "http" if loopback || insecure => Ok(()),
+        "http" => Err(Error::usage(format!("{name} is `{value}`: requests would travel unencrypted"))
+            .help("use https, or say --insecure-endpoint")),
+        other => Err(Error::usage(format!("{name} is `{value}`, and `{other}` is neither http nor https"))),
+    }
+}

@@ -1,0 +1,458 @@
+//! The built binary against the mock of Alibaba Cloud, faults included. The numbers of the faults are those of the catalogue in
+//! `docs/architecture.md`.
+
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tagaudit::alibaba::Inventory;
+
+use super::alibaba_mock::{Fault, KEY_ID, Mock, SECRET};
+use super::alibaba_worlds::{self as worlds, ACCOUNT, World};
+use super::binary::command;
+
+/// The binary with nothing of this machine's own configuration.
+fn bare() -> Command {
+    let mut command = command();
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy().into_owned();
+        if text.starts_with("ALIBABA") || text == "HOME" {
+            command.env_remove(name);
+        }
+    }
+    command.env("ALIBABA_CLOUD_ECS_METADATA_DISABLED", "true");
+    command
+}
+
+fn with_keys(mock: &Mock, arguments: &[&str]) -> Command {
+    let mut command = bare();
+    command.args(arguments).args(["--provider", "alibaba", "--endpoint-url", &mock.url]);
+    command.env("ALIBABA_CLOUD_ACCESS_KEY_ID", KEY_ID).env("ALIBABA_CLOUD_ACCESS_KEY_SECRET", SECRET);
+    command
+}
+
+fn run(mock: &Mock, arguments: &[&str]) -> Output {
+    let output = with_keys(mock, arguments).args(["--region", "cn-hangzhou"]).output().unwrap();
+    assert_eq!(mock.complaints(), [""; 0], "the mock refuses what the service would");
+    output
+}
+
+fn scan(mock: &Mock, world: &World, arguments: &[&str]) -> (Option<i32>, Value) {
+    let mut all = vec!["scan", "--cluster-id", world.cluster_id, "--format", "json"];
+    all.extend(arguments);
+    let output = run(mock, &all);
+    let report = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    (output.status.code(), report)
+}
+
+/// `what: reason` of everything that was not audited.
+fn not_audited(report: &Value) -> Vec<String> {
+    let entries = report["not_audited"].as_array().unwrap().iter();
+    entries.map(|one| format!("{}: {}", one["what"].as_str().unwrap(), one["reason"].as_str().unwrap())).collect()
+}
+
+fn record(mock: &Mock, arguments: &[&str]) -> Inventory {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("inventory.json");
+    let mut all = vec!["record", "-q", "-o", file.to_str().unwrap()];
+    all.extend(arguments);
+    let output = run(mock, &all);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&output.stderr));
+    Inventory::from_slice("recorded", &std::fs::read(&file).unwrap()).unwrap()
+}
+
+fn world(name: &str) -> World {
+    worlds::all().into_iter().find(|world| world.name == name).unwrap()
+}
+
+/// What a recording can hold: the principals of instances, with their policies.
+fn of_instances(world: &World) -> Inventory {
+    let mut inventory = world.inventory.clone();
+    inventory.collected_at = None;
+    inventory
+}
+
+#[test]
+fn recording_a_world_of_alibaba_gives_its_fixture_whatever_the_pages() {
+    for name in ["clean-handmade", "clean-gardener", "clean-openshift", "clean-two-clusters", "broken"] {
+        let world = world(name);
+        for page in [None, Some(1), Some(2)] {
+            let mock = Mock::serve(&world.inventory);
+            let mock = match page {
+                Some(items) => mock.page(items),
+                None => mock,
+            };
+            let mut recorded = record(&mock, &[]);
+            recorded.collected_at = None;
+            assert!(recorded == of_instances(&world), "{name} {page:?}: {recorded:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_scan_of_a_live_account_is_that_of_its_recording() {
+    let world = world("broken");
+    let mock = Mock::serve(&world.inventory);
+    let (code, mut live) = scan(&mock, &world, &[]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("inventory.json");
+    std::fs::write(&file, tagaudit::inventory::to_json(&world.inventory).unwrap()).unwrap();
+    let output = command()
+        .args(["scan", "--cluster-id", world.cluster_id, "--format", "json", "--inventory"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    let mut recorded: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(code, output.status.code());
+    for report in [&mut live, &mut recorded] {
+        report["source"] = Value::Null;
+    }
+    // Roles of instances that are no nodes are not read for a scan.
+    for report in [&mut live, &mut recorded] {
+        report["summary"]["resources"]["ram-role"] = Value::Null;
+    }
+    assert_eq!(live, recorded);
+}
+
+#[test]
+fn nothing_is_asked_twice_and_every_list_with_a_page_size() {
+    let world = world("clean-handmade");
+    let mock = Mock::serve(&world.inventory);
+    scan(&mock, &world, &[]);
+    let mut seen = std::collections::BTreeSet::new();
+    for call in mock.calls() {
+        assert!(seen.insert((call.action.clone(), call.parameters.clone())), "{call:?}");
+        let unpaged = ["sts:GetCallerIdentity", "ram:"];
+        if !unpaged.iter().any(|prefix| call.action.starts_with(prefix)) {
+            assert!(call.parameters.contains_key("MaxResults") || call.parameters.contains_key("PageSize"), "{call:?}");
+        }
+    }
+    assert_eq!(mock.count("ram:GetPolicy"), 2);
+}
+
+#[test]
+fn the_user_that_the_controller_uses_is_read_with_its_groups() {
+    let world = world("clean-rancher");
+    let mock = Mock::serve(&world.inventory);
+    let folder = tempfile::tempdir().unwrap();
+    let nodes = folder.path().join("nodes.json");
+    std::fs::write(&nodes, world.nodes.as_ref().unwrap().to_string()).unwrap();
+    let (code, report) = scan(&mock, &world, &[world.arguments, &["--nodes", nodes.to_str().unwrap()]].concat());
+    assert_eq!((code, not_audited(&report)), (Some(0), vec![]), "{report:#}");
+    assert_eq!(report["roles"][0]["role"], format!("acs:ram::{ACCOUNT}:user/k8s-cloud-provider"));
+    assert_eq!(mock.count("ram:ListPoliciesForGroup"), 1);
+}
+
+#[test]
+fn a_policy_in_a_resource_group_is_recorded_as_one() {
+    let mut world = world("clean-handmade");
+    let role = &mut world.inventory.accounts[0].principals[0];
+    let moved = role.attachments.as_mut().unwrap().remove(0);
+    let of_group = tagaudit::alibaba::Attachment { resource_group_id: Some("rg-acfm1".into()), ..moved };
+    role.resource_group_attachments.as_mut().unwrap().push(of_group);
+    let mut recorded = record(&Mock::serve(&world.inventory), &[]);
+    recorded.collected_at = None;
+    assert!(recorded == of_instances(&world), "{recorded:#?}");
+}
+
+/// Each read that is refused is not audited by name; the rest is.
+#[test]
+fn r17_r18_half_of_the_rights_leave_half_of_the_audit() {
+    let world = world("clean-handmade");
+    for (denied, entries) in [
+        (
+            "vpc:*",
+            vec![
+                "vpc:DescribeRouteTableList: Forbidden.RAM",
+                "vpc:DescribeVSwitches: Forbidden.RAM",
+                "vpc:DescribeVpcs: Forbidden.RAM",
+            ],
+        ),
+        ("ecs:DescribeInstances", vec!["ecs:DescribeInstances: Forbidden.RAM"]),
+        ("ecs:DescribeInstanceRamRole", vec!["ecs:DescribeInstanceRamRole: Forbidden.RAM"]),
+        ("ram:GetRole", vec!["ram:GetRole: NoPermission"]),
+        ("ram:ListPoliciesForRole", vec!["ram:ListPoliciesForRole: NoPermission"]),
+        ("ram:GetPolicy", vec!["ram:GetPolicy: NoPermission", "ram:GetPolicy: NoPermission"]),
+        ("ram:ListPolicyAttachments", vec!["ram:ListPolicyAttachments: Forbidden.RAM"]),
+    ] {
+        let policy = format!(
+            r#"{{"Version":"1","Statement":[{{"Effect":"Allow","Action":"*","Resource":"*"}},{{"Effect":"Deny","Action":"{denied}","Resource":"*"}}]}}"#
+        );
+        let mock = Mock::serve(&world.inventory).policy(&policy);
+        let (code, report) = scan(&mock, &world, &[]);
+        let mut found = not_audited(&report);
+        found.sort();
+        assert_eq!(found, entries, "{denied}");
+        let is_error = report["summary"]["findings"]["error"].as_u64().unwrap() > 0;
+        assert_eq!((code, is_error), (Some(3), false), "{denied}: {report:#}");
+    }
+}
+
+/// ECS answered a caller without permission with nothing, and others may yet.
+#[test]
+fn an_empty_list_that_cannot_be_empty_is_nothing_seen() {
+    let world = world("clean-handmade");
+    let mock = Mock::serve(&world.inventory)
+        .fault("vpc:DescribeVpcs", Fault::Empty)
+        .fault("ecs:DescribeSecurityGroups", Fault::Empty);
+    let (code, report) = scan(&mock, &world, &[]);
+    let mut found = not_audited(&report);
+    found.sort();
+    assert_eq!(
+        (code, found),
+        (
+            Some(3),
+            vec!["ecs:DescribeSecurityGroups: NothingSeen".to_owned(), "vpc:DescribeVpcs: NothingSeen".to_owned()]
+        )
+    );
+    let mock = Mock::serve(&world.inventory).fault("ecs:DescribeInstances", Fault::Empty);
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!(code, Some(1), "{report:#}");
+    assert_eq!(report["findings"][0]["rule"], "ali-cluster-id-unexpected");
+}
+
+#[test]
+fn r2_r3_pages_without_end_are_not_audited() {
+    let world = world("clean-handmade");
+    for (action, fault) in [("ecs:DescribeInstances", Fault::RepeatedToken), ("vpc:DescribeVpcs", Fault::WrongTotal)] {
+        let mock = Mock::serve(&world.inventory).page(1).fault(action, fault);
+        let (code, report) = scan(&mock, &world, &[]);
+        assert_eq!((code, not_audited(&report)), (Some(3), vec![format!("{action}: Pagination")]));
+    }
+}
+
+/// A token on a page that has everything leads nowhere, as in the published example.
+#[test]
+fn r6_a_token_on_the_last_page_is_not_followed() {
+    let world = world("clean-handmade");
+    let mock = Mock::serve(&world.inventory).fault("ecs:DescribeInstances", Fault::TokenAtTheEnd);
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!((code, not_audited(&report)), (Some(0), vec![]));
+}
+
+#[test]
+fn r7_a_later_page_that_fails_leaves_the_list_unread() {
+    let world = world("clean-handmade");
+    let mock = Mock::serve(&world.inventory).page(2).fault_on(
+        "ecs:DescribeInstances",
+        &[2],
+        Fault::Error(403, "Forbidden.RAM", "no"),
+    );
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!((code, not_audited(&report)), (Some(3), vec!["ecs:DescribeInstances: Forbidden.RAM".to_owned()]));
+}
+
+#[test]
+fn r8_r9_r10_broken_answers_are_asked_for_again_and_then_not_audited() {
+    let world = world("clean-handmade");
+    for fault in
+        [Fault::CutAt(50), Fault::CutConnection, Fault::Drop, Fault::Body("<html>"), Fault::Body("{}"), Fault::Body("")]
+    {
+        let healed = Mock::serve(&world.inventory).fault_on("vpc:DescribeVpcs", &[1, 2], fault.clone());
+        let (code, report) = scan(&healed, &world, &[]);
+        assert_eq!((code, not_audited(&report)), (Some(0), vec![]), "{fault:?}");
+        let broken = Mock::serve(&world.inventory).fault("vpc:DescribeVpcs", fault.clone());
+        let (code, report) = scan(&broken, &world, &["--timeout", "3"]);
+        let found = not_audited(&report);
+        assert_eq!((code, found.len()), (Some(3), 1), "{fault:?}: {found:?}");
+        assert!(
+            ["vpc:DescribeVpcs: Protocol", "vpc:DescribeVpcs: Unreachable"].contains(&found[0].as_str()),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn r11_r12_throttling_is_waited_out_and_at_the_end_not_audited() {
+    let world = world("clean-handmade");
+    let mock = Mock::serve(&world.inventory)
+        .fault_on("ecs:DescribeInstances", &[1], Fault::RetryAfter(50))
+        .fault_on("vpc:DescribeVpcs", &[1, 2], Fault::Error(400, "Throttling.User", "slow down"))
+        .fault_on("ram:GetPolicy", &[1], Fault::Xml(503, "ServiceUnavailable"));
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!((code, not_audited(&report)), (Some(0), vec![]));
+    let mock = Mock::serve(&world.inventory).fault("vpc:DescribeVpcs", Fault::Error(400, "Throttling", "slow down"));
+    let started = Instant::now();
+    let (code, report) = scan(&mock, &world, &["--timeout", "2"]);
+    assert_eq!((code, not_audited(&report)), (Some(3), vec!["vpc:DescribeVpcs: Throttling".to_owned()]));
+    assert!(started.elapsed() < Duration::from_secs(20), "bounded by --timeout");
+}
+
+#[test]
+fn r15_no_answer_ends_with_the_run() {
+    let world = world("clean-handmade");
+    let mock = Mock::serve(&world.inventory).fault("vpc:DescribeVSwitches", Fault::Hang);
+    let (code, report) = scan(&mock, &world, &["--timeout", "2"]);
+    assert_eq!((code, not_audited(&report)), (Some(3), vec!["vpc:DescribeVSwitches: Timeout".to_owned()]));
+}
+
+#[test]
+fn r21_r33_without_identity_there_is_nothing() {
+    let world = world("clean-handmade");
+    for (fault, expected) in [
+        (
+            Fault::Error(400, "IllegalTimestamp", "The input parameter Timestamp is not supported."),
+            "the clock of this machine is wrong",
+        ),
+        (
+            Fault::Error(404, "InvalidAccessKeyId.NotFound", "Specified access key is not found."),
+            "shows whether the keys are good",
+        ),
+        (Fault::Error(403, "NoPermission", "no"), "a control policy forbids it"),
+    ] {
+        let mock = Mock::serve(&world.inventory).fault("sts:GetCallerIdentity", fault);
+        let output = run(&mock, &["scan", "--cluster-id", "prod"]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(4) && said.contains(expected), "{said}");
+    }
+    // A wrong secret.
+    let mock = Mock::serve(&world.inventory);
+    let output = with_keys(&mock, &["scan", "--cluster-id", "prod", "--region", "cn-hangzhou"])
+        .env("ALIBABA_CLOUD_ACCESS_KEY_SECRET", "wrong")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    assert_eq!(mock.complaints(), ["sts:GetCallerIdentity: SignatureDoesNotMatch"]);
+    // No credentials, no region, wrong words.
+    let bare_scan = |arguments: &[&str]| {
+        let mut command = bare();
+        command
+            .args(["scan", "--cluster-id", "prod", "--provider", "alibaba", "--endpoint-url", &mock.url])
+            .args(arguments);
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, said) = bare_scan(&["--region", "cn-hangzhou"]);
+    assert!(code == Some(4) && said.contains("no credentials for Alibaba Cloud were found"), "{said}");
+    let output = with_keys(&mock, &["scan", "--cluster-id", "prod"]).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(2) && said.contains("no region is configured"), "{said}");
+    for (arguments, expected) in [
+        (vec!["--region", "Not/A.Region"], "is not a region"),
+        (vec!["--assume-role", "arn:aws:iam::111122223333:role/x"], "is not the name of a RAM role"),
+        (vec!["--profile", "nosuch"], "no home folder is known"),
+    ] {
+        let (code, said) = bare_scan(&arguments);
+        assert!(code == Some(2) && said.contains(expected), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn credentials_come_in_the_order_of_the_official_clients() {
+    let world = world("clean-handmade");
+    let mock = Mock::serve(&world.inventory);
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir(home.path().join(".aliyun")).unwrap();
+    let profiles = format!(
+        r#"{{"current":"assumed","profiles":[
+            {{"name":"base","mode":"AK","access_key_id":"{KEY_ID}","access_key_secret":"{SECRET}","region_id":"cn-hangzhou"}},
+            {{"name":"assumed","mode":"ChainableRamRoleArn","source_profile":"base","ram_role_arn":"acs:ram::{ACCOUNT}:role/audit","ram_session_name":"night"}},
+            {{"name":"sso","mode":"CloudSSO"}}]}}"#
+    );
+    std::fs::write(home.path().join(".aliyun/config.json"), profiles).unwrap();
+    let token = home.path().join("token");
+    std::fs::write(&token, "jwt").unwrap();
+    let run = |variables: &[(&str, &str)], arguments: &[&str]| {
+        let mut command = bare();
+        command
+            .args(["clusters", "--format", "json", "--provider", "alibaba", "--endpoint-url", &mock.url])
+            .args(arguments);
+        command.env("HOME", home.path()).envs(variables.iter().copied());
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    // The profile, with its role and region.
+    assert_eq!(run(&[], &[]).0, Some(0));
+    let last =
+        |mock: &Mock| mock.calls().into_iter().rev().find(|call| call.action == "ecs:DescribeInstances").unwrap();
+    assert_eq!(last(&mock).token.as_deref(), Some("token-of-STS.EXAMPLE1"));
+    let assumed = mock.calls().into_iter().find(|call| call.action == "sts:AssumeRole").unwrap();
+    assert_eq!(assumed.parameters["RoleSessionName"], "night");
+    // OIDC comes before the profile, keys of the environment before both.
+    let token = token.display().to_string();
+    let oidc = [
+        ("ALIBABA_CLOUD_ROLE_ARN", "acs:ram::1:role/pod"),
+        ("ALIBABA_CLOUD_OIDC_PROVIDER_ARN", "acs:ram::1:oidc-provider/x"),
+        ("ALIBABA_CLOUD_OIDC_TOKEN_FILE", token.as_str()),
+    ];
+    assert_eq!(run(&oidc, &["--region", "cn-hangzhou"]).0, Some(0));
+    let session = mock.calls().into_iter().rev().find(|call| call.action == "session").unwrap();
+    assert_eq!(session.parameters["OIDCToken"], "jwt");
+    assert_eq!(session.parameters["RoleSessionName"], "tagaudit");
+    let keys = [("ALIBABA_CLOUD_ACCESS_KEY_ID", KEY_ID), ("ALIBABA_CLOUD_ACCESS_KEY_SECRET", SECRET)];
+    assert_eq!(run(&[&oidc[..], &keys].concat(), &["--region", "cn-hangzhou"]).0, Some(0));
+    assert_eq!(last(&mock).token, None);
+    // An empty variable is none.
+    let empty = [("ALIBABA_CLOUD_ACCESS_KEY_ID", ""), ("ALIBABA_CLOUD_ACCESS_KEY_SECRET", "")];
+    assert_eq!(run(&empty, &[]).0, Some(0));
+    // A named profile is the operator's word, and a mode that is not supported is named.
+    assert_eq!(run(&keys, &["--profile", "base"]).0, Some(0));
+    let (code, said) = run(&keys, &["--profile", "sso"]);
+    assert!(code == Some(2) && said.contains("has the mode `CloudSSO`, which is not supported"), "{said}");
+    let (code, said) = run(&[("ALIBABA_CLOUD_PROFILE", "sso")], &[]);
+    assert!(code == Some(2) && said.contains("CloudSSO"), "{said}");
+    assert_eq!(mock.complaints(), [""; 0]);
+}
+
+#[test]
+fn roles_are_assumed_on_request() {
+    let world = world("clean-handmade");
+    let mock = Mock::serve(&world.inventory);
+    let role = format!("acs:ram::{ACCOUNT}:role/audit");
+    let (code, _) = scan(&mock, &world, &["--assume-role", &role, "--external-id", "e-1"]);
+    assert_eq!(code, Some(0));
+    let assumed = mock.calls().into_iter().find(|call| call.action == "sts:AssumeRole").unwrap();
+    assert_eq!(
+        (assumed.parameters["RoleArn"].as_str(), assumed.parameters["ExternalId"].as_str()),
+        (role.as_str(), "e-1")
+    );
+    assert_eq!(mock.count("sts:AssumeRole"), 1, "once for all calls");
+    let refused = Mock::serve(&world.inventory).fault("sts:AssumeRole", Fault::Error(403, "NoPermission", "no"));
+    let output = run(&refused, &["scan", "--cluster-id", "prod", "--assume-role", &role]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.code() == Some(4) && said.contains("cannot assume"), "{said}");
+}
+
+/// Everything logged, and no secret in it.
+#[test]
+fn s2_no_secret_is_ever_shown() {
+    let world = world("clean-handmade");
+    let mock =
+        Mock::serve(&world.inventory).fault_on("vpc:DescribeVpcs", &[1], Fault::Error(503, "ServiceUnavailable", "x"));
+    let role = format!("acs:ram::{ACCOUNT}:role/audit");
+    let output = run(&mock, &["scan", "--cluster-id", "prod", "-v", "--assume-role", &role]);
+    let all = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert!(all.contains("DescribeInstances in cn-hangzhou"), "{all}");
+    for secret in [SECRET, "secret-of-", "token-of-", "Signature="] {
+        assert!(!all.contains(secret), "{secret}");
+    }
+}
+
+#[test]
+fn all_regions_are_those_of_the_account() {
+    let mut world = world("clean-handmade");
+    let mut second = world.inventory.accounts[0].regions[0].clone();
+    second.name = "cn-beijing".into();
+    world.inventory.accounts[0].regions.push(second);
+    world.inventory.canonicalise();
+    let mock = Mock::serve(&world.inventory);
+    let output = with_keys(&mock, &["clusters", "--format", "json", "--all-regions"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let clusters: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(clusters["clusters"].as_array().unwrap().len(), 2);
+}
+
+/// Identity, instances, their roles, the policies of a role, a policy: calls that do not wait for one another are made at once.
+#[test]
+fn calls_that_do_not_wait_for_one_another_are_made_at_once() {
+    let world = world("clean-handmade");
+    let latency = Duration::from_millis(200);
+    let mock = Mock::serve(&world.inventory).latency(latency);
+    let started = Instant::now();
+    scan(&mock, &world, &[]);
+    let (calls, taken) = (mock.calls().len(), started.elapsed());
+    assert!(calls > 12, "{calls}");
+    // Five calls one after the other; one by one they would take more than twice as long.
+    assert!(taken < latency * 10, "{taken:?} for {calls} calls");
+}

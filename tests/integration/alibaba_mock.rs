@@ -1,0 +1,709 @@
+//! A strict mock of Alibaba Cloud over HTTP on loopback. Its state is an inventory: what it serves is what a recording has to hold. It
+//! checks every signature with a computation of its own (HMAC from the definition, apart from the client's), the clock, that no nonce comes
+//! twice, the parameters against the metadata of the API, and whether the caller may; it pages as each product does, plays faults,
+//! and keeps a log of every call.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tagaudit::alibaba::{Inventory, PrincipalKind, Region};
+use tagaudit::policy::{CompiledPolicy, Context, Decision, Document, Policies, RAM, Request as PolicyRequest, decide};
+use tagaudit::tags::Tag;
+
+pub(crate) const KEY_ID: &str = "LTAIEXAMPLE0000000000000";
+pub(crate) const SECRET: &str = "verysecretkeyofalibaba";
+
+/// A call that the mock received.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) action: String,
+    pub(crate) parameters: BTreeMap<String, String>,
+    pub(crate) token: Option<String>,
+}
+
+/// What goes wrong.
+#[derive(Debug, Clone)]
+pub(crate) enum Fault {
+    /// An error answer: status, code, message.
+    Error(u16, &'static str, &'static str),
+    /// The same as XML.
+    Xml(u16, &'static str),
+    /// Throttled, with a time to wait in milliseconds.
+    RetryAfter(u64),
+    /// The body ends at this hundredth of it; the length is right.
+    CutAt(usize),
+    /// The connection ends in the middle of the body.
+    CutConnection,
+    /// Any 200 that is no answer.
+    Body(&'static str),
+    /// An empty list, as some products answer a caller without permission.
+    Empty,
+    /// Every page names the same next token.
+    RepeatedToken,
+    /// A list whose last page names a next one, though its count says that it is the last.
+    TokenAtTheEnd,
+    /// More items are promised than there are.
+    WrongTotal,
+    /// The request is taken and never answered.
+    Hang,
+    /// The connection is closed without an answer.
+    Drop,
+}
+
+struct Rule {
+    action: String,
+    calls: Vec<usize>,
+    fault: Fault,
+}
+
+#[derive(Default)]
+struct World {
+    inventory: Option<Inventory>,
+    rules: Vec<Rule>,
+    counts: HashMap<String, usize>,
+    calls: Vec<Call>,
+    nonces: HashSet<String>,
+    page: Option<usize>,
+    latency: Duration,
+    /// What the caller may; everything without it.
+    policy: Option<CompiledPolicy>,
+    /// What the mock refused for reasons of its own, which no test may meet unawares.
+    complaints: Vec<String>,
+    /// Secrets of keys and tokens that were handed out.
+    sessions: HashMap<String, String>,
+    /// What a token stands for.
+    tokens: HashMap<String, (String, usize)>,
+}
+
+/// A running mock.
+pub(crate) struct Mock {
+    pub(crate) url: String,
+    world: Arc<Mutex<World>>,
+    stop: Arc<AtomicBool>,
+    address: std::net::SocketAddr,
+}
+
+impl Mock {
+    pub(crate) fn serve(inventory: &Inventory) -> Self {
+        Self::serve_on(inventory, "127.0.0.1:0")
+    }
+
+    pub(crate) fn serve_on(inventory: &Inventory, address: &str) -> Self {
+        let listener = TcpListener::bind(address).unwrap();
+        let address = listener.local_addr().unwrap();
+        let world = Arc::new(Mutex::new(World { inventory: Some(inventory.clone()), ..World::default() }));
+        let stop = Arc::new(AtomicBool::new(false));
+        let (shared, stopped) = (Arc::clone(&world), Arc::clone(&stop));
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                if stopped.load(Ordering::SeqCst) {
+                    break;
+                }
+                let world = Arc::clone(&shared);
+                if let Ok(stream) = stream {
+                    std::thread::spawn(move || connection(stream, &world));
+                }
+            }
+        });
+        Self { url: format!("http://{address}"), world, stop, address }
+    }
+
+    fn change(self, change: impl FnOnce(&mut World)) -> Self {
+        change(&mut self.world.lock().unwrap());
+        self
+    }
+
+    /// Plays a fault on every call of an action.
+    pub(crate) fn fault(self, action: &str, fault: Fault) -> Self {
+        self.fault_on(action, &[], fault)
+    }
+
+    /// Plays a fault on the calls of an action with these numbers, counted from 1.
+    pub(crate) fn fault_on(self, action: &str, calls: &[usize], fault: Fault) -> Self {
+        let rule = Rule { action: action.to_owned(), calls: calls.to_vec(), fault };
+        self.change(|world| world.rules.push(rule))
+    }
+
+    /// Most items on a page, whatever is asked for.
+    pub(crate) fn page(self, items: usize) -> Self {
+        self.change(|world| world.page = Some(items))
+    }
+
+    pub(crate) fn latency(self, latency: Duration) -> Self {
+        self.change(|world| world.latency = latency)
+    }
+
+    /// What the caller may.
+    pub(crate) fn policy(self, text: &str) -> Self {
+        let document = Document::parse_as(text, &RAM).unwrap();
+        self.change(|world| world.policy = Some(CompiledPolicy::new(&document)))
+    }
+
+    pub(crate) fn calls(&self) -> Vec<Call> {
+        self.world.lock().unwrap().calls.clone()
+    }
+
+    pub(crate) fn count(&self, action: &str) -> usize {
+        self.calls().iter().filter(|call| call.action == action).count()
+    }
+
+    pub(crate) fn complaints(&self) -> Vec<String> {
+        self.world.lock().unwrap().complaints.clone()
+    }
+}
+
+impl Drop for Mock {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(self.address);
+    }
+}
+
+/// A request as it came.
+struct Raw {
+    method: String,
+    path: String,
+    query: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl Raw {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+}
+
+fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Raw> {
+    let mut chunk = [0_u8; 16_384];
+    loop {
+        if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
+            let head = String::from_utf8_lossy(&buffer[..end]).into_owned();
+            let mut lines = head.lines();
+            let first: Vec<&str> = lines.next()?.split(' ').collect();
+            let headers: Vec<(String, String)> = lines
+                .filter_map(|line| line.split_once(':'))
+                .map(|(name, value)| (name.to_lowercase(), value.trim().to_owned()))
+                .collect();
+            let length = headers.iter().find(|(name, _)| name == "content-length");
+            let length: usize = length.map_or(0, |(_, value)| value.parse().unwrap());
+            if buffer.len() >= end + 4 + length {
+                let body = buffer[end + 4..end + 4 + length].to_vec();
+                buffer.drain(..end + 4 + length);
+                let (path, query) = first[1].split_once('?').unwrap_or((first[1], ""));
+                let (path, query) = (path.to_owned(), query.to_owned());
+                return Some(Raw { method: first[0].to_owned(), path, query, headers, body });
+            }
+        }
+        match stream.read(&mut chunk) {
+            Ok(read) if read > 0 => buffer.extend_from_slice(&chunk[..read]),
+            _ => return None,
+        }
+    }
+}
+
+fn connection(mut stream: TcpStream, world: &Mutex<World>) {
+    let _ = stream.set_nodelay(true);
+    let mut buffer = Vec::new();
+    while let Some(request) = read_request(&mut stream, &mut buffer) {
+        let latency = world.lock().unwrap().latency;
+        std::thread::sleep(latency);
+        let (status, kind, extra, body, cut) = match answer(&request, world) {
+            Answer::Json(status, body) => {
+                (status, "application/json;charset=utf-8", String::new(), body.to_string(), None)
+            }
+            Answer::Text(status, body) => (status, "text/xml;charset=utf-8", String::new(), body, None),
+            Answer::Wait(milliseconds) => (
+                400,
+                "application/json",
+                format!("x-acs-retry-after: {milliseconds}\r\n"),
+                refusal("Throttling.User", "Request was denied due to user flow control.").to_string(),
+                None,
+            ),
+            Answer::Cut(body) => (200, "application/json", String::new(), body, Some(())),
+            Answer::Hang => {
+                std::thread::sleep(Duration::from_mins(2));
+                return;
+            }
+            Answer::Drop => return,
+        };
+        let head =
+            format!("HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\n{extra}content-length: {}\r\n\r\n", body.len());
+        let sent = if cut.is_some() { &body.as_bytes()[..body.len() / 2] } else { body.as_bytes() };
+        if stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(sent)).is_err() || cut.is_some() {
+            return;
+        }
+    }
+}
+
+enum Answer {
+    Json(u16, Value),
+    Text(u16, String),
+    /// Throttled, with a time to wait.
+    Wait(u64),
+    /// The connection ends in the middle of this body.
+    Cut(String),
+    Hang,
+    Drop,
+}
+
+fn refusal(code: &str, message: &str) -> Value {
+    json!({"RequestId": "8F4C0000-EXAMPLE", "HostId": "mock", "Code": code, "Message": message})
+}
+
+/// HMAC by its definition (RFC 2104).
+fn hmac(key: &[u8], text: &[u8]) -> [u8; 32] {
+    let mut block = [0_u8; 64];
+    if key.len() > 64 {
+        block[..32].copy_from_slice(&Sha256::digest(key));
+    } else {
+        block[..key.len()].copy_from_slice(key);
+    }
+    let padded = |with: u8| block.map(|byte| byte ^ with);
+    let inner = Sha256::digest([&padded(0x36)[..], text].concat());
+    Sha256::digest([&padded(0x5c)[..], &inner[..]].concat()).into()
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
+}
+
+fn unescape(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        if *first == b'%' {
+            bytes.push(u8::from_str_radix(std::str::from_utf8(&behind[..2]).unwrap(), 16).unwrap());
+            rest = &behind[2..];
+        } else {
+            bytes.push(*first);
+            rest = behind;
+        }
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+fn escape(text: &str) -> String {
+    let one = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        other => format!("%{other:02X}"),
+    };
+    text.bytes().map(one).collect()
+}
+
+/// Why a signature is refused: the code of the service.
+fn check_signature(request: &Raw, world: &mut World) -> Result<(), (u16, &'static str)> {
+    let header = |name: &str| request.header(name).unwrap_or_default().to_owned();
+    let authorization = header("authorization");
+    let rest = authorization.strip_prefix("ACS3-HMAC-SHA256 ").ok_or((400, "IncompleteSignature"))?;
+    let part = |name: &str| {
+        let found = rest.split(',').find_map(|part| part.strip_prefix(&format!("{name}=")));
+        found.map(str::to_owned).ok_or((400, "IncompleteSignature"))
+    };
+    let (key, names, signature) = (part("Credential")?, part("SignedHeaders")?, part("Signature")?);
+    let secret = if key == KEY_ID {
+        SECRET.to_owned()
+    } else {
+        world.sessions.get(&key).cloned().ok_or((404, "InvalidAccessKeyId.NotFound"))?
+    };
+    if key != KEY_ID && header("x-acs-security-token") != format!("token-of-{key}") {
+        return Err((400, "InvalidSecurityToken.MismatchWithAccessKey"));
+    }
+    let names: Vec<&str> = names.split(';').collect();
+    let needed =
+        ["host", "x-acs-action", "x-acs-version", "x-acs-date", "x-acs-signature-nonce", "x-acs-content-sha256"];
+    let unsigned =
+        request.headers.iter().find(|(name, _)| name.starts_with("x-acs-") && !names.contains(&name.as_str()));
+    if !names.is_sorted() || needed.iter().any(|name| !names.contains(name)) || unsigned.is_some() {
+        return Err((400, "IncompleteSignature"));
+    }
+    if header("x-acs-content-sha256") != hexadecimal(&Sha256::digest(&request.body)) {
+        return Err((400, "SignatureDoesNotMatch"));
+    }
+    let mut pairs: Vec<(String, String)> = request
+        .query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .map(|(name, value)| (unescape(name), unescape(value)))
+        .collect();
+    pairs.sort();
+    let query: Vec<String> = pairs.iter().map(|(name, value)| format!("{}={}", escape(name), escape(value))).collect();
+    let headers: String = names.iter().map(|name| format!("{name}:{}\n", header(name))).collect::<Vec<_>>().concat();
+    let canonical = format!(
+        "{}\n{}\n{}\n{headers}\n{}\n{}",
+        request.method,
+        request.path,
+        query.join("&"),
+        names.join(";"),
+        header("x-acs-content-sha256")
+    );
+    let to_sign = format!("ACS3-HMAC-SHA256\n{}", hexadecimal(&Sha256::digest(canonical.as_bytes())));
+    if signature != hexadecimal(&hmac(secret.as_bytes(), to_sign.as_bytes())) {
+        return Err((400, "SignatureDoesNotMatch"));
+    }
+    #[expect(clippy::disallowed_methods, reason = "the mock has a clock, as the service has")]
+    let now = jiff::Timestamp::now();
+    let sent: jiff::Timestamp = header("x-acs-date").parse().map_err(|_| (400, "IllegalTimestamp"))?;
+    if (now.as_second() - sent.as_second()).abs() > 15 * 60 {
+        return Err((400, "IllegalTimestamp"));
+    }
+    if !world.nonces.insert(header("x-acs-signature-nonce")) {
+        return Err((400, "SignatureNonceUsed"));
+    }
+    Ok(())
+}
+
+/// Names and required flags of parameters, as the metadata of the API has them.
+fn api() -> &'static Value {
+    static API: std::sync::LazyLock<Value> =
+        std::sync::LazyLock::new(|| serde_json::from_str(include_str!("alibaba_api.json")).unwrap());
+    &API
+}
+
+fn product_of(host_version: &str, action: &str) -> Option<String> {
+    let products = ["ecs", "vpc", "ram", "sts", "resourcemanager"];
+    products.iter().map(|product| format!("{product}:{action}")).find(|name| api()[name]["version"] == host_version)
+}
+
+fn answer(request: &Raw, world: &Mutex<World>) -> Answer {
+    let mut world = world.lock().unwrap();
+    let pairs = request.query.split('&').filter_map(|pair| pair.split_once('='));
+    let parameters: BTreeMap<String, String> = pairs.map(|(name, value)| (unescape(name), unescape(value))).collect();
+    let version = request.header("x-acs-version").unwrap_or_default();
+    let action = request.header("x-acs-action").unwrap_or_default();
+    // OIDC comes without signature, in the older form.
+    if parameters.get("Action").is_some_and(|action| action == "AssumeRoleWithOIDC") {
+        return session(&mut world, &parameters);
+    }
+    let Some(name) = product_of(version, action) else {
+        return Answer::Json(404, refusal("InvalidAction.NotFound", "Specified api is not found"));
+    };
+    world.calls.push(Call {
+        action: name.clone(),
+        parameters: parameters.clone(),
+        token: request.header("x-acs-security-token").map(str::to_owned),
+    });
+    let number = world.counts.entry(name.clone()).and_modify(|count| *count += 1).or_insert(1);
+    let number = *number;
+    let fault =
+        world.rules.iter().find(|rule| rule.action == name && (rule.calls.is_empty() || rule.calls.contains(&number)));
+    let fault = fault.map(|rule| rule.fault.clone());
+    match &fault {
+        Some(Fault::Hang) => return Answer::Hang,
+        Some(Fault::Drop) => return Answer::Drop,
+        Some(Fault::Error(status, code, message)) => return Answer::Json(*status, refusal(code, message)),
+        Some(Fault::Xml(status, code)) => {
+            let body = format!(
+                "<?xml version='1.0' encoding='UTF-8'?><Error><RequestId>R</RequestId><HostId>h</HostId><Code>{code}</Code><Message>no</Message></Error>"
+            );
+            return Answer::Text(*status, body);
+        }
+        Some(Fault::RetryAfter(milliseconds)) => return Answer::Wait(*milliseconds),
+        Some(Fault::Body(body)) => return Answer::Text(200, (*body).to_owned()),
+        _ => {}
+    }
+    if let Err((status, code)) = check_signature(request, &mut world) {
+        world.complaints.push(format!("{name}: {code}"));
+        return Answer::Json(status, refusal(code, "Specified signature is not matched with our calculation."));
+    }
+    let known = &api()[&name];
+    for given in parameters.keys() {
+        let base = given.split('.').next().unwrap();
+        let is_known = known["parameters"].as_array().unwrap().iter().any(|one| {
+            let one = one.as_str().unwrap();
+            one == given || one.split('.').next() == Some(base)
+        });
+        if !is_known {
+            world.complaints.push(format!("{name}: unknown parameter {given}"));
+        }
+    }
+    for required in known["required"].as_array().unwrap() {
+        if !parameters.contains_key(required.as_str().unwrap()) {
+            world.complaints.push(format!("{name}: no {required}"));
+            return Answer::Json(
+                400,
+                refusal("MissingParameter", &format!("{required} is mandatory for this action.")),
+            );
+        }
+    }
+    if name == "sts:AssumeRole" {
+        return session(&mut world, &parameters);
+    }
+    if !may(&world, &name) {
+        let code = if name.starts_with("ram:") { "NoPermission" } else { "Forbidden.RAM" };
+        return Answer::Json(403, refusal(code, "User not authorized to operate on the specified resource."));
+    }
+    let (status, mut body) = served(&mut world, &name, &parameters, matches!(fault, Some(Fault::Empty)));
+    match &fault {
+        Some(Fault::TokenAtTheEnd) => body["NextToken"] = json!("the-same"),
+        Some(Fault::RepeatedToken) => {
+            body["NextToken"] = json!("the-same");
+            body["TotalCount"] = json!(1_000);
+        }
+        Some(Fault::WrongTotal) => body["TotalCount"] = json!(1_000),
+        _ => {}
+    }
+    if let Some(fields) = body.as_object_mut() {
+        fields.insert("RequestId".to_owned(), json!("8F4C0000-EXAMPLE"));
+    }
+    match fault {
+        Some(Fault::CutConnection) => Answer::Cut(body.to_string()),
+        Some(Fault::CutAt(hundredth)) => {
+            let text = body.to_string();
+            Answer::Text(status, text.chars().take(text.len() * hundredth / 100).collect())
+        }
+        _ => Answer::Json(status, body),
+    }
+}
+
+/// Keys of a session.
+fn session(world: &mut World, parameters: &BTreeMap<String, String>) -> Answer {
+    let number = world.sessions.len() + 1;
+    let key = format!("STS.EXAMPLE{number}");
+    world.sessions.insert(key.clone(), format!("secret-of-{key}"));
+    world.calls.push(Call { action: "session".into(), parameters: parameters.clone(), token: None });
+    Answer::Json(
+        200,
+        json!({
+            "RequestId": "R",
+            "AssumedRoleUser": {"AssumedRoleId": "1:tagaudit", "Arn": "acs:ram::1:assumed-role/x/tagaudit"},
+            "Credentials": {
+                "AccessKeyId": key, "AccessKeySecret": format!("secret-of-{key}"),
+                "SecurityToken": format!("token-of-{key}"), "Expiration": "2099-01-01T00:00:00Z"
+            }
+        }),
+    )
+}
+
+/// Whether the caller may: the identity needs no permission.
+fn may(world: &World, name: &str) -> bool {
+    let Some(policy) = &world.policy else { return true };
+    // RAM authorises what the resource manager answers.
+    let action = name.replace("resourcemanager:", "ram:");
+    let policies = [policy.clone()];
+    let request = PolicyRequest::new(&action, "*", Context::default());
+    name == "sts:GetCallerIdentity" || decide(Policies::of_identity(&policies), &request).0 == Decision::Allowed
+}
+
+fn ecs_tags(tags: &[Tag]) -> Value {
+    let tags: Vec<Value> = tags.iter().map(|tag| json!({"TagKey": tag.key, "TagValue": tag.value})).collect();
+    json!({"Tag": tags})
+}
+
+fn vpc_tags(tags: &[Tag]) -> Value {
+    let tags: Vec<Value> = tags.iter().map(|tag| json!({"Key": tag.key, "Value": tag.value})).collect();
+    json!({"Tag": tags})
+}
+
+/// A page of a list: by token for ECS, by number for the rest.
+fn paged(
+    world: &mut World,
+    parameters: &BTreeMap<String, String>,
+    (outer, inner): (&str, &str),
+    items: Vec<Value>,
+    by_token: bool,
+) -> Value {
+    let size = |name: &str| parameters.get(name).and_then(|text| text.parse::<usize>().ok());
+    let asked = if by_token { size("MaxResults") } else { size("PageSize") }.unwrap_or(10);
+    let size = asked.min(world.page.unwrap_or(usize::MAX)).max(1);
+    let total = items.len();
+    let mut body = json!({"TotalCount": total});
+    let mut query: BTreeMap<String, String> = parameters.clone();
+    query.remove("NextToken");
+    let query = format!("{query:?}");
+    let start = if by_token {
+        match parameters.get("NextToken") {
+            None => 0,
+            Some(token) if token == "the-same" => 0,
+            Some(token) => match world.tokens.get(token) {
+                Some((of, start)) if *of == query => *start,
+                _ => return refusal("InvalidNextToken", "the token is of another query"),
+            },
+        }
+    } else {
+        let number: usize = parameters.get("PageNumber").and_then(|text| text.parse().ok()).unwrap_or(1);
+        body["PageNumber"] = json!(number);
+        body["PageSize"] = json!(size);
+        (number - 1) * size
+    };
+    let page: Vec<Value> = items.into_iter().skip(start).take(size).collect();
+    let end = start + page.len();
+    if by_token {
+        body["NextToken"] = json!("");
+        if end < total {
+            let token = format!("AAAA+/=={}", world.tokens.len());
+            world.tokens.insert(token.clone(), (query, end));
+            body["NextToken"] = json!(token);
+        }
+    }
+    body[outer] = json!({inner: page});
+    body
+}
+
+fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, empty: bool) -> (u16, Value) {
+    let inventory = world.inventory.clone().unwrap();
+    let account = &inventory.accounts[0];
+    let text = |key: &str| parameters.get(key).map(String::as_str).unwrap_or_default();
+    let none = Region::default();
+    let region = account.regions.iter().find(|region| region.name == text("RegionId")).unwrap_or(&none);
+    let mut list = |items: Vec<Value>, names: (&str, &str), by_token: bool| {
+        let items = if empty { Vec::new() } else { items };
+        (200, paged(world, parameters, names, items, by_token))
+    };
+    match name {
+        "sts:GetCallerIdentity" => (
+            200,
+            json!({"IdentityType": "RAMUser", "AccountId": account.account_id, "Arn": account.caller_arn, "PrincipalId": "2", "UserId": "2"}),
+        ),
+        "ecs:DescribeRegions" => {
+            let regions = account.regions.iter().map(|region| json!({"RegionId": region.name, "RegionEndpoint": "x"}));
+            (200, json!({"Regions": {"Region": regions.collect::<Vec<_>>()}}))
+        }
+        "ecs:DescribeInstances" => {
+            let items = region.instances.iter().map(|one| {
+                json!({
+                    "InstanceId": one.id, "InstanceName": one.name, "RegionId": region.name, "ZoneId": one.zone_id,
+                    "Status": one.status, "InstanceNetworkType": one.network_type, "HostName": "h",
+                    "VpcAttributes": {"VpcId": one.vpc_id, "VSwitchId": one.vswitch_id, "NatIpAddress": "",
+                        "PrivateIpAddress": {"IpAddress": one.private_addresses}},
+                    "InnerIpAddress": {"IpAddress": []}, "SecurityGroupIds": {"SecurityGroupId": one.security_groups},
+                    "MetadataOptions": {"HttpEndpoint": "enabled", "HttpTokens": one.metadata_tokens},
+                    "Tags": ecs_tags(&one.tags)
+                })
+            });
+            list(items.collect(), ("Instances", "Instance"), true)
+        }
+        "ecs:DescribeInstanceRamRole" => {
+            let ids: Vec<String> = serde_json::from_str(text("InstanceIds")).unwrap();
+            assert!(ids.len() <= 50, "at most fifty instances a call");
+            let items = region.instances.iter().filter(|one| ids.contains(&one.id));
+            // The service answers for those that have one.
+            let items =
+                items.filter_map(|one| Some(json!({"InstanceId": one.id, "RamRoleName": one.ram_role.as_ref()?})));
+            list(items.collect(), ("InstanceRamRoleSets", "InstanceRamRoleSet"), false)
+        }
+        "ecs:DescribeSecurityGroups" => {
+            let items = region.security_groups.iter().map(|one| {
+                json!({"SecurityGroupId": one.id, "SecurityGroupName": one.name, "VpcId": one.vpc_id.clone().unwrap_or_default(),
+                    "ServiceManaged": one.is_service_managed, "Tags": ecs_tags(&one.tags)})
+            });
+            list(items.collect(), ("SecurityGroups", "SecurityGroup"), true)
+        }
+        "ecs:DescribeNetworkInterfaces" => {
+            let items = region.network_interfaces.iter().map(|one| {
+                json!({"NetworkInterfaceId": one.id, "Type": one.interface_type, "Status": one.status,
+                    "InstanceId": one.instance_id.clone().unwrap_or_default(), "VpcId": one.vpc_id, "Tags": ecs_tags(&one.tags)})
+            });
+            list(items.collect(), ("NetworkInterfaceSets", "NetworkInterfaceSet"), true)
+        }
+        "ecs:DescribeDisks" => {
+            let items = region.disks.iter().map(|one| {
+                json!({"DiskId": one.id, "DiskName": one.name.clone().unwrap_or_default(), "Status": one.status,
+                    "InstanceId": one.instance_id.clone().unwrap_or_default(), "Tags": ecs_tags(&one.tags)})
+            });
+            list(items.collect(), ("Disks", "Disk"), true)
+        }
+        "vpc:DescribeVpcs" => {
+            let items = region.vpcs.iter().map(|one| {
+                json!({"VpcId": one.id, "VpcName": one.name, "RegionId": region.name, "CidrBlock": "192.168.0.0/16", "Tags": vpc_tags(&one.tags)})
+            });
+            list(items.collect(), ("Vpcs", "Vpc"), false)
+        }
+        "vpc:DescribeVSwitches" => {
+            let items = region.vswitches.iter().map(|one| {
+                json!({"VSwitchId": one.id, "VSwitchName": one.name, "VpcId": one.vpc_id, "ZoneId": one.zone_id, "Tags": vpc_tags(&one.tags)})
+            });
+            list(items.collect(), ("VSwitches", "VSwitch"), false)
+        }
+        "vpc:DescribeRouteTableList" => {
+            let items = region.route_tables.iter().map(|one| {
+                json!({"RouteTableId": one.id, "RouteTableName": one.name.clone().unwrap_or_default(), "VpcId": one.vpc_id,
+                    "RouteTableType": one.table_type, "VSwitchIds": {"VSwitchId": one.vswitch_ids}, "Tags": vpc_tags(&one.tags)})
+            });
+            list(items.collect(), ("RouterTableList", "RouterTableListType"), false)
+        }
+        _ => of_ram(world, &inventory, name, parameters),
+    }
+}
+
+fn of_ram(world: &mut World, inventory: &Inventory, name: &str, parameters: &BTreeMap<String, String>) -> (u16, Value) {
+    let account = &inventory.accounts[0];
+    let text = |key: &str| parameters.get(key).map(String::as_str).unwrap_or_default();
+    let missing = |what: &str| (404, refusal(&format!("EntityNotExist.{what}"), "The entity does not exist."));
+    let find = |kind: PrincipalKind, key: &str| account.principal(kind, text(key));
+    let policies = |principal: Option<&tagaudit::alibaba::Principal>, what: &str| match principal {
+        None => missing(what),
+        Some(principal) => {
+            let attached = principal.attachments.iter().flatten().map(|one| {
+                json!({"PolicyName": one.policy, "PolicyType": one.policy_type.name(), "DefaultVersion": "v1", "AttachDate": "2026-01-01T00:00:00Z"})
+            });
+            (200, json!({"Policies": {"Policy": attached.collect::<Vec<_>>()}}))
+        }
+    };
+    match name {
+        "ram:GetRole" => match find(PrincipalKind::Role, "RoleName") {
+            None => missing("Role"),
+            Some(role) => (
+                200,
+                json!({"Role": {"RoleName": role.name, "Arn": account.arn_of(role), "AssumeRolePolicyDocument": role.trust_policy}}),
+            ),
+        },
+        "ram:ListPoliciesForRole" => policies(find(PrincipalKind::Role, "RoleName"), "Role"),
+        "ram:ListPoliciesForUser" => policies(find(PrincipalKind::User, "UserName"), "User"),
+        "ram:ListPoliciesForGroup" => policies(find(PrincipalKind::Group, "GroupName"), "Group"),
+        "ram:ListGroupsForUser" => match find(PrincipalKind::User, "UserName") {
+            None => missing("User"),
+            Some(user) => {
+                let groups = user.groups.iter().flatten().map(|name| json!({"GroupName": name}));
+                (200, json!({"Groups": {"Group": groups.collect::<Vec<_>>()}}))
+            }
+        },
+        "ram:GetPolicy" => {
+            let found = account
+                .policies
+                .iter()
+                .find(|one| one.name == text("PolicyName") && one.policy_type.name() == text("PolicyType"));
+            match found {
+                None => missing("Policy"),
+                Some(policy) => (
+                    200,
+                    json!({
+                        "Policy": {"PolicyName": policy.name, "PolicyType": policy.policy_type.name(), "DefaultVersion": policy.default_version},
+                        "DefaultPolicyVersion": {"VersionId": policy.default_version, "PolicyDocument": policy.document}
+                    }),
+                ),
+            }
+        }
+        "resourcemanager:ListPolicyAttachments" => {
+            let wanted = text("PrincipalName");
+            let mut items: Vec<Value> = Vec::new();
+            for principal in &account.principals {
+                let (kind, domain) = match principal.kind {
+                    PrincipalKind::Role => ("ServiceRole", format!("role.{}.onaliyunservice.com", account.account_id)),
+                    PrincipalKind::User => ("IMSUser", format!("{}.onaliyun.com", account.account_id)),
+                    PrincipalKind::Group => ("IMSGroup", format!("group.{}.onaliyun.com", account.account_id)),
+                };
+                let full = format!("{}@{domain}", principal.name);
+                if full != wanted || kind != text("PrincipalType") {
+                    continue;
+                }
+                let own = principal.attachments.iter().flatten().map(|one| (one, account.account_id.clone()));
+                let of_group = principal.resource_group_attachments.iter().flatten();
+                let of_group = of_group.map(|one| (one, one.resource_group_id.clone().unwrap()));
+                items.extend(own.chain(of_group).map(|(one, group)| {
+                    json!({"PolicyName": one.policy, "PolicyType": one.policy_type.name(), "PrincipalName": full,
+                        "PrincipalType": kind, "ResourceGroupId": group, "AttachDate": "2026-01-01T00:00:00Z"})
+                }));
+            }
+            (200, paged(world, parameters, ("PolicyAttachments", "PolicyAttachment"), items, false))
+        }
+        other => (404, refusal("InvalidAction.NotFound", other)),
+    }
+}
