@@ -2,6 +2,7 @@
 //! analogy: kubernetes/cloud-provider-alibaba-cloud finds instances by providerID, wants no tag on networks, and decides by
 //! other permissions.
 
+mod check;
 pub mod inventory;
 pub mod principals;
 pub mod provider_id;

@@ -284,7 +284,7 @@ struct AuditArgs {
     /// Say which role nodes have: `SELECTOR=ROLE[,ROLE]`, where a selector is an instance id, `name:GLOB`, `profile:GLOB`, `asg:GLOB` or `tag:KEY[=VALUE]`
     #[arg(long, value_name = "SELECTOR=ROLE", help_heading = "Audit")]
     node_role: Vec<NodeRoleSelector>,
-    /// Version of the cloud controller manager, such as 1.31
+    /// Version of the cloud controller manager, such as 1.31 of AWS or 2.14 of Alibaba Cloud
     #[arg(long, value_name = "VERSION", help_heading = "Audit")]
     controller_version: Option<ControllerVersion>,
     /// The controller runs with --configure-cloud-routes

@@ -17,7 +17,7 @@ pub use crate::tags::Tag;
 pub use file::{
     Access, InventoryError, MAX_INVENTORY_BYTES, provider_of, read_inventory, to_json, write_file, write_private,
 };
-pub use gap::{Gap, GapSubject, REASON_NOT_PROVIDED};
+pub use gap::{Gap, GapSubject, REASON_NOT_PROVIDED, REASON_NOTHING_SEEN};
 pub use identity::{InlinePolicy, InstanceProfile, InstanceProfileAssociation, ManagedPolicy, Role};
 pub use instance::{AttachedInterface, Instance, InstanceState, MetadataOptions};
 pub use lookup::Tagged;

@@ -224,6 +224,13 @@ pub fn is_account(id: &str) -> bool {
     id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// Digits; Alibaba Cloud promises no number of them, and gives sixteen.
+/// Source: RAM documentation, "Policy elements", `<account-id>`.
+#[must_use]
+pub fn is_alibaba_account(id: &str) -> bool {
+    (1..=20).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// Whether a text can be the name of a region, and so part of a host name.
 #[must_use]
 pub fn is_region(text: &str) -> bool {

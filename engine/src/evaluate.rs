@@ -72,27 +72,36 @@ impl Caller {
 pub fn trusts(document: &Document, caller: &Caller, action: &str, context: &Context) -> Decision {
     let compiled = CompiledPolicy::new(document);
     let action = action.to_lowercase();
+    // The strongest match of the statements of an effect: for certain, perhaps, or not at all.
     let applies = |effect: Effect| {
-        document.statements.iter().zip(&compiled.statements).any(|(statement, compiled)| {
+        let statements = document.statements.iter().zip(&compiled.statements);
+        let meant = statements.filter(|(statement, compiled)| {
             statement.effect == effect
                 && statement.principal.as_ref().is_some_and(|principal| {
                     principal.entries.iter().any(|(kind, value)| value.is_known() && caller.is_meant(kind, value))
                         != principal.negated
                 })
                 && compiled.speaks_of(&action) == Match::Yes
-                && compiled.conditions.iter().all(|condition| match condition.as_far_as_known(context) {
-                    Truth::True => true,
-                    Truth::False => false,
-                    Truth::Unknown => effect == Effect::Deny,
-                })
+        });
+        let truths = meant.map(|(_, compiled)| {
+            let conditions = compiled.conditions.iter().map(|condition| condition.as_far_as_known(context));
+            conditions.fold(Truth::True, |all, one| match (all, one) {
+                (Truth::False, _) | (_, Truth::False) => Truth::False,
+                (Truth::Unknown, _) | (_, Truth::Unknown) => Truth::Unknown,
+                (Truth::True, Truth::True) => Truth::True,
+            })
+        });
+        truths.fold(Truth::False, |any, one| match (any, one) {
+            (Truth::True, _) | (_, Truth::True) => Truth::True,
+            (Truth::Unknown, _) | (_, Truth::Unknown) => Truth::Unknown,
+            (Truth::False, Truth::False) => Truth::False,
         })
     };
-    if applies(Effect::Deny) {
-        Decision::ExplicitlyDenied
-    } else if applies(Effect::Allow) {
-        Decision::Allowed
-    } else {
-        Decision::ImplicitlyDenied
+    match (applies(Effect::Deny), applies(Effect::Allow)) {
+        (Truth::True, _) => Decision::ExplicitlyDenied,
+        (_, Truth::False) => Decision::ImplicitlyDenied,
+        (Truth::False, Truth::True) => Decision::Allowed,
+        (Truth::Unknown, _) | (_, Truth::Unknown) => Decision::Undecided,
     }
 }
 

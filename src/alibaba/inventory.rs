@@ -368,6 +368,9 @@ impl Inventory {
     /// When the bytes are not JSON, not an inventory, or one of another schema.
     pub fn from_slice(file: &str, bytes: &[u8]) -> Result<Self, InventoryError> {
         let mut inventory: Self = read_inventory(file, bytes, |inventory: &Self| &inventory.schema)?;
+        if let Some((pointer, reason)) = inventory.contradiction() {
+            return Err(InventoryError::Contradiction { file: file.to_owned(), reason, pointer });
+        }
         inventory.canonicalise();
         Ok(inventory)
     }

@@ -13,8 +13,8 @@ use crate::controller::alibaba::{self, AlibabaCall, AlibabaController};
 use crate::finding::ResourceRef;
 use crate::inventory::Read;
 use crate::policy::{
-    self, Assessment, Beyond, Catalogue, Document, Environment, NamedDocument, Need, PolicySet, PreparedPolicies,
-    Question, RAM, Verdict,
+    self, Assessment, Beyond, Caller, Catalogue, Decision, Document, Environment, NamedDocument, Need, PolicySet,
+    PreparedPolicies, Question, RAM, Verdict,
 };
 use crate::resource::ResourceKind;
 use crate::role_audit::{Missing, RoleAuditOptions, RoleGap, RoleGapCause};
@@ -45,7 +45,7 @@ pub enum Use {
     ControlplaneNodes,
     /// Other nodes.
     OtherNodes,
-    /// Nodes of which nobody knows what they are.
+    /// Nodes of which nobody knows what they are, or control-plane nodes whose controller is said to use another principal.
     UnknownNodes,
 }
 
@@ -81,6 +81,8 @@ pub struct PrincipalAudit<'a> {
     pub members: Vec<&'a Member<'a>>,
     /// Roles of those nodes together.
     pub node_roles: RoleSet,
+    /// Whether ECS may give its credentials to nodes; absent where no node has it, and where that is not known.
+    pub trusts_ecs: Option<bool>,
     /// What it was compared with.
     pub baseline: String,
     /// One entry per action of that.
@@ -102,13 +104,16 @@ impl PrincipalAudit<'_> {
     /// granted. As a rule the controller then has keys of its own.
     #[must_use]
     pub fn is_of_another(&self) -> bool {
-        let own = |action: &&ActionAudit| {
-            action.calls.iter().any(|call| call.required && call.controller == AlibabaController::Service)
+        let needs = |action: &ActionAudit, is_one: fn(&AlibabaCall) -> bool| {
+            action.calls.iter().any(|call| call.required && is_one(call))
         };
-        let mut own = self.actions.iter().filter(own).peekable();
+        let of = |is_one: fn(&AlibabaCall) -> bool| self.actions.iter().filter(move |action| needs(action, is_one));
+        let of_services = |call: &AlibabaCall| call.controller == AlibabaController::Service;
+        // Without that controller, what is left of it has to tell.
+        let is_one = if of(of_services).next().is_some() { of_services } else { |_: &AlibabaCall| true };
         self.used_by == Use::ControlplaneNodes
-            && own.peek().is_some()
-            && own.all(|action| matches!(action.assessment.verdict, Verdict::Missing))
+            && of(is_one).next().is_some()
+            && of(is_one).all(|action| matches!(action.assessment.verdict, Verdict::Missing))
     }
 }
 
@@ -209,6 +214,25 @@ fn not_read(account_id: &str, role: String, read: Read, missing: Missing) -> Rol
     RoleGap { account_id: account_id.to_owned(), role, cause: RoleGapCause::NotRead(read, missing) }
 }
 
+fn gap(account: &Account, arn: &str, cause: RoleGapCause) -> RoleGap {
+    RoleGap { account_id: account.account_id.clone(), role: arn.to_owned(), cause }
+}
+
+/// Whether the role trusts the service that puts its credentials on instances, or why nobody knows.
+fn trusts_ecs(role: &Principal) -> Result<bool, RoleGapCause> {
+    let Some(text) = role.trust_policy.as_deref() else {
+        return Err(RoleGapCause::NotRead(Read::RamGetRole, Missing::TrustPolicy));
+    };
+    let document =
+        Document::parse_as(text, &RAM).map_err(|error| RoleGapCause::Trust { error: Some(error.to_string()) })?;
+    let ecs = Caller::Service("ecs.aliyuncs.com".to_owned());
+    match policy::trusts(&document, &ecs, "sts:AssumeRole", &policy::Context::default()) {
+        Decision::Allowed => Ok(true),
+        Decision::ExplicitlyDenied | Decision::ImplicitlyDenied => Ok(false),
+        _ => Err(RoleGapCause::Trust { error: None }),
+    }
+}
+
 fn compare<'a>(
     used: &Used<'a>,
     options: &PrincipalOptions,
@@ -228,6 +252,11 @@ fn compare<'a>(
     };
     let mut gaps = Vec::new();
     let set = policies(account, principal, &arn, list, &mut gaps);
+    let trusts_ecs = if used.members.is_empty() || used.kind != PrincipalKind::Role {
+        None
+    } else {
+        trusts_ecs(principal).map_err(|cause| audits.gaps.push(gap(account, &arn, cause))).ok()
+    };
     // A policy that was not read may hold the Allow that is missed, or a Deny.
     if !gaps.is_empty() {
         audits.gaps.extend(gaps);
@@ -241,7 +270,7 @@ fn compare<'a>(
         Use::Controller
     } else if node_roles.contains(NodeRole::Controlplane) && options.controller_roles.is_empty() {
         Use::ControlplaneNodes
-    } else if node_roles.is_unknown() || !is_reliable {
+    } else if node_roles.is_unknown() || node_roles.contains(NodeRole::Controlplane) || !is_reliable {
         Use::UnknownNodes
     } else {
         Use::OtherNodes
@@ -255,7 +284,7 @@ fn compare<'a>(
         let assessment = prepared.assess(Question::on(action, resources), &environment, catalogue);
         if assessment.verdict == Verdict::Undecided {
             let cause = RoleGapCause::Undecided { action: action.clone(), by: assessment.undecided_by.clone() };
-            audits.gaps.push(RoleGap { account_id: account.account_id.clone(), role: arn.clone(), cause });
+            audits.gaps.push(gap(account, &arn, cause));
         }
         actions.push(ActionAudit { action: action.clone(), assessment, calls: calls.clone() });
     }
@@ -267,6 +296,7 @@ fn compare<'a>(
         used_by,
         members: used.members.clone(),
         node_roles,
+        trusts_ecs,
         baseline: asked.name,
         actions,
         beyond,
@@ -393,6 +423,10 @@ fn policies(account: &Account, principal: &Principal, arn: &str, list: Read, gap
         if holder.attachments.is_none() {
             gaps.push(not_read(&account.account_id, arn.to_owned(), list, Missing::AttachedPolicies));
         }
+        if holder.resource_group_attachments.is_none() {
+            let missing = Missing::ResourceGroupPolicies;
+            gaps.push(not_read(&account.account_id, account.arn_of(holder), Read::ListPolicyAttachments, missing));
+        }
         let attached = holder.attachments.iter().flatten();
         for attachment in attached.chain(holder.resource_group_attachments.iter().flatten()) {
             let Some(document) = document(account, arn, attachment, gaps) else { continue };
@@ -418,7 +452,7 @@ fn document(account: &Account, arn: &str, attachment: &Attachment, gaps: &mut Ve
         Ok(document) => Some(document),
         Err(error) => {
             let cause = RoleGapCause::Malformed { policy: attachment.policy.clone(), error: error.to_string() };
-            gaps.push(RoleGap { account_id: account.account_id.clone(), role: arn.to_owned(), cause });
+            gaps.push(gap(account, arn, cause));
             None
         }
     }

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use crate::alibaba::principals;
 use crate::baseline::{self, Baseline};
-use crate::controller::ControllerVersion;
+use crate::controller::{self, ControllerVersion};
 use crate::estate::Estate;
 use crate::inventory::{MAX_INVENTORY_BYTES, Provider};
 use crate::nodes::{self, KubernetesNode};
-use crate::policy::{self, Catalogue, CatalogueError, Dialect, Document, NamedDocument, json};
+use crate::policy::{self, Catalogue, CatalogueError, Dialect, Document, NamedDocument, RAM, json};
 use crate::provider::{self, cli_output};
 use crate::report::{Report, ReportError, ReportSet};
 use crate::role_audit::RoleAuditOptions;
-use crate::rules::{RULES, Rule};
+use crate::rules::{self, RULES, Rule};
 use crate::target::{self, Target};
 
 use super::failure::{Exit, Failure};
@@ -47,8 +47,27 @@ pub(super) fn bytes(path: &Path, limit: u64, what: &str) -> Result<Vec<u8>, Fail
     Ok(bytes)
 }
 
-/// A recorded inventory or a folder of CLI outputs.
+/// A recorded inventory or a folder of CLI outputs, of the cloud that is asked for.
 pub(super) fn estate(path: &Path, source: &SourceArgs) -> Result<Estate, Failure> {
+    let mut estate = recorded(path, source)?;
+    if let Some(asked) = source.provider.map(Provider::from).filter(|asked| *asked != estate.provider()) {
+        let message = format!(
+            "`{}` is an inventory of {}, and --provider says {}",
+            path.display(),
+            estate.provider().describe(),
+            asked.name()
+        );
+        return Err(Failure::usage(message));
+    }
+    if !path.is_dir() && !source.connection.region.is_empty() {
+        estate
+            .retain_regions(&source.connection.region)
+            .map_err(|missing| Failure::usage(format!("`{}` holds no region `{missing}`", path.display())))?;
+    }
+    Ok(estate)
+}
+
+fn recorded(path: &Path, source: &SourceArgs) -> Result<Estate, Failure> {
     if path.is_dir() {
         let region = match source.connection.region.as_slice() {
             [] => None,
@@ -59,7 +78,8 @@ pub(super) fn estate(path: &Path, source: &SourceArgs) -> Result<Estate, Failure
                 ));
             }
         };
-        if provider::alibaba::folder::is_one(path) {
+        let is_of_aws = source.provider == Some(super::ProviderName::Aws);
+        if !is_of_aws && provider::alibaba::folder::is_one(path) {
             return provider::alibaba::folder::read(path, region).map(Estate::Alibaba).map_err(|error| {
                 let help = match error {
                     provider::alibaba::folder::FolderError::NoAccount { .. } => {
@@ -83,26 +103,11 @@ pub(super) fn estate(path: &Path, source: &SourceArgs) -> Result<Estate, Failure
         });
     }
     let bytes = bytes(path, MAX_INVENTORY_BYTES, "inventory")?;
-    let mut estate = Estate::from_slice(&path.display().to_string(), &bytes).map_err(|error| {
-        Failure::from_error(Exit::Usage, &error)
-            .help("`tagaudit record -o FILE` writes inventories; a folder of AWS CLI outputs is read too")
-    })?;
-    drop(bytes);
-    if let Some(asked) = source.provider.map(Provider::from).filter(|asked| *asked != estate.provider()) {
-        let message = format!(
-            "`{}` is an inventory of {}, and --provider says {}",
-            path.display(),
-            estate.provider().describe(),
-            asked.name()
-        );
-        return Err(Failure::usage(message));
-    }
-    if !source.connection.region.is_empty() {
-        estate
-            .retain_regions(&source.connection.region)
-            .map_err(|missing| Failure::usage(format!("`{}` holds no region `{missing}`", path.display())))?;
-    }
-    Ok(estate)
+    Estate::from_slice(&path.display().to_string(), &bytes).map_err(|error| {
+        Failure::from_error(Exit::Usage, &error).help(
+            "`tagaudit record -o FILE` writes inventories; a folder of outputs of the AWS CLI or of `aliyun` is read too",
+        )
+    })
 }
 
 /// A saved report of whatever number of clusters.
@@ -241,9 +246,22 @@ pub(super) fn named_baseline(name: &str, version: Option<ControllerVersion>) -> 
     single_baseline(name, version)
 }
 
+/// Refuses a version of another cloud's controller for what is computed by versions.
+pub(super) fn check_version(provider: Provider, version: Option<ControllerVersion>) -> Result<(), Failure> {
+    match (provider, version) {
+        (Provider::Alibaba, Some(version)) => controller::alibaba::check_version(version).map_err(|error| {
+            Failure::usage(error).help("its versions are 1.9 and 2.1 to 2.14, such as --controller-version 2.14")
+        }),
+        (Provider::Aws | Provider::Alibaba, _) => Ok(()),
+    }
+}
+
 fn single_baseline(name: &str, version: Option<ControllerVersion>) -> Result<Baseline, Failure> {
     let path = Path::new(name);
     let parsed = if let Some(embedded) = baseline::find(name) {
+        if embedded.dialect.name == RAM.name {
+            check_version(Provider::Alibaba, version)?;
+        }
         embedded.baseline(version)
     } else if path.exists() {
         let bytes = bytes(path, MAX_BASELINE_BYTES, "baseline")?;
@@ -285,6 +303,22 @@ pub(super) fn language(args: &LanguageArgs, found: Option<&'static Dialect>) -> 
     }
 }
 
+/// Whether anything that was asked for is checked of a cloud: that nothing was found by no rule says nothing.
+pub(super) fn check_rules(args: &ScanArgs, rules: &[&'static Rule], provider: Provider) -> Result<(), Failure> {
+    let of_cloud = rules::of_provider(rules, provider);
+    let is_asked = |rule: &&Rule| args.rule.iter().any(|pattern| policy::matches(pattern, rule.id));
+    let help = format!("`tagaudit rules` lists them; here they are those of {}", provider.describe());
+    if of_cloud.is_empty() {
+        return Err(Failure::usage("--skip-rule leaves no rule to check").help(help));
+    }
+    if !args.rule.is_empty() && !rules::of_provider(&RULES, provider).iter().any(|rule| is_asked(&rule)) {
+        let asked = args.rule.join("`, `");
+        let message = format!("`{asked}` names no rule of {}", provider.describe());
+        return Err(Failure::usage(message).help(help));
+    }
+    Ok(())
+}
+
 /// `--rule` and `--skip-rule`.
 pub(super) fn selected_rules(args: &ScanArgs) -> Result<Vec<&'static Rule>, Failure> {
     for pattern in args.rule.iter().chain(&args.skip_rule) {
@@ -297,7 +331,7 @@ pub(super) fn selected_rules(args: &ScanArgs) -> Result<Vec<&'static Rule>, Fail
         .iter()
         .copied()
         // An id that matches nothing would make every other rule silent: that is said whatever is asked for.
-        .filter(|rule| args.rule.is_empty() || matches(&args.rule, rule) || rule.id == "cluster-id-unexpected")
+        .filter(|rule| args.rule.is_empty() || matches(&args.rule, rule) || rule.id.ends_with("cluster-id-unexpected"))
         .filter(|rule| !matches(&args.skip_rule, rule))
         .collect())
 }

@@ -168,6 +168,7 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
         Some(earlier) => earlier,
         None => session::earlier(&args.verdict, cluster_id, estate.provider())?,
     };
+    input::check_rules(args, &rules, estate.provider())?;
     let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
     let (audit, notices) = match &estate {
         Estate::Aws(inventory) => scope.audited(inventory, &rules, source)?,

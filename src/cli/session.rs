@@ -123,6 +123,7 @@ impl<'a> Scope<'a> {
         source: SourceKind,
     ) -> Result<(Audit, Vec<Notice>), Failure> {
         self.check(Provider::Alibaba)?;
+        super::input::check_version(Provider::Alibaba, self.audit.controller_version)?;
         let auditor = scan::AlibabaAuditor {
             cluster_id: self.cluster_id,
             nodes: self.nodes.as_deref(),

@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::baseline::EMBEDDED;
 use crate::inventory::Provider;
 use crate::permissions;
+use crate::policy::RAM;
 use crate::render::{layout, rule_page};
 use crate::rules::{self, RULES, Rule};
 use crate::text;
@@ -152,7 +153,12 @@ pub(super) fn baseline(
         }
         BaselineCommand::Show { name, controller_version } => {
             match crate::baseline::find(name) {
-                Some(embedded) => Ok(out.write_all(embedded.document(*controller_version).as_bytes())),
+                Some(embedded) => {
+                    if embedded.dialect.name == RAM.name {
+                        super::input::check_version(Provider::Alibaba, *controller_version)?;
+                    }
+                    Ok(out.write_all(embedded.document(*controller_version).as_bytes()))
+                }
                 None => Err(Failure::usage(format!("no baseline is called `{name}`"))
                     .help("`tagaudit baseline list` names them")),
             }

@@ -32,6 +32,16 @@ pub enum InventoryError {
         /// What it says.
         found: String,
     },
+    /// Something in it cannot be.
+    #[error("`{file}` contradicts itself: {reason} ({pointer})")]
+    Contradiction {
+        /// Name of the input.
+        file: String,
+        /// What cannot be.
+        reason: String,
+        /// JSON pointer of where it is said.
+        pointer: String,
+    },
 }
 
 #[derive(Deserialize)]

@@ -5,15 +5,12 @@ pub mod folder;
 #[cfg(feature = "alibaba")]
 pub mod live;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use crate::alibaba::{Attachment, Principal, PrincipalKind, Region};
-use crate::inventory::{Gap, Read};
+use crate::alibaba::{Attachment, PrincipalKind, Region};
+use crate::inventory::{Gap, REASON_NOTHING_SEEN, Read};
 
 use answers::PolicyAttachment;
-
-/// Reason of a gap for what an answer has to hold and does not: some products answer a caller without permission with an empty list.
-pub const REASON_NOTHING_SEEN: &str = "NothingSeen";
 
 /// What cannot be: resources that instances use, and that the lists do not have. ECS answered so until 2025-12-20 to a caller
 /// without permission. Source: ECS documentation, "Changes to the authentication mechanism for ECS query APIs" (2025-09-25).
@@ -47,25 +44,6 @@ fn unseen(region: &Region) -> Vec<Gap> {
     .collect()
 }
 
-/// Puts attachments in resource groups to their principals. Those of the whole account are not among them: RAM lists them.
-fn put_resource_group_attachments(
-    attachments: impl Iterator<Item = PolicyAttachment>,
-    of: &str,
-    principals: &mut BTreeMap<(PrincipalKind, String), Principal>,
-) {
-    // An empty answer is one about the principals of that name.
-    for ((_, name), principal) in principals.iter_mut() {
-        if name == of {
-            principal.resource_group_attachments.get_or_insert_default();
-        }
-    }
-    for (kind, name, attachment) in attachments.filter_map(in_resource_group) {
-        if let Some(principal) = principals.get_mut(&(kind, name)) {
-            principal.resource_group_attachments.get_or_insert_default().push(attachment);
-        }
-    }
-}
-
 /// An attachment that holds in a resource group, with whose it is.
 fn in_resource_group(one: PolicyAttachment) -> Option<(PrincipalKind, String, Attachment)> {
     let kind = match one.principal_type.as_str() {
@@ -82,8 +60,8 @@ fn in_resource_group(one: PolicyAttachment) -> Option<(PrincipalKind, String, At
     Some((kind, name, attachment))
 }
 
-/// The attachments in resource groups, of a list of one principal.
-#[cfg(feature = "alibaba")]
-fn resource_group_attachments(attachments: Vec<PolicyAttachment>) -> Vec<Attachment> {
-    attachments.into_iter().filter_map(in_resource_group).map(|(_, _, attachment)| attachment).collect()
+/// The attachments of a principal that hold in a resource group. Those of the whole account are not among them: RAM lists them.
+fn resource_group_attachments(all: Vec<PolicyAttachment>, kind: PrincipalKind, name: &str) -> Vec<Attachment> {
+    let of_groups = all.into_iter().filter_map(in_resource_group);
+    of_groups.filter(|(of, whose, _)| *of == kind && whose == name).map(|(.., attachment)| attachment).collect()
 }

@@ -342,7 +342,7 @@ fn policies(page: &mut Markup, roles: &[RoleReport]) {
             .text(format_args!(" goes beyond its baseline: {}", text::count(role.excess.len(), "pattern")))
             .raw("</summary>\n<div class=\"body matrix\"><table><tr><th>granted</th><th>highest access</th><th>actions</th><th>the worst</th></tr>\n");
         for excess in &role.excess {
-            let open = if excess.open_ended { " and what AWS adds" } else { "" };
+            let open = if excess.open_ended { " and what the cloud adds" } else { "" };
             page.raw("<tr>")
                 .element("td", &[("class", &"id")], &excess.action)
                 .element("td", &[], excess.access_level.name())

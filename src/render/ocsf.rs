@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use crate::finding::{Severity, Status, Waiver};
+use crate::inventory::Provider;
 use crate::report::{Finding, NotAudited, Report, ResourceRef, RuleOutcome};
 use crate::resource::ResourceKind;
 use crate::rules::Outcome;
@@ -158,9 +159,14 @@ fn event(report: &Report, event: &Event<'_>) -> Value {
         Compliance::Fail => "Fail",
     };
     let account = event.account_id.or_else(|| report.accounts.first().map(|account| account.account_id.as_str()));
+    // Account types that OCSF has no number for are 99, with their name. Source: OCSF 1.3, object `account`, `type_id`.
+    let (account_type, account_kind) = match report.provider {
+        Provider::Aws => (10, "AWS Account"),
+        Provider::Alibaba => (99, "Alibaba Cloud Account"),
+    };
     let cloud = json!({
         "provider": report.provider.name().to_uppercase(),
-        "account": account.map(|id| json!({"uid": id, "name": id, "type_id": 10, "type": "AWS Account"})),
+        "account": account.map(|id| json!({"uid": id, "name": id, "type_id": account_type, "type": account_kind})),
         "region": event.region,
     });
     let mut value = json!({

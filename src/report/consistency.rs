@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::finding::{Severity, Status};
+use crate::inventory::Provider;
 use crate::rules::Outcome;
-use crate::target::is_account;
+use crate::target::{is_account, is_alibaba_account};
 
 use super::{Finding, Report};
 
@@ -23,7 +24,11 @@ impl Report {
             return wrong("/source/collected_at".to_owned(), "is not a date");
         }
         for (index, account) in self.accounts.iter().enumerate() {
-            if !is_account(&account.account_id) {
+            let is_one = match self.provider {
+                Provider::Aws => is_account(&account.account_id),
+                Provider::Alibaba => is_alibaba_account(&account.account_id),
+            };
+            if !is_one {
                 return wrong(format!("/accounts/{index}/account_id"), "is no account id");
             }
             if !account.regions.iter().all(|region| is_name(region)) || !is_name(&account.partition) {

@@ -32,6 +32,11 @@ pub enum RoleGapCause {
         /// What it hangs on.
         by: Vec<String>,
     },
+    /// Whether the role trusts its service is not known; what it may do is compared.
+    Trust {
+        /// What is wrong with the trust policy; absent where it hangs on a condition.
+        error: Option<String>,
+    },
 }
 
 /// What of a role was not read.
@@ -49,6 +54,10 @@ pub enum Missing {
     InlinePolicy(String),
     /// The list of attached policies.
     AttachedPolicies,
+    /// The policies that hold in a resource group of Alibaba Cloud.
+    ResourceGroupPolicies,
+    /// The trust policy, and nothing else.
+    TrustPolicy,
     /// One of them, by ARN.
     AttachedPolicy(String),
     /// The permissions boundary, by ARN.
@@ -61,7 +70,9 @@ impl RoleGap {
     pub fn what(&self) -> &'static str {
         match &self.cause {
             RoleGapCause::NotRead(read, _) => read.action(),
-            RoleGapCause::Malformed { .. } | RoleGapCause::Undecided { .. } => "policy document",
+            RoleGapCause::Malformed { .. } | RoleGapCause::Undecided { .. } | RoleGapCause::Trust { .. } => {
+                "policy document"
+            }
         }
     }
 
@@ -71,7 +82,8 @@ impl RoleGap {
         match &self.cause {
             RoleGapCause::NotRead(..) => REASON_NOT_PROVIDED,
             RoleGapCause::Malformed { .. } => "MalformedPolicy",
-            RoleGapCause::Undecided { .. } => "Undecided",
+            RoleGapCause::Undecided { .. } | RoleGapCause::Trust { error: None } => "Undecided",
+            RoleGapCause::Trust { error: Some(_) } => "MalformedPolicy",
         }
     }
 
@@ -88,11 +100,28 @@ impl RoleGap {
                 Missing::InlinePolicies => "the inline policies were not read".to_owned(),
                 Missing::InlinePolicy(name) => format!("inline policy `{name}` was not read"),
                 Missing::AttachedPolicies => "the attached policies were not read".to_owned(),
+                Missing::ResourceGroupPolicies => "the policies that hold in a resource group were not read".to_owned(),
+                Missing::TrustPolicy => "the trust policy was not read".to_owned(),
                 Missing::AttachedPolicy(arn) => format!("managed policy `{arn}` was not read"),
                 Missing::Boundary(arn) => format!("permissions boundary `{arn}` was not read"),
             },
             RoleGapCause::Malformed { policy, error } => format!("policy `{policy}` cannot be evaluated: {error}"),
             RoleGapCause::Undecided { action, by } => format!("{action}: {}", by.join("; ")),
+            RoleGapCause::Trust { error: Some(error) } => format!("the trust policy cannot be evaluated: {error}"),
+            RoleGapCause::Trust { error: None } => {
+                "the trust policy lets its service in under a condition whose keys are not known before the request"
+                    .to_owned()
+            }
+        }
+    }
+
+    /// Whether only the trust policy is unknown: what the role may do is not.
+    #[must_use]
+    pub fn is_of_trust(&self) -> bool {
+        match &self.cause {
+            RoleGapCause::NotRead(_, missing) => *missing == Missing::TrustPolicy,
+            RoleGapCause::Trust { .. } => true,
+            RoleGapCause::Malformed { .. } | RoleGapCause::Undecided { .. } => false,
         }
     }
 

@@ -5,6 +5,7 @@ use crate::finding::{Cause, Finding, ResourceRef, Severity};
 use crate::inventory::{Gap, Read};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
+use crate::role_audit::RoleGap;
 use crate::tags;
 use crate::view::Confidence;
 
@@ -29,6 +30,8 @@ pub enum Installer {
 pub struct Context<'a> {
     /// The cluster.
     pub view: &'a ClusterView<'a>,
+    /// What was not read, that included of which only the Nodes tell.
+    pub gaps: &'a [Gap],
     /// The principals, compared.
     pub principals: &'a PrincipalAudits<'a>,
     /// What they were compared with.
@@ -82,9 +85,8 @@ pub enum Check {
 /// Runs the selected rules; those of other clouds are left out.
 #[must_use]
 pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
-    let gaps = &context.view.inventory.gaps;
+    let gaps = context.gaps;
     let mut all = Outcomes::default();
-    let mut of_policies: Vec<&'static str> = Vec::new();
     for rule in selected {
         let super::Check::Alibaba(check) = rule.check else { continue };
         let mut outcome = RuleOutcome { rule: rule.id, outcome: Outcome::NotApplicable, checked: 0, why: None };
@@ -101,12 +103,9 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
                 }
             }
         }
-        let of_roles = if rule.check.is_of_policies() { context.principals.gaps.as_slice() } else { &[] };
-        if rule.check.is_of_policies() {
-            of_policies.push(rule.id);
-        }
+        let of_roles: Vec<&RoleGap> = context.principals.gaps.iter().filter(|gap| concerns(rule, gap)).collect();
         let reads = || gaps.iter().filter(|gap| misses(rule, gap));
-        let first = reads().next().map(describe).or_else(|| of_roles.first().map(crate::role_audit::RoleGap::describe));
+        let first = reads().next().map(describe).or_else(|| of_roles.first().map(|gap| gap.describe()));
         let missed = first.map(|first| match reads().count() + of_roles.len() {
             1 => first,
             several => format!("{first}; and {} more", several - 1),
@@ -119,17 +118,28 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
         .iter()
         .map(|gap| (gap.clone(), of_alibaba().filter(|rule| misses(rule, gap)).map(|rule| rule.id).collect()))
         .collect();
-    all.uncompared = context.principals.gaps.iter().map(|gap| (gap.clone(), of_policies.clone())).collect();
+    let of_gap = |gap: &RoleGap| of_alibaba().filter(|rule| concerns(rule, gap)).map(|rule| rule.id).collect();
+    all.uncompared = context.principals.gaps.iter().map(|gap| (gap.clone(), of_gap(gap))).collect();
     sort(&mut all.findings);
     all
 }
+
+/// Whether a rule says nothing about a principal because of a gap: one is about trust, the others about permissions.
+fn concerns(rule: &Rule, gap: &RoleGap) -> bool {
+    rule.check.is_of_policies() && gap.is_of_trust() == (rule.id == OF_TRUST)
+}
+
+/// The rule that reads trust policies.
+const OF_TRUST: &str = "ram-role-trust-not-ecs";
 
 /// The checks of a rule that can be made. A rule is not run where a list that it needs is unknown.
 fn results(context: &Context<'_>, rule: &Rule, check: Check, gaps: &[Gap]) -> Vec<Counted> {
     let stops = |gap: &&Gap| gap.is_of_list() && rule.reads.contains(&gap.read);
     let needed: Vec<&Gap> = gaps.iter().filter(stops).collect();
     let unentered = !rule.reads.is_empty() && gaps.iter().any(|gap| gap.read == Read::AssumeRole);
-    let all_is_read = needed.is_empty() && !unentered;
+    // What only the Nodes tell of hides nothing of what was read.
+    let is_elsewhere = |gap: &&&Gap| gap.region.as_ref().is_some_and(|name| !context.view.has_region(name));
+    let all_is_read = needed.iter().all(|gap| is_elsewhere(&gap)) && !unentered;
     match check {
         Check::Region(check) => {
             let regions = context.view.regions.iter().filter(|view| {

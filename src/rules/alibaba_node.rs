@@ -1,16 +1,19 @@
 //! Kubernetes Nodes against ECS instances; all of them need `--nodes`.
 
 use super::Rule;
+use crate::alibaba::provider_id::{self, ProviderId};
 use crate::controller::ControllerVersion;
 use crate::finding::ResourceRef;
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
+use crate::target;
 
 mod ali_node_name_mismatch;
 mod ali_node_uninitialized;
 mod ali_node_without_instance;
 mod ali_provider_id_invalid;
 mod ali_provider_id_missing;
+mod ali_provider_id_shared;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_node.rs"));
 
@@ -18,10 +21,34 @@ fn resource(node: &KubernetesNode) -> ResourceRef {
     ResourceRef::bare(ResourceKind::Node, &node.name)
 }
 
-/// Nodes of another service, whose providerID is of another form.
-/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/node_utils.go`.
-fn is_lingjun(node: &KubernetesNode) -> bool {
-    node.labels.get("alibabacloud.com/lingjun-worker").is_some_and(|value| value == "true")
+/// Whether the controller leaves a Node alone, whatever it is called: it is excluded by a label, it is of another service whose
+/// providerID is of another form, or no machine at all.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/node_utils.go#IsExcludedNode`, `#HasExcludeLabel`;
+/// virtual-kubelet/alibabacloud-eci: its Nodes carry `type=virtual-kubelet` and have no instance.
+fn is_left_alone(node: &KubernetesNode) -> bool {
+    let has = |key: &str, value: &str| node.labels.get(key).is_some_and(|found| found == value);
+    EXCLUDING.iter().any(|label| node.labels.contains_key(*label))
+        || has("alibabacloud.com/lingjun-worker", "true")
+        || has("type", "virtual-kubelet")
+        || matches!(provider_id::parse(&node.provider_id), Some(ProviderId::Hybrid))
+}
+
+/// Labels that exclude a Node, whatever their value.
+const EXCLUDING: [&str; 2] = ["service.alibabacloud.com/exclude-node", "service.beta.kubernetes.io/exclude-node"];
+
+/// The Nodes that the controller looks after.
+fn cared_for(nodes: &[KubernetesNode]) -> impl Iterator<Item = &KubernetesNode> {
+    nodes.iter().filter(|node| !is_left_alone(node))
+}
+
+/// Region and instance that a providerID names, where it names any: a region is no URL of another cloud.
+fn named(node: &KubernetesNode) -> Option<(&str, &str, bool)> {
+    match provider_id::parse(&node.provider_id) {
+        Some(ProviderId::Instance { region, id, has_more }) if target::is_region(region) && !id.is_empty() => {
+            Some((region, id, has_more))
+        }
+        _ => None,
+    }
 }
 
 /// Whether a version finds the instance of a Node without providerID by its address and tag: v2.4 to v2.10.

@@ -26,12 +26,3 @@ fn instances(audit: &PrincipalAudit<'_>) -> Vec<ResourceRef> {
 fn whom(audit: &PrincipalAudit<'_>) -> String {
     format!("{} `{}`", audit.principal.kind.name(), text::printable(&audit.principal.name))
 }
-
-/// Said of what is missing where policies that hold in a resource group were not looked at.
-fn unread_groups(audit: &PrincipalAudit<'_>) -> &'static str {
-    if audit.principal.resource_group_attachments.is_none() {
-        " (policies that hold in a resource group only were not read)"
-    } else {
-        ""
-    }
-}

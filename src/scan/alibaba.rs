@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 
 use crate::alibaba::principals::{self, PrincipalAudit, PrincipalAudits, PrincipalOptions};
+use crate::alibaba::provider_id::{self, ProviderId};
 use crate::alibaba::{ClusterView, Inventory};
 use crate::baseline::BaselineError;
-use crate::inventory::Provider;
+use crate::inventory::{Gap, Provider, REASON_NOT_PROVIDED, REASON_NOTHING_SEEN, Read};
 use crate::nodes::KubernetesNode;
 use crate::report::{Account, ActionReport, RoleReport, Source, SourceKind};
 use crate::rules::Rule;
 use crate::rules::alibaba::{self, Context, Installer};
+use crate::target;
+use crate::text;
 use crate::view::NodeRoleSelector;
 
 use super::{Audit, not_audited};
@@ -45,8 +48,12 @@ impl AlibabaAuditor<'_> {
         let wants_policies = self.rules.iter().any(|rule| rule.check.is_of_policies());
         let compared =
             if wants_policies { principals::audit(&view, self.options)? } else { PrincipalAudits::default() };
+        let mut gaps = inventory.gaps.clone();
+        gaps.extend(unseen_nodes(&view));
+        gaps.sort();
         let context = Context {
             view: &view,
+            gaps: &gaps,
             principals: &compared,
             options: self.options,
             cloud_routes: self.cloud_routes,
@@ -71,7 +78,7 @@ impl AlibabaAuditor<'_> {
             cluster_id: self.cluster_id.to_owned(),
             accounts: accounts.collect(),
             source: Source { kind: self.source, collected_at: inventory.collected_at.clone() },
-            not_audited: not_audited(&inventory.gaps, outcome.unread, outcome.uncompared),
+            not_audited: not_audited(&gaps, outcome.unread, outcome.uncompared),
             findings: outcome.findings,
             roles: compared.audits.iter().map(role_report).collect(),
             rules: outcome.rules,
@@ -82,14 +89,64 @@ impl AlibabaAuditor<'_> {
     }
 }
 
+/// Nodes whose instances nobody looked for, or that a list does not hold though it cannot be empty: ECS once answered so to a caller without
+/// permission. Source: ECS documentation, "Changes to the authentication mechanism for ECS query APIs" (2025-09-25).
+fn unseen_nodes(view: &ClusterView<'_>) -> Vec<Gap> {
+    let mut named: BTreeMap<&str, usize> = BTreeMap::new();
+    for node in view.nodes.into_iter().flatten() {
+        if let Some(ProviderId::Instance { region, .. }) = provider_id::parse(&node.provider_id)
+            && target::is_region(region)
+        {
+            *named.entry(region).or_default() += 1;
+        }
+    }
+    let is_empty = |region: &str| {
+        let mut views = view.regions.iter().filter(|view| view.region.name == region);
+        views.all(|view| view.region.instances.is_empty())
+    };
+    let is_said = |region: &str| {
+        view.inventory.gaps.iter().any(|gap| {
+            gap.read == Read::EcsDescribeInstances && gap.region.as_deref().is_none_or(|name| name == region)
+        })
+    };
+    let unseen = named.into_iter().filter(|(region, _)| is_empty(region) && !is_said(region));
+    let gaps = unseen.map(|(region, number)| {
+        let nodes = text::count(number, "Node");
+        let verb = if number == 1 { "names an instance" } else { "name instances" };
+        let (reason, message) = if view.has_region(region) {
+            let message = format!(
+                "the answer holds no instance, and {nodes} {verb} there: the caller may not be allowed to see any"
+            );
+            (REASON_NOTHING_SEEN, message)
+        } else {
+            (REASON_NOT_PROVIDED, format!("{nodes} {verb} there, and the region was not read: name it with --region"))
+        };
+        Gap {
+            read: Read::EcsDescribeInstances,
+            account_id: None,
+            region: Some(region.to_owned()),
+            resource: None,
+            policy: None,
+            reason: reason.to_owned(),
+            message,
+        }
+    });
+    gaps.collect()
+}
+
 fn role_report(audit: &PrincipalAudit<'_>) -> RoleReport {
     let arn = audit.account.arn_of(audit.principal);
+    let baseline = if audit.is_of_another() {
+        "not compared: the controller seems to use other credentials"
+    } else {
+        &audit.baseline
+    };
     // What another principal does is not asked of this one.
     let actions = if audit.is_of_another() { &[] } else { audit.actions.as_slice() };
     RoleReport {
         node_roles: audit.node_roles.iter().collect(),
         instances: audit.members.iter().map(|member| member.instance.id.clone()).collect(),
         actions: actions.iter().map(|one| ActionReport::new(&one.action, &one.assessment)).collect(),
-        ..RoleReport::of_policies(arn, audit.baseline.clone(), &audit.beyond, &audit.tightened)
+        ..RoleReport::of_policies(arn, baseline.to_owned(), &audit.beyond, &audit.tightened)
     }
 }

@@ -547,6 +547,78 @@ fn paged(
     body
 }
 
+/// The answers about an inventory as files, named after their commands: what a folder for `--inventory` holds.
+pub(crate) fn files(inventory: &Inventory) -> Vec<(String, Value)> {
+    let mut world = World { inventory: Some(inventory.clone()), ..World::default() };
+    let account = &inventory.accounts[0];
+    let region = &account.regions[0];
+    let mut ask = |name: &str, parameters: &[(&str, &str)]| {
+        let sizes = [("PageSize", "1000"), ("MaxResults", "1000"), ("RegionId", region.name.as_str())];
+        let parameters = parameters.iter().chain(&sizes).map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        served(&mut world, name, &parameters.collect(), false).1
+    };
+    let mut files = vec![("sts-GetCallerIdentity".to_owned(), ask("sts:GetCallerIdentity", &[]))];
+    for action in [
+        "ecs:DescribeInstances",
+        "ecs:DescribeSecurityGroups",
+        "ecs:DescribeNetworkInterfaces",
+        "ecs:DescribeDisks",
+        "vpc:DescribeVpcs",
+        "vpc:DescribeVSwitches",
+        "vpc:DescribeRouteTableList",
+    ] {
+        files.push((action.replace(':', "-"), ask(action, &[])));
+    }
+    // What has no role is written down as that.
+    let roles = region
+        .instances
+        .iter()
+        .map(|one| json!({"InstanceId": one.id, "RamRoleName": one.ram_role.clone().unwrap_or_default()}));
+    let roles: Vec<Value> = roles.collect();
+    let total = roles.len();
+    let roles = json!({"TotalCount": total, "InstanceRamRoleSets": {"InstanceRamRoleSet": roles}});
+    files.push(("ecs-DescribeInstanceRamRole".to_owned(), roles));
+    for one in &account.principals {
+        let (kind, parameter, type_name, domain) = match one.kind {
+            PrincipalKind::Role => {
+                ("Role", "RoleName", "ServiceRole", format!("role.{}.onaliyunservice.com", account.account_id))
+            }
+            PrincipalKind::User => ("User", "UserName", "IMSUser", format!("{}.onaliyun.com", account.account_id)),
+            PrincipalKind::Group => {
+                ("Group", "GroupName", "IMSGroup", format!("group.{}.onaliyun.com", account.account_id))
+            }
+        };
+        let name = &one.name;
+        files.push((
+            format!("ram-ListPoliciesFor{kind}-{name}"),
+            ask(&format!("ram:ListPoliciesFor{kind}"), &[(parameter, name)]),
+        ));
+        match one.kind {
+            PrincipalKind::Role => {
+                files.push((format!("ram-GetRole-{name}"), ask("ram:GetRole", &[(parameter, name)])))
+            }
+            PrincipalKind::User => {
+                files.push((
+                    format!("ram-ListGroupsForUser-{name}"),
+                    ask("ram:ListGroupsForUser", &[(parameter, name)]),
+                ));
+            }
+            PrincipalKind::Group => {}
+        }
+        let full = format!("{name}@{domain}");
+        let asked = [("PrincipalName", full.as_str()), ("PrincipalType", type_name)];
+        files.push((
+            format!("resourcemanager-ListPolicyAttachments-{name}"),
+            ask("resourcemanager:ListPolicyAttachments", &asked),
+        ));
+    }
+    for policy in &account.policies {
+        let asked = [("PolicyName", policy.name.as_str()), ("PolicyType", policy.policy_type.name())];
+        files.push((format!("ram-GetPolicy-{}", policy.name), ask("ram:GetPolicy", &asked)));
+    }
+    files
+}
+
 fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, empty: bool) -> (u16, Value) {
     let inventory = world.inventory.clone().unwrap();
     let account = &inventory.accounts[0];

@@ -211,6 +211,7 @@ fn rancher() -> World {
     user.groups = Some(vec!["cloud-providers".into()]);
     let mut group = Principal::new(PrincipalKind::Group, "cloud-providers");
     group.attachments = Some(vec![attached("ccm"), attached("ccm-additions")]);
+    group.resource_group_attachments = Some(Vec::new());
     let policies = vec![policy("ccm", published("ack-2022")), policy("ccm-additions", additions())];
     let inventory = inventory(region(instances), vec![user, group], policies);
     let nodes = list(&[
@@ -357,6 +358,7 @@ fn broken() -> World {
         node("worker-1", "cn-hangzhou.i-bp1w1.more", &[], "192.168.0.11", &[]),
         node("worker-2", "alicloud://cn-hangzhou.i-bp1w2", &[], "192.168.0.12", &[]),
         node("worker-3", "aws:///us-east-1a/i-0a", &[], "192.168.0.13", &[]),
+        node("worker-5", "cn-hangzhou.i-bp1w1", &[], "192.168.0.15", &[]),
         node("worker-4", "cn-hangzhou.i-bp1gone", &[], "192.168.0.14", &[]),
     ]);
     World {

@@ -11,6 +11,8 @@
 
 mod alibaba;
 #[cfg(feature = "alibaba")]
+mod alibaba_folder;
+#[cfg(feature = "alibaba")]
 mod alibaba_live;
 #[cfg(feature = "alibaba")]
 mod alibaba_mock;

@@ -37,6 +37,18 @@ pub(super) trait Page: DeserializeOwned {
     fn into_parts(self) -> (Vec<Self::Item>, Place);
 }
 
+/// What the API says of a failure; older products write the names in lower case.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Refusal {
+    #[serde(rename = "Code", alias = "code")]
+    pub(super) code: String,
+    #[serde(rename = "Message", alias = "message")]
+    pub(super) message: String,
+    #[serde(rename = "RequestId", alias = "requestId")]
+    pub(super) request_id: String,
+}
+
 /// Where a page stands in its list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Place {
@@ -147,11 +159,11 @@ shapes! {
     RoleAnswer { role: RawRole }
     RawRole { role_name: String, assume_role_policy_document: Option<String> }
 
-    PolicyList { policies: AttachedPolicies }
+    PolicyList { policies: AttachedPolicies, is_truncated: Option<bool> }
     AttachedPolicies { policy: Vec<AttachedEntry> }
     AttachedEntry { policy_name: String, policy_type: String }
 
-    GroupList { groups: Groups }
+    GroupList { groups: Groups, is_truncated: Option<bool> }
     Groups { group: Vec<GroupEntry> }
     GroupEntry { group_name: String }
 

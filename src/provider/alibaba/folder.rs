@@ -11,10 +11,11 @@ use serde::de::DeserializeOwned;
 use crate::alibaba::{Account, Attachment, Inventory, Principal, PrincipalKind, Region};
 use crate::inventory::{Gap, REASON_NOT_PROVIDED, Read};
 use crate::json_input::{self, JsonError};
+use crate::text;
 
 use super::answers::{
     self, AttachmentAnswer, CallerIdentity, Disks, GroupList, InstanceRoles, Instances, NetworkInterfaces, Page,
-    PolicyAnswer, PolicyList, RoleAnswer, RouteTables, SecurityGroupAnswer, VSwitches, Vpcs,
+    PolicyAnswer, PolicyList, Refusal, RoleAnswer, RouteTables, SecurityGroupAnswer, VSwitches, Vpcs,
 };
 
 /// Largest file that is read.
@@ -42,6 +43,16 @@ pub const FILES: [(&str, Read); 15] = [
 
 /// Attachments in resource groups have a file of another product.
 const ATTACHMENTS: &str = "resourcemanager-ListPolicyAttachments";
+
+/// The trust policy of a role.
+const TRUST: &str = "ram-GetRole";
+
+/// The policies of a principal.
+const LISTS: [(&str, Read, PrincipalKind); 3] = [
+    ("ram-ListPoliciesForRole", Read::ListPoliciesForRole, PrincipalKind::Role),
+    ("ram-ListPoliciesForUser", Read::ListPoliciesForUser, PrincipalKind::User),
+    ("ram-ListPoliciesForGroup", Read::ListPoliciesForGroup, PrincipalKind::Group),
+];
 
 /// Why a folder could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +84,22 @@ pub enum FolderError {
     NoAccount {
         /// The folder.
         folder: String,
+    },
+    /// The answers are of several regions, or of another than the operator says.
+    #[error("`{folder}` was read from {}, and one folder is one region", found.join(" and "))]
+    Regions {
+        /// The folder.
+        folder: String,
+        /// What its answers and the operator say.
+        found: Vec<String>,
+    },
+    /// Two answers contradict one another.
+    #[error("the answers in `{folder}` contradict one another: {reason}")]
+    Contradiction {
+        /// The folder.
+        folder: String,
+        /// What cannot be.
+        reason: String,
     },
     /// Nothing says which region it is.
     #[error("nothing in `{folder}` says which region it was read from")]
@@ -107,15 +134,18 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
     let shown = || folder.display().to_string();
     let names = names(folder).map_err(|source| FolderError::Read { file: shown(), source })?;
     let mut files = Files { folder, names, gaps: Vec::new() };
-    let identity: Option<CallerIdentity> = files.one("sts-GetCallerIdentity")?;
+    let identity: Option<CallerIdentity> = files.one("sts-GetCallerIdentity", Read::GetCallerIdentity, None)?;
     let identity = identity.ok_or_else(|| FolderError::NoAccount { folder: shown() })?;
     let instances = files.pages::<Instances>()?;
     let vpcs = files.pages::<Vpcs>()?;
-    let said = instances
-        .iter()
-        .find_map(|one| one.region_id.clone())
-        .or_else(|| vpcs.iter().find_map(|one| one.region_id.clone()));
-    let name = region.map(str::to_owned).or(said).ok_or_else(|| FolderError::NoRegion { folder: shown() })?;
+    let of_instances = instances.iter().filter_map(|one| one.region_id.clone());
+    let of_vpcs = vpcs.iter().filter_map(|one| one.region_id.clone());
+    let said: BTreeSet<String> = of_instances.chain(of_vpcs).chain(region.map(str::to_owned)).collect();
+    let mut found: Vec<String> = said.into_iter().collect();
+    if found.len() > 1 {
+        return Err(FolderError::Regions { folder: shown(), found });
+    }
+    let name = found.pop().ok_or_else(|| FolderError::NoRegion { folder: shown() })?;
     let mut target = Region::new(&name);
     target.instances = instances.into_iter().map(Into::into).collect();
     target.vpcs = vpcs.into_iter().map(Into::into).collect();
@@ -124,11 +154,7 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
     target.security_groups = files.pages::<SecurityGroupAnswer>()?.into_iter().map(Into::into).collect();
     target.network_interfaces = files.pages::<NetworkInterfaces>()?.into_iter().map(Into::into).collect();
     target.disks = files.pages::<Disks>()?.into_iter().map(Into::into).collect();
-    for held in files.pages::<InstanceRoles>()? {
-        if let Some(instance) = target.instances.iter_mut().find(|instance| instance.id == held.instance_id) {
-            instance.ram_role = Some(held.ram_role_name).filter(|name| !name.is_empty());
-        }
-    }
+    files.instance_roles(&mut target)?;
     let mut account = Account { account_id: identity.account_id, caller_arn: identity.arn, ..Account::default() };
     files.identities(&target, &mut account)?;
     let mut gaps = std::mem::take(&mut files.gaps);
@@ -143,6 +169,9 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
     let mut inventory = Inventory::new(None);
     inventory.accounts.push(account);
     inventory.gaps = gaps;
+    if let Some((_, reason)) = inventory.contradiction() {
+        return Err(FolderError::Contradiction { folder: shown(), reason });
+    }
     inventory.canonicalise();
     Ok(inventory)
 }
@@ -160,34 +189,59 @@ impl Files<'_> {
         self.names.iter().filter_map(|found| found.strip_prefix(&prefix).map(str::to_owned)).collect()
     }
 
-    /// The values of a file, one after the other; `None` where it is not there.
-    fn values<T: DeserializeOwned>(&self, name: &str) -> Result<Option<Vec<T>>, FolderError> {
+    /// The values of a file, one after the other; a gap and `None` where it is not there, or holds a refusal instead of an answer.
+    fn values<T: DeserializeOwned>(
+        &mut self,
+        name: &str,
+        read: Read,
+        resource: Option<&str>,
+    ) -> Result<Option<Vec<T>>, FolderError> {
+        let resource = || resource.map(str::to_owned);
         if !self.names.contains(name) {
+            self.gap(read, resource(), REASON_NOT_PROVIDED, format!("the folder holds no `{name}.json`"));
             return Ok(None);
         }
         let path = self.folder.join(format!("{name}.json"));
         let file = path.display().to_string();
         let mut bytes = Vec::new();
-        let read = std::fs::File::open(&path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
-        read.map_err(|source| FolderError::Read { file: file.clone(), source })?;
+        let opened = std::fs::File::open(&path).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+        opened.map_err(|source| FolderError::Read { file: file.clone(), source })?;
         if bytes.len() as u64 > MAX_FILE_BYTES {
             return Err(FolderError::TooLarge { file });
         }
-        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        json_input::lines(text).map(Some).map_err(|error| FolderError::Malformed { file, error })
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+        match json_input::lines::<T>(bytes) {
+            Ok(values) if values.is_empty() => {
+                self.gap(read, resource(), REASON_NOT_PROVIDED, format!("`{name}.json` is empty"));
+                Ok(None)
+            }
+            Ok(values) => Ok(Some(values)),
+            Err(error) => {
+                // The command line prints a refusal as JSON too, and `> FILE` keeps it.
+                let refusals = json_input::lines::<Refusal>(bytes).unwrap_or_default();
+                let Some(refusal) = refusals.into_iter().find(|one| !one.code.is_empty()) else {
+                    return Err(FolderError::Malformed { file, error });
+                };
+                let message = format!("`{name}.json` holds a refusal: {}", refusal.message);
+                self.gap(read, resource(), &refusal.code, message);
+                Ok(None)
+            }
+        }
     }
 
-    fn one<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, FolderError> {
-        Ok(self.values(name)?.and_then(|values| values.into_iter().next()))
+    fn one<T: DeserializeOwned>(&mut self, name: &str, read: Read, of: Option<&str>) -> Result<Option<T>, FolderError> {
+        Ok(self.values(name, read, of)?.and_then(|values| values.into_iter().next()))
     }
 
-    /// The items of a list, of all its pages; a gap where the file is not there, or does not hold them all.
+    /// The items of a list, of all its pages; a gap where the file does not hold them all.
     fn pages<P: Page>(&mut self) -> Result<Vec<P::Item>, FolderError> {
         let name = FILES.iter().find(|(_, read)| *read == P::READ).map_or("", |(name, _)| *name);
-        let Some(pages) = self.values::<P>(name)? else {
-            self.gap(P::READ, None, REASON_NOT_PROVIDED, format!("the folder holds no `{name}.json`"));
-            return Ok(Vec::new());
-        };
+        Ok(self.all_pages::<P>(name, None)?.unwrap_or_default())
+    }
+
+    /// The items of the list in a file; a gap where it is not there, and where it is cut.
+    fn all_pages<P: Page>(&mut self, name: &str, of: Option<&str>) -> Result<Option<Vec<P::Item>>, FolderError> {
+        let Some(pages) = self.values::<P>(name, P::READ, of)? else { return Ok(None) };
         let mut items = Vec::new();
         let mut last = answers::Place::default();
         for page in pages {
@@ -195,17 +249,40 @@ impl Files<'_> {
             items.extend(more);
             last = place;
         }
-        let is_cut = match (&last.next_token, last.total) {
-            (Some(_), _) => true,
-            (None, Some(total)) => total > items.len(),
-            (None, None) => false,
-        };
-        if is_cut {
-            let message =
-                format!("`{name}.json` is not the whole answer: write it with `--pager`, or append the other pages");
-            self.gap(P::READ, None, "Pagination", message);
+        if last.next_token.is_some() || last.total.is_some_and(|total| total > items.len()) {
+            self.cut(name, P::READ, of);
         }
-        Ok(items)
+        Ok(Some(items))
+    }
+
+    fn cut(&mut self, name: &str, read: Read, of: Option<&str>) {
+        let message =
+            format!("`{name}.json` is not the whole answer: write it with `--pager`, or append the other pages");
+        self.gap(read, of.map(str::to_owned), "Pagination", message);
+    }
+
+    /// Which role each instance has. The call is asked for instances or for a role, so no answer of it is a list of all: an instance of
+    /// which it says nothing may have a role.
+    fn instance_roles(&mut self, region: &mut Region) -> Result<(), FolderError> {
+        let gaps = self.gaps.len();
+        let answered = self.pages::<InstanceRoles>()?;
+        let mut roles: BTreeMap<String, String> =
+            answered.into_iter().map(|one| (one.instance_id, one.ram_role_name)).collect();
+        let mut silent: Vec<&str> = Vec::new();
+        for instance in &mut region.instances {
+            match roles.remove(&instance.id) {
+                Some(name) => instance.ram_role = Some(name).filter(|name| !name.is_empty()),
+                None => silent.push(&instance.id),
+            }
+        }
+        if let Some(first) = silent.first().filter(|_| self.gaps.len() == gaps) {
+            let message = format!(
+                "the answers say nothing of {}, such as `{first}`: ask for all instances, fifty at a time with --InstanceIds; an entry with an empty `RamRoleName` says that one has no role",
+                text::count(silent.len(), "instance"),
+            );
+            self.gap(Read::DescribeInstanceRamRole, None, REASON_NOT_PROVIDED, message);
+        }
+        Ok(())
     }
 
     fn gap(&mut self, read: Read, resource: Option<String>, reason: &str, message: String) {
@@ -220,72 +297,85 @@ impl Files<'_> {
         });
     }
 
-    /// The principals whose policies are there, with the policies; what is missing of the roles of instances is a gap.
+    /// The principals whose answers there are, with their policies; what is missing of the roles of instances is a gap.
     fn identities(&mut self, region: &Region, account: &mut Account) -> Result<(), FolderError> {
-        let mut principals: BTreeMap<(PrincipalKind, String), Principal> = BTreeMap::new();
-        for (name, kind) in [
-            ("ram-ListPoliciesForRole", PrincipalKind::Role),
-            ("ram-ListPoliciesForUser", PrincipalKind::User),
-            ("ram-ListPoliciesForGroup", PrincipalKind::Group),
-        ] {
-            for of in self.behind(name) {
-                let list: Option<PolicyList> = self.one(&format!("{name}-{of}"))?;
-                let mut principal = Principal::new(kind, &of);
-                principal.attachments = list.and_then(PolicyList::into_attachments);
-                principals.insert((kind, of), principal);
-            }
+        let mut wanted: BTreeSet<(PrincipalKind, String)> = region
+            .instances
+            .iter()
+            .filter_map(|one| one.ram_role.clone())
+            .map(|name| (PrincipalKind::Role, name))
+            .collect();
+        for (name, _, kind) in LISTS {
+            wanted.extend(self.behind(name).into_iter().map(|of| (kind, of)));
         }
-        for of in self.behind("ram-GetRole") {
-            let role: Option<RoleAnswer> = self.one(&format!("ram-GetRole-{of}"))?;
-            let Some(role) = role.map(|answer| answer.role) else { continue };
-            let name = if role.role_name.is_empty() { of } else { role.role_name };
-            let key = (PrincipalKind::Role, name.clone());
-            let entry = principals.entry(key).or_insert_with(|| Principal::new(PrincipalKind::Role, &name));
-            entry.trust_policy = role.assume_role_policy_document;
-        }
-        for of in self.behind("ram-ListGroupsForUser") {
-            let list: Option<GroupList> = self.one(&format!("ram-ListGroupsForUser-{of}"))?;
-            if let Some(user) = principals.get_mut(&(PrincipalKind::User, of)) {
-                user.groups = list.map(|list| list.groups.group.into_iter().map(|group| group.group_name).collect());
-            }
-        }
-        for of in self.behind(ATTACHMENTS) {
-            let pages: Vec<AttachmentAnswer> = self.values(&format!("{ATTACHMENTS}-{of}"))?.unwrap_or_default();
-            super::put_resource_group_attachments(
-                pages.into_iter().flat_map(|page| page.into_parts().0),
-                &of,
-                &mut principals,
-            );
+        wanted.extend(self.behind(TRUST).into_iter().map(|of| (PrincipalKind::Role, of)));
+        for (kind, name) in wanted {
+            let principal = self.principal(account, kind, &name)?;
+            account.principals.push(principal);
         }
         for of in self.behind("ram-GetPolicy") {
-            let answer: Option<PolicyAnswer> = self.one(&format!("ram-GetPolicy-{of}"))?;
+            let answer: Option<PolicyAnswer> =
+                self.one(&format!("ram-GetPolicy-{of}"), Read::RamGetPolicy, Some(&of))?;
             account.policies.extend(answer.and_then(PolicyAnswer::into_policy));
-        }
-        account.principals = principals.into_values().collect();
-        let held: BTreeSet<&str> = region.instances.iter().filter_map(|one| one.ram_role.as_deref()).collect();
-        for name in held {
-            let arn = format!("acs:ram::{}:role/{name}", account.account_id);
-            let file = match account.principal(PrincipalKind::Role, name) {
-                Some(role) if role.attachments.is_some() => continue,
-                _ => "ram-ListPoliciesForRole",
-            };
-            let message = format!("the folder holds no `{file}-{name}.json`");
-            self.gap(Read::ListPoliciesForRole, Some(arn), REASON_NOT_PROVIDED, message);
         }
         let attached: BTreeSet<&Attachment> = account
             .principals
             .iter()
             .flat_map(|one| one.attachments.iter().chain(&one.resource_group_attachments).flatten())
             .collect();
-        let missing: Vec<String> = attached
+        let missing: BTreeSet<String> = attached
             .into_iter()
             .filter(|attachment| account.policy(attachment).is_none())
             .map(|attachment| attachment.policy.clone())
             .collect();
         for name in missing {
-            let message = format!("the folder holds no `ram-GetPolicy-{name}.json`");
-            self.gap(Read::RamGetPolicy, Some(name), REASON_NOT_PROVIDED, message);
+            let is_said = |gap: &Gap| gap.read == Read::RamGetPolicy && gap.resource.as_ref() == Some(&name);
+            if !self.gaps.iter().any(is_said) {
+                let message = format!("the folder holds no `ram-GetPolicy-{name}.json` about that policy");
+                self.gap(Read::RamGetPolicy, Some(name), REASON_NOT_PROVIDED, message);
+            }
         }
         Ok(())
+    }
+
+    fn principal(&mut self, account: &Account, kind: PrincipalKind, name: &str) -> Result<Principal, FolderError> {
+        let mut principal = Principal::new(kind, name);
+        let arn = account.arn_of(&principal);
+        let Some((list, read, _)) = LISTS.into_iter().find(|(.., of)| *of == kind) else { return Ok(principal) };
+        let file = format!("{list}-{name}");
+        if let Some(answer) = self.one::<PolicyList>(&file, read, Some(&arn))? {
+            if answer.is_truncated == Some(true) {
+                self.cut(&file, read, Some(&arn));
+            } else {
+                principal.attachments = answer.into_attachments();
+            }
+        }
+        if kind == PrincipalKind::Role {
+            let answer: Option<RoleAnswer> = self.one(&format!("{TRUST}-{name}"), Read::RamGetRole, Some(&arn))?;
+            match answer.map(|answer| answer.role) {
+                Some(role) if !role.role_name.eq_ignore_ascii_case(name) => {
+                    let message = format!("`{TRUST}-{name}.json` is about the role `{}`", role.role_name);
+                    self.gap(Read::RamGetRole, Some(arn.clone()), REASON_NOT_PROVIDED, message);
+                }
+                role => principal.trust_policy = role.and_then(|role| role.assume_role_policy_document),
+            }
+        }
+        if kind == PrincipalKind::User {
+            let file = format!("ram-ListGroupsForUser-{name}");
+            if let Some(answer) = self.one::<GroupList>(&file, Read::ListGroupsForUser, Some(&arn))? {
+                if answer.is_truncated == Some(true) {
+                    self.cut(&file, Read::ListGroupsForUser, Some(&arn));
+                } else {
+                    principal.groups = Some(answer.groups.group.into_iter().map(|group| group.group_name).collect());
+                }
+            }
+        }
+        let gaps = self.gaps.len();
+        let attachments = self.all_pages::<AttachmentAnswer>(&format!("{ATTACHMENTS}-{name}"), Some(&arn))?;
+        if self.gaps.len() == gaps {
+            principal.resource_group_attachments =
+                attachments.map(|all| super::resource_group_attachments(all, kind, name));
+        }
+        Ok(principal)
     }
 }

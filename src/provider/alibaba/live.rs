@@ -418,6 +418,7 @@ impl Session<'_> {
                     return Ok(None);
                 }
                 let answer: GroupList = self.call(&ask(Read::ListGroupsForUser))?;
+                whole(answer.is_truncated)?;
                 Ok(Some(answer.groups.group.into_iter().map(|group| group.group_name).collect()))
             });
             let in_groups = scope.spawn(|| {
@@ -432,7 +433,7 @@ impl Session<'_> {
                     .with("PrincipalName", full);
                 self.keys().and_then(|keys| self.client.pages::<AttachmentAnswer>(&keys, &call, ATTACHMENT_PAGE))
             });
-            match self.call::<PolicyList>(&ask(list)) {
+            match self.call::<PolicyList>(&ask(list)).and_then(|answer| whole(answer.is_truncated).map(|()| answer)) {
                 Ok(answer) => principal.attachments = answer.into_attachments(),
                 Err(error) => failed(list, error),
             }
@@ -446,7 +447,8 @@ impl Session<'_> {
             }
             match joined(in_groups) {
                 Ok(attachments) => {
-                    principal.resource_group_attachments = Some(super::resource_group_attachments(attachments));
+                    principal.resource_group_attachments =
+                        Some(super::resource_group_attachments(attachments, kind, name));
                 }
                 Err(error) => failed(Read::ListPolicyAttachments, error),
             }
@@ -479,6 +481,14 @@ fn roles_in_use(account: &Account, request: &Request<'_>) -> BTreeSet<String> {
     inventory.canonicalise();
     let view = ClusterView::new(&inventory, cluster.cluster_id, cluster.nodes, &[]);
     view.members().filter_map(|member| member.instance.ram_role.clone()).collect()
+}
+
+/// A list that is not said to have pages, and says that it has more of them.
+fn whole(is_truncated: Option<bool>) -> Result<(), CallError> {
+    if is_truncated == Some(true) {
+        return Err(CallError::new(CallErrorKind::Protocol, "Pagination", "the answer is not the whole list"));
+    }
+    Ok(())
 }
 
 fn joined<T>(handle: std::thread::ScopedJoinHandle<'_, T>) -> T {

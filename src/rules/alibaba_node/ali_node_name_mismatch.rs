@@ -1,4 +1,4 @@
-use crate::alibaba::provider_id::{self, ProviderId};
+use crate::alibaba::provider_id;
 use crate::finding::{Applicability, Fix, Severity};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
@@ -26,11 +26,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(_: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
-    let differ = nodes.iter().filter(|node| {
-        let given = match provider_id::parse(&node.provider_id) {
-            Some(ProviderId::Instance { region, id, .. }) => Some((region, id)),
-            Some(ProviderId::Hybrid) | None => None,
-        };
+    let differ = super::cared_for(nodes).filter(|node| {
+        let given = super::named(node).map(|(region, id, _)| (region, id));
         matches!((provider_id::looks_like_one(&node.name), given), (Some(named), Some(given)) if named != given)
     });
     let found = differ.map(|node| {

@@ -1,4 +1,3 @@
-use crate::alibaba::provider_id::{self, ProviderId};
 use crate::finding::{Applicability, Fix, Severity};
 use crate::inventory::Read;
 use crate::nodes::KubernetesNode;
@@ -12,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a Node names an instance that is not there",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Node],
-    condition: "The region of a Node's providerID was read, and holds no such instance.",
+    condition: "The region of a Node's providerID was read, and holds no such instance. Where it was not read, that is said, and the Node is not audited.",
     impact: "once the Node is not ready (`Unknown`), the controller deletes it from the cluster; until then its addresses stay as they are",
     fix: "Delete the Node if the machine is gone; register it again if the providerID is another machine's.",
     applicability: Applicability::None,
@@ -26,8 +25,8 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
     let mut found = Vec::new();
     let mut checked = 0;
-    for node in nodes.iter().filter(|node| !super::is_lingjun(node)) {
-        let Some(ProviderId::Instance { region, id, .. }) = provider_id::parse(&node.provider_id) else { continue };
+    for node in super::cared_for(nodes) {
+        let Some((region, id, _)) = super::named(node) else { continue };
         if !context.view.has_region(region) {
             continue;
         }

@@ -1,4 +1,3 @@
-use crate::alibaba::provider_id::{self, ProviderId};
 use crate::finding::{Applicability, Fix, Severity};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
@@ -14,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
         "error; warning where it has more parts than two, which nobody reads",
     ),
     resources: &[ResourceKind::Node],
-    condition: "A providerID has no dot, has an empty region or instance, or is one of another cloud. `alicloud://` may stand in front; `ack-hybrid://` and nodes with the label `alibabacloud.com/lingjun-worker=true` are left out.",
+    condition: "A providerID has no dot, names what can be no region, or is one of another cloud. `alicloud://` may stand in front. Left out are `ack-hybrid://`, Nodes with the label `service.alibabacloud.com/exclude-node`, `service.beta.kubernetes.io/exclude-node`, `alibabacloud.com/lingjun-worker=true` or `type=virtual-kubelet`.",
     impact: "the controller leaves the Node out of everything; at the periodic sync one such Node can stop the whole batch",
     fix: "The providerID of a Node cannot be changed: delete the Node and let the kubelet register with `--provider-id=REGION.INSTANCE`.",
     applicability: Applicability::None,
@@ -22,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/util/helper.go#NodeFromProviderID",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/helper/node_utils.go#IsExcludedNode",
     ],
-    example: "Node `worker-1` has the providerID `aws:///us-east-1a/i-0a`",
+    example: "Node `worker-1` has the providerID `aws:///us-east-1a/i-0a`, which names no region and instance",
     reads: &[],
     subjects: Subjects::KubernetesNodes,
     check: Check::Alibaba(alibaba::Check::Kubernetes(check)),
@@ -30,22 +29,20 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(_: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
     let mut found = Vec::new();
-    for node in nodes.iter().filter(|node| !node.provider_id.is_empty() && !super::is_lingjun(node)) {
-        let severity = match provider_id::parse(&node.provider_id) {
-            Some(ProviderId::Hybrid) => continue,
-            Some(ProviderId::Instance { region, id, has_more }) if !region.is_empty() && id.starts_with("i-") => {
-                if !has_more {
-                    continue;
-                }
-                Severity::Warning
-            }
-            _ => Severity::Error,
+    let mut checked = 0;
+    for node in super::cared_for(nodes).filter(|node| !node.provider_id.is_empty()) {
+        checked += 1;
+        let (severity, tail) = match super::named(node) {
+            Some((_, _, false)) => continue,
+            Some((_, _, true)) => (Severity::Warning, ", of which only the first two parts count"),
+            None => (Severity::Error, ", which names no region and instance"),
         };
         let (name, given) = (text::printable(&node.name), text::printable(&node.provider_id));
-        let tail = if severity == Severity::Warning { ", of which only the first two parts count" } else { "" };
         let message = format!("Node `{name}` has the providerID `{given}`{tail}");
         let fix = Fix::none("register the node again with --provider-id=REGION.INSTANCE");
-        found.push(Violation::new(severity, super::resource(node), message, fix));
+        let violation = Violation::new(severity, super::resource(node), message, fix);
+        let works = (severity == Severity::Warning).then(|| "none by itself: the parts behind are ignored".to_owned());
+        found.push(violation.impact(works));
     }
-    Counted::new(nodes.len(), found)
+    Counted::new(checked, found)
 }

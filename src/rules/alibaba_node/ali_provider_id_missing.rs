@@ -1,4 +1,6 @@
-use crate::alibaba::{CLUSTER_TAG, Member};
+use std::collections::HashMap;
+
+use crate::alibaba::{CLUSTER_TAG, Member, RegionView};
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::inventory::Read;
 use crate::nodes::KubernetesNode;
@@ -16,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
         "error; warning where the version of the controller is not known and v2.4 to v2.10 would find the instance by its tag",
     ),
     resources: &[ResourceKind::Node],
-    condition: "A Node has an empty providerID. Controllers of v2.4 to v2.10 look for the one instance with the Node's internal address and the tag `ack.aliyun.com`; others give up at once.",
+    condition: "A Node has an empty providerID. Controllers of v2.4 to v2.10 look for the one instance with the Node's only internal address and the tag `ack.aliyun.com`; others give up at once.",
     impact: "the Node keeps its `uninitialized` taint and gets neither addresses, zone nor routes; v2.11.2 then initialises no Node of the batch",
     fix: "Let the kubelet say it: `--provider-id=REGION.INSTANCE`; for a Node that exists: kubectl patch node NAME -p '{\"spec\":{\"providerID\":\"REGION.INSTANCE\"}}'.",
     applicability: Applicability::None,
@@ -33,12 +35,19 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
     let mut found = Vec::new();
-    for node in nodes.iter().filter(|node| node.provider_id.is_empty()) {
-        let member = context.view.regions.iter().find_map(|view| {
-            let is_it = |member: &&Member<'_>| member.node.is_some_and(|one| one.name == node.name);
-            view.members.iter().find(is_it).map(|member| (view, member))
-        });
-        let is_tagged = member.is_some_and(|(_, member)| tags::value(&member.instance.tags, CLUSTER_TAG).is_some());
+    let members = context.view.regions.iter().flat_map(|view| view.members.iter().map(move |member| (view, member)));
+    let by_name: HashMap<&str, (&RegionView<'_>, &Member<'_>)> =
+        members.filter_map(|(view, member)| Some((member.node?.name.as_str(), (view, member)))).collect();
+    let mut checked = 0;
+    for node in super::cared_for(nodes) {
+        checked += 1;
+        if !node.provider_id.is_empty() {
+            continue;
+        }
+        let member = by_name.get(node.name.as_str()).copied();
+        // The lookup wants one internal address, no more.
+        let is_tagged = node.internal_addresses.len() == 1
+            && member.is_some_and(|(_, member)| tags::value(&member.instance.tags, CLUSTER_TAG).is_some());
         let severity = match context.options.controller_version {
             Some(version) if super::finds_by_tag(version) && is_tagged => continue,
             None if is_tagged => Severity::Warning,
@@ -47,10 +56,13 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
         let name = text::printable(&node.name);
         let (message, advice) = match member {
             Some((view, member)) => {
-                let id = format!("{}.{}", view.region.name, member.instance.id);
+                let patch =
+                    serde_json::json!({"spec": {"providerID": format!("{}.{}", view.region.name, member.instance.id)}})
+                        .to_string();
+                let command = ["kubectl", "patch", "node", &node.name, "-p", &patch].map(text::shell_quote).join(" ");
                 (
                     format!("Node `{name}` has no providerID; it is instance `{}` by its address", member.instance.id),
-                    format!("set it: kubectl patch node {name} -p '{{\"spec\":{{\"providerID\":\"{id}\"}}}}'"),
+                    format!("set it: {}", text::printable(&command)),
                 )
             }
             None => (
@@ -61,5 +73,5 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
         let related = member.map(|(_, member)| ResourceRef::bare(ResourceKind::Instance, &member.instance.id));
         found.push(Violation::new(severity, super::resource(node), message, Fix::none(advice)).related(related));
     }
-    Counted::new(nodes.len(), found)
+    Counted::new(checked, found)
 }

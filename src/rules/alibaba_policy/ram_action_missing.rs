@@ -44,6 +44,7 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
         let missing = audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Missing);
         missing.filter(move |action| severity_of(action, context) == severity).collect::<Vec<_>>()
     };
+    let missing = audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Missing).count();
     let mut found = Vec::new();
     for severity in Severity::WORST_FIRST {
         let actions = lacking(severity);
@@ -51,14 +52,13 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
             continue;
         }
         let described = describe(&actions);
+        let in_all = if actions.len() == missing { String::new() } else { format!(", {missing} in all") };
         let message = format!(
-            "{} lacks {} of {} of {}: {}{}",
+            "{} lacks {} of {} of {}{in_all}: {described}",
             whom(audit),
             actions.len(),
             text::count(audit.actions.len(), "action"),
             audit.baseline,
-            described,
-            super::unread_groups(audit),
         );
         let fix = Fix::none("put the actions into one custom policy of their own, and attach it");
         let impact = actions.first().map(|action| breaks(action));

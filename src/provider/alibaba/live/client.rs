@@ -6,13 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use ureq::http::Request;
 
 use crate::inventory::Read;
 use crate::json_input;
-use crate::provider::alibaba::answers::Page;
+use crate::provider::alibaba::answers::{Page, Refusal};
 use crate::text;
 
 use super::credentials::Keys;
@@ -107,18 +106,6 @@ impl CallError {
     pub(super) fn new(kind: CallErrorKind, code: &str, message: impl Into<String>) -> Self {
         Self { kind, code: code.to_owned(), message: message.into() }
     }
-}
-
-/// What the API says of a failure; older products write the names in lower case.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Refusal {
-    #[serde(rename = "Code", alias = "code")]
-    code: String,
-    #[serde(rename = "Message", alias = "message")]
-    message: String,
-    #[serde(rename = "RequestId", alias = "requestId")]
-    request_id: String,
 }
 
 /// The same as XML, which a few products answer whatever is asked for.

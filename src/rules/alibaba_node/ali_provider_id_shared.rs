@@ -1,0 +1,51 @@
+use std::collections::BTreeMap;
+
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::nodes::KubernetesNode;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-provider-id-shared",
+    title: "several Nodes have one providerID",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Node],
+    condition: "Two Nodes or more name the same region and instance in their providerID.",
+    impact: "the controller gives all of them the addresses of that one instance: traffic for the others goes to the wrong machine, and its pods are routed over it",
+    fix: "Delete the Nodes that are not that instance, and let their kubelets register with a `--provider-id` of their own.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/node_controller.go#syncECSNodes",
+        "https://github.com/kubernetes/cloud-provider-alibaba-cloud/issues/278",
+    ],
+    example: "2 Nodes have the providerID `cn-hangzhou.i-bp1`: worker-1, worker-2",
+    reads: &[],
+    subjects: Subjects::KubernetesNodes,
+    check: Check::Alibaba(alibaba::Check::Kubernetes(check)),
+};
+
+fn check(_: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
+    let mut named: BTreeMap<(&str, &str), Vec<&KubernetesNode>> = BTreeMap::new();
+    let mut checked = 0;
+    for node in super::cared_for(nodes) {
+        if let Some((region, id, _)) = super::named(node) {
+            checked += 1;
+            named.entry((region, id)).or_default().push(node);
+        }
+    }
+    let mut found = Vec::new();
+    for ((region, id), mut shared) in named.into_iter().filter(|(_, nodes)| nodes.len() > 1) {
+        shared.sort_by(|a, b| a.name.cmp(&b.name));
+        let names: Vec<&str> = shared.iter().map(|node| node.name.as_str()).collect();
+        let number = text::count(names.len(), "Node");
+        let (region, id) = (text::printable(region), text::printable(id));
+        let message = format!("{number} have the providerID `{region}.{id}`: {}", text::list(&names, 6));
+        let fix = Fix::none("delete the Nodes that are not that instance, and let their kubelets register again");
+        let Some(first) = shared.first() else { continue };
+        let others = shared.iter().skip(1).map(|node| ResourceRef::bare(ResourceKind::Node, &node.name));
+        found.push(Violation::new(Severity::Error, super::resource(first), message, fix).related(others));
+    }
+    Counted::new(checked, found)
+}
