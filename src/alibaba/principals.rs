@@ -229,7 +229,7 @@ fn trusts_ecs(role: &Principal) -> Result<bool, RoleGapCause> {
     match policy::trusts(&document, &ecs, "sts:AssumeRole", &policy::Context::default()) {
         Decision::Allowed => Ok(true),
         Decision::ExplicitlyDenied | Decision::ImplicitlyDenied => Ok(false),
-        _ => Err(RoleGapCause::Trust { error: None }),
+        Decision::Undecided => Err(RoleGapCause::Trust { error: None }),
     }
 }
 

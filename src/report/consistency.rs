@@ -24,10 +24,7 @@ impl Report {
             return wrong("/source/collected_at".to_owned(), "is not a date");
         }
         for (index, account) in self.accounts.iter().enumerate() {
-            let is_one = match self.provider {
-                Provider::Aws => is_account(&account.account_id),
-                Provider::Alibaba => is_alibaba_account(&account.account_id),
-            };
+            let is_one = is_account_of(self.provider, &account.account_id);
             if !is_one {
                 return wrong(format!("/accounts/{index}/account_id"), "is no account id");
             }
@@ -41,9 +38,9 @@ impl Report {
         let mut fingerprints = BTreeSet::new();
         for (index, finding) in self.findings.iter().enumerate() {
             let reason = match finding.status {
-                Status::New | Status::Unchanged => contradiction_of(finding),
+                Status::New | Status::Unchanged => contradiction_of(self.provider, finding),
                 Status::Waived if finding.waiver.as_ref().is_some_and(|waiver| !waiver.expired) => {
-                    contradiction_of(finding)
+                    contradiction_of(self.provider, finding)
                 }
                 Status::Waived => Some("is waived, and no waiver holds"),
                 Status::Resolved | Status::Unknown => Some("is not there, and stands among what is"),
@@ -63,7 +60,7 @@ impl Report {
             ];
             lists.into_iter().find_map(|(name, gone, status)| {
                 let is_wrong = |gone: &super::GoneFinding| {
-                    gone.finding.status != status || contradiction_of(&gone.finding).is_some()
+                    gone.finding.status != status || contradiction_of(self.provider, &gone.finding).is_some()
                 };
                 let index = gone.iter().position(is_wrong)?;
                 wrong(format!("/comparison/{name}/{index}"), "does not belong there")
@@ -95,7 +92,14 @@ impl Report {
     }
 }
 
-fn contradiction_of(finding: &Finding) -> Option<&'static str> {
+fn is_account_of(provider: Provider, id: &str) -> bool {
+    match provider {
+        Provider::Aws => is_account(id),
+        Provider::Alibaba => is_alibaba_account(id),
+    }
+}
+
+fn contradiction_of(provider: Provider, finding: &Finding) -> Option<&'static str> {
     if !is_name(&finding.rule) {
         return Some("has no rule");
     }
@@ -104,7 +108,8 @@ fn contradiction_of(finding: &Finding) -> Option<&'static str> {
     }
     let resources = || std::iter::once(&finding.resource).chain(&finding.related);
     let is_placed = resources().all(|resource| {
-        resource.account_id.as_deref().is_none_or(is_account) && resource.region.as_deref().is_none_or(is_name)
+        resource.account_id.as_deref().is_none_or(|id| is_account_of(provider, id))
+            && resource.region.as_deref().is_none_or(is_name)
     });
     if !is_placed {
         return Some("names no account or region");

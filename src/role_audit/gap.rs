@@ -81,9 +81,8 @@ impl RoleGap {
     pub fn reason(&self) -> &'static str {
         match &self.cause {
             RoleGapCause::NotRead(..) => REASON_NOT_PROVIDED,
-            RoleGapCause::Malformed { .. } => "MalformedPolicy",
+            RoleGapCause::Malformed { .. } | RoleGapCause::Trust { error: Some(_) } => "MalformedPolicy",
             RoleGapCause::Undecided { .. } | RoleGapCause::Trust { error: None } => "Undecided",
-            RoleGapCause::Trust { error: Some(_) } => "MalformedPolicy",
         }
     }
 

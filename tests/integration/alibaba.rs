@@ -15,7 +15,7 @@ fn path(name: &str) -> PathBuf {
 }
 
 /// The report of a world, through the binary; with its exit code.
-fn scan(world: &World, with_nodes: bool, more: &[&str]) -> (Option<i32>, Value) {
+pub(crate) fn scan(world: &World, with_nodes: bool, more: &[&str]) -> (Option<i32>, Value) {
     let folder = tempfile::tempdir().unwrap();
     let inventory = folder.path().join("inventory.json");
     std::fs::write(&inventory, tagaudit::inventory::to_json(&world.inventory).unwrap()).unwrap();
@@ -32,7 +32,7 @@ fn scan(world: &World, with_nodes: bool, more: &[&str]) -> (Option<i32>, Value) 
     (output.status.code(), report)
 }
 
-fn found(report: &Value) -> Vec<String> {
+pub(crate) fn found(report: &Value) -> Vec<String> {
     let findings = report["findings"].as_array().unwrap().iter();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     findings

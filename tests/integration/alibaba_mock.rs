@@ -595,7 +595,7 @@ pub(crate) fn files(inventory: &Inventory) -> Vec<(String, Value)> {
         ));
         match one.kind {
             PrincipalKind::Role => {
-                files.push((format!("ram-GetRole-{name}"), ask("ram:GetRole", &[(parameter, name)])))
+                files.push((format!("ram-GetRole-{name}"), ask("ram:GetRole", &[(parameter, name)])));
             }
             PrincipalKind::User => {
                 files.push((

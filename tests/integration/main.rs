@@ -16,6 +16,7 @@ mod alibaba_folder;
 mod alibaba_live;
 #[cfg(feature = "alibaba")]
 mod alibaba_mock;
+mod alibaba_nodes;
 mod alibaba_worlds;
 mod binary;
 #[cfg(feature = "aws")]

@@ -29,6 +29,7 @@ pub(super) trait Page: DeserializeOwned {
     /// The call whose answer it is.
     const READ: Read;
     /// Whether the list goes on where there is a token, and not by numbers.
+    #[cfg(feature = "alibaba")]
     const READ_BY_TOKEN: bool;
     /// What the list holds.
     type Item;
@@ -59,11 +60,16 @@ pub(super) struct Place {
 }
 
 shapes! {
+    #[cfg(feature = "alibaba")]
     Regions { regions: RegionList }
+    #[cfg(feature = "alibaba")]
     RegionList { region: Vec<RegionEntry> }
+    #[cfg(feature = "alibaba")]
     RegionEntry { region_id: String }
 
+    #[cfg(feature = "alibaba")]
     AssumedRole { credentials: AssumedKeys }
+    #[cfg(feature = "alibaba")]
     AssumedKeys { access_key_id: String, access_key_secret: String, security_token: String }
 
     CallerIdentity { account_id: String, arn: String }
@@ -187,6 +193,7 @@ macro_rules! pages {
     ($($shape:ident . $list:ident . $items:ident: $item:ty = $read:ident $(, $token:ident)*;)*) => {$(
         impl Page for $shape {
             const READ: Read = Read::$read;
+            #[cfg(feature = "alibaba")]
             const READ_BY_TOKEN: bool = <[&str]>::len(&[$(stringify!($token)),*]) == 1;
             type Item = $item;
 

@@ -27,24 +27,24 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(_: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
-    let mut named: BTreeMap<(&str, &str), Vec<&KubernetesNode>> = BTreeMap::new();
+    let mut by_instance: BTreeMap<(&str, &str), Vec<&KubernetesNode>> = BTreeMap::new();
     let mut checked = 0;
     for node in super::cared_for(nodes) {
         if let Some((region, id, _)) = super::named(node) {
             checked += 1;
-            named.entry((region, id)).or_default().push(node);
+            by_instance.entry((region, id)).or_default().push(node);
         }
     }
     let mut found = Vec::new();
-    for ((region, id), mut shared) in named.into_iter().filter(|(_, nodes)| nodes.len() > 1) {
-        shared.sort_by(|a, b| a.name.cmp(&b.name));
-        let names: Vec<&str> = shared.iter().map(|node| node.name.as_str()).collect();
+    for ((region, id), mut twins) in by_instance.into_iter().filter(|(_, nodes)| nodes.len() > 1) {
+        twins.sort_by(|a, b| a.name.cmp(&b.name));
+        let names: Vec<&str> = twins.iter().map(|node| node.name.as_str()).collect();
         let number = text::count(names.len(), "Node");
         let (region, id) = (text::printable(region), text::printable(id));
         let message = format!("{number} have the providerID `{region}.{id}`: {}", text::list(&names, 6));
         let fix = Fix::none("delete the Nodes that are not that instance, and let their kubelets register again");
-        let Some(first) = shared.first() else { continue };
-        let others = shared.iter().skip(1).map(|node| ResourceRef::bare(ResourceKind::Node, &node.name));
+        let Some(first) = twins.first() else { continue };
+        let others = twins.iter().skip(1).map(|node| ResourceRef::bare(ResourceKind::Node, &node.name));
         found.push(Violation::new(Severity::Error, super::resource(first), message, fix).related(others));
     }
     Counted::new(checked, found)
