@@ -447,6 +447,9 @@ enum BaselineCommand {
 
 #[derive(Debug, Args)]
 struct PermissionsArgs {
+    /// Cloud that is asked: `aws` or `alibaba`
+    #[arg(long, value_enum, default_value_t = ProviderName::Aws)]
+    provider: ProviderName,
     /// Output format
     #[arg(long, value_enum, default_value_t = PermissionsFormat::Policy)]
     format: PermissionsFormat,

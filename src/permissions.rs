@@ -115,6 +115,91 @@ pub static SCAN: &[Permission] = &[
     },
 ];
 
+/// Every call that `scan`, `record` and `clusters` make in Alibaba Cloud, in the order of their names. What the Resource Manager answers
+/// about attachments is authorised as an action of RAM. `sts:GetCallerIdentity` needs no permission.
+pub static SCAN_ALIBABA: &[Permission] = &[
+    Permission {
+        action: "ecs:DescribeDisks",
+        purpose: "the tags of disks",
+        without: Some("ali-cluster-id-default on disks"),
+    },
+    Permission {
+        action: "ecs:DescribeInstanceRamRole",
+        purpose: "the RAM roles of the nodes",
+        without: Some("the policies of the nodes"),
+    },
+    Permission { action: "ecs:DescribeInstances", purpose: "the nodes", without: None },
+    Permission {
+        action: "ecs:DescribeNetworkInterfaces",
+        purpose: "the tags of network interfaces",
+        without: Some("ali-cluster-id-default on interfaces"),
+    },
+    Permission {
+        action: "ecs:DescribeRegions",
+        purpose: "the regions of `--all-regions`",
+        without: Some("--all-regions"),
+    },
+    Permission {
+        action: "ecs:DescribeSecurityGroups",
+        purpose: "the security groups of the nodes",
+        without: Some("security groups"),
+    },
+    Permission {
+        action: "ram:GetPolicy",
+        purpose: "the document of a policy",
+        without: Some("the policies of the nodes"),
+    },
+    Permission {
+        action: "ram:GetRole",
+        purpose: "the trust policy of a role",
+        without: Some("ram-role-trust-not-ecs"),
+    },
+    Permission {
+        action: "ram:ListGroupsForUser",
+        purpose: "the groups of the user that --controller-role names",
+        without: Some("the policies of that user"),
+    },
+    Permission {
+        action: "ram:ListPoliciesForGroup",
+        purpose: "the policies of those groups",
+        without: Some("the policies of that user"),
+    },
+    Permission {
+        action: "ram:ListPoliciesForRole",
+        purpose: "the policies of a role",
+        without: Some("the policies of the nodes"),
+    },
+    Permission {
+        action: "ram:ListPoliciesForUser",
+        purpose: "the policies of the user that --controller-role names",
+        without: Some("the policies of that user"),
+    },
+    Permission {
+        action: "ram:ListPolicyAttachments",
+        purpose: "the policies that hold in a resource group",
+        without: Some("the policies of the nodes"),
+    },
+    Permission {
+        action: "vpc:DescribeRouteTableList",
+        purpose: "how many route tables a VPC has",
+        without: Some("ali-route-tables-several"),
+    },
+    Permission {
+        action: "vpc:DescribeVSwitches",
+        purpose: "the vSwitches of the nodes",
+        without: Some("the map of the network"),
+    },
+    Permission { action: "vpc:DescribeVpcs", purpose: "the VPCs of the nodes", without: Some("VPCs") },
+];
+
+/// The RAM policy that a scan of Alibaba Cloud needs, to attach in the account: what holds in a resource group only shows a part.
+#[must_use]
+pub fn scan_policy_alibaba() -> String {
+    let actions: Vec<&str> = SCAN_ALIBABA.iter().map(|permission| permission.action).collect();
+    let document = json!({"Version": "1", "Statement": [{"Effect": "Allow", "Action": actions, "Resource": "*"}]});
+    format!("{document:#}\n")
+}
+
 /// What a scan of many accounts asks for beside those, in the account of the credentials.
 pub static MANY: &[Permission] = &[
     Permission {

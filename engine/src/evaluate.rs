@@ -149,6 +149,8 @@ pub(super) struct CompiledStatement {
     pub(super) not_action: bool,
     pub(super) actions: Vec<ActionPattern>,
     pub(super) not_resource: bool,
+    /// Whether no document of the language says what `NotResource` means there.
+    is_resource_open: bool,
     /// `None` where the statement has no such element: it holds for whatever the policy is attached to.
     pub(super) resources: Option<Vec<ResourcePattern>>,
     pub(super) conditions: Vec<Compiled>,
@@ -184,6 +186,8 @@ impl CompiledPolicy {
                     .map(|folded| ActionPattern::of(folded, document.dialect))
                     .collect(),
                 not_resource: statement.resource.as_ref().is_some_and(|resource| resource.negated),
+                is_resource_open: statement.resource.as_ref().is_some_and(|resource| resource.negated)
+                    && document.dialect.undocumented_elements.contains(&"NotResource"),
                 resources: statement.resource.as_ref().map(|resource| {
                     resource
                         .patterns
@@ -219,6 +223,9 @@ impl CompiledStatement {
             return false;
         }
         let of_resources = self.resources.as_ref().map_or(Match::Yes, |patterns| {
+            if self.is_resource_open {
+                return Match::Open;
+            }
             let listed = Match::any(patterns.iter().map(|pattern| pattern.meets(resource, context)));
             if self.not_resource { listed.not() } else { listed }
         });

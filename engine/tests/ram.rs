@@ -341,3 +341,14 @@ fn the_catalogue_is_whole_and_shrinking_is_undone_by_expanding() {
         assert_eq!(again, all, "{patterns:?}");
     }
 }
+
+#[test]
+fn an_element_that_no_document_knows_settles_nothing() {
+    let but =
+        |effect: &str| format!(r#"{{"Effect":"{effect}","Action":"ecs:*","NotResource":"acs:ecs:*:*:instance/i-1"}}"#);
+    let resource = "acs:ecs:cn-hangzhou:1:instance/i-2";
+    assert_eq!(one(&but("Allow"), "ecs:StopInstance", resource, &[]), Decision::Undecided);
+    let denied = format!("{},{}", allow("ecs:*", "*"), but("Deny"));
+    assert_eq!(one(&denied, "ecs:StopInstance", resource, &[]), Decision::Undecided);
+    assert_eq!(one(&but("Allow"), "slb:StopInstance", resource, &[]), Decision::ImplicitlyDenied);
+}

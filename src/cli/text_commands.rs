@@ -14,7 +14,10 @@ use crate::rules::{self, RULES, Rule};
 use crate::text;
 
 use super::failure::Failure;
-use super::{BaselineCommand, ExplainArgs, ExplainFormat, PermissionsArgs, PermissionsFormat, RulesArgs, RulesFormat};
+use super::{
+    BaselineCommand, ExplainArgs, ExplainFormat, PermissionsArgs, PermissionsFormat, ProviderName, RulesArgs,
+    RulesFormat,
+};
 
 pub(super) fn rules(args: &RulesArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
     match args.format {
@@ -166,7 +169,39 @@ pub(super) fn baseline(
     }
 }
 
-pub(super) fn permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn permissions(
+    args: &PermissionsArgs,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<io::Result<()>, Failure> {
+    match args.provider {
+        ProviderName::Aws => Ok(permissions_of_aws(args, width, out)),
+        ProviderName::Alibaba if args.fix || args.target_role.is_some() => {
+            Err(Failure::usage("--fix and --target-role are about AWS only, so far"))
+        }
+        ProviderName::Alibaba => Ok(match args.format {
+            PermissionsFormat::Policy => out.write_all(permissions::scan_policy_alibaba().as_bytes()),
+            PermissionsFormat::Table => {
+                permissions_table(permissions::SCAN_ALIBABA.iter(), "not audited without it", width, out)
+            }
+        }),
+    }
+}
+
+fn permissions_table<'p>(
+    listed: impl Iterator<Item = &'p permissions::Permission>,
+    without: &str,
+    width: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut table = layout(width, &["action", "for", without]);
+    for permission in listed {
+        table.add_row([permission.action, permission.purpose, permission.without.unwrap_or("everything")]);
+    }
+    writeln!(out, "{table}")
+}
+
+fn permissions_of_aws(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let limits = permissions::FixLimits {
         partition: args.partition.clone(),
         account_id: args.account.clone(),
@@ -185,16 +220,12 @@ pub(super) fn permissions(args: &PermissionsArgs, width: usize, out: &mut dyn Wr
         ),
         PermissionsFormat::Table => {
             let without = if args.fix { "not fixed without it" } else { "not audited without it" };
-            let mut table = layout(width, &["action", "for", without]);
             let listed = if args.fix { permissions::FIX } else { permissions::SCAN };
             let many = permissions::MANY.iter().filter(|permission| match permission.action {
                 "organizations:ListAccounts" => args.organization,
                 _ => args.target_role.is_some(),
             });
-            for permission in listed.iter().chain(many) {
-                table.add_row([permission.action, permission.purpose, permission.without.unwrap_or("everything")]);
-            }
-            writeln!(out, "{table}")
+            permissions_table(listed.iter().chain(many), without, width, out)
         }
     }
 }

@@ -456,3 +456,35 @@ fn calls_that_do_not_wait_for_one_another_are_made_at_once() {
     // Five calls one after the other; one by one they would take more than twice as long.
     assert!(taken < latency * 10, "{taken:?} for {calls} calls");
 }
+
+/// The printed policy is enough for a whole scan, and none of its actions is never asked for.
+#[test]
+fn the_printed_permissions_are_what_a_scan_asks_for() {
+    let printed = command().args(["permissions", "--provider", "alibaba"]).output().unwrap();
+    let policy = String::from_utf8(printed.stdout).unwrap();
+    let mut asked: std::collections::BTreeSet<String> = std::collections::BTreeSet::new();
+    for name in ["clean-handmade", "clean-rancher", "clean-gardener"] {
+        let world = worlds::all().into_iter().find(|world| world.name == name).unwrap();
+        let mock = Mock::serve(&world.inventory).policy(&policy);
+        let (_, report) = scan(&mock, &world, world.arguments);
+        assert_eq!(not_audited(&report), [""; 0], "{name}");
+        asked.extend(mock.calls().into_iter().map(|call| call.action));
+    }
+    let world = worlds::all().remove(0);
+    let mock = Mock::serve(&world.inventory).policy(&policy);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("inventory.json");
+    let output = with_keys(&mock, &["record", "-q", "--all-regions", "-o", file.to_str().unwrap()]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    asked.extend(mock.calls().into_iter().map(|call| call.action));
+    let asked: Vec<String> = asked
+        .into_iter()
+        .filter(|action| action != "sts:GetCallerIdentity")
+        .map(|action| action.replace("resourcemanager:", "ram:"))
+        .collect();
+    let listed: Vec<&str> = tagaudit::permissions::SCAN_ALIBABA.iter().map(|permission| permission.action).collect();
+    assert_eq!(
+        asked.iter().map(String::as_str).collect::<std::collections::BTreeSet<_>>(),
+        listed.into_iter().collect()
+    );
+}

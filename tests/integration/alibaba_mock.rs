@@ -779,3 +779,26 @@ fn of_ram(world: &mut World, inventory: &Inventory, name: &str, parameters: &BTr
         other => (404, refusal("InvalidAction.NotFound", other)),
     }
 }
+
+/// Serves a world to clients that others wrote, until its standard input ends: `tests/alibaba_sdk/run`.
+#[test]
+#[ignore = "serves until its standard input ends"]
+fn serves_the_clients_of_others() {
+    let find =
+        |name: &str| super::alibaba_worlds::all().into_iter().find(|world| world.name == name).unwrap().inventory;
+    let mut inventory = find("clean-rancher");
+    let role = find("clean-handmade").accounts[0].principals[0].clone();
+    let name = role.name.clone();
+    inventory.accounts[0].principals.push(role);
+    let account = &inventory.accounts[0];
+    let of = |kind: PrincipalKind| account.principals.iter().find(|one| one.kind == kind).unwrap().name.clone();
+    let mock = Mock::serve(&inventory);
+    let instances: Vec<&str> = account.regions[0].instances.iter().map(|one| one.id.as_str()).collect();
+    println!(
+        "\nmock at {}",
+        json!({"address": mock.url.trim_start_matches("http://"), "key": KEY_ID, "secret": SECRET, "role": name,
+            "user": of(PrincipalKind::User), "group": of(PrincipalKind::Group), "policy": account.policies[0].name,
+            "account": account.account_id, "instances": instances})
+    );
+    std::io::stdin().read_to_string(&mut String::new()).unwrap();
+}

@@ -43,6 +43,22 @@ fn the_rules_page_is_the_catalogue() {
 }
 
 #[test]
+fn the_page_on_alibaba_cloud_names_every_file_of_a_folder_and_every_rule_family() {
+    let page = read("docs/alibaba.md");
+    for (name, _) in tagaudit::provider::alibaba::folder::FILES {
+        assert!(page.contains(&format!("{name}.json")) || page.contains(&format!("{name}-")), "{name}");
+    }
+    for line in page.lines().filter(|line| line.starts_with("aliyun ")) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let file = format!("{}-{}", words[1], words[2]);
+        assert!(
+            tagaudit::provider::alibaba::folder::FILES.iter().any(|(name, _)| *name == file),
+            "the folder would not read what `{line}` writes"
+        );
+    }
+}
+
+#[test]
 fn the_readme_shows_the_real_output_of_the_demo() {
     let readme = read("README.md");
     let (before, rest) = readme.split_once("<!-- demo output -->\n```text\n").unwrap();

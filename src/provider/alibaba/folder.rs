@@ -23,7 +23,7 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// Every file that is understood, with the call whose answer it holds. Those of RAM have the name of the principal or policy behind
 /// theirs: `ram-GetRole-NAME.json`.
-pub const FILES: [(&str, Read); 15] = [
+pub const FILES: [(&str, Read); 16] = [
     ("sts-GetCallerIdentity", Read::GetCallerIdentity),
     ("ecs-DescribeInstances", Read::EcsDescribeInstances),
     ("ecs-DescribeInstanceRamRole", Read::DescribeInstanceRamRole),
@@ -39,6 +39,7 @@ pub const FILES: [(&str, Read); 15] = [
     ("ram-ListGroupsForUser", Read::ListGroupsForUser),
     ("ram-ListPoliciesForGroup", Read::ListPoliciesForGroup),
     ("ram-GetPolicy", Read::RamGetPolicy),
+    (ATTACHMENTS, Read::ListPolicyAttachments),
 ];
 
 /// Attachments in resource groups have a file of another product.
@@ -112,7 +113,7 @@ pub enum FolderError {
 /// Whether a folder holds outputs of the `aliyun` command line: any file is called like one of them.
 #[must_use]
 pub fn is_one(folder: &Path) -> bool {
-    let known: Vec<&str> = FILES.iter().map(|(name, _)| *name).chain([ATTACHMENTS]).collect();
+    let known: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
     names(folder).is_ok_and(|names| names.iter().any(|name| known.iter().any(|known| name.starts_with(known))))
 }
 
