@@ -143,6 +143,7 @@ pub struct Matched {
 
 /// A statement, ready to evaluate.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each says how one element of the statement is meant")]
 pub(super) struct CompiledStatement {
     pub(super) index: usize,
     pub(super) effect: Effect,

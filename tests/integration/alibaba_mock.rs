@@ -282,7 +282,8 @@ fn unescape(text: &str) -> String {
             bytes.push(u8::from_str_radix(std::str::from_utf8(&behind[..2]).unwrap(), 16).unwrap());
             rest = &behind[2..];
         } else {
-            bytes.push(*first);
+            // A form's space, as the official clients write it.
+            bytes.push(if *first == b'+' { b' ' } else { *first });
             rest = behind;
         }
     }
@@ -659,7 +660,12 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
             // The service answers for those that have one.
             let items =
                 items.filter_map(|one| Some(json!({"InstanceId": one.id, "RamRoleName": one.ram_role.as_ref()?})));
-            list(items.collect(), ("InstanceRamRoleSets", "InstanceRamRoleSet"), false)
+            let (status, mut body) = list(items.collect(), ("InstanceRamRoleSets", "InstanceRamRoleSet"), false);
+            // The one list by numbers that does not repeat them.
+            for name in ["PageNumber", "PageSize"] {
+                body.as_object_mut().unwrap().remove(name);
+            }
+            (status, body)
         }
         "ecs:DescribeSecurityGroups" => {
             let items = region.security_groups.iter().map(|one| {

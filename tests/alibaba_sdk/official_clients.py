@@ -1,0 +1,116 @@
+"""The official clients against the mock: usage: official_clients.py TEST_BINARY."""
+
+import json
+import subprocess
+import sys
+
+from alibabacloud_ecs20140526 import models as ecs
+from alibabacloud_ecs20140526.client import Client as Ecs
+from alibabacloud_ram20150501 import models as ram
+from alibabacloud_ram20150501.client import Client as Ram
+from alibabacloud_resourcemanager20200331 import models as resourcemanager
+from alibabacloud_resourcemanager20200331.client import Client as ResourceManager
+from alibabacloud_sts20150401.client import Client as Sts
+from alibabacloud_sts20150401 import models as sts
+from alibabacloud_tea_openapi import utils_models as openapi
+from alibabacloud_vpc20160428 import models as vpc
+from alibabacloud_vpc20160428.client import Client as Vpc
+
+REGION = "cn-hangzhou"
+
+
+def unknown(answer, model, path=""):
+    """Fields of an answer that the model of the SDK does not have."""
+    if isinstance(answer, dict):
+        for key, value in answer.items():
+            if not isinstance(model, dict) or key not in model:
+                yield f"{path}/{key}"
+            else:
+                yield from unknown(value, model[key], f"{path}/{key}")
+    elif isinstance(answer, list):
+        for index, value in enumerate(answer):
+            yield from unknown(value, model[index] if isinstance(model, list) and index < len(model) else None, f"{path}/{index}")
+
+
+def main(binary):
+    serving = subprocess.Popen(
+        [binary, "--ignored", "--exact", "alibaba_mock::serves_the_clients_of_others", "--nocapture"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    line = ""
+    while "mock at " not in line:
+        line = serving.stdout.readline()
+        if not line:
+            sys.exit("the mock did not start")
+    known = json.loads(line.split("mock at ", 1)[1])
+
+    def client(kind, secret=known["secret"]):
+        return kind(openapi.Config(
+            access_key_id=known["key"], access_key_secret=secret, endpoint=known["address"], protocol="http", region_id=REGION))
+
+    raw = {}
+
+    def watched(one):
+        # What came over the wire, before the model makes something of it.
+        inner = one.call_api
+        def call_api(params, request, runtime):
+            answer = inner(params, request, runtime)
+            raw["body"] = json.loads(json.dumps(answer["body"]))
+            return answer
+        one.call_api = call_api
+        return one
+
+    clients = {kind: watched(client(kind)) for kind in (Ecs, Vpc, Ram, ResourceManager, Sts)}
+    user, group, policy = known["user"], known["group"], known["policy"]
+    calls = [
+        (Sts, "get_caller_identity", None),
+        (Ecs, "describe_regions", ecs.DescribeRegionsRequest()),
+        (Ecs, "describe_instances", ecs.DescribeInstancesRequest(region_id=REGION, max_results=1)),
+        (Ecs, "describe_instance_ram_role", ecs.DescribeInstanceRamRoleRequest(region_id=REGION, instance_ids=json.dumps(known["instances"]))),
+        (Ecs, "describe_security_groups", ecs.DescribeSecurityGroupsRequest(region_id=REGION, max_results=100)),
+        (Ecs, "describe_network_interfaces", ecs.DescribeNetworkInterfacesRequest(region_id=REGION, max_results=500)),
+        (Ecs, "describe_disks", ecs.DescribeDisksRequest(region_id=REGION, max_results=100)),
+        (Vpc, "describe_vpcs", vpc.DescribeVpcsRequest(region_id=REGION, page_size=50)),
+        (Vpc, "describe_vswitches", vpc.DescribeVSwitchesRequest(region_id=REGION, page_size=50)),
+        (Vpc, "describe_route_table_list", vpc.DescribeRouteTableListRequest(region_id=REGION, page_size=50)),
+        (Ram, "list_policies_for_user", ram.ListPoliciesForUserRequest(user_name=user)),
+        (Ram, "list_groups_for_user", ram.ListGroupsForUserRequest(user_name=user)),
+        (Ram, "list_policies_for_group", ram.ListPoliciesForGroupRequest(group_name=group)),
+        (Ram, "get_policy", ram.GetPolicyRequest(policy_name=policy, policy_type="Custom")),
+        (Ram, "get_role", ram.GetRoleRequest(role_name=known["role"])),
+        (Ram, "list_policies_for_role", ram.ListPoliciesForRoleRequest(role_name=known["role"])),
+        (ResourceManager, "list_policy_attachments", resourcemanager.ListPolicyAttachmentsRequest(
+            principal_type="ServiceRole", principal_name=f"{known['role']}@role.{known['account']}.onaliyunservice.com", page_size=100)),
+        (Sts, "assume_role", sts.AssumeRoleRequest(role_arn=f"acs:ram::{known['account']}:role/{known['role']}", role_session_name="x")),
+    ]
+    wrong = []
+    for kind, name, request in calls:
+        method = getattr(clients[kind], name)
+        answer = method(request) if request is not None else method()
+        if answer.status_code != 200:
+            wrong.append(f"{name}: HTTP {answer.status_code}")
+        wrong += [f"{name}: {path} is not in the model" for path in unknown(raw["body"], answer.body.to_map())]
+    # The pages of a list, as the SDK asks for them.
+    seen, token = [], None
+    while True:
+        page = clients[Ecs].describe_instances(ecs.DescribeInstancesRequest(region_id=REGION, max_results=1, next_token=token)).body
+        seen += [one.instance_id for one in page.instances.instance]
+        token = page.next_token
+        if not token:
+            break
+    if sorted(seen) != sorted(known["instances"]):
+        wrong.append(f"pages: {seen}")
+    # The wrong key is refused, as the service refuses it.
+    try:
+        client(Ecs, secret="wrong").describe_regions(ecs.DescribeRegionsRequest())
+        wrong.append("a wrong signature was taken")
+    except Exception as error:  # the SDK has several types for it
+        if "SignatureDoesNotMatch" not in str(error):
+            wrong.append(f"a wrong signature: {error}")
+    serving.stdin.close()
+    serving.wait(timeout=20)
+    if wrong:
+        sys.exit("\n".join(wrong))
+    print(f"official SDKs: {len(calls)} operations signed, answered and known to their models")
+
+
+main(sys.argv[1])
