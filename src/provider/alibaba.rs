@@ -19,16 +19,52 @@ fn unseen(region: &Region) -> Vec<Gap> {
     let vswitches: BTreeSet<&str> = region.instances.iter().filter_map(|one| one.vswitch_id.as_deref()).collect();
     let groups: BTreeSet<&str> =
         region.instances.iter().flat_map(|one| &one.security_groups).map(String::as_str).collect();
+    let running: BTreeSet<&str> = region
+        .instances
+        .iter()
+        .filter(|one| one.is_running() && !one.is_classic())
+        .map(|one| one.id.as_str())
+        .collect();
+    let attached: BTreeSet<&str> =
+        region.network_interfaces.iter().filter_map(|one| one.instance_id.as_deref()).collect();
+    let uses = |one: &str| format!("instances use `{one}`");
     let lists = [
-        (Read::VpcDescribeVpcs, "VPC", region.vpcs.is_empty(), vpcs.first().copied()),
-        (Read::DescribeVSwitches, "vSwitch", region.vswitches.is_empty(), vswitches.first().copied()),
-        (Read::EcsDescribeSecurityGroups, "security group", region.security_groups.is_empty(), groups.first().copied()),
-        // Every VPC has a route table of the system.
-        (Read::DescribeRouteTableList, "route table", region.route_tables.is_empty(), vpcs.first().copied()),
+        (Read::VpcDescribeVpcs, "VPC", region.vpcs.is_empty(), vpcs.first().map(|one| uses(one))),
+        (Read::DescribeVSwitches, "vSwitch", region.vswitches.is_empty(), vswitches.first().map(|one| uses(one))),
+        (
+            Read::EcsDescribeSecurityGroups,
+            "security group",
+            region.security_groups.is_empty(),
+            groups.first().map(|one| uses(one)),
+        ),
+        // Every VPC has a route table of the system, every running instance an interface and a disk.
+        (
+            Read::DescribeRouteTableList,
+            "route table",
+            region.route_tables.is_empty(),
+            vpcs.first().map(|one| format!("`{one}` has one")),
+        ),
+        (
+            Read::EcsDescribeNetworkInterfaces,
+            "network interface",
+            region.network_interfaces.is_empty(),
+            running.first().map(|one| format!("instance `{one}` has one")),
+        ),
+        (
+            Read::DescribeDisks,
+            "disk",
+            region.disks.is_empty(),
+            running.first().map(|one| format!("instance `{one}` has one")),
+        ),
+        (
+            Read::EcsDescribeInstances,
+            "instance",
+            region.instances.is_empty(),
+            attached.first().map(|one| format!("a network interface is attached to `{one}`")),
+        ),
     ];
     let seen = lists.into_iter().filter(|(_, _, is_empty, _)| *is_empty);
-    seen.filter_map(|(read, noun, _, used)| {
-        let used = used?;
+    seen.filter_map(|(read, noun, _, but)| {
         Some(Gap {
             read,
             account_id: None,
@@ -36,9 +72,7 @@ fn unseen(region: &Region) -> Vec<Gap> {
             resource: None,
             policy: None,
             reason: REASON_NOTHING_SEEN.to_owned(),
-            message: format!(
-                "the answer holds no {noun}, though instances use `{used}`: the caller may not be allowed to see any"
-            ),
+            message: format!("the answer holds no {noun}, though {}: the caller may not be allowed to see any", but?),
         })
     })
     .collect()

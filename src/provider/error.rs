@@ -58,6 +58,9 @@ pub(crate) fn check_endpoint(name: &str, value: &str, insecure: bool) -> Result<
     if !url.username().is_empty() || url.password().is_some() {
         return Err(Error::usage(format!("{name} holds a user name or password")));
     }
+    if url.query().is_some() || url.fragment().is_some() || value.trim() != value {
+        return Err(Error::usage(format!("{name} is `{value}`: an endpoint has no query, no fragment and no blanks")));
+    }
     let loopback = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),

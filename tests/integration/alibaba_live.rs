@@ -208,6 +208,11 @@ fn an_empty_list_that_cannot_be_empty_is_nothing_seen() {
     );
     let mock = Mock::serve(&world.inventory).fault("ecs:DescribeInstances", Fault::Empty);
     let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!((code, not_audited(&report)), (Some(3), vec!["ecs:DescribeInstances: NothingSeen".to_owned()]));
+    // Where nothing at all is there, nothing of the cluster is.
+    let mut nothing = world.inventory.clone();
+    nothing.accounts[0].regions[0] = tagaudit::alibaba::Region::new("cn-hangzhou");
+    let (code, report) = scan(&Mock::serve(&nothing), &world, &[]);
     assert_eq!(code, Some(1), "{report:#}");
     assert_eq!(report["findings"][0]["rule"], "ali-cluster-id-unexpected");
 }
@@ -222,9 +227,9 @@ fn r2_r3_pages_without_end_are_not_audited() {
     }
 }
 
-/// A token on a page that has everything leads nowhere, as in the published example.
+/// A token on a page that has everything, as in the published example, leads to an empty page.
 #[test]
-fn r6_a_token_on_the_last_page_is_not_followed() {
+fn r6_a_token_on_the_last_page_leads_to_nothing() {
     let world = world("clean-handmade");
     let mock = Mock::serve(&world.inventory).fault("ecs:DescribeInstances", Fault::TokenAtTheEnd);
     let (code, report) = scan(&mock, &world, &[]);
@@ -487,4 +492,74 @@ fn the_printed_permissions_are_what_a_scan_asks_for() {
         asked.iter().map(String::as_str).collect::<std::collections::BTreeSet<_>>(),
         listed.into_iter().collect()
     );
+}
+
+/// No answer that contradicts itself passes for a list that is whole.
+#[test]
+fn lists_that_contradict_themselves_are_not_audited() {
+    let world = world("clean-handmade");
+    let role = || serde_json::json!("other");
+    for (action, fault, reason) in [
+        ("ecs:DescribeInstances", Fault::Ring, "Pagination"),
+        ("vpc:DescribeVSwitches", Fault::LowTotal, ""),
+        ("vpc:DescribeVSwitches", Fault::Twins("VSwitchId", serde_json::json!("vsw-other")), "Pagination"),
+        ("vpc:DescribeVpcs", Fault::WrongTotal, "Pagination"),
+        ("ecs:DescribeInstances", Fault::Twins("InstanceName", role()), "Protocol"),
+        ("ecs:DescribeInstances", Fault::Twins("InstanceId", serde_json::json!("")), "Protocol"),
+        ("ecs:DescribeInstanceRamRole", Fault::Twins("RamRoleName", role()), "Protocol"),
+        ("ecs:DescribeDisks", Fault::Empty, "NothingSeen"),
+        ("ecs:DescribeNetworkInterfaces", Fault::Empty, "NothingSeen"),
+        ("ecs:DescribeInstances", Fault::Empty, "NothingSeen"),
+    ] {
+        let mock = Mock::serve(&world.inventory).fault(action, fault);
+        let (code, report) = scan(&mock, &world, &[]);
+        let expected = if reason.is_empty() { Vec::new() } else { vec![format!("{action}: {reason}")] };
+        assert_eq!(not_audited(&report), expected, "{action} {reason}");
+        assert_eq!(code, Some(if reason.is_empty() { 0 } else { 3 }), "{action} {reason}");
+    }
+    // In lists by token the count is not asked: the official clients go on as long as there is a token.
+    let mock = Mock::serve(&world.inventory).page(1).fault("ecs:DescribeInstances", Fault::LowTotal);
+    let (code, report) = scan(&mock, &world, world.arguments);
+    assert_eq!((code, not_audited(&report)), (Some(0), Vec::new()));
+    assert_eq!(mock.count("ecs:DescribeInstances"), 5);
+}
+
+#[test]
+fn an_endpoint_is_a_place_and_nothing_else() {
+    let mock = Mock::serve(&world("clean-handmade").inventory);
+    for wrong in [format!("{}/?a=b", mock.url), format!("{}#x", mock.url), format!(" {}", mock.url)] {
+        let output = bare()
+            .args([
+                "scan",
+                "--cluster-id",
+                "x",
+                "--provider",
+                "alibaba",
+                "--region",
+                "cn-hangzhou",
+                "--endpoint-url",
+                &wrong,
+            ])
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && said.contains("an endpoint has no query"), "{wrong}: {said}");
+    }
+}
+
+#[test]
+fn an_account_that_is_none_ends_the_run() {
+    let world = world("clean-handmade");
+    for (account, arn) in
+        [("abc/../x", None), ("", None), ("9999999999999999", Some("acs:ram::1234567890123456:user/x"))]
+    {
+        let mut inventory = world.inventory.clone();
+        inventory.accounts[0].account_id = account.into();
+        if let Some(arn) = arn {
+            inventory.accounts[0].caller_arn = arn.into();
+        }
+        let mock = Mock::serve(&inventory);
+        let output = run(&mock, &["scan", "--cluster-id", "prod"]);
+        assert_eq!(output.status.code(), Some(4), "{account}: {}", String::from_utf8_lossy(&output.stderr));
+    }
 }

@@ -46,6 +46,12 @@ pub(crate) enum Fault {
     Empty,
     /// Every page names the same next token.
     RepeatedToken,
+    /// A count that is lower than what there is.
+    LowTotal,
+    /// Two tokens that lead to one another.
+    Ring,
+    /// The first item of the list again, with this member changed to that.
+    Twins(&'static str, Value),
     /// A list whose last page names a next one, though its count says that it is the last.
     TokenAtTheEnd,
     /// More items are promised than there are.
@@ -443,7 +449,15 @@ fn answer(request: &Raw, world: &Mutex<World>) -> Answer {
     }
     let (status, mut body) = served(&mut world, &name, &parameters, matches!(fault, Some(Fault::Empty)));
     match &fault {
-        Some(Fault::TokenAtTheEnd) => body["NextToken"] = json!("the-same"),
+        Some(Fault::TokenAtTheEnd) if parameters.contains_key("NextToken") => {}
+        Some(Fault::TokenAtTheEnd) => body["NextToken"] = json!("the-end"),
+        Some(Fault::LowTotal) => body["TotalCount"] = json!(1),
+        Some(Fault::Ring) => {
+            let behind =
+                if parameters.get("NextToken").is_some_and(|token| token == "ring-a") { "ring-b" } else { "ring-a" };
+            body["NextToken"] = json!(behind);
+        }
+        Some(Fault::Twins(key, other)) => twins(&mut body, key, other),
         Some(Fault::RepeatedToken) => {
             body["NextToken"] = json!("the-same");
             body["TotalCount"] = json!(1_000);
@@ -462,6 +476,15 @@ fn answer(request: &Raw, world: &Mutex<World>) -> Answer {
         }
         _ => Answer::Json(status, body),
     }
+}
+
+/// Puts the first item of the first list behind the others, with another member.
+fn twins(body: &mut Value, key: &str, other: &Value) {
+    let outer = body.as_object_mut().unwrap().values_mut().find(|value| value.is_object()).unwrap();
+    let items = outer.as_object_mut().unwrap().values_mut().next().unwrap().as_array_mut().unwrap();
+    let mut twin = items[0].clone();
+    twin[key] = other.clone();
+    items.push(twin);
 }
 
 /// Keys of a session.
@@ -522,7 +545,8 @@ fn paged(
     let start = if by_token {
         match parameters.get("NextToken") {
             None => 0,
-            Some(token) if token == "the-same" => 0,
+            Some(token) if token == "the-same" || token.starts_with("ring-") => 0,
+            Some(token) if token == "the-end" => total,
             Some(token) => match world.tokens.get(token) {
                 Some((of, start)) if *of == query => *start,
                 _ => return refusal("InvalidNextToken", "the token is of another query"),

@@ -18,7 +18,7 @@ use crate::tags::Tag;
 macro_rules! shapes {
     ($($(#[$meta:meta])* $name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty),* $(,)? })*) => {$(
         $(#[$meta])*
-        #[derive(Debug, Default, Deserialize)]
+        #[derive(Debug, Default, PartialEq, Deserialize)]
         #[serde(rename_all = "PascalCase")]
         pub(super) struct $name { $($(#[$attribute])* pub(super) $field: $type),* }
     )*};
@@ -32,7 +32,11 @@ pub(super) trait Page: DeserializeOwned {
     #[cfg(feature = "alibaba")]
     const READ_BY_TOKEN: bool;
     /// What the list holds.
-    type Item;
+    type Item: PartialEq;
+
+    /// What tells an item from the others of the list.
+    #[cfg(feature = "alibaba")]
+    fn key(item: &Self::Item) -> String;
 
     /// The items, and where the list stands.
     fn into_parts(self) -> (Vec<Self::Item>, Place);
@@ -190,12 +194,18 @@ shapes! {
 
 /// Lists that go by token, and lists that go by numbers.
 macro_rules! pages {
-    ($($shape:ident . $list:ident . $items:ident: $item:ty = $read:ident $(, $token:ident)*;)*) => {$(
+    ($($shape:ident . $list:ident . $items:ident: $item:ty [$($id:ident)*] = $read:ident $(, $token:ident)*;)*) => {$(
         impl Page for $shape {
             const READ: Read = Read::$read;
             #[cfg(feature = "alibaba")]
             const READ_BY_TOKEN: bool = <[&str]>::len(&[$(stringify!($token)),*]) == 1;
             type Item = $item;
+
+            #[cfg(feature = "alibaba")]
+            fn key(item: &$item) -> String {
+                let parts: &[&str] = &[$(item.$id.key()),*];
+                parts.join("/")
+            }
 
             fn into_parts(self) -> (Vec<Self::Item>, Place) {
                 let place = Place { total: self.total_count, ..Place::default() };
@@ -207,15 +217,35 @@ macro_rules! pages {
 }
 
 pages! {
-    Instances.instances.instance: RawInstance = EcsDescribeInstances, next_token;
-    SecurityGroupAnswer.security_groups.security_group: RawSecurityGroup = EcsDescribeSecurityGroups, next_token;
-    NetworkInterfaces.network_interface_sets.network_interface_set: RawNetworkInterface = EcsDescribeNetworkInterfaces, next_token;
-    Disks.disks.disk: RawDisk = DescribeDisks, next_token;
-    InstanceRoles.instance_ram_role_sets.instance_ram_role_set: InstanceRole = DescribeInstanceRamRole;
-    Vpcs.vpcs.vpc: VpcEntry = VpcDescribeVpcs;
-    VSwitches.vswitches.vswitch: RawVSwitch = DescribeVSwitches;
-    RouteTables.router_table_list.router_table_list_type: RawRouteTable = DescribeRouteTableList;
-    AttachmentAnswer.policy_attachments.policy_attachment: PolicyAttachment = ListPolicyAttachments;
+    Instances.instances.instance: RawInstance [instance_id] = EcsDescribeInstances, next_token;
+    SecurityGroupAnswer.security_groups.security_group: RawSecurityGroup [security_group_id] = EcsDescribeSecurityGroups, next_token;
+    NetworkInterfaces.network_interface_sets.network_interface_set: RawNetworkInterface [network_interface_id] = EcsDescribeNetworkInterfaces, next_token;
+    Disks.disks.disk: RawDisk [disk_id] = DescribeDisks, next_token;
+    InstanceRoles.instance_ram_role_sets.instance_ram_role_set: InstanceRole [instance_id] = DescribeInstanceRamRole;
+    Vpcs.vpcs.vpc: VpcEntry [vpc_id] = VpcDescribeVpcs;
+    VSwitches.vswitches.vswitch: RawVSwitch [vswitch_id] = DescribeVSwitches;
+    RouteTables.router_table_list.router_table_list_type: RawRouteTable [route_table_id] = DescribeRouteTableList;
+    AttachmentAnswer.policy_attachments.policy_attachment: PolicyAttachment [policy_type policy_name principal_type principal_name resource_group_id] = ListPolicyAttachments;
+}
+
+/// A part of what tells an item from others.
+#[cfg(feature = "alibaba")]
+trait Part {
+    fn key(&self) -> &str;
+}
+
+#[cfg(feature = "alibaba")]
+impl Part for String {
+    fn key(&self) -> &str {
+        self
+    }
+}
+
+#[cfg(feature = "alibaba")]
+impl Part for Option<String> {
+    fn key(&self) -> &str {
+        self.as_deref().unwrap_or("-")
+    }
 }
 
 fn text(text: Option<String>) -> Option<String> {
@@ -344,9 +374,15 @@ impl PolicyList {
 }
 
 impl PolicyAnswer {
-    /// The policy with the version that holds; `None` where its type is not known.
+    /// The policy with the version that holds; `None` where its type is not known, or the version is another.
     pub(super) fn into_policy(self) -> Option<Policy> {
         let version = self.default_policy_version.unwrap_or_default();
+        // A document of another version than the one that holds says nothing of it.
+        if let (Some(holding), Some(given)) = (&self.policy.default_version, &version.version_id)
+            && holding != given
+        {
+            return None;
+        }
         Some(Policy {
             policy_type: policy_type(&self.policy.policy_type)?,
             name: self.policy.policy_name,

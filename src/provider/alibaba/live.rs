@@ -256,6 +256,13 @@ impl Session<'_> {
     fn account(&self, request: &Request<'_>, configured: Option<&str>) -> Result<Account, Error> {
         let identity: CallerIdentity =
             self.call(&Self::of(Read::GetCallerIdentity, &self.home)).map_err(|error| unreachable(&error))?;
+        let of_arn = identity.arn.split(':').nth(3).unwrap_or_default();
+        if !target::is_alibaba_account(&identity.account_id) || (!of_arn.is_empty() && of_arn != identity.account_id) {
+            let message = "cannot find out which account this is";
+            let cause =
+                format!("the answer names the account `{}` and the caller `{}`", identity.account_id, identity.arn);
+            return Err(Error::new(ErrorKind::Unreachable, message).cause(cause));
+        }
         let regions = self.regions(request, configured)?;
         let mut account = Account { account_id: identity.account_id, caller_arn: identity.arn, ..Account::default() };
         std::thread::scope(|scope| {
@@ -411,7 +418,12 @@ impl Session<'_> {
                 if kind != PrincipalKind::Role {
                     return Ok(None);
                 }
-                self.call::<RoleAnswer>(&ask(Read::RamGetRole)).map(|answer| answer.role.assume_role_policy_document)
+                let role = self.call::<RoleAnswer>(&ask(Read::RamGetRole))?.role;
+                if !role.role_name.eq_ignore_ascii_case(name) {
+                    let message = format!("the answer is about the role `{}`", role.role_name);
+                    return Err(CallError::new(CallErrorKind::Protocol, "Protocol", message));
+                }
+                Ok(role.assume_role_policy_document)
             });
             let groups = scope.spawn(|| -> Result<Option<Vec<String>>, CallError> {
                 if kind != PrincipalKind::User {

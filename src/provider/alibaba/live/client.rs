@@ -320,7 +320,7 @@ impl Client {
     ) -> Result<Vec<P::Item>, CallError> {
         let broken = |message: String| CallError::new(CallErrorKind::Protocol, "Pagination", message);
         let by_token = P::READ_BY_TOKEN;
-        let mut items: Vec<P::Item> = Vec::new();
+        let mut list: Listed<P> = Listed { items: Vec::new(), places: HashMap::new() };
         let mut seen: std::collections::HashSet<String> = std::collections::HashSet::new();
         let mut token: Option<String> = None;
         for number in 1..=MAX_PAGES {
@@ -332,14 +332,14 @@ impl Client {
             }
             let (more, place) = self.call::<P>(keys, &page)?.into_parts();
             let count = more.len();
-            items.extend(more);
+            list.add(more, call.action)?;
             if by_token {
-                let Some(next) = place.next_token else { return Ok(items) };
-                // A token on the last page leads nowhere: the count says that everything is there.
-                if place.total.is_some_and(|total| total <= items.len()) {
-                    return Ok(items);
-                }
+                // The count says nothing in lists that go by token: only an empty token ends them.
+                let Some(next) = place.next_token else { return Ok(list.items) };
                 if !seen.insert(next.clone()) {
+                    if count == 0 {
+                        return Ok(list.items);
+                    }
                     return Err(broken(format!("{} names the same next page again and again", call.action)));
                 }
                 token = Some(next);
@@ -347,17 +347,45 @@ impl Client {
                 let Some(total) = place.total else {
                     return Err(broken(format!("{} does not say how many items there are", call.action)));
                 };
-                if items.len() >= total {
-                    return Ok(items);
+                let got = list.items.len();
+                if got == total {
+                    return Ok(list.items);
                 }
-                if count == 0 {
-                    let message =
-                        format!("{} says that there are {total} items, and gives {}", call.action, items.len());
-                    return Err(broken(message));
+                if count == 0 || got > total {
+                    return Err(broken(format!("{} says that there are {total} items, and gives {got}", call.action)));
                 }
             }
         }
         Err(broken(format!("{} has no end after {MAX_PAGES} pages", call.action)))
+    }
+}
+
+/// What a list has given so far, each item once: a list that changes while it is read may give one on two pages.
+struct Listed<P: Page> {
+    items: Vec<P::Item>,
+    places: HashMap<String, usize>,
+}
+
+impl<P: Page> Listed<P> {
+    fn add(&mut self, items: Vec<P::Item>, action: &str) -> Result<(), CallError> {
+        let wrong = |message: String| Err(CallError::new(CallErrorKind::Protocol, "Protocol", message));
+        for item in items {
+            let key = P::key(&item);
+            if key.is_empty() {
+                return wrong(format!("{action} gives an item without an id"));
+            }
+            match self.places.get(&key).and_then(|place| self.items.get(*place)) {
+                Some(known) if *known != item => {
+                    return wrong(format!("{action} gives `{key}` twice, and differently"));
+                }
+                Some(_) => {}
+                None => {
+                    self.places.insert(key, self.items.len());
+                    self.items.push(item);
+                }
+            }
+        }
+        Ok(())
     }
 }
 
