@@ -107,7 +107,7 @@ struct SourceArgs {
 /// How to reach an account.
 #[derive(Debug, Args)]
 struct ConnectionArgs {
-    /// Named profile of the AWS configuration
+    /// Named profile of the configuration of the AWS CLI, or of `aliyun`
     #[arg(long, value_name = "NAME", help_heading = "Source")]
     profile: Option<String>,
     /// Send every request to this endpoint
@@ -128,7 +128,7 @@ struct ConnectionArgs {
     /// External id for the roles that are assumed
     #[arg(long, value_name = "ID", help_heading = "Scope", requires = "accounts")]
     external_id: Option<String>,
-    /// Requests a second for each EC2 API; the default is a quarter of what an account has by default
+    /// Requests a second for each API of EC2, or of ECS and VPC; the default is a quarter of what an account has by default
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100), help_heading = "Source")]
     requests_per_second: u32,
     /// Give up on what is not read after this many seconds

@@ -563,3 +563,18 @@ fn an_account_that_is_none_ends_the_run() {
         assert_eq!(output.status.code(), Some(4), "{account}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
+
+#[test]
+fn keys_that_no_header_can_hold_are_named_and_not_sent() {
+    let mock = Mock::serve(&world("clean-handmade").inventory);
+    for (id, secret) in [("LTAI\u{e9}", SECRET), (KEY_ID, "se cret"), ("a\nb", SECRET)] {
+        let output = with_keys(&mock, &["scan", "--cluster-id", "prod", "--region", "cn-hangzhou"])
+            .env("ALIBABA_CLOUD_ACCESS_KEY_ID", id)
+            .env("ALIBABA_CLOUD_ACCESS_KEY_SECRET", secret)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(4) && said.contains("holds blanks or characters that no"), "{said}");
+        assert!(!said.contains("se cret") && mock.calls().is_empty(), "{said}");
+    }
+}

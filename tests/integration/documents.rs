@@ -304,10 +304,59 @@ fn no_fix_goes_beyond_its_rule() {
     }
 }
 
+/// The blocks of code and output of a page, in their order, and the rest.
+fn blocks(page: &str) -> (Vec<String>, String) {
+    let (mut found, mut prose, mut open): (Vec<String>, String, bool) = (Vec::new(), String::new(), false);
+    for line in page.split_inclusive('\n') {
+        let is_fence = line.starts_with("```");
+        if is_fence && !open {
+            found.push(String::new());
+        }
+        if is_fence || open {
+            found.last_mut().unwrap().push_str(line);
+        } else {
+            prose.push_str(line);
+        }
+        open ^= is_fence;
+    }
+    (found, prose)
+}
+
+/// What can be compared of prose in two languages: headings, rows of tables, options, links.
+fn bones(
+    prose: &str,
+) -> (Vec<usize>, Vec<usize>, std::collections::BTreeSet<String>, std::collections::BTreeSet<String>) {
+    let headings = prose.lines().filter(|line| line.starts_with('#')).map(|line| line.split(' ').next().unwrap().len());
+    let rows = prose.lines().filter(|line| line.starts_with('|')).map(|line| line.matches('|').count());
+    let option = regex::Regex::new("--[a-z][a-z-]+").unwrap();
+    let link = regex::Regex::new(r"\]\(([^)#]+)").unwrap();
+    let links = link.captures_iter(prose).map(|found| found[1].to_owned()).filter(|link| !link.starts_with("README"));
+    let options = option.find_iter(prose).map(|found| found.as_str().to_owned());
+    (headings.collect(), rows.collect(), options.collect(), links.collect())
+}
+
+/// Commands and outputs are the same, word for word; of the rest, what can be compared.
+#[test]
+fn the_chinese_readme_is_in_step() {
+    let (readme, chinese) = (read("README.md"), read("README.zh-CN.md"));
+    let ((english, prose), (given, translated)) = (blocks(&readme), blocks(&chinese));
+    let mut page = chinese.clone();
+    if english.len() == given.len() {
+        for (from, to) in given.iter().zip(&english) {
+            page = page.replacen(from, to, 1);
+        }
+    }
+    in_step("README.zh-CN.md", &page);
+    assert_eq!(given, english);
+    assert_eq!(bones(&translated), bones(&prose));
+}
+
 #[test]
 fn every_local_link_leads_somewhere() {
     for page in [
         "README.md",
+        "README.zh-CN.md",
+        "docs/alibaba.md",
         "docs/architecture.md",
         "docs/fixing.md",
         "docs/membership.md",

@@ -246,14 +246,28 @@ impl Credentials {
     /// When the source gives none.
     pub(super) fn keys(&self) -> Result<Keys, Error> {
         let credential = match &self.source {
-            Source::Fixed(keys) => return Ok(keys.clone()),
+            Source::Fixed(keys) => return self.checked(keys.clone()),
             Source::Oidc(_) | Source::File(_) | Source::Instance(_) | Source::Uri(_) => self.provided()?,
         };
-        Ok(Keys {
+        self.checked(Keys {
             id: credential.access_key_id,
             secret: credential.access_key_secret,
             token: credential.security_token.filter(|token| !token.is_empty()),
         })
+    }
+
+    /// Keys that can stand in a header: a blank that was pasted along is said, and not sent.
+    fn checked(&self, keys: Keys) -> Result<Keys, Error> {
+        let parts = [("access key id", Some(&keys.id)), ("secret", Some(&keys.secret)), ("token", keys.token.as_ref())];
+        let is_none = |text: &String| text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic());
+        let wrong = parts.into_iter().find(|(_, text)| text.is_some_and(is_none)).map(|(part, _)| part);
+        match wrong {
+            None => Ok(keys),
+            Some(part) => Err(Error::new(
+                crate::provider::ErrorKind::Unreachable,
+                format!("the {part} of {} holds blanks or characters that no {part} has", self.name),
+            )),
+        }
     }
 
     fn provided(&self) -> Result<Credential, Error> {

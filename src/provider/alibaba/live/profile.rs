@@ -118,7 +118,8 @@ impl Profile {
         if bytes.len() > MAX_BYTES {
             return Err(failed(format!("`{shown}` is larger than {MAX_BYTES} bytes")));
         }
-        let file: File = json_input::whole(&bytes)
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+        let file: File = json_input::whole(bytes)
             .map_err(|error| failed(format!("cannot read the profiles in `{shown}`")).cause(error.to_string()))?;
         let name = named
             .or_else(|| environment.get("ALIBABA_CLOUD_PROFILE"))
@@ -135,8 +136,11 @@ impl File {
     fn resolve(&self, name: &str, file: &str, depth: usize) -> Result<Profile, Error> {
         let Some(entry) = self.profiles.iter().find(|entry| entry.name == name) else {
             let names: Vec<&str> = self.profiles.iter().map(|entry| entry.name.as_str()).collect();
-            return Err(Error::usage(format!("`{file}` has no profile `{name}`"))
-                .help(format!("it has: {}", crate::text::list(&names, 8))));
+            let help = match names.as_slice() {
+                [] => "it has none; `aliyun configure` writes them".to_owned(),
+                names => format!("it has: {}", crate::text::list(names, 8)),
+            };
+            return Err(Error::usage(format!("`{file}` has no profile `{name}`")).help(help));
         };
         let incomplete = |what: &str| {
             Error::usage(format!("profile `{name}` of `{file}` has no `{what}`, which its mode `{}` needs", entry.mode))
@@ -245,5 +249,6 @@ mod tests {
         assert!(profile(&with("AK", ""), None).unwrap_err().contains("has no `access_key_id`"));
         assert!(profile(&with("AK", keys), Some("other")).unwrap_err().contains("has no profile `other`"));
         assert!(profile("{", None).is_err());
+        assert!(profile(&format!("\u{feff}{}", with("AK", keys)), None).is_ok());
     }
 }
