@@ -231,3 +231,18 @@ fn a_recording_that_contradicts_itself_is_refused_with_its_place() {
     assert_eq!(code, Some(2));
     assert!(said.contains("is there twice, and differently (/accounts/0/policies/"), "{said}");
 }
+
+/// So the command line merges pages: nothing but the list, and `null` where it is empty.
+#[test]
+fn merged_pages_are_read_and_an_empty_list_is_empty() {
+    let world = world("clean-handmade");
+    let (code, report) = scan_files(&world, |files| {
+        for name in ["ecs-DescribeInstances", "ecs-DescribeDisks", "vpc-DescribeVpcs", "vpc-DescribeVSwitches"] {
+            entry(files, name).as_object_mut().unwrap().retain(|_, value| value.is_object());
+        }
+    });
+    assert_eq!((code, not_audited(&report.unwrap())), (Some(0), Vec::new()));
+    let (code, report) =
+        scan_files(&world, |files| *entry(files, "ecs-DescribeDisks") = json!({"Disks": {"Disk": null}}));
+    assert_eq!((code, not_audited(&report.unwrap())), (Some(3), vec!["ecs:DescribeDisks: NothingSeen".to_owned()]));
+}

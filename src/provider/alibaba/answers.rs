@@ -54,6 +54,11 @@ pub(super) struct Refusal {
     pub(super) request_id: String,
 }
 
+/// A list; what `aliyun --pager` merges out of empty pages is `null`. Source: aliyun/aliyun-cli `openapi/pager.go`.
+fn or_nothing<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    Ok(Option::<Vec<T>>::deserialize(deserializer)?.unwrap_or_default())
+}
+
 /// Where a page stands in its list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Place {
@@ -79,7 +84,7 @@ shapes! {
     CallerIdentity { account_id: String, arn: String }
 
     Instances { instances: InstanceList, next_token: Option<String>, total_count: Option<usize> }
-    InstanceList { instance: Vec<RawInstance> }
+    InstanceList { #[serde(deserialize_with = "or_nothing")] instance: Vec<RawInstance> }
     RawInstance {
         instance_id: String,
         instance_name: Option<String>,
@@ -106,11 +111,11 @@ shapes! {
     }
 
     InstanceRoles { instance_ram_role_sets: InstanceRoleList, total_count: Option<usize> }
-    InstanceRoleList { instance_ram_role_set: Vec<InstanceRole> }
+    InstanceRoleList { #[serde(deserialize_with = "or_nothing")] instance_ram_role_set: Vec<InstanceRole> }
     InstanceRole { instance_id: String, ram_role_name: String }
 
     SecurityGroupAnswer { security_groups: SecurityGroupList, next_token: Option<String>, total_count: Option<usize> }
-    SecurityGroupList { security_group: Vec<RawSecurityGroup> }
+    SecurityGroupList { #[serde(deserialize_with = "or_nothing")] security_group: Vec<RawSecurityGroup> }
     RawSecurityGroup {
         security_group_id: String,
         security_group_name: Option<String>,
@@ -120,7 +125,7 @@ shapes! {
     }
 
     NetworkInterfaces { network_interface_sets: NetworkInterfaceList, next_token: Option<String>, total_count: Option<usize> }
-    NetworkInterfaceList { network_interface_set: Vec<RawNetworkInterface> }
+    NetworkInterfaceList { #[serde(deserialize_with = "or_nothing")] network_interface_set: Vec<RawNetworkInterface> }
     RawNetworkInterface {
         network_interface_id: String,
         #[serde(rename = "Type")]
@@ -132,17 +137,17 @@ shapes! {
     }
 
     Disks { disks: DiskList, next_token: Option<String>, total_count: Option<usize> }
-    DiskList { disk: Vec<RawDisk> }
+    DiskList { #[serde(deserialize_with = "or_nothing")] disk: Vec<RawDisk> }
     RawDisk { disk_id: String, disk_name: Option<String>, status: String, instance_id: Option<String>, tags: Option<EcsTags> }
 
     Vpcs { vpcs: VpcList, total_count: Option<usize> }
-    VpcList { vpc: Vec<VpcEntry> }
+    VpcList { #[serde(deserialize_with = "or_nothing")] vpc: Vec<VpcEntry> }
     VpcEntry { vpc_id: String, vpc_name: Option<String>, region_id: Option<String>, tags: Option<VpcTags> }
     VpcTags { #[serde(default)] tag: Vec<VpcTag> }
     VpcTag { key: String, #[serde(default)] value: String }
 
     VSwitches { #[serde(rename = "VSwitches")] vswitches: VSwitchList, total_count: Option<usize> }
-    VSwitchList { #[serde(rename = "VSwitch")] vswitch: Vec<RawVSwitch> }
+    VSwitchList { #[serde(rename = "VSwitch", deserialize_with = "or_nothing")] vswitch: Vec<RawVSwitch> }
     RawVSwitch {
         #[serde(rename = "VSwitchId")]
         vswitch_id: String,
@@ -154,7 +159,7 @@ shapes! {
     }
 
     RouteTables { router_table_list: RouteTableList, total_count: Option<usize> }
-    RouteTableList { router_table_list_type: Vec<RawRouteTable> }
+    RouteTableList { #[serde(deserialize_with = "or_nothing")] router_table_list_type: Vec<RawRouteTable> }
     RawRouteTable {
         route_table_id: String,
         route_table_name: Option<String>,
@@ -170,11 +175,11 @@ shapes! {
     RawRole { role_name: String, assume_role_policy_document: Option<String> }
 
     PolicyList { policies: AttachedPolicies, is_truncated: Option<bool> }
-    AttachedPolicies { policy: Vec<AttachedEntry> }
+    AttachedPolicies { #[serde(deserialize_with = "or_nothing")] policy: Vec<AttachedEntry> }
     AttachedEntry { policy_name: String, policy_type: String }
 
     GroupList { groups: Groups, is_truncated: Option<bool> }
-    Groups { group: Vec<GroupEntry> }
+    Groups { #[serde(deserialize_with = "or_nothing")] group: Vec<GroupEntry> }
     GroupEntry { group_name: String }
 
     PolicyAnswer { policy: RawPolicy, default_policy_version: Option<PolicyVersion> }
@@ -182,7 +187,7 @@ shapes! {
     PolicyVersion { version_id: Option<String>, policy_document: Option<String> }
 
     AttachmentAnswer { policy_attachments: PolicyAttachmentList, total_count: Option<usize> }
-    PolicyAttachmentList { policy_attachment: Vec<PolicyAttachment> }
+    PolicyAttachmentList { #[serde(deserialize_with = "or_nothing")] policy_attachment: Vec<PolicyAttachment> }
     PolicyAttachment {
         policy_name: String,
         policy_type: String,
