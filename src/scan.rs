@@ -12,7 +12,7 @@ use crate::resource::ResourceKind;
 use crate::role_audit::{self, RoleAudit, RoleAuditOptions, RoleAudits, RoleGap};
 use crate::rules::{self, Context, Outcomes, RULES, Rule, RuleOutcome};
 use crate::topology::{VpcTopology, topology};
-use crate::view::{ClusterView, NodeRoleSelector};
+use crate::view::{ClusterView, NodeRoleSelector, RoleAssignment};
 
 mod alibaba;
 mod promise;
@@ -64,7 +64,7 @@ impl Auditor<'_> {
             roles: roles.audits.iter().map(role_report).collect(),
             rules: outcome.rules,
             resources: count_resources(inventory),
-            nodes: count_nodes(&view),
+            nodes: count_nodes(view.members().map(|member| &member.roles)),
             topology: topology(&view),
         })
     }
@@ -243,11 +243,12 @@ fn count_resources(inventory: &Inventory) -> BTreeMap<ResourceKind, usize> {
     counts
 }
 
-fn count_nodes(view: &ClusterView<'_>) -> BTreeMap<String, usize> {
+/// How many nodes have each set of roles; a question mark says that it is guessed.
+fn count_nodes<'r>(assigned: impl Iterator<Item = &'r RoleAssignment>) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
-    for member in view.members() {
-        let mut roles = member.roles.roles.describe();
-        if !member.roles.roles.is_unknown() && !member.roles.is_reliable() {
+    for assignment in assigned {
+        let mut roles = assignment.roles.describe();
+        if !assignment.roles.is_unknown() && !assignment.is_reliable() {
             roles.push('?');
         }
         *counts.entry(roles).or_default() += 1;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::inventory::{Gap, InventoryError, Provider, SCHEMA, read_inventory};
+use crate::inventory::{Gap, InventoryError, Provider, Read, SCHEMA, read_inventory};
 use crate::resource::ResourceKind;
 use crate::tags::Tag;
 
@@ -64,6 +64,16 @@ impl PrincipalKind {
             Self::Role => "role",
             Self::User => "user",
             Self::Group => "group",
+        }
+    }
+
+    /// The read that lists its policies.
+    #[must_use]
+    pub fn policies_read(self) -> Read {
+        match self {
+            Self::Role => Read::ListPoliciesForRole,
+            Self::User => Read::ListPoliciesForUser,
+            Self::Group => Read::ListPoliciesForGroup,
         }
     }
 }
@@ -451,7 +461,13 @@ impl Account {
     /// The name of a principal as a resource: `acs:ram::ACCOUNT:role/NAME`.
     #[must_use]
     pub fn arn_of(&self, principal: &Principal) -> String {
-        format!("acs:ram::{}:{}/{}", self.account_id, principal.kind.name(), principal.name)
+        self.arn(principal.kind, &principal.name)
+    }
+
+    /// The same of a principal that may not have been read.
+    #[must_use]
+    pub fn arn(&self, kind: PrincipalKind, name: &str) -> String {
+        format!("acs:ram::{}:{}/{name}", self.account_id, kind.name())
     }
 }
 

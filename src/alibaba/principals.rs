@@ -239,13 +239,10 @@ fn compare<'a>(
     audits: &mut PrincipalAudits<'a>,
 ) -> Result<(), BaselineError> {
     let account = used.account;
-    let arn = format!("acs:ram::{}:{}/{}", account.account_id, used.kind.name(), used.name);
+    let arn = account.arn(used.kind, used.name);
     let missing = if used.is_controllers { Missing::OfController } else { Missing::OfNodes };
-    let (list, get) = match used.kind {
-        PrincipalKind::Role => (Read::ListPoliciesForRole, Read::RamGetRole),
-        PrincipalKind::User => (Read::ListPoliciesForUser, Read::ListPoliciesForUser),
-        PrincipalKind::Group => (Read::ListPoliciesForGroup, Read::ListPoliciesForGroup),
-    };
+    let list = used.kind.policies_read();
+    let get = if used.kind == PrincipalKind::Role { Read::RamGetRole } else { list };
     let Some(principal) = account.principal(used.kind, used.name) else {
         audits.gaps.push(not_read(&account.account_id, arn, get, missing));
         return Ok(());

@@ -78,24 +78,25 @@ fn unseen(region: &Region) -> Vec<Gap> {
     .collect()
 }
 
-/// An attachment that holds in a resource group, with whose it is.
-fn in_resource_group(one: PolicyAttachment) -> Option<(PrincipalKind, String, Attachment)> {
-    let kind = match one.principal_type.as_str() {
-        "ServiceRole" => PrincipalKind::Role,
-        "IMSUser" => PrincipalKind::User,
-        "IMSGroup" => PrincipalKind::Group,
-        _ => return None,
-    };
-    // Principals are named with their domain: `name@1234567890123456.onaliyun.com`.
-    let name = one.principal_name.split('@').next().unwrap_or_default().to_owned();
-    let resource_group_id = one.resource_group_id.filter(|group| group.starts_with("rg-"))?;
-    let policy_type = answers::policy_type(&one.policy_type)?;
-    let attachment = Attachment { policy_type, policy: one.policy_name, resource_group_id: Some(resource_group_id) };
-    Some((kind, name, attachment))
+/// What the Resource Manager calls a kind of principals.
+fn principal_type(kind: PrincipalKind) -> &'static str {
+    match kind {
+        PrincipalKind::Role => "ServiceRole",
+        PrincipalKind::User => "IMSUser",
+        PrincipalKind::Group => "IMSGroup",
+    }
 }
 
 /// The attachments of a principal that hold in a resource group. Those of the whole account are not among them: RAM lists them.
 fn resource_group_attachments(all: Vec<PolicyAttachment>, kind: PrincipalKind, name: &str) -> Vec<Attachment> {
-    let of_groups = all.into_iter().filter_map(in_resource_group);
-    of_groups.filter(|(of, whose, _)| *of == kind && whose == name).map(|(.., attachment)| attachment).collect()
+    // Principals are named with their domain: `name@1234567890123456.onaliyun.com`.
+    let is_its = |one: &PolicyAttachment| {
+        one.principal_type == principal_type(kind) && one.principal_name.split('@').next() == Some(name)
+    };
+    let in_group = |one: PolicyAttachment| {
+        let resource_group_id = one.resource_group_id.filter(|group| group.starts_with("rg-"))?;
+        let policy_type = answers::policy_type(&one.policy_type)?;
+        Some(Attachment { policy_type, policy: one.policy_name, resource_group_id: Some(resource_group_id) })
+    };
+    all.into_iter().filter(is_its).filter_map(in_group).collect()
 }

@@ -15,7 +15,7 @@ use crate::target;
 use crate::text;
 use crate::view::NodeRoleSelector;
 
-use super::{Audit, not_audited};
+use super::{Audit, count_nodes, not_audited};
 
 /// Audits an inventory of Alibaba Cloud for a cluster.
 #[derive(Debug, Clone, Copy)]
@@ -65,14 +65,6 @@ impl AlibabaAuditor<'_> {
             partition: Provider::Alibaba.name().to_owned(),
             regions: account.regions.iter().map(|region| region.name.clone()).collect(),
         });
-        let mut nodes: BTreeMap<String, usize> = BTreeMap::new();
-        for member in view.members() {
-            let mut roles = member.roles.roles.describe();
-            if !member.roles.roles.is_unknown() && !member.roles.is_reliable() {
-                roles.push('?');
-            }
-            *nodes.entry(roles).or_default() += 1;
-        }
         Ok(Audit {
             provider: Provider::Alibaba,
             cluster_id: self.cluster_id.to_owned(),
@@ -83,7 +75,7 @@ impl AlibabaAuditor<'_> {
             roles: compared.audits.iter().map(role_report).collect(),
             rules: outcome.rules,
             resources: alibaba::count(inventory),
-            nodes,
+            nodes: count_nodes(view.members().map(|member| &member.roles)),
             topology: crate::topology::of_alibaba(&view),
         })
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tagaudit::alibaba::{Inventory, PrincipalKind, Region};
+use tagaudit::alibaba::{Account, Inventory, Principal, PrincipalKind, Region};
 use tagaudit::policy::{CompiledPolicy, Context, Decision, Document, Policies, RAM, Request as PolicyRequest, decide};
 use tagaudit::tags::Tag;
 
@@ -572,6 +572,16 @@ fn paged(
     body
 }
 
+/// Type and name of a principal, as the Resource Manager has them.
+fn of_resource_manager(account: &Account, principal: &Principal) -> (&'static str, String) {
+    let (kind, domain) = match principal.kind {
+        PrincipalKind::Role => ("ServiceRole", format!("role.{}.onaliyunservice.com", account.account_id)),
+        PrincipalKind::User => ("IMSUser", format!("{}.onaliyun.com", account.account_id)),
+        PrincipalKind::Group => ("IMSGroup", format!("group.{}.onaliyun.com", account.account_id)),
+    };
+    (kind, format!("{}@{domain}", principal.name))
+}
+
 /// The answers about an inventory as files, named after their commands: what a folder for `--inventory` holds.
 pub(crate) fn files(inventory: &Inventory) -> Vec<(String, Value)> {
     let mut world = World { inventory: Some(inventory.clone()), ..World::default() };
@@ -604,15 +614,12 @@ pub(crate) fn files(inventory: &Inventory) -> Vec<(String, Value)> {
     let roles = json!({"TotalCount": total, "InstanceRamRoleSets": {"InstanceRamRoleSet": roles}});
     files.push(("ecs-DescribeInstanceRamRole".to_owned(), roles));
     for one in &account.principals {
-        let (kind, parameter, type_name, domain) = match one.kind {
-            PrincipalKind::Role => {
-                ("Role", "RoleName", "ServiceRole", format!("role.{}.onaliyunservice.com", account.account_id))
-            }
-            PrincipalKind::User => ("User", "UserName", "IMSUser", format!("{}.onaliyun.com", account.account_id)),
-            PrincipalKind::Group => {
-                ("Group", "GroupName", "IMSGroup", format!("group.{}.onaliyun.com", account.account_id))
-            }
+        let (kind, parameter) = match one.kind {
+            PrincipalKind::Role => ("Role", "RoleName"),
+            PrincipalKind::User => ("User", "UserName"),
+            PrincipalKind::Group => ("Group", "GroupName"),
         };
+        let (type_name, full) = of_resource_manager(account, one);
         let name = &one.name;
         files.push((
             format!("ram-ListPoliciesFor{kind}-{name}"),
@@ -630,7 +637,6 @@ pub(crate) fn files(inventory: &Inventory) -> Vec<(String, Value)> {
             }
             PrincipalKind::Group => {}
         }
-        let full = format!("{name}@{domain}");
         let asked = [("PrincipalName", full.as_str()), ("PrincipalType", type_name)];
         files.push((
             format!("resourcemanager-ListPolicyAttachments-{name}"),
@@ -787,12 +793,7 @@ fn of_ram(world: &mut World, inventory: &Inventory, name: &str, parameters: &BTr
             let wanted = text("PrincipalName");
             let mut items: Vec<Value> = Vec::new();
             for principal in &account.principals {
-                let (kind, domain) = match principal.kind {
-                    PrincipalKind::Role => ("ServiceRole", format!("role.{}.onaliyunservice.com", account.account_id)),
-                    PrincipalKind::User => ("IMSUser", format!("{}.onaliyun.com", account.account_id)),
-                    PrincipalKind::Group => ("IMSGroup", format!("group.{}.onaliyun.com", account.account_id)),
-                };
-                let full = format!("{}@{domain}", principal.name);
+                let (kind, full) = of_resource_manager(account, principal);
                 if full != wanted || kind != text("PrincipalType") {
                     continue;
                 }

@@ -49,10 +49,10 @@ const ATTACHMENTS: &str = "resourcemanager-ListPolicyAttachments";
 const TRUST: &str = "ram-GetRole";
 
 /// The policies of a principal.
-const LISTS: [(&str, Read, PrincipalKind); 3] = [
-    ("ram-ListPoliciesForRole", Read::ListPoliciesForRole, PrincipalKind::Role),
-    ("ram-ListPoliciesForUser", Read::ListPoliciesForUser, PrincipalKind::User),
-    ("ram-ListPoliciesForGroup", Read::ListPoliciesForGroup, PrincipalKind::Group),
+const LISTS: [(&str, PrincipalKind); 3] = [
+    ("ram-ListPoliciesForRole", PrincipalKind::Role),
+    ("ram-ListPoliciesForUser", PrincipalKind::User),
+    ("ram-ListPoliciesForGroup", PrincipalKind::Group),
 ];
 
 /// Why a folder could not be used.
@@ -306,7 +306,7 @@ impl Files<'_> {
             .filter_map(|one| one.ram_role.clone())
             .map(|name| (PrincipalKind::Role, name))
             .collect();
-        for (name, _, kind) in LISTS {
+        for (name, kind) in LISTS {
             wanted.extend(self.behind(name).into_iter().map(|of| (kind, of)));
         }
         wanted.extend(self.behind(TRUST).into_iter().map(|of| (PrincipalKind::Role, of)));
@@ -342,7 +342,8 @@ impl Files<'_> {
     fn principal(&mut self, account: &Account, kind: PrincipalKind, name: &str) -> Result<Principal, FolderError> {
         let mut principal = Principal::new(kind, name);
         let arn = account.arn_of(&principal);
-        let Some((list, read, _)) = LISTS.into_iter().find(|(.., of)| *of == kind) else { return Ok(principal) };
+        let Some((list, _)) = LISTS.into_iter().find(|(_, of)| *of == kind) else { return Ok(principal) };
+        let read = kind.policies_read();
         let file = format!("{list}-{name}");
         if let Some(answer) = self.one::<PolicyList>(&file, read, Some(&arn))? {
             if answer.is_truncated == Some(true) {

@@ -5,7 +5,7 @@
 //! at once, on threads: the longest chain is identity, instances, their roles, the policies of a role, a policy.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::alibaba::{
@@ -125,7 +125,7 @@ pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
         match session.account(request, home.as_deref()) {
             Ok(account) => {
                 inventory.accounts.push(account);
-                inventory.gaps.append(&mut session.gaps.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+                inventory.gaps.append(&mut session.gaps());
             }
             // One account of several that refuses hides nothing of the others.
             Err(error) if request.assume_roles.len() > 1 && error.kind == ErrorKind::Unreachable => {
@@ -181,6 +181,10 @@ struct Session<'s> {
 const SESSION: Duration = Duration::from_mins(50);
 
 impl Session<'_> {
+    fn gaps(&self) -> MutexGuard<'_, Vec<Gap>> {
+        self.gaps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Keys that hold for a while yet.
     fn keys(&self) -> Result<Keys, CallError> {
         let base = self.credentials.keys().map_err(|error| {
@@ -194,7 +198,7 @@ impl Session<'_> {
         if roles.is_empty() {
             return Ok(base);
         }
-        let mut assumed = self.assumed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut assumed = self.assumed.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         if let Some((keys, until)) = &*assumed
             && *until > now
@@ -232,7 +236,7 @@ impl Session<'_> {
 
     fn gap(&self, read: Read, place: (Option<&str>, Option<String>), error: CallError) {
         let (region, resource) = place;
-        self.gaps.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(Gap {
+        self.gaps().push(Gap {
             read,
             account_id: None,
             region: region.map(str::to_owned),
@@ -276,7 +280,7 @@ impl Session<'_> {
             account.regions = complete.map(|(region, instances)| Region { instances, ..region }).collect();
         });
         account.regions.iter().for_each(|region| self.note_unseen(region));
-        for gap in self.gaps.lock().unwrap_or_else(std::sync::PoisonError::into_inner).iter_mut() {
+        for gap in self.gaps().iter_mut() {
             gap.account_id = Some(account.account_id.clone());
         }
         Ok(account)
@@ -332,7 +336,7 @@ impl Session<'_> {
 
     /// Gaps for lists that cannot be empty, and are, though nobody refused them.
     fn note_unseen(&self, region: &Region) {
-        let mut gaps = self.gaps.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut gaps = self.gaps();
         let of_here = gaps.iter().filter(|gap| gap.region.as_ref() == Some(&region.name));
         let known: BTreeSet<Read> = of_here.map(|gap| gap.read).collect();
         let unseen = super::unseen(region).into_iter().filter(|gap| !known.contains(&gap.read));
@@ -406,10 +410,11 @@ impl Session<'_> {
     fn principal(&self, account: &Account, kind: PrincipalKind, name: &str) -> Principal {
         let mut principal = Principal::new(kind, name);
         let arn = account.arn_of(&principal);
-        let (list, parameter, type_name) = match kind {
-            PrincipalKind::Role => (Read::ListPoliciesForRole, "RoleName", "ServiceRole"),
-            PrincipalKind::User => (Read::ListPoliciesForUser, "UserName", "IMSUser"),
-            PrincipalKind::Group => (Read::ListPoliciesForGroup, "GroupName", "IMSGroup"),
+        let list = kind.policies_read();
+        let parameter = match kind {
+            PrincipalKind::Role => "RoleName",
+            PrincipalKind::User => "UserName",
+            PrincipalKind::Group => "GroupName",
         };
         let failed = |read: Read, error: CallError| self.gap(read, (None, Some(arn.clone())), error);
         let ask = |read: Read| Self::of(read, &self.home).with(parameter, name);
@@ -441,7 +446,7 @@ impl Session<'_> {
                     PrincipalKind::Group => format!("{name}@group.{}.onaliyun.com", account.account_id),
                 };
                 let call = Self::of(Read::ListPolicyAttachments, &self.home)
-                    .with("PrincipalType", type_name)
+                    .with("PrincipalType", super::principal_type(kind))
                     .with("PrincipalName", full);
                 self.keys().and_then(|keys| self.client.pages::<AttachmentAnswer>(&keys, &call, ATTACHMENT_PAGE))
             });
