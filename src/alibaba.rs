@@ -2,7 +2,11 @@
 //! analogy: kubernetes/cloud-provider-alibaba-cloud finds instances by providerID, wants no tag on networks, and decides by
 //! other permissions.
 
+use crate::resource::ResourceKind;
+use crate::transition::Target;
+
 mod check;
+pub mod grant;
 pub mod inventory;
 pub mod principals;
 pub mod provider_id;
@@ -23,6 +27,23 @@ pub const CLUSTER_TAG: &str = "ack.aliyun.com";
 /// The cluster id of a controller whose configuration names none.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/metadata.go#ClusterID`.
 pub const DEFAULT_CLUSTER_ID: &str = "clusterid";
+
+/// The name of a resource that is written to: an instance of ECS, a role or a custom policy of RAM.
+#[must_use]
+pub fn arn_of(account_id: &str, target: &Target) -> Option<String> {
+    match (target.kind, target.region.as_deref()) {
+        (ResourceKind::Instance, Some(region)) => Some(instance_arn(account_id, region, &target.id)),
+        (ResourceKind::RamRole, None) => Some(format!("acs:ram::{account_id}:role/{}", target.id)),
+        (ResourceKind::Policy, None) => Some(target.id.clone()),
+        _ => None,
+    }
+}
+
+/// The name of an instance of ECS.
+#[must_use]
+pub fn instance_arn(account_id: &str, region: &str, id: &str) -> String {
+    format!("acs:ecs:{region}:{account_id}:instance/{id}")
+}
 
 /// Tags that are set by Alibaba Cloud itself begin so.
 pub const SYSTEM_TAG_PREFIX: &str = "acs:";

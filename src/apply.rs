@@ -2,19 +2,24 @@
 //!
 //! Wave by wave, batch by batch: the resources of a batch are read just before it is written, and what is not as planned
 //! is left alone. Every call is noted in the journal before and after. What a lost answer means is found out by looking,
-//! never by sending again blindly. Between the look and the write a moment remains in which somebody else can write: EC2 has
-//! no conditional create.
+//! never by sending again blindly. Between the look and the write a moment remains in which somebody else can write: neither EC2
+//! nor ECS has a conditional create.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::journal::{Journal, JournalError, Outcome, Record, SCHEMA};
 use crate::plan::{DryRunAnswer, Plan, PlannedChange, batches};
-use crate::provider::aws::{DRY_RUN_IGNORED, Error, ErrorKind, Request, SignalGuard, Writer};
+use crate::provider::signals::SignalGuard;
+use crate::provider::{Error, ErrorKind};
 
 mod applier;
+mod writer;
 
 use applier::Applier;
+use writer::Writer;
+
+pub use writer::Connection;
 
 /// What came of a change, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +56,7 @@ pub enum Stop {
 #[derive(Debug)]
 pub struct Options<'a> {
     /// Connection.
-    pub request: &'a Request<'a>,
+    pub connection: &'a Connection<'a>,
     /// How long to wait for a change to show.
     pub verify_timeout: Duration,
     /// Told about every step, for standard error.
@@ -96,8 +101,8 @@ fn runtime() -> Result<tokio::runtime::Runtime, ApplyError> {
     })
 }
 
-async fn connect(plan: &Plan, request: &Request<'_>) -> Result<Writer, ApplyError> {
-    let writer = Writer::connect(request).await.map_err(ApplyError::Provider)?;
+async fn connect(plan: &Plan, connection: &Connection<'_>) -> Result<Writer, ApplyError> {
+    let writer = Writer::connect(connection).await.map_err(ApplyError::Provider)?;
     let (account, partition) = writer.account();
     if (account, partition) != (plan.account_id.as_str(), plan.partition.as_str()) {
         return Err(ApplyError::OtherAccount {
@@ -108,28 +113,18 @@ async fn connect(plan: &Plan, request: &Request<'_>) -> Result<Writer, ApplyErro
     Ok(writer)
 }
 
-/// Asks EC2 for every call of a plan whether this caller may make it, without making it.
+/// Asks the cloud for every call of a plan that has a dry run whether this caller may make it, without making it.
 ///
 /// # Errors
 /// When the account cannot be reached, or is another one.
-pub fn dry_run(plan: &Plan, request: &Request<'_>) -> Result<BTreeMap<String, DryRunAnswer>, ApplyError> {
+pub fn dry_run(plan: &Plan, connection: &Connection<'_>) -> Result<BTreeMap<String, DryRunAnswer>, ApplyError> {
     let runtime = runtime()?;
     runtime.block_on(async {
-        let writer = connect(plan, request).await?;
+        let writer = connect(plan, connection).await?;
         let mut answers = BTreeMap::new();
         let changes: Vec<&PlannedChange> = plan.changes.iter().collect();
         for batch in batches(&changes) {
-            let mut is_ignored = false;
-            let answer = match batch.first() {
-                Some(change) if Writer::has_dry_run(change) => match writer.write(plan, &batch, true).await {
-                    Ok(_) => DryRunAnswer::Allowed,
-                    Err(error) => {
-                        is_ignored = error.code == DRY_RUN_IGNORED;
-                        DryRunAnswer::Refused(error.message)
-                    }
-                },
-                _ => DryRunAnswer::Unknown,
-            };
+            let (answer, is_ignored) = writer.try_out(plan, &batch).await;
             answers.extend(batch.iter().map(|change| (change.id.clone(), answer.clone())));
             if is_ignored {
                 break;
@@ -149,7 +144,7 @@ pub fn reconcile(journal: &mut Journal, run: &str, options: &Options<'_>) -> Res
     };
     let stop = SignalGuard::begin();
     runtime()?.block_on(async {
-        let writer = connect(&plan, options.request).await?;
+        let writer = connect(&plan, options.connection).await?;
         let mut applier = Applier { writer, plan: &plan, journal, run, options, stop };
         if let Some(why) = applier.reconcile_in_flight().await? {
             return Ok(applier.ended(Some(Stop::Blocked(why))));
@@ -178,7 +173,7 @@ pub fn apply(
     let stop = SignalGuard::begin();
     let runtime = runtime()?;
     runtime.block_on(async {
-        let writer = connect(plan, options.request).await?;
+        let writer = connect(plan, options.connection).await?;
         let broken_off = journal.unfinished().filter(|run| run.plan.digest == plan.digest).map(|run| run.id.clone());
         let run = if let Some(run) = broken_off {
             run

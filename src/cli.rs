@@ -465,7 +465,7 @@ struct PermissionsArgs {
     /// Limit the fix to the tags of this cluster; repeatable, for answers that change a neighbour's tags too
     #[arg(long, value_name = "ID", requires = "fix", value_parser = cluster_id)]
     cluster_id: Vec<String>,
-    /// Let the fix add to the policies of this IAM role of the nodes; repeatable. Without one it writes nothing in IAM
+    /// Let the fix add to the policies of this role of the nodes; repeatable. Without one it writes nothing in IAM or RAM
     #[arg(long, value_name = "ARN", requires_all = ["fix", "own_role"], value_parser = role_arn)]
     role: Vec<String>,
     /// The role that tagaudit itself runs as; its own policies are never written
@@ -498,8 +498,11 @@ fn cluster_id(text: &str) -> Result<String, String> {
     crate::tags::check_cluster_id(text).map(|()| text.to_owned())
 }
 
-/// The ARN of a role.
+/// The ARN of a role, of either cloud.
 fn role_arn(text: &str) -> Result<String, String> {
+    if matches!(crate::alibaba::principals::named(text), Some((_, crate::alibaba::PrincipalKind::Role, _))) {
+        return Ok(text.to_owned());
+    }
     let mut parts = text.splitn(6, ':');
     let is_role =
         parts.next() == Some("arn") && text.splitn(6, ':').nth(5).is_some_and(|name| name.starts_with("role/"));

@@ -13,7 +13,122 @@ pub enum Estate {
     Alibaba(alibaba::Inventory),
 }
 
+/// What was read of a cloud, by reference.
+#[derive(Debug, Clone, Copy)]
+pub enum EstateRef<'a> {
+    /// Accounts of AWS.
+    Aws(&'a Inventory),
+    /// Accounts of Alibaba Cloud.
+    Alibaba(&'a alibaba::Inventory),
+}
+
+/// Who an account is, and where it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// Account id.
+    pub account_id: String,
+    /// Partition; `alibaba` in Alibaba Cloud.
+    pub partition: String,
+    /// ARN of the caller.
+    pub caller_arn: String,
+    /// Regions that were read.
+    pub regions: Vec<String>,
+}
+
+impl EstateRef<'_> {
+    /// A copy.
+    #[must_use]
+    pub fn to_estate(self) -> Estate {
+        match self {
+            Self::Aws(inventory) => Estate::Aws(inventory.clone()),
+            Self::Alibaba(inventory) => Estate::Alibaba(inventory.clone()),
+        }
+    }
+
+    /// The cloud.
+    #[must_use]
+    pub fn provider(self) -> Provider {
+        match self {
+            Self::Aws(_) => Provider::Aws,
+            Self::Alibaba(_) => Provider::Alibaba,
+        }
+    }
+
+    /// Its accounts.
+    #[must_use]
+    pub fn identities(self) -> Vec<Identity> {
+        match self {
+            Self::Aws(inventory) => inventory
+                .accounts
+                .iter()
+                .map(|account| Identity {
+                    account_id: account.account_id.clone(),
+                    partition: account.partition.clone(),
+                    caller_arn: account.caller_arn.clone(),
+                    regions: account.regions.iter().map(|region| region.name.clone()).collect(),
+                })
+                .collect(),
+            Self::Alibaba(inventory) => inventory
+                .accounts
+                .iter()
+                .map(|account| Identity {
+                    account_id: account.account_id.clone(),
+                    partition: Provider::Alibaba.name().to_owned(),
+                    caller_arn: account.caller_arn.clone(),
+                    regions: account.regions.iter().map(|region| region.name.clone()).collect(),
+                })
+                .collect(),
+        }
+    }
+
+    /// When it was read, where that is known.
+    #[must_use]
+    pub fn collected_at(self) -> Option<String> {
+        match self {
+            Self::Aws(inventory) => inventory.collected_at.clone(),
+            Self::Alibaba(inventory) => inventory.collected_at.clone(),
+        }
+    }
+
+    /// The part of one account, with the gaps that are of it.
+    #[must_use]
+    pub fn of_account(self, account_id: &str) -> Estate {
+        let mut part = self.to_estate();
+        match &mut part {
+            Estate::Aws(inventory) => {
+                inventory.accounts.retain(|account| account.account_id == account_id);
+                inventory.gaps.retain(|gap| gap.is_of_account(account_id));
+            }
+            Estate::Alibaba(inventory) => {
+                inventory.accounts.retain(|account| account.account_id == account_id);
+                inventory.gaps.retain(|gap| gap.is_of_account(account_id));
+            }
+        }
+        part
+    }
+}
+
+impl<'a> EstateRef<'a> {
+    /// What could not be read.
+    #[must_use]
+    pub fn gaps(self) -> &'a [Gap] {
+        match self {
+            Self::Aws(inventory) => &inventory.gaps,
+            Self::Alibaba(inventory) => &inventory.gaps,
+        }
+    }
+}
+
 impl Estate {
+    /// The same by reference.
+    #[must_use]
+    pub fn as_ref(&self) -> EstateRef<'_> {
+        match self {
+            Self::Aws(inventory) => EstateRef::Aws(inventory),
+            Self::Alibaba(inventory) => EstateRef::Alibaba(inventory),
+        }
+    }
+
     /// Reads a recorded inventory, of whichever cloud; `file` is only used in errors.
     ///
     /// # Errors
@@ -39,10 +154,7 @@ impl Estate {
     /// The cloud.
     #[must_use]
     pub fn provider(&self) -> Provider {
-        match self {
-            Self::Aws(_) => Provider::Aws,
-            Self::Alibaba(_) => Provider::Alibaba,
-        }
+        self.as_ref().provider()
     }
 
     /// Leaves out every region but these.
@@ -59,10 +171,7 @@ impl Estate {
     /// What could not be read.
     #[must_use]
     pub fn gaps(&self) -> &[Gap] {
-        match self {
-            Self::Aws(inventory) => &inventory.gaps,
-            Self::Alibaba(inventory) => &inventory.gaps,
-        }
+        self.as_ref().gaps()
     }
 
     /// Whether every region was refused so thoroughly that nothing is known.

@@ -30,16 +30,23 @@ pub use network::{
 pub const SCHEMA: &str = "tagaudit.inventory/1";
 
 /// The cloud an inventory comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Provider {
     /// Amazon Web Services, in any partition.
+    #[default]
     Aws,
     /// Alibaba Cloud.
     Alibaba,
 }
 
 impl Provider {
+    /// Whether it is AWS, which files name only where they have to.
+    #[must_use]
+    pub fn is_aws(&self) -> bool {
+        *self == Self::Aws
+    }
+
     /// The name in a sentence.
     #[must_use]
     pub fn describe(self) -> &'static str {

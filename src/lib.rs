@@ -6,7 +6,7 @@
 //! Everything after the provider is a pure function of plain data.
 
 pub mod alibaba;
-#[cfg(feature = "aws")]
+#[cfg(any(feature = "aws", feature = "alibaba"))]
 pub mod apply;
 pub mod baseline;
 pub mod cli;

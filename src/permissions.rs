@@ -195,9 +195,16 @@ pub static SCAN_ALIBABA: &[Permission] = &[
 /// The RAM policy that a scan of Alibaba Cloud needs, to attach in the account: what holds in a resource group only shows a part.
 #[must_use]
 pub fn scan_policy_alibaba() -> String {
+    document_of_ram(&[scan_statement_of_ram()])
+}
+
+fn scan_statement_of_ram() -> Value {
     let actions: Vec<&str> = SCAN_ALIBABA.iter().map(|permission| permission.action).collect();
-    let document = json!({"Version": "1", "Statement": [{"Effect": "Allow", "Action": actions, "Resource": "*"}]});
-    format!("{document:#}\n")
+    json!({"Effect": "Allow", "Action": actions, "Resource": "*"})
+}
+
+fn document_of_ram(statements: &[Value]) -> String {
+    format!("{:#}\n", json!({"Version": "1", "Statement": statements}))
 }
 
 /// What a scan of many accounts asks for beside those, in the account of the credentials.
@@ -273,6 +280,48 @@ pub static FIX: &[Permission] = &[
     Permission {
         action: "iam:SetDefaultPolicyVersion",
         purpose: "undoes a version of that managed policy",
+        without: Some("undo"),
+    },
+];
+
+/// Every call that carrying out a plan in Alibaba Cloud and taking it back makes beyond those of a scan, in the order of their names.
+pub static FIX_ALIBABA: &[Permission] = &[
+    Permission {
+        action: "ecs:TagResources",
+        purpose: "adds `ack.aliyun.com` to instances",
+        without: Some("ali-instance-tag-missing"),
+    },
+    Permission { action: "ecs:UntagResources", purpose: "takes that tag back", without: Some("undo") },
+    Permission {
+        action: "ram:AttachPolicyToRole",
+        purpose: "attaches the custom policy to the role",
+        without: Some("ram-action-missing"),
+    },
+    Permission {
+        action: "ram:CreatePolicy",
+        purpose: "makes the custom policy with the missing actions",
+        without: Some("ram-action-missing"),
+    },
+    Permission {
+        action: "ram:CreatePolicyVersion",
+        purpose: "adds actions to that custom policy",
+        without: Some("ram-action-missing where the policy is there"),
+    },
+    Permission { action: "ram:DeletePolicy", purpose: "deletes that custom policy again", without: Some("undo") },
+    Permission {
+        action: "ram:DeletePolicyVersion",
+        purpose: "undoes a version of that custom policy",
+        without: Some("undo"),
+    },
+    Permission { action: "ram:DetachPolicyFromRole", purpose: "takes an attachment back", without: Some("undo") },
+    Permission {
+        action: "ram:ListPolicyVersions",
+        purpose: "whether there is room for one more",
+        without: Some("ram-action-missing where the policy is there"),
+    },
+    Permission {
+        action: "ram:SetDefaultPolicyVersion",
+        purpose: "undoes a version of that custom policy",
         without: Some("undo"),
     },
 ];
@@ -425,4 +474,44 @@ pub fn fix_policy(limits: &FixLimits) -> String {
         "Sid": "TagauditNeverThese", "Effect": "Deny", "Action": writes_on_roles, "Resource": denied
     }));
     document(&statements)
+}
+
+/// The same for Alibaba Cloud: reads, tags of instances, and the policies of the named roles only. Which tag is set cannot be limited:
+/// `TagResources` names no condition of its own. A policy is attached where both it and the role may be attached to; a new one is asked
+/// for on `policy/*`.
+/// Sources: ECS 2014-05-26 `TagResources`, RAM 2015-05-01 `AttachPolicyToRole` and `CreatePolicy`, "RAM authorization" of each.
+#[must_use]
+pub fn fix_policy_alibaba(limits: &FixLimits) -> String {
+    let account = limits.account_id.as_deref().unwrap_or("*");
+    let mut statements = vec![
+        scan_statement_of_ram(),
+        json!({
+            "Effect": "Allow", "Action": ["ecs:TagResources", "ecs:UntagResources"],
+            "Resource": format!("acs:ecs:*:{account}:instance/*")
+        }),
+    ];
+    // Principals are named without a region, and resources of policies with any.
+    let resource = |arn: &String| arn.replacen("acs:ram::", "acs:ram:*:", 1);
+    let own = format!("acs:ram:*:{account}:policy/{}*", grant::NAME_PREFIX);
+    let attachments = ["ram:AttachPolicyToRole", "ram:DetachPolicyFromRole"];
+    if !limits.roles.is_empty() {
+        let mut on: Vec<String> = limits.roles.iter().map(resource).collect();
+        on.push(own.clone());
+        statements.push(json!({"Effect": "Allow", "Action": attachments, "Resource": on}));
+        statements.push(json!({
+            "Effect": "Allow", "Action": "ram:CreatePolicy", "Resource": format!("acs:ram:*:{account}:policy/*")
+        }));
+        statements.push(json!({
+            "Effect": "Allow",
+            "Action": [
+                "ram:CreatePolicyVersion", "ram:DeletePolicy", "ram:DeletePolicyVersion", "ram:ListPolicyVersions",
+                "ram:SetDefaultPolicyVersion"
+            ],
+            "Resource": own
+        }));
+    }
+    if let Some(role) = &limits.own_role {
+        statements.push(json!({"Effect": "Deny", "Action": attachments, "Resource": resource(role)}));
+    }
+    document_of_ram(&statements)
 }

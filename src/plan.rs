@@ -13,6 +13,7 @@ mod build;
 mod dry_run;
 mod file;
 mod guard;
+mod lawful;
 mod planner;
 mod state;
 mod undo;
@@ -22,6 +23,7 @@ pub use attempts::Audit;
 pub use build::{Planned, Scope, build};
 pub use dry_run::DryRunAnswer;
 pub use file::{MAX_PLAN_BYTES, PlanError};
+pub(crate) use planner::own_actions;
 pub use state::{Fit, Observed, fit, observe, simulate};
 pub use undo::undo;
 

@@ -6,6 +6,10 @@ pub mod aws;
 pub mod cli_output;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 mod error;
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+pub(crate) mod signals;
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+pub(crate) mod write_error;
 
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 pub use error::{Error, ErrorKind};

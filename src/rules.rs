@@ -16,6 +16,7 @@ mod alibaba_instance;
 mod alibaba_network;
 mod alibaba_node;
 mod alibaba_policy;
+mod alibaba_safety;
 pub(crate) mod fix_safety;
 mod iam;
 mod instance;

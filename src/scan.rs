@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::baseline::BaselineError;
+use crate::estate::EstateRef;
 use crate::finding::Status;
 use crate::finding::{Finding, Severity};
 use crate::inventory::{Gap, Inventory, Provider};
 use crate::nodes::KubernetesNode;
+use crate::plan;
 use crate::report::{Account, ActionReport, RoleReport, Source, SourceKind};
 use crate::resource::ResourceKind;
 use crate::role_audit::{self, RoleAudit, RoleAuditOptions, RoleAudits, RoleGap};
@@ -47,7 +49,8 @@ impl Auditor<'_> {
     pub fn audit(&self, inventory: &Inventory) -> Result<Audit, BaselineError> {
         let view = ClusterView::new(inventory, self.cluster_id, self.nodes, self.selectors);
         let (roles, mut outcome) = self.run(&view)?;
-        promise::keep(inventory, self, &mut outcome.findings);
+        let again = |estate: EstateRef<'_>, cluster_id: &str| self.again(estate, cluster_id);
+        promise::keep(EstateRef::Aws(inventory), &self.scope(), &again, &mut outcome.findings);
         let not_audited = not_audited(&inventory.gaps, outcome.unread, outcome.uncompared);
         let accounts = inventory.accounts.iter().map(|account| Account {
             account_id: account.account_id.clone(),
@@ -69,12 +72,27 @@ impl Auditor<'_> {
         })
     }
 
+    /// What a plan is made for that nobody keeps.
+    fn scope(&self) -> plan::Scope<'_> {
+        plan::Scope {
+            cluster_id: self.cluster_id,
+            created_at: String::new(),
+            expires_at: String::new(),
+            evidence: self.source.name(),
+            nodes: self.nodes,
+            rules: self.rules.iter().map(|rule| rule.id).collect(),
+        }
+    }
+
     /// What all rules find in a changed inventory, for the audited cluster or one near it: whatever rules the operator asked
     /// for, a change must not break what another one looks at.
     ///
     /// # Errors
-    /// When a baseline is broken.
-    pub fn again(&self, inventory: &Inventory, cluster_id: &str) -> Result<Vec<Finding>, String> {
+    /// When a baseline is broken, or the inventory is of another cloud.
+    pub fn again(&self, estate: EstateRef<'_>, cluster_id: &str) -> Result<Vec<Finding>, String> {
+        let EstateRef::Aws(inventory) = estate else {
+            return Err("an inventory of another cloud cannot be audited for AWS".to_owned());
+        };
         let is_other = cluster_id != self.cluster_id;
         let rules: Vec<&'static Rule> =
             RULES.iter().copied().filter(|rule| !(is_other && rule.check.is_of_policies())).collect();

@@ -6,22 +6,28 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::inventory::Provider;
 use crate::resource::{ResourceKey, ResourceKind};
 
+mod aliyun;
 mod call;
 
+pub use aliyun::policy_name;
 pub use call::{Call, Operation, calls, managed_policy_path};
 
 /// What a transition is made on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
+    /// Cloud; files name it where it is not AWS.
+    #[serde(default, skip_serializing_if = "Provider::is_aws")]
+    pub provider: Provider,
     /// Kind of resource.
     pub kind: ResourceKind,
-    /// Region, for EC2.
+    /// Region, for EC2 and ECS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub region: Option<String>,
-    /// Id; for roles the name, for policies the ARN.
+    /// Id; for roles the name, for policies the ARN, in Alibaba Cloud `acs:ram::ACCOUNT:policy/NAME`.
     pub id: String,
 }
 
@@ -29,7 +35,26 @@ impl Target {
     /// A resource of EC2.
     #[must_use]
     pub fn ec2(region: &str, key: ResourceKey<'_>) -> Self {
-        Self { kind: key.kind, region: Some(region.to_owned()), id: key.id.to_owned() }
+        Self { provider: Provider::Aws, kind: key.kind, region: Some(region.to_owned()), id: key.id.to_owned() }
+    }
+
+    /// An instance of ECS.
+    #[must_use]
+    pub fn ecs_instance(region: &str, id: &str) -> Self {
+        let kind = ResourceKind::Instance;
+        Self { provider: Provider::Alibaba, kind, region: Some(region.to_owned()), id: id.to_owned() }
+    }
+
+    /// A role of RAM by name.
+    #[must_use]
+    pub fn ram_role(name: &str) -> Self {
+        Self { provider: Provider::Alibaba, kind: ResourceKind::RamRole, region: None, id: name.to_owned() }
+    }
+
+    /// A custom policy of RAM: `acs:ram::ACCOUNT:policy/NAME`.
+    #[must_use]
+    pub fn ram_policy(arn: &str) -> Self {
+        Self { provider: Provider::Alibaba, kind: ResourceKind::Policy, region: None, id: arn.to_owned() }
     }
 
     /// What it is within its account and region.
@@ -41,16 +66,16 @@ impl Target {
     /// A role by name.
     #[must_use]
     pub fn role(name: &str) -> Self {
-        Self { kind: ResourceKind::Role, region: None, id: name.to_owned() }
+        Self { provider: Provider::Aws, kind: ResourceKind::Role, region: None, id: name.to_owned() }
     }
 
     /// A managed policy by ARN.
     #[must_use]
     pub fn policy(arn: &str) -> Self {
-        Self { kind: ResourceKind::Policy, region: None, id: arn.to_owned() }
+        Self { provider: Provider::Aws, kind: ResourceKind::Policy, region: None, id: arn.to_owned() }
     }
 
-    /// The region of a resource of EC2, which every one of them has; empty for others.
+    /// The region of a resource of EC2 or ECS, which every one of them has; empty for others.
     #[must_use]
     pub fn region(&self) -> &str {
         self.region.as_deref().unwrap_or_default()
@@ -61,7 +86,7 @@ impl Target {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Attribute {
-    /// An EC2 tag.
+    /// A tag of EC2 or ECS.
     Tag {
         /// Key.
         key: String,
@@ -83,9 +108,9 @@ pub enum Attribute {
         /// Policy name.
         name: String,
     },
-    /// The default document of a managed policy.
+    /// The default document of a managed policy of IAM, or of a custom policy of RAM.
     ManagedPolicy {},
-    /// Whether a managed policy is attached to a role.
+    /// Whether such a policy is attached to a role.
     AttachedPolicy {
         /// ARN of the policy.
         policy_arn: String,
@@ -242,9 +267,21 @@ impl Attribute {
         }
     }
 
-    /// Whether resources of a kind have it.
+    /// Whether such a resource has it.
     #[must_use]
-    pub fn fits(&self, kind: ResourceKind) -> bool {
+    pub fn fits(&self, target: &Target) -> bool {
+        let kind = target.kind;
+        if target.provider == Provider::Alibaba {
+            return match self {
+                Self::Tag { .. } => kind == ResourceKind::Instance,
+                Self::AttachedPolicy { .. } => kind == ResourceKind::RamRole,
+                Self::ManagedPolicy {} => kind == ResourceKind::Policy,
+                Self::MetadataOption { .. }
+                | Self::VpcAttribute { .. }
+                | Self::SourceDestCheck {}
+                | Self::InlinePolicy { .. } => false,
+            };
+        }
         match self {
             Self::Tag { .. } => kind.is_ec2(),
             Self::MetadataOption { .. } | Self::SourceDestCheck {} => kind == ResourceKind::Instance,
@@ -268,7 +305,7 @@ impl Attribute {
         }
     }
 
-    /// Whether it is a policy of IAM or its attachment.
+    /// Whether it is a policy of IAM or RAM, or its attachment.
     #[must_use]
     pub fn is_iam(&self) -> bool {
         match self {
@@ -309,6 +346,9 @@ impl Transition {
     /// The call that makes it.
     #[must_use]
     pub fn operation(&self) -> Operation {
+        if self.target.provider == Provider::Alibaba {
+            return aliyun::operation(self);
+        }
         match (&self.attribute, &self.old, &self.new) {
             (Attribute::Tag { .. }, _, Some(_)) => Operation::CreateTags,
             (Attribute::Tag { .. }, _, None) => Operation::DeleteTags,

@@ -86,6 +86,9 @@ pub struct Principal {
     pub kind: PrincipalKind,
     /// Its name.
     pub name: String,
+    /// What tells a role from one that was deleted and made again under its name; where it was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// Who may assume it, verbatim; of roles, where it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust_policy: Option<String>,
@@ -107,6 +110,7 @@ impl Principal {
         Self {
             kind,
             name: name.to_owned(),
+            id: None,
             trust_policy: None,
             attachments: None,
             resource_group_attachments: None,

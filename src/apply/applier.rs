@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::estate::Estate;
 use crate::journal::{Journal, JournalError, Outcome, Progress, Record};
 use crate::plan::{Fit, Plan, PlannedChange, batches, fit, observe, waves};
-use crate::provider::aws::{SignalGuard, WriteError, WriteErrorKind, Writer, pauses};
+use crate::provider::signals::SignalGuard;
+use crate::provider::write_error::{WriteError, WriteErrorKind};
 use crate::transition::{Attribute, Transition};
 
+use super::writer::{Writer, pauses};
 use super::{Applied, ChangeOutcome, Options, Stop, now};
 
 /// Tries of a write that was throttled, or of which nothing was seen afterwards.
@@ -79,12 +82,12 @@ impl<'a> Applier<'a, '_> {
     fn sort_out(
         &mut self,
         changes: &[&'a PlannedChange],
-        seen: &crate::inventory::Account,
+        seen: &Estate,
     ) -> Result<Vec<&'a PlannedChange>, JournalError> {
         let (mut applied, mut lost, mut rest) = (Vec::new(), Vec::new(), Vec::new());
         for &change in changes {
             let Transition { target, attribute, old, new } = &change.transition;
-            match observe(seen, target, attribute).map(|found| found.value) {
+            match observe(seen.as_ref(), target, attribute).map(|found| found.value) {
                 Some(value) if value == *new => applied.push(change),
                 Some(value) if value != *old => lost.push(change),
                 Some(_) | None => rest.push(change),
@@ -144,7 +147,7 @@ impl<'a> Applier<'a, '_> {
     }
 
     /// Reads the resources of changes; reads have retries of their own.
-    async fn look(&self, changes: &[&PlannedChange]) -> Result<crate::inventory::Account, WriteError> {
+    async fn look(&self, changes: &[&PlannedChange]) -> Result<Estate, WriteError> {
         self.writer.look(changes).await
     }
 
@@ -184,7 +187,7 @@ impl<'a> Applier<'a, '_> {
         };
         let (mut fitting, mut done) = (Vec::new(), Vec::new());
         for &change in batch {
-            match fit(&seen, change) {
+            match fit(seen.as_ref(), change) {
                 Fit::AsPlanned => fitting.push(change),
                 // What an unanswered call of ours left behind is ours.
                 Fit::Done if self.is_doubtful(change) => self.conclude(&[change], Outcome::Applied, None)?,
@@ -231,7 +234,7 @@ impl<'a> Applier<'a, '_> {
                 Ok(seen) => seen,
                 Err(error) => return Ok(Some(Stop::Blocked(format!("cannot look before writing: {}", error.message)))),
             };
-            match fit(&seen, change) {
+            match fit(seen.as_ref(), change) {
                 Fit::AsPlanned => {}
                 Fit::Done => {
                     // After a call of which nobody knows what came of it, it is ours.
@@ -273,7 +276,7 @@ impl<'a> Applier<'a, '_> {
                 operation: operation.clone(),
                 changes: ids.clone(),
             })?;
-            let answer = self.writer.write(self.plan, batch, false).await;
+            let answer = self.writer.write(self.plan, batch).await;
             let error = answer.as_ref().err().cloned();
             self.journal.append(&Record::Result {
                 run: self.run.to_owned(),
@@ -287,7 +290,9 @@ impl<'a> Applier<'a, '_> {
             last.clone_from(&error.message);
             // What is there already, after a call that was never answered, is most likely ours.
             let kind = match error.kind {
-                WriteErrorKind::Invalid if in_doubt && error.code == "EntityAlreadyExists" => WriteErrorKind::Ambiguous,
+                WriteErrorKind::Invalid if in_doubt && error.code.starts_with("EntityAlreadyExists") => {
+                    WriteErrorKind::Ambiguous
+                }
                 kind => kind,
             };
             match kind {
@@ -331,12 +336,12 @@ impl<'a> Applier<'a, '_> {
             let seen = self.look(batch).await?;
             let is_made = |change: &&PlannedChange| {
                 let Transition { target, attribute, new, .. } = &change.transition;
-                observe(&seen, target, attribute).is_some_and(|found| found.value == *new)
+                observe(seen.as_ref(), target, attribute).is_some_and(|found| found.value == *new)
             };
             if batch.iter().all(is_made) {
                 return Ok(Seen::Made);
             }
-            if !batch.iter().all(|change| fit(&seen, change) == Fit::AsPlanned) {
+            if !batch.iter().all(|change| fit(seen.as_ref(), change) == Fit::AsPlanned) {
                 return Ok(Seen::Changed);
             }
             let left = deadline.saturating_duration_since(Instant::now());

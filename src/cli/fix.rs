@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-#[cfg(not(feature = "aws"))]
+#[cfg(not(any(feature = "aws", feature = "alibaba")))]
 use offline as live;
 
+use crate::estate::{Estate, EstateRef};
 use crate::finding::{Choice, Finding};
-use crate::inventory::{Inventory, write_private};
+use crate::inventory::{Provider, write_private};
 use crate::plan::{self, Answer, Approvals, DryRunAnswer, Plan, Planned, SkipReason, Skipped};
 use crate::render;
 use crate::report::SourceKind;
@@ -22,9 +23,9 @@ use super::session::{CarriedOut, Scope, verdict};
 use super::terminal::{Out, is_interactive, line, read_line, say};
 
 pub(super) mod args;
-#[cfg(feature = "aws")]
+#[cfg(any(feature = "aws", feature = "alibaba"))]
 mod live;
-#[cfg(not(feature = "aws"))]
+#[cfg(not(any(feature = "aws", feature = "alibaba")))]
 mod offline;
 
 use live::{carry_out_and_scan, dry_run};
@@ -49,7 +50,7 @@ pub(super) fn check(args: &ScanArgs) -> Result<(), Failure> {
         return Err(Failure::usage("a plan is written to a file that only its owner may read, not to standard output")
             .help("name a file: --plan-out plan.json"));
     }
-    let offline = args.source.inventory.is_some() || cfg!(not(feature = "aws"));
+    let offline = args.source.inventory.is_some() || cfg!(not(any(feature = "aws", feature = "alibaba")));
     if fix.fix && offline && !fix.dry_run && fix.plan_out.is_none() && fix.emit.is_none() {
         return Err(Failure::usage("--fix writes to a live account, and --inventory names a recording")
             .help("add --dry-run, --emit, or --plan-out FILE for `tagaudit apply` later"));
@@ -80,25 +81,28 @@ pub(super) fn scan(
     args: &ScanArgs,
     scope: &Scope<'_>,
     rules: &[&'static Rule],
-    inventory: &Inventory,
+    estate: &Estate,
     report: &Audit,
 ) -> Result<Exit, Failure> {
+    if let Some(name) = args.fix.emit {
+        check_language(name, estate.provider())?;
+    }
     let out = Out::new(&args.output.terminal);
     let live = args.source.inventory.is_none();
     let mut approvals = Approvals { allow: args.fix.allow.clone(), answers: args.fix.choose.clone() };
     // What is waived is left as it is.
     let open: Vec<Finding> = report.open().cloned().collect();
-    let mut planned = make(scope, rules, inventory, &open, &approvals, live)?;
+    let mut planned = make(scope, rules, estate, &open, &approvals, live)?;
     let asks =
         live && args.fix.emit.is_none() && args.fix.plan_out.is_none() && !args.fix.dry_run && !args.fix.carry_out.yes;
     if asks && is_interactive() {
         let answers = ask(&planned.skipped)?;
         if !answers.is_empty() {
             approvals.answers.extend(answers);
-            planned = make(scope, rules, inventory, &open, &approvals, live)?;
+            planned = make(scope, rules, estate, &open, &approvals, live)?;
         }
     }
-    let ended = if planned.has_refusals() { Exit::Unfixed } else { verdict(report, inventory, args) };
+    let ended = if planned.has_refusals() { Exit::Unfixed } else { verdict(report, estate, args) };
     if let Some(format) = args.fix.emit {
         report_skipped(&planned, &out);
         if !planned.rejected.is_empty() {
@@ -140,9 +144,9 @@ pub(super) fn scan(
         return Ok(ended);
     }
     let whole = match carry_out_and_scan(args, scope, rules, &planned) {
-        Ok(CarriedOut { report: after, inventory, whole }) => {
+        Ok(CarriedOut { report: after, estate, whole }) => {
             write_report(args, scope, &after)?;
-            if whole && !planned.has_refusals() { verdict(&after, &inventory, args) } else { Exit::Unfixed }
+            if whole && !planned.has_refusals() { verdict(&after, &estate, args) } else { Exit::Unfixed }
         }
         Err(failure) => {
             write_report(args, scope, report)?;
@@ -155,7 +159,7 @@ pub(super) fn scan(
 fn make(
     scope: &Scope<'_>,
     rules: &[&'static Rule],
-    inventory: &Inventory,
+    estate: &Estate,
     findings: &[Finding],
     approvals: &Approvals,
     live: bool,
@@ -171,9 +175,27 @@ fn make(
         nodes: scope.nodes.as_deref(),
         rules: rules.iter().map(|rule| rule.id).collect(),
     };
-    let auditor = scope.auditor(rules, source);
-    let audit = |inventory: &Inventory, cluster_id: &str| auditor.again(inventory, cluster_id);
-    plan::build(inventory, findings, &for_plan, approvals, &audit).map_err(Failure::usage)
+    let audit = |estate: EstateRef<'_>, cluster_id: &str| scope.again(rules, source, estate, cluster_id);
+    plan::build(estate.as_ref(), findings, &for_plan, approvals, &audit).map_err(Failure::usage)
+}
+
+/// Whether a plan of a cloud can be printed in a language.
+fn check_language(name: args::EmitName, provider: Provider) -> Result<(), Failure> {
+    use args::EmitName;
+    let of = match name {
+        EmitName::Terraform => provider,
+        EmitName::Cloudformation | EmitName::AwsCli => Provider::Aws,
+        EmitName::AliyunCli => Provider::Alibaba,
+    };
+    if of == provider {
+        return Ok(());
+    }
+    let others = match provider {
+        Provider::Aws => "terraform, cloudformation or aws-cli",
+        Provider::Alibaba => "terraform or aliyun-cli",
+    };
+    Err(Failure::usage(format!("--emit names a language of {}, and {} is audited", of.describe(), provider.describe()))
+        .help(format!("give {others}")))
 }
 
 fn rejected(planned: &Planned) -> Failure {

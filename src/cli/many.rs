@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::clusters::{self, Clusters};
 use crate::config::{Config, Notice};
-use crate::estate::Estate;
+use crate::estate::{Estate, EstateRef};
 #[cfg(feature = "aws")]
 use crate::inventory::Provider;
 use crate::inventory::{Gap, Inventory};
@@ -155,7 +155,7 @@ impl<'r> Run<'r> {
         target.collected_at.clone_from(&inventory.collected_at);
         for id in &ids {
             let scope = self.scope.of(id);
-            match scope.audited(inventory, self.rules, self.source) {
+            match scope.audited(EstateRef::Aws(inventory), self.rules, self.source) {
                 Ok((audit, notices)) => {
                     let report = scope.written(&audit);
                     let waivers = report.findings.iter().filter_map(|finding| finding.waiver.as_ref());

@@ -170,10 +170,7 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
     };
     input::check_rules(args, &rules, estate.provider())?;
     let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
-    let (audit, notices) = match &estate {
-        Estate::Aws(inventory) => scope.audited(inventory, &rules, source)?,
-        Estate::Alibaba(inventory) => scope.audited_alibaba(inventory, &rules, source)?,
-    };
+    let (audit, notices) = scope.audited(estate.as_ref(), &rules, source)?;
     if !args.output.terminal.quiet {
         let file = configured.map_or("", |config| config.file.as_str());
         for notice in notices {
@@ -181,10 +178,7 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
         }
     }
     if args.fix.fix {
-        let Estate::Aws(inventory) = &estate else {
-            return Err(Failure::usage("--fix writes to AWS only, so far").help("the findings say what to do by hand"));
-        };
-        return fix::scan(args, &scope, &rules, inventory, &audit);
+        return fix::scan(args, &scope, &rules, &estate, &audit);
     }
     let mut report = scope.written(&audit);
     session::compare(&mut report, earlier.as_ref(), &args.verdict)?;

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 
 use crate::alibaba;
 use crate::config::{Config, Notice};
-use crate::estate::Estate;
+use crate::estate::{Estate, EstateRef};
 use crate::inventory::{Inventory, Provider};
 use crate::nodes::KubernetesNode;
 use crate::policy::{IAM, RAM};
@@ -22,7 +22,7 @@ use crate::rules::Rule;
 use crate::scan::{self, Audit};
 use crate::target::{Shard, ShardArgument};
 
-#[cfg(feature = "aws")]
+#[cfg(any(feature = "aws", feature = "alibaba"))]
 use super::ConnectionArgs;
 use super::config::today;
 use super::failure::{Exit, Failure};
@@ -103,28 +103,8 @@ impl<'a> Scope<'a> {
         options
     }
 
-    /// The audit as the configuration has it, and what its author has to know.
-    pub(super) fn audited(
-        &self,
-        inventory: &Inventory,
-        rules: &[&'static Rule],
-        source: SourceKind,
-    ) -> Result<(Audit, Vec<Notice>), Failure> {
-        self.check(Provider::Aws)?;
-        let audit = self.auditor(rules, source).audit(inventory);
-        Ok(self.configured(audit.map_err(|error| Failure::from_error(Exit::Usage, &error))?))
-    }
-
-    /// The same for an inventory of Alibaba Cloud.
-    pub(super) fn audited_alibaba(
-        &self,
-        inventory: &alibaba::Inventory,
-        rules: &[&'static Rule],
-        source: SourceKind,
-    ) -> Result<(Audit, Vec<Notice>), Failure> {
-        self.check(Provider::Alibaba)?;
-        super::input::check_version(Provider::Alibaba, self.audit.controller_version)?;
-        let auditor = scan::AlibabaAuditor {
+    fn auditor_of_alibaba<'o>(&'o self, rules: &'o [&'static Rule], source: SourceKind) -> scan::AlibabaAuditor<'o> {
+        scan::AlibabaAuditor {
             cluster_id: self.cluster_id,
             nodes: self.nodes.as_deref(),
             selectors: &self.audit.node_role,
@@ -133,8 +113,39 @@ impl<'a> Scope<'a> {
             cloud_routes: self.audit.cloud_routes,
             installer: self.audit.installer.map(Into::into),
             source,
+        }
+    }
+
+    /// What the rules find in a changed estate, for the audited cluster or one near it.
+    pub(super) fn again(
+        &self,
+        rules: &[&'static Rule],
+        source: SourceKind,
+        estate: EstateRef<'_>,
+        cluster_id: &str,
+    ) -> Result<Vec<crate::finding::Finding>, String> {
+        match estate {
+            EstateRef::Aws(_) => self.auditor(rules, source).again(estate, cluster_id),
+            EstateRef::Alibaba(_) => self.auditor_of_alibaba(rules, source).again(estate, cluster_id),
+        }
+    }
+
+    /// The audit as the configuration has it, and what its author has to know.
+    pub(super) fn audited(
+        &self,
+        estate: EstateRef<'_>,
+        rules: &[&'static Rule],
+        source: SourceKind,
+    ) -> Result<(Audit, Vec<Notice>), Failure> {
+        self.check(estate.provider())?;
+        let audit = match estate {
+            EstateRef::Aws(inventory) => self.auditor(rules, source).audit(inventory),
+            EstateRef::Alibaba(inventory) => {
+                super::input::check_version(Provider::Alibaba, self.audit.controller_version)?;
+                self.auditor_of_alibaba(rules, source).audit(inventory)
+            }
         };
-        Ok(self.configured(auditor.audit(inventory).map_err(|error| Failure::from_error(Exit::Usage, &error))?))
+        Ok(self.configured(audit.map_err(|error| Failure::from_error(Exit::Usage, &error))?))
     }
 
     /// Whether what is compared with is of a cloud.
@@ -170,11 +181,11 @@ impl<'a> Scope<'a> {
     }
 }
 
-pub(super) fn verdict(report: &Audit, inventory: &Inventory, args: &ScanArgs) -> Exit {
+pub(super) fn verdict(report: &Audit, estate: &Estate, args: &ScanArgs) -> Exit {
     if args.verdict.fail_on.threshold().is_some_and(|threshold| report.at_least(threshold) > 0) {
         Exit::Findings
     } else {
-        Exit::of_evidence(inventory.is_empty_handed(), report.is_complete())
+        Exit::of_evidence(estate.is_empty_handed(), report.is_complete())
     }
 }
 
@@ -363,13 +374,24 @@ fn live_alibaba(
     scope: Option<&Scope<'_>>,
 ) -> Result<alibaba::Inventory, Failure> {
     use crate::provider::alibaba::live;
-    let connection = &source.connection;
-    let request = live::Request {
+    let request = request_alibaba(&source.connection, terminal, scope);
+    live::collect(&live::Request { all_regions: source.all_regions, ..request }).map_err(provider_failure)
+}
+
+/// A request to an account of Alibaba Cloud, for reading or writing.
+#[cfg(feature = "alibaba")]
+pub(super) fn request_alibaba<'a>(
+    connection: &ConnectionArgs,
+    terminal: &TerminalArgs,
+    scope: Option<&'a Scope<'_>>,
+) -> crate::provider::alibaba::live::Request<'a> {
+    use crate::provider::alibaba::live;
+    live::Request {
         profile: connection.profile.clone(),
         endpoint_url: connection.endpoint_url.clone(),
         insecure_endpoint: connection.insecure_endpoint,
         regions: connection.region.clone(),
-        all_regions: source.all_regions,
+        all_regions: false,
         assume_roles: connection.assume_role.clone(),
         external_id: connection.external_id.clone(),
         requests_per_second: connection.requests_per_second,
@@ -380,8 +402,7 @@ fn live_alibaba(
             controller_roles: &scope.baselines.controller_roles,
         }),
         verbose: terminal.verbose,
-    };
-    live::collect(&request).map_err(provider_failure)
+    }
 }
 
 #[cfg(not(feature = "alibaba"))]
@@ -402,6 +423,6 @@ pub(super) fn not_live() -> Failure {
 /// The account after a plan was carried out.
 pub(super) struct CarriedOut {
     pub(super) report: Audit,
-    pub(super) inventory: Inventory,
+    pub(super) estate: Estate,
     pub(super) whole: bool,
 }

@@ -174,17 +174,53 @@ pub(super) fn permissions(
     width: usize,
     out: &mut dyn Write,
 ) -> Result<io::Result<()>, Failure> {
+    check_roles(args)?;
     match args.provider {
         ProviderName::Aws => Ok(permissions_of_aws(args, width, out)),
-        ProviderName::Alibaba if args.fix || args.target_role.is_some() => {
-            Err(Failure::usage("--fix and --target-role are about AWS only, so far"))
+        ProviderName::Alibaba if args.target_role.is_some() => {
+            Err(Failure::usage("--target-role is about AWS only, so far"))
         }
-        ProviderName::Alibaba => Ok(match args.format {
-            PermissionsFormat::Policy => out.write_all(permissions::scan_policy_alibaba().as_bytes()),
-            PermissionsFormat::Table => {
-                permissions_table(permissions::SCAN_ALIBABA.iter(), "not audited without it", width, out)
-            }
-        }),
+        ProviderName::Alibaba if !args.cluster_id.is_empty() => {
+            Err(Failure::usage("--cluster-id limits nothing in Alibaba Cloud: which tag is set is no condition there")
+                .help("leave it out"))
+        }
+        ProviderName::Alibaba => Ok(permissions_of_alibaba(args, width, out)),
+    }
+}
+
+/// The roles that a fix may be limited to are those of the cloud.
+fn check_roles(args: &PermissionsArgs) -> Result<(), Failure> {
+    let prefix = match args.provider {
+        ProviderName::Aws => "arn:",
+        ProviderName::Alibaba => "acs:",
+    };
+    let mut roles = args.role.iter().chain(&args.own_role);
+    match roles.find(|role| !role.starts_with(prefix)) {
+        Some(role) => Err(Failure::usage(format!("`{role}` is not a role of the cloud that --provider names"))),
+        None => Ok(()),
+    }
+}
+
+fn permissions_of_alibaba(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    match (args.format, args.fix) {
+        (PermissionsFormat::Policy, true) => out.write_all(permissions::fix_policy_alibaba(&limits(args)).as_bytes()),
+        (PermissionsFormat::Policy, false) => out.write_all(permissions::scan_policy_alibaba().as_bytes()),
+        (PermissionsFormat::Table, true) => {
+            permissions_table(permissions::FIX_ALIBABA.iter(), "not fixed without it", width, out)
+        }
+        (PermissionsFormat::Table, false) => {
+            permissions_table(permissions::SCAN_ALIBABA.iter(), "not audited without it", width, out)
+        }
+    }
+}
+
+fn limits(args: &PermissionsArgs) -> permissions::FixLimits {
+    permissions::FixLimits {
+        partition: args.partition.clone(),
+        account_id: args.account.clone(),
+        cluster_ids: args.cluster_id.clone(),
+        roles: args.role.clone(),
+        own_role: args.own_role.clone(),
     }
 }
 
@@ -202,15 +238,8 @@ fn permissions_table<'p>(
 }
 
 fn permissions_of_aws(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
-    let limits = permissions::FixLimits {
-        partition: args.partition.clone(),
-        account_id: args.account.clone(),
-        cluster_ids: args.cluster_id.clone(),
-        roles: args.role.clone(),
-        own_role: args.own_role.clone(),
-    };
     match args.format {
-        PermissionsFormat::Policy if args.fix => out.write_all(permissions::fix_policy(&limits).as_bytes()),
+        PermissionsFormat::Policy if args.fix => out.write_all(permissions::fix_policy(&limits(args)).as_bytes()),
         PermissionsFormat::Policy => out.write_all(
             match &args.target_role {
                 Some(role) => permissions::many_policy(&args.partition, role, args.organization).into_bytes(),

@@ -25,6 +25,10 @@ pub enum Caveat {
     NotNamedByNodes,
     /// Lists in which another cluster could show were not read.
     NeighboursUnread,
+    /// The resource carries the tags of other clusters: their ids.
+    TaggedForOthers(Vec<String>),
+    /// Only its address makes an instance a node, and nothing else of the cluster is known in its VPC.
+    NamedByAddress,
     /// Load balancers would get other subnets: what changes for whom.
     MovesLoadBalancers(String),
     /// A plan of everything that is safe would not make it: why.
@@ -45,6 +49,10 @@ pub enum CaveatKind {
     NotNamedByNodes,
     /// [`Caveat::NeighboursUnread`].
     NeighboursUnread,
+    /// [`Caveat::TaggedForOthers`].
+    TaggedForOthers,
+    /// [`Caveat::NamedByAddress`].
+    NamedByAddress,
     /// [`Caveat::MovesLoadBalancers`].
     MovesLoadBalancers,
     /// [`Caveat::Refused`].
@@ -61,6 +69,8 @@ impl Caveat {
             Self::Neighbours(_) => CaveatKind::Neighbours,
             Self::NotNamedByNodes => CaveatKind::NotNamedByNodes,
             Self::NeighboursUnread => CaveatKind::NeighboursUnread,
+            Self::TaggedForOthers(_) => CaveatKind::TaggedForOthers,
+            Self::NamedByAddress => CaveatKind::NamedByAddress,
             Self::MovesLoadBalancers(_) => CaveatKind::MovesLoadBalancers,
             Self::Refused(_) => CaveatKind::Refused,
         }
@@ -92,6 +102,12 @@ impl fmt::Display for Caveat {
                 f.write_str("no list of Nodes names the instance, and the tag gives rights over it")
             }
             Self::NeighboursUnread => f.write_str("not everything that another cluster could show in was read"),
+            Self::TaggedForOthers(ids) => {
+                write!(f, "it carries the tag of another cluster: {}", text::list(ids, 3))
+            }
+            Self::NamedByAddress => {
+                f.write_str("only its address says that it is the Node, and no other node is known in its VPC")
+            }
             Self::MovesLoadBalancers(how) => f.write_str(how),
             Self::Refused(why) => write!(f, "`--fix` leaves it: {why}"),
         }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::estate::EstateRef;
 use crate::finding::Finding;
-use crate::inventory::Inventory;
 use crate::nodes::KubernetesNode;
 use crate::text;
 
@@ -54,22 +54,23 @@ impl Planned {
 /// # Errors
 /// For an answer or a rule that is not to be found, with what there is.
 pub fn build(
-    inventory: &Inventory,
+    estate: EstateRef<'_>,
     findings: &[Finding],
     scope: &Scope<'_>,
     approvals: &Approvals,
     audit: &Audit<'_>,
 ) -> Result<Planned, String> {
     let notes = approvals::check(findings, approvals)?;
-    let [account] = inventory.accounts.as_slice() else {
+    let identities = estate.identities();
+    let [identity] = identities.as_slice() else {
         return Err(format!(
             "a fix is planned for one account at a time, and {} were read",
-            text::count(inventory.accounts.len(), "account")
+            text::count(identities.len(), "account")
         ));
     };
     let attempts = Attempts {
-        account,
-        inventory,
+        identity,
+        estate,
         approvals,
         cluster_id: scope.cluster_id,
         rules: &scope.rules,
@@ -89,17 +90,17 @@ pub fn build(
         schema: SCHEMA.to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         kind: Kind::Fix,
-        account_id: account.account_id.clone(),
-        partition: account.partition.clone(),
-        caller_arn: account.caller_arn.clone(),
+        account_id: identity.account_id.clone(),
+        partition: identity.partition.clone(),
+        caller_arn: identity.caller_arn.clone(),
         cluster_id: scope.cluster_id.to_owned(),
-        regions: account.regions.iter().map(|region| region.name.clone()).collect(),
+        regions: identity.regions.clone(),
         created_at: scope.created_at.clone(),
         expires_at: scope.expires_at.clone(),
         evidence: Evidence {
             kind: scope.evidence.to_owned(),
-            collected_at: inventory.collected_at.clone(),
-            gaps: inventory.gaps.clone(),
+            collected_at: estate.collected_at(),
+            gaps: estate.gaps().to_vec(),
         },
         fixes: fixes.collect(),
         changes: changes.into_iter().map(|(change, _)| change).collect(),

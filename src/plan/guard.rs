@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::alibaba;
+use crate::estate::EstateRef;
 use crate::finding::{Finding, Severity};
-use crate::inventory::{Gap, Inventory, Read, Region};
+use crate::inventory::{Gap, Inventory, Provider, Read, Region};
 use crate::resource::ResourceKind;
 use crate::tags;
 use crate::text;
@@ -18,9 +20,31 @@ pub(super) const MAX_KEY: usize = 127;
 /// Longest tag value (EC2 API model, `Tag`).
 pub(super) const MAX_VALUE: usize = 256;
 
-/// Why AWS would refuse a transition; `None` if nothing is known against it.
+/// Longest tag value in ECS (ECS 2014-05-26, `TagResources`, `Tag.N.Value`).
+const MAX_ECS_VALUE: usize = 128;
+
+/// Why ECS would refuse a tag. Source: ECS 2014-05-26, `TagResources`, `Tag.N`.
+fn ecs_limit(new: Option<&crate::transition::Value>, found: &Observed) -> Option<String> {
+    let value = new?.to_string();
+    let begins = |prefix: &str| value.get(..prefix.len()).is_some_and(|text| text.eq_ignore_ascii_case(prefix));
+    if value.chars().count() > MAX_ECS_VALUE {
+        return Some(format!("a tag value of ECS has at most {MAX_ECS_VALUE} characters"));
+    }
+    if begins("aliyun") || begins("acs:") || value.contains("http://") || value.contains("https://") {
+        return Some(format!("ECS takes no tag value like `{}`", text::printable(&value)));
+    }
+    if found.value.is_none() && found.free_tag_slots == Some(0) {
+        return Some(format!("it has {} tags already, as many as ECS allows", alibaba::TAG_QUOTA));
+    }
+    None
+}
+
+/// Why the cloud would refuse a transition; `None` if nothing is known against it.
 pub(super) fn limit(transition: &Transition, found: &Observed) -> Option<String> {
     let (key, new) = transition.tag()?;
+    if transition.target.provider == Provider::Alibaba {
+        return ecs_limit(new, found);
+    }
     if key.get(..4).is_some_and(|prefix| prefix.eq_ignore_ascii_case("aws:")) {
         return Some(format!("only AWS sets and removes tags like `{}`", text::printable(key)));
     }
@@ -56,19 +80,25 @@ pub(super) fn touching<'g>(
 ) -> Option<&'g Gap> {
     let of_account = |gap: &Gap| gap.is_of_account(account_id);
     let here = |gap: &Gap| gap.region.is_none() || gap.region == target.region;
+    let (nodes, listed): (&[Read], &[Read]) = match target.provider {
+        Provider::Aws => (&[Read::DescribeInstances], &[Read::DescribeInstances, Read::DescribeSecurityGroups]),
+        Provider::Alibaba => {
+            (&[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole], &[Read::EcsDescribeInstances])
+        }
+    };
     gaps.iter().filter(|gap| of_account(gap)).find(|gap| {
         if attribute.is_iam() {
             let role = gap.resource.as_deref().is_none_or(|resource| resource.ends_with(&format!("/{}", target.id)));
-            // Who the nodes of a role are is read from EC2, in every region.
-            return (gap.read.is_iam() && role) || (gap.is_of_list() && gap.read == Read::DescribeInstances);
+            // Who the nodes of a role are is read from EC2 or ECS, in every region.
+            return (gap.read.is_iam() && role) || (gap.is_of_list() && nodes.contains(&gap.read));
         }
         let of_it = here(gap) && gap.resource.as_deref() == Some(target.id.as_str());
         let Attribute::Tag { key } = attribute else { return of_it };
-        let lists = [Some(Read::DescribeInstances), Some(Read::DescribeSecurityGroups), target.kind.listed_by()];
+        let own = target.kind.listed_by().filter(|_| target.provider == Provider::Aws);
         // Whether a policy has a condition on a tag of the cluster can only be said when all policies were read.
         let condition = gap.read.is_iam() && tags::is_membership(key);
         of_it
-            || (here(gap) && gap.is_of_list() && lists.contains(&Some(gap.read)))
+            || (here(gap) && gap.is_of_list() && (listed.contains(&gap.read) || own == Some(gap.read)))
             // Adding a tag breaks no condition on it.
             || (condition && !is_added)
     })
@@ -76,6 +106,7 @@ pub(super) fn touching<'g>(
 
 /// Security groups of the nodes at instance level, by region and node. Every state that the plan passes through has to
 /// leave the controllers one group to decide for.
+#[derive(Default)]
 pub(super) struct NodeGroups {
     nodes: BTreeMap<(String, String), Vec<String>>,
 }
@@ -174,7 +205,24 @@ fn resources(finding: &Finding) -> impl Iterator<Item = &str> {
 }
 
 /// Other clusters that a plan could harm: they are named on what it changes, or have nodes in the same VPC.
-pub(super) fn neighbours(inventory: &Inventory, own: &str, changes: &[&PlannedChange]) -> BTreeSet<String> {
+pub(super) fn neighbours(estate: EstateRef<'_>, own: &str, changes: &[&PlannedChange]) -> BTreeSet<String> {
+    match estate {
+        EstateRef::Aws(inventory) => neighbours_of_aws(inventory, own, changes),
+        EstateRef::Alibaba(inventory) => {
+            let vpcs: BTreeSet<&str> = changes.iter().filter_map(|change| change.expect.vpc_id.as_deref()).collect();
+            let touched: BTreeSet<&str> = changes.iter().map(|change| change.transition.target.id.as_str()).collect();
+            let regions = inventory.accounts.iter().flat_map(|account| &account.regions);
+            let near = regions.flat_map(|region| &region.instances).filter(|instance| {
+                touched.contains(instance.id.as_str())
+                    || instance.vpc_id.as_deref().is_some_and(|vpc| vpcs.contains(vpc))
+            });
+            let ids = near.flat_map(|instance| alibaba::view::cluster_ids(&instance.tags));
+            ids.filter(|id| *id != own).map(str::to_owned).collect()
+        }
+    }
+}
+
+fn neighbours_of_aws(inventory: &Inventory, own: &str, changes: &[&PlannedChange]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for region in inventory.accounts.iter().flat_map(|account| &account.regions) {
         let touched: BTreeSet<&str> = changes

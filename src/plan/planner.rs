@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 
+use crate::alibaba::{self, PrincipalKind};
 use crate::controller::CallRole;
+use crate::estate::{Estate, EstateRef, Identity};
 use crate::finding::{Applicability, Choice, Finding};
-use crate::inventory::{Account, Inventory, Region};
+use crate::inventory::{Account, Inventory, Provider, Region};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::role_audit::grant;
@@ -31,8 +33,8 @@ pub(super) struct Proposal {
 
 /// Makes one plan of findings, without a look at what comes of it.
 pub(super) struct Planner<'a> {
-    pub(super) account: &'a Account,
-    pub(super) inventory: &'a Inventory,
+    pub(super) identity: &'a Identity,
+    pub(super) estate: EstateRef<'a>,
     pub(super) skipped: Vec<Skipped>,
     pub(super) rejected: Vec<String>,
 }
@@ -124,19 +126,19 @@ impl Planner<'_> {
             of_role.entry(name.unwrap_or_default()).or_default().insert(proposal.finding);
         }
         for (name, indexes) in of_role.into_iter().filter(|(_, indexes)| indexes.len() > 1) {
-            let Some(role) = self.account.roles.iter().find(|role| role.name == name) else { continue };
             let mut actions = Vec::new();
             let mut node_role = CallRole::Worker;
             for proposal in asked.iter().filter(|proposal| is_grant(proposal) && indexes.contains(&proposal.finding)) {
-                let document = proposal.transition.new.as_ref().and_then(Value::document);
-                actions.extend(document.and_then(grant::own_actions).unwrap_or_default());
-                if let Attribute::InlinePolicy { name } = &proposal.transition.attribute
+                let Transition { target, attribute, new, .. } = &proposal.transition;
+                let document = new.as_ref().and_then(Value::document);
+                actions.extend(document.and_then(|text| own_actions(target.provider, text)).unwrap_or_default());
+                if let Attribute::InlinePolicy { name } = attribute
                     && grant::node_role_of(name) == Some(CallRole::Controlplane)
                 {
                     node_role = CallRole::Controlplane;
                 }
             }
-            let placed = grant::place(self.account, role, node_role, &actions);
+            let Some(placed) = place_grant(self.estate, &name, node_role, &actions) else { continue };
             let old: Vec<Proposal> =
                 asked.extract_if(.., |proposal| is_grant(proposal) && indexes.contains(&proposal.finding)).collect();
             match placed {
@@ -146,11 +148,15 @@ impl Planner<'_> {
                     }
                 }
                 Ok(changes) => {
+                    let mut reasons: Vec<&str> = old.iter().map(|proposal| proposal.reason.as_str()).collect();
+                    reasons.sort_unstable();
+                    reasons.dedup();
+                    let reason = reasons.join("; ");
                     for index in &indexes {
                         let Some(like) = old.iter().find(|proposal| proposal.finding == *index) else { continue };
                         asked.extend(changes.iter().map(|transition| Proposal {
                             transition: transition.clone(),
-                            reason: like.reason.clone(),
+                            reason: reason.clone(),
                             ..*like
                         }));
                     }
@@ -197,12 +203,15 @@ impl Planner<'_> {
         cluster_id: &str,
         nodes: Option<&[KubernetesNode]>,
         asked: Vec<Proposal>,
-    ) -> (Vec<Asked>, Option<Inventory>) {
+    ) -> (Vec<Asked>, Option<Estate>) {
         if asked.is_empty() || !self.rejected.is_empty() {
             return (Vec::new(), None);
         }
-        let view = ClusterView::new(self.inventory, cluster_id, nodes, &[]);
-        let node_groups = NodeGroups::new(&view);
+        let node_groups = match self.estate {
+            EstateRef::Aws(inventory) => NodeGroups::new(&ClusterView::new(inventory, cluster_id, nodes, &[])),
+            // There no controller decides by the tags of security groups.
+            EstateRef::Alibaba(_) => NodeGroups::default(),
+        };
         let mut merged: Vec<(PlannedChange, Vec<Proposal>)> = Vec::new();
         for proposal in asked {
             let draft = self.draft(&proposal);
@@ -223,7 +232,7 @@ impl Planner<'_> {
         let mut answers: BTreeSet<usize> = BTreeSet::new();
         // A refusal can come after what depends on it was placed; then it is done over without that.
         loop {
-            let mut state = self.inventory.clone();
+            let mut state = self.estate.to_estate();
             let mut changes: Vec<Asked> = Vec::new();
             let mut refused = false;
             for (draft, approvals) in &merged {
@@ -272,11 +281,7 @@ impl Planner<'_> {
 
     fn draft(&self, proposal: &Proposal) -> PlannedChange {
         let target = &proposal.transition.target;
-        let arn = match region_of(self.account, target) {
-            Some(region) => region.arn(self.account, target.key()),
-            None => self.account.roles.iter().find(|role| role.name == target.id).map(|role| role.arn.clone()),
-        };
-        let arn = arn.unwrap_or_else(|| target.id.clone());
+        let arn = arn_of(self.estate, target).unwrap_or_else(|| target.id.clone());
         PlannedChange {
             id: change_id(&arn, &proposal.transition.attribute),
             rules: Vec::new(),
@@ -293,17 +298,16 @@ impl Planner<'_> {
         &self,
         draft: &PlannedChange,
         wanted: &[&Proposal],
-        state: &mut Inventory,
+        state: &mut Estate,
         node_groups: &NodeGroups,
         cluster_id: &str,
     ) -> Result<Option<PlannedChange>, String> {
         let Transition { target, attribute, old, new } = &draft.transition;
         let gone = || "nothing is known about it in the evidence".to_owned();
-        let account = state.accounts.first().ok_or_else(gone)?;
-        let found = observe(account, target, attribute);
+        let found = observe(state.as_ref(), target, attribute);
         let is_added = found.as_ref().is_some_and(|found| found.value.is_none());
-        let account_id = &self.account.account_id;
-        if let Some(gap) = guard::touching(&self.inventory.gaps, account_id, target, attribute, is_added) {
+        let account_id = &self.identity.account_id;
+        if let Some(gap) = guard::touching(self.estate.gaps(), account_id, target, attribute, is_added) {
             return Err(format!("the evidence is incomplete where it matters: {} ({})", gap.read, gap.reason));
         }
         let found = found.ok_or_else(gone)?;
@@ -319,16 +323,17 @@ impl Planner<'_> {
             return Err(why);
         }
         if matches!(attribute, Attribute::InlinePolicy { .. } | Attribute::ManagedPolicy {})
-            && found.value.as_ref().and_then(Value::document).is_some_and(|text| grant::own_actions(text).is_none())
+            && let Some(text) = found.value.as_ref().and_then(Value::document)
+            && own_actions(target.provider, text).is_none()
         {
             return Err("a policy of that name holds something that tagaudit did not write".to_owned());
         }
         let is_tag = matches!(attribute, Attribute::Tag { .. });
-        let is_cluster_tag = matches!(attribute, Attribute::Tag { key } if tags::is_membership(key));
-        let siblings = if is_cluster_tag && target.kind == ResourceKind::SecurityGroup {
-            siblings(target, account, node_groups)
-        } else {
-            Vec::new()
+        let is_cluster_tag = matches!(attribute, Attribute::Tag { key } if is_cluster_key(target.provider, key));
+        let is_group = is_cluster_tag && target.kind == ResourceKind::SecurityGroup;
+        let siblings = match (of_aws(state.as_ref()), is_group) {
+            (Some(account), true) => siblings(target, account, node_groups),
+            _ => Vec::new(),
         };
         let mut change = draft.clone();
         let mut rules: Vec<String> = wanted.iter().map(|proposal| proposal.rule.to_owned()).collect();
@@ -348,17 +353,75 @@ impl Planner<'_> {
             policy_sha256: found.policy_sha256.filter(|_| new.is_some()),
         };
         change.transition.old = found.value;
-        let before = (target.kind == ResourceKind::SecurityGroup && is_cluster_tag)
-            .then(|| region_of(account, target).cloned())
-            .flatten();
-        let Some(account) = state.accounts.first_mut() else { return Err(gone()) };
-        simulate(account, &draft.transition);
-        if let Some((before, after)) = before.as_ref().zip(region_of(account, target))
+        let region = |state: &Estate| of_aws(state.as_ref()).and_then(|account| region_of(account, target)).cloned();
+        let before = if is_group { region(state) } else { None };
+        simulate(state, &draft.transition);
+        let account = of_aws(state.as_ref());
+        if let Some((before, after)) = before.as_ref().zip(account.and_then(|account| region_of(account, target)))
             && let Some(why) = node_groups.broken(target, cluster_id, before, after)
         {
             return Err(format!("{why} on the way"));
         }
         Ok(Some(change))
+    }
+}
+
+/// The actions of a document that we wrote, in the language of a cloud.
+pub(crate) fn own_actions(provider: Provider, text: &str) -> Option<Vec<String>> {
+    match provider {
+        Provider::Aws => grant::own_actions(text),
+        Provider::Alibaba => alibaba::grant::own_actions(text),
+    }
+}
+
+/// Whether a key says of which cluster something is.
+pub(super) fn is_cluster_key(provider: Provider, key: &str) -> bool {
+    match provider {
+        Provider::Aws => tags::is_membership(key),
+        Provider::Alibaba => key == alibaba::CLUSTER_TAG,
+    }
+}
+
+/// The writes that give a role actions; `None` where there is no such role.
+fn place_grant(
+    estate: EstateRef<'_>,
+    role: &str,
+    node_role: CallRole,
+    actions: &[String],
+) -> Option<Result<Vec<Transition>, String>> {
+    match estate {
+        EstateRef::Aws(inventory) => {
+            let account = inventory.accounts.first()?;
+            let role = account.roles.iter().find(|known| known.name == role)?;
+            Some(grant::place(account, role, node_role, actions))
+        }
+        EstateRef::Alibaba(inventory) => {
+            let account = inventory.accounts.first()?;
+            let role = account.principal(PrincipalKind::Role, role)?;
+            Some(alibaba::grant::place(account, role, actions))
+        }
+    }
+}
+
+/// The one account of an estate of AWS.
+fn of_aws(estate: EstateRef<'_>) -> Option<&Account> {
+    match estate {
+        EstateRef::Aws(Inventory { accounts, .. }) => accounts.first(),
+        EstateRef::Alibaba(_) => None,
+    }
+}
+
+/// ARN of a target; `None` for what is not in the estate.
+fn arn_of(estate: EstateRef<'_>, target: &Target) -> Option<String> {
+    match estate {
+        EstateRef::Aws(inventory) => {
+            let account = inventory.accounts.first()?;
+            match region_of(account, target) {
+                Some(region) => region.arn(account, target.key()),
+                None => account.roles.iter().find(|role| role.name == target.id).map(|role| role.arn.clone()),
+            }
+        }
+        EstateRef::Alibaba(inventory) => alibaba::arn_of(&inventory.accounts.first()?.account_id, target),
     }
 }
 

@@ -20,15 +20,14 @@ mod call;
 mod config;
 mod ec2;
 mod iam;
-mod signals;
 mod strict;
 mod targets;
 mod write;
 
 pub use super::error::{Error, ErrorKind};
-pub(crate) use signals::SignalGuard;
+use crate::provider::signals::SignalGuard;
 pub use targets::{Identity, ManyTargets, Members, collect_each};
-pub(crate) use write::{DRY_RUN_IGNORED, WriteError, WriteErrorKind, Writer, pauses};
+pub(crate) use write::{DRY_RUN_IGNORED, Writer};
 
 /// What is to be read, and how.
 #[derive(Debug, Clone)]
@@ -88,7 +87,7 @@ pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
         .enable_all()
         .build()
         .map_err(|error| Error::new(ErrorKind::Unreachable, "cannot start the runtime").cause(error.to_string()))?;
-    let mut guard = signals::SignalGuard::begin();
+    let mut guard = SignalGuard::begin();
     let result = runtime.block_on(async {
         tokio::select! {
             result = read(request) => result,

@@ -6,9 +6,12 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
+use crate::inventory::Provider;
 use crate::plan::{Plan, PlannedChange};
 use crate::text;
 use crate::transition::{Attribute, Call, Transition, calls, managed_policy_path};
+
+mod alibaba;
 
 /// Whose language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,15 +22,19 @@ pub enum EmitFormat {
     Cloudformation,
     /// A POSIX shell script of AWS CLI commands
     AwsCli,
+    /// A POSIX shell script of commands of `aliyun`
+    AliyunCli,
 }
 
 /// The plan in that language.
 #[must_use]
 pub fn emit(plan: &Plan, format: EmitFormat) -> String {
     match format {
+        EmitFormat::Terraform if plan.partition == Provider::Alibaba.name() => alibaba::terraform(plan),
         EmitFormat::Terraform => terraform(plan),
         EmitFormat::Cloudformation => cloudformation(plan),
-        EmitFormat::AwsCli => aws_cli(plan),
+        EmitFormat::AwsCli => script(plan, "aws sts get-caller-identity --query Account --output text"),
+        EmitFormat::AliyunCli => script(plan, alibaba::WHO),
     }
 }
 
@@ -144,6 +151,9 @@ fn by_hand(transition: &Transition) -> String {
     let text = |value: &Option<crate::transition::Value>| value.as_ref().map(ToString::to_string).unwrap_or_default();
     let new = text(new);
     let what = match attribute {
+        Attribute::Tag { key } if transition.new.is_some() => {
+            format!("set the tag {} to {}", json!(key), json!(new))
+        }
         Attribute::Tag { key } => {
             format!("remove the tag {} with the value {}", json!(key), json!(text(old)))
         }
@@ -270,13 +280,14 @@ impl Fragment {
     }
 }
 
-fn aws_cli(plan: &Plan) -> String {
+/// A script that stops at the first error, and before it in another account than the plan's: `who` prints whose it is.
+fn script(plan: &Plan, who: &str) -> String {
     let mut page = String::from("#!/bin/sh\n");
     page.push_str(&heading(plan));
     comment(&mut page, "It neither looks before it writes nor keeps a journal: `tagaudit apply` does.");
     page.push_str("set -eu\n");
     let account = text::shell_quote(&plan.account_id);
-    let _ = writeln!(page, "test \"$(aws sts get-caller-identity --query Account --output text)\" = {account}");
+    let _ = writeln!(page, "test \"$({who})\" = {account}");
     for batch in crate::plan::batches(&plan.changes.iter().collect::<Vec<_>>()) {
         let Some(first) = batch.first() else { continue };
         page.push('\n');

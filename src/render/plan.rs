@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::finding::Applicability;
-use crate::plan::{DryRunAnswer, Kind, Plan, PlannedChange, SkipReason, Skipped};
+use crate::inventory::Provider;
+use crate::plan::{DryRunAnswer, Kind, Plan, PlannedChange, SkipReason, Skipped, own_actions};
 use crate::text;
 use crate::transition::{Transition, Value};
 
@@ -72,10 +73,10 @@ fn resource(change: &PlannedChange) -> String {
 }
 
 fn line(page: &mut String, change: &PlannedChange, painter: Painter) {
-    let Transition { attribute, old, new, .. } = &change.transition;
+    let Transition { target, attribute, old, new } = &change.transition;
     let label = text::printable(&attribute.label()).into_owned();
     let shown = |value: &Value| match value.document() {
-        Some(document) => policy(document),
+        Some(document) => policy(target.provider, document),
         None => quoted(&value.to_string()),
     };
     let line = match (old, new) {
@@ -86,7 +87,7 @@ fn line(page: &mut String, change: &PlannedChange, painter: Painter) {
     };
     let _ = writeln!(page, "{line}");
     let document = |value: &Option<Value>| value.as_ref().and_then(Value::document).map(str::to_owned);
-    for (sign, action) in policy_diff(document(old).as_deref(), document(new).as_deref()) {
+    for (sign, action) in policy_diff(target.provider, document(old).as_deref(), document(new).as_deref()) {
         let text = format!("        {sign} {}", text::printable(&action));
         let _ = writeln!(page, "{}", if sign == '+' { painter.good(&text) } else { painter.bad(&text) });
     }
@@ -100,14 +101,14 @@ fn quoted(value: &str) -> String {
     }
 }
 
-fn policy(document: &str) -> String {
-    let actions = crate::role_audit::grant::own_actions(document).map_or(0, |actions| actions.len());
+fn policy(provider: Provider, document: &str) -> String {
+    let actions = own_actions(provider, document).map_or(0, |actions| actions.len());
     format!("{} on every resource", text::count(actions, "action"))
 }
 
 /// What a policy of ours gains and loses.
-fn policy_diff(old: Option<&str>, new: Option<&str>) -> Vec<(char, String)> {
-    let actions = |text: Option<&str>| text.and_then(crate::role_audit::grant::own_actions).unwrap_or_default();
+fn policy_diff(provider: Provider, old: Option<&str>, new: Option<&str>) -> Vec<(char, String)> {
+    let actions = |text: Option<&str>| text.and_then(|text| own_actions(provider, text)).unwrap_or_default();
     let (old, new) = (actions(old), actions(new));
     let added = new.iter().filter(|action| !old.contains(action)).map(|action| ('+', action.clone()));
     let gone = old.iter().filter(|action| !new.contains(action)).map(|action| ('-', action.clone()));

@@ -55,7 +55,7 @@ fn sid(actions: &[&str]) -> String {
 }
 
 /// Whether a pattern grants everything of a service, or of all: no policy of ours does.
-fn is_whole_service(action: &str) -> bool {
+pub(crate) fn is_whole_service(action: &str) -> bool {
     let name = action.split_once(':').map_or("", |(_, name)| name);
     !name.contains(|c: char| c.is_ascii_alphanumeric())
 }

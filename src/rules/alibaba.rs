@@ -9,6 +9,7 @@ use crate::role_audit::RoleGap;
 use crate::tags;
 use crate::view::Confidence;
 
+use super::alibaba_safety;
 use super::run::{conclude, describe, made, misses, sort};
 use super::{Checked, Fix, Outcome, Outcomes, Rule, RuleOutcome, Violation};
 
@@ -166,19 +167,20 @@ fn results(context: &Context<'_>, rule: &Rule, check: Check, gaps: &[Gap]) -> Ve
     }
 }
 
-fn finish(rule: &Rule, violation: Violation, view: &ClusterView<'_>) -> Finding {
+fn finish(rule: &Rule, mut violation: Violation, view: &ClusterView<'_>) -> Finding {
+    let caveats = alibaba_safety::check(&mut violation, view);
     let named = std::iter::once(&violation.resource).chain(&violation.related);
     let instances = named.filter(|named| named.kind == ResourceKind::Instance);
     let members = instances.filter_map(|named| view.regions.iter().find_map(|region| region.member(&named.id)));
     let confidence = members.map(|member| member.evidence.confidence()).min().unwrap_or(Confidence::Certain);
-    made(rule, violation, confidence, Vec::new())
+    made(rule, violation, confidence, caveats)
 }
 
 /// A resource of a region.
 pub(super) fn resource(view: &RegionView<'_>, kind: ResourceKind, id: &str, name: Option<&str>) -> ResourceRef {
     let (region, account) = (&view.region.name, &view.account.account_id);
     let arn = match kind {
-        ResourceKind::Instance => Some(format!("acs:ecs:{region}:{account}:instance/{id}")),
+        ResourceKind::Instance => Some(crate::alibaba::instance_arn(account, region, id)),
         ResourceKind::SecurityGroup => Some(format!("acs:ecs:{region}:{account}:securitygroup/{id}")),
         ResourceKind::NetworkInterface => Some(format!("acs:ecs:{region}:{account}:eni/{id}")),
         ResourceKind::Volume => Some(format!("acs:ecs:{region}:{account}:disk/{id}")),

@@ -1,8 +1,8 @@
 //! The policies of RAM against what the controllers of Alibaba Cloud call.
 
 use super::Rule;
-use crate::alibaba::PrincipalAudit;
-use crate::finding::ResourceRef;
+use crate::alibaba::{PrincipalAudit, Use, grant};
+use crate::finding::{Applicability, Fix, ResourceRef};
 use crate::resource::ResourceKind;
 use crate::text;
 
@@ -20,6 +20,30 @@ pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_po
 
 fn instances(audit: &PrincipalAudit<'_>) -> Vec<ResourceRef> {
     audit.members.iter().map(|member| ResourceRef::bare(ResourceKind::Instance, &member.instance.id)).collect()
+}
+
+/// Puts actions into a policy of our own name, if the principal may be written to at all.
+fn grant_fix(audit: &PrincipalAudit<'_>, actions: &[&str]) -> Fix {
+    let what = format!("{} that it lacks", text::count(actions.len(), "action"));
+    let is_guessed = audit.used_by != Use::Controller && !audit.members.iter().all(|one| one.roles.is_reliable());
+    if audit.used_by == Use::UnknownNodes || is_guessed {
+        return Fix::none(format!(
+            "add the {what} by hand, or say which role the nodes have with --node-role first: granting this to the wrong nodes is a privilege escalation"
+        ));
+    }
+    match grant::place(audit.account, audit.principal, actions) {
+        Ok(changes) => {
+            let name = text::printable(&audit.principal.name);
+            let summary = match audit.used_by {
+                Use::ControlplaneNodes => format!(
+                    "add the {what} in one custom policy of their own, if it is the role `{name}` that the controller uses (--controller-role says so)"
+                ),
+                _ => format!("add the {what} in one custom policy of their own"),
+            };
+            Fix::with(Applicability::Confirm, summary, changes)
+        }
+        Err(refused) => Fix::none(format!("add the {what} by hand, in one custom policy of their own: {refused}")),
+    }
 }
 
 /// "role `k8s-master`".

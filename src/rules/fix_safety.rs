@@ -104,7 +104,7 @@ fn managers(violation: &Violation, view: &ClusterView<'_>) -> Option<Caveat> {
     let account = violation.resource.account_id.as_deref().unwrap_or_default();
     let mut managers: BTreeSet<String> = BTreeSet::new();
     for change in writes(violation) {
-        let Target { kind, id, region: name } = &change.target;
+        let Target { kind, id, region: name, .. } = &change.target;
         if *kind == ResourceKind::Role {
             let account = view.inventory.accounts.iter().find(|known| known.account_id == account);
             let role = account.and_then(|account| account.roles.iter().find(|known| known.name == *id));

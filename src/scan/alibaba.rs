@@ -6,16 +6,19 @@ use crate::alibaba::principals::{self, PrincipalAudit, PrincipalAudits, Principa
 use crate::alibaba::provider_id::{self, ProviderId};
 use crate::alibaba::{ClusterView, Inventory};
 use crate::baseline::BaselineError;
+use crate::estate::EstateRef;
+use crate::finding::Finding;
 use crate::inventory::{Gap, Provider, REASON_NOT_PROVIDED, REASON_NOTHING_SEEN, Read};
 use crate::nodes::KubernetesNode;
+use crate::plan;
 use crate::report::{Account, ActionReport, RoleReport, Source, SourceKind};
-use crate::rules::Rule;
 use crate::rules::alibaba::{self, Context, Installer};
+use crate::rules::{RULES, Rule};
 use crate::target;
 use crate::text;
 use crate::view::NodeRoleSelector;
 
-use super::{Audit, count_nodes, not_audited};
+use super::{Audit, count_nodes, not_audited, promise};
 
 /// Audits an inventory of Alibaba Cloud for a cluster.
 #[derive(Debug, Clone, Copy)]
@@ -38,21 +41,22 @@ pub struct AlibabaAuditor<'a> {
     pub source: SourceKind,
 }
 
-impl AlibabaAuditor<'_> {
-    /// Audits an inventory.
-    ///
-    /// # Errors
-    /// When a baseline is broken.
-    pub fn audit(&self, inventory: &Inventory) -> Result<Audit, BaselineError> {
-        let view = ClusterView::new(inventory, self.cluster_id, self.nodes, self.selectors);
+impl<'a> AlibabaAuditor<'a> {
+    /// Compares the principals and runs the rules.
+    fn run<'v>(
+        &self,
+        view: &'v ClusterView<'v>,
+    ) -> Result<(PrincipalAudits<'v>, Vec<Gap>, crate::rules::Outcomes), BaselineError>
+    where
+        'a: 'v,
+    {
         let wants_policies = self.rules.iter().any(|rule| rule.check.is_of_policies());
-        let compared =
-            if wants_policies { principals::audit(&view, self.options)? } else { PrincipalAudits::default() };
-        let mut gaps = inventory.gaps.clone();
-        gaps.extend(unseen_nodes(&view));
+        let compared = if wants_policies { principals::audit(view, self.options)? } else { PrincipalAudits::default() };
+        let mut gaps = view.inventory.gaps.clone();
+        gaps.extend(unseen_nodes(view));
         gaps.sort();
         let context = Context {
-            view: &view,
+            view,
             gaps: &gaps,
             principals: &compared,
             options: self.options,
@@ -60,6 +64,62 @@ impl AlibabaAuditor<'_> {
             installer: self.installer,
         };
         let outcome = alibaba::run(&context, self.rules);
+        Ok((compared, gaps, outcome))
+    }
+
+    /// What a plan is made for that nobody keeps.
+    fn scope(&self) -> plan::Scope<'_> {
+        plan::Scope {
+            cluster_id: self.cluster_id,
+            created_at: String::new(),
+            expires_at: String::new(),
+            evidence: self.source.name(),
+            nodes: self.nodes,
+            rules: self.rules.iter().map(|rule| rule.id).collect(),
+        }
+    }
+
+    /// What all rules find in a changed inventory, for the audited cluster or one near it, as for AWS.
+    ///
+    /// # Errors
+    /// When a baseline is broken, or the inventory is of another cloud.
+    pub fn again(&self, estate: EstateRef<'_>, cluster_id: &str) -> Result<Vec<Finding>, String> {
+        let EstateRef::Alibaba(inventory) = estate else {
+            return Err("an inventory of another cloud cannot be audited for Alibaba Cloud".to_owned());
+        };
+        let is_other = cluster_id != self.cluster_id;
+        let rules: Vec<&'static Rule> =
+            RULES.iter().copied().filter(|rule| !(is_other && rule.check.is_of_policies())).collect();
+        // The principals and Nodes of other clusters were not read.
+        let defaults = PrincipalOptions::default();
+        let auditor = if is_other {
+            AlibabaAuditor {
+                cluster_id,
+                nodes: None,
+                selectors: &[],
+                options: &defaults,
+                rules: &rules,
+                cloud_routes: false,
+                installer: None,
+                source: self.source,
+            }
+        } else {
+            AlibabaAuditor { rules: &rules, ..*self }
+        };
+        let view = ClusterView::new(inventory, cluster_id, auditor.nodes, auditor.selectors);
+        let (_, _, outcome) = auditor.run(&view).map_err(|error| error.to_string())?;
+        Ok(outcome.findings)
+    }
+
+    /// Audits an inventory. What the report calls safe is what `--fix` makes of it without another word.
+    ///
+    /// # Errors
+    /// When a baseline is broken.
+    pub fn audit(&self, inventory: &Inventory) -> Result<Audit, BaselineError> {
+        let view = ClusterView::new(inventory, self.cluster_id, self.nodes, self.selectors);
+        let (compared, gaps, mut outcome) = self.run(&view)?;
+        let again = |estate: EstateRef<'_>, cluster_id: &str| self.again(estate, cluster_id);
+        promise::keep(EstateRef::Alibaba(inventory), &self.scope(), &again, &mut outcome.findings);
         let accounts = inventory.accounts.iter().map(|account| Account {
             account_id: account.account_id.clone(),
             partition: Provider::Alibaba.name().to_owned(),

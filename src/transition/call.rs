@@ -1,15 +1,17 @@
-//! Transitions as calls of the API, and the calls as commands of the AWS CLI.
+//! Transitions as calls of the API, and the calls as commands of the command lines of the clouds.
 
 use serde::{Deserialize, Serialize};
 
 use crate::text;
 
-use super::{Attribute, MetadataOption, Transition, Value, VpcAttribute};
+use crate::inventory::Provider;
 
-/// For each operation its name and the IAM action that it needs.
+use super::{Attribute, MetadataOption, Transition, Value, VpcAttribute, aliyun};
+
+/// For each operation its name and the IAM or RAM action that it needs.
 macro_rules! operations {
     ($($name:ident = $action:literal;)*) => {
-        /// A call that writes. It is written as its IAM action.
+        /// A call that writes. It is written as its IAM or RAM action.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Operation {
             $(
@@ -20,7 +22,7 @@ macro_rules! operations {
         }
 
         impl Operation {
-            /// The IAM action.
+            /// The IAM or RAM action.
             #[must_use]
             pub const fn action(self) -> &'static str {
                 match self {
@@ -46,6 +48,15 @@ operations! {
     DeletePolicy = "iam:DeletePolicy";
     AttachRolePolicy = "iam:AttachRolePolicy";
     DetachRolePolicy = "iam:DetachRolePolicy";
+    EcsTagResources = "ecs:TagResources";
+    EcsUntagResources = "ecs:UntagResources";
+    RamCreatePolicy = "ram:CreatePolicy";
+    RamCreatePolicyVersion = "ram:CreatePolicyVersion";
+    RamSetDefaultPolicyVersion = "ram:SetDefaultPolicyVersion";
+    RamDeletePolicyVersion = "ram:DeletePolicyVersion";
+    RamDeletePolicy = "ram:DeletePolicy";
+    RamAttachPolicyToRole = "ram:AttachPolicyToRole";
+    RamDetachPolicyFromRole = "ram:DetachPolicyFromRole";
 }
 
 /// A call of the API with its arguments, as a report names it. Calls on several resources that the API takes one by one
@@ -167,6 +178,66 @@ pub enum Call {
         /// ARN.
         policy_arn: String,
     },
+    /// Adds or overwrites one tag of instances of ECS.
+    #[serde(rename = "ecs:TagResources")]
+    EcsTagResources {
+        /// Region of the instances.
+        region: String,
+        /// Ids of the instances.
+        resources: Vec<String>,
+        /// Tag key.
+        key: String,
+        /// New value.
+        value: String,
+    },
+    /// Removes one tag of instances of ECS, whatever its value: the API knows no other way.
+    #[serde(rename = "ecs:UntagResources")]
+    EcsUntagResources {
+        /// Region of the instances.
+        region: String,
+        /// Ids of the instances.
+        resources: Vec<String>,
+        /// Tag key.
+        key: String,
+    },
+    /// Makes a custom policy of our own name.
+    #[serde(rename = "ram:CreatePolicy")]
+    RamCreatePolicy {
+        /// Policy name.
+        policy_name: String,
+        /// Document, minified.
+        document: String,
+    },
+    /// Gives a custom policy of our own name a new default version.
+    #[serde(rename = "ram:CreatePolicyVersion")]
+    RamCreatePolicyVersion {
+        /// Policy name.
+        policy_name: String,
+        /// Document, minified.
+        document: String,
+    },
+    /// Deletes a custom policy of our own name.
+    #[serde(rename = "ram:DeletePolicy")]
+    RamDeletePolicy {
+        /// Policy name.
+        policy_name: String,
+    },
+    /// Attaches a custom policy of our own name to a role.
+    #[serde(rename = "ram:AttachPolicyToRole")]
+    RamAttachPolicyToRole {
+        /// Role name.
+        role: String,
+        /// Policy name.
+        policy_name: String,
+    },
+    /// Detaches a custom policy of our own name from a role.
+    #[serde(rename = "ram:DetachPolicyFromRole")]
+    RamDetachPolicyFromRole {
+        /// Role name.
+        role: String,
+        /// Policy name.
+        policy_name: String,
+    },
 }
 
 /// The calls that make transitions, in their order; what differs in nothing but the resource is one call.
@@ -176,6 +247,7 @@ pub fn calls<'t>(transitions: impl IntoIterator<Item = &'t Transition>) -> Vec<C
     for transition in transitions {
         let is_alike = last.is_some_and(|last| {
             last.target.region == transition.target.region
+                && last.target.provider == transition.target.provider
                 && last.attribute == transition.attribute
                 && last.new == transition.new
                 // What a removed tag held is part of the call; what an overwritten one held is not.
@@ -198,6 +270,9 @@ const SHOWN_COMMANDS: usize = 3;
 
 impl Call {
     fn of(transition: &Transition) -> Self {
+        if transition.target.provider == Provider::Alibaba {
+            return aliyun::call(transition);
+        }
         let Transition { target, attribute, old, new } = transition;
         let id = target.id.clone();
         let region = target.region().to_owned();
@@ -245,8 +320,15 @@ impl Call {
             Self::CreateTags { resources, .. }
             | Self::DeleteTags { resources, .. }
             | Self::ModifyInstanceMetadataOptions { resources, .. }
-            | Self::ModifyInstanceAttribute { resources, .. } => Some(resources),
-            Self::ModifyVpcAttribute { .. }
+            | Self::ModifyInstanceAttribute { resources, .. }
+            | Self::EcsTagResources { resources, .. }
+            | Self::EcsUntagResources { resources, .. } => Some(resources),
+            Self::RamCreatePolicy { .. }
+            | Self::RamCreatePolicyVersion { .. }
+            | Self::RamDeletePolicy { .. }
+            | Self::RamAttachPolicyToRole { .. }
+            | Self::RamDetachPolicyFromRole { .. }
+            | Self::ModifyVpcAttribute { .. }
             | Self::PutRolePolicy { .. }
             | Self::DeleteRolePolicy { .. }
             | Self::CreatePolicy { .. }
@@ -257,7 +339,7 @@ impl Call {
         }
     }
 
-    /// The AWS CLI commands that make this call, quoted for a shell, whole.
+    /// The commands of `aws` or `aliyun` that make this call, quoted for a shell, whole.
     #[must_use]
     pub fn commands(&self) -> Vec<String> {
         self.arguments().iter().map(|words| quoted(words)).collect()
@@ -267,7 +349,13 @@ impl Call {
     #[must_use]
     pub fn shown_commands(&self) -> Vec<String> {
         let mut call = self.clone();
-        let is_tag = matches!(self, Self::CreateTags { .. } | Self::DeleteTags { .. });
+        let is_tag = matches!(
+            self,
+            Self::CreateTags { .. }
+                | Self::DeleteTags { .. }
+                | Self::EcsTagResources { .. }
+                | Self::EcsUntagResources { .. }
+        );
         let most = if is_tag { SHOWN_IDS } else { SHOWN_COMMANDS };
         let cut = call.resources_mut().map_or(0, |resources| {
             let cut = resources.len().saturating_sub(most);
@@ -333,6 +421,13 @@ impl Call {
             Self::DetachRolePolicy { role, policy_arn } => {
                 one(&["aws", "iam", "detach-role-policy", "--role-name", role, "--policy-arn", policy_arn])
             }
+            Self::EcsTagResources { .. }
+            | Self::EcsUntagResources { .. }
+            | Self::RamCreatePolicy { .. }
+            | Self::RamCreatePolicyVersion { .. }
+            | Self::RamDeletePolicy { .. }
+            | Self::RamAttachPolicyToRole { .. }
+            | Self::RamDetachPolicyFromRole { .. } => aliyun::arguments(self),
         }
     }
 }

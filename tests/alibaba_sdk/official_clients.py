@@ -82,6 +82,23 @@ def main(binary):
             principal_type="ServiceRole", principal_name=f"{known['role']}@role.{known['account']}.onaliyunservice.com", page_size=100)),
         (Sts, "assume_role", sts.AssumeRoleRequest(role_arn=f"acs:ram::{known['account']}:role/{known['role']}", role_session_name="x")),
     ]
+    # The writes, in an order in which each finds what it needs, and nothing is left behind.
+    document = json.dumps({"Version": "1", "Statement": [{"Effect": "Allow", "Action": "ecs:DescribeInstances", "Resource": "*"}]})
+    custom = {"policy_name": "tagaudit-baseline-x", "policy_type": "Custom"}
+    named = {"policy_name": "tagaudit-baseline-x"}
+    instance = {"region_id": REGION, "resource_type": "instance", "resource_id": known["instances"][:1]}
+    calls += [
+        (Ecs, "tag_resources", ecs.TagResourcesRequest(tag=[ecs.TagResourcesRequestTag(key="ack.aliyun.com", value="c")], **instance)),
+        (Ecs, "untag_resources", ecs.UntagResourcesRequest(tag_key=["ack.aliyun.com"], **instance)),
+        (Ram, "create_policy", ram.CreatePolicyRequest(policy_document=document, **named)),
+        (Ram, "create_policy_version", ram.CreatePolicyVersionRequest(policy_document=document, set_as_default=True, **named)),
+        (Ram, "list_policy_versions", ram.ListPolicyVersionsRequest(**custom)),
+        (Ram, "set_default_policy_version", ram.SetDefaultPolicyVersionRequest(version_id="v1", **named)),
+        (Ram, "delete_policy_version", ram.DeletePolicyVersionRequest(version_id="v2", **named)),
+        (Ram, "attach_policy_to_role", ram.AttachPolicyToRoleRequest(role_name=known["role"], **custom)),
+        (Ram, "detach_policy_from_role", ram.DetachPolicyFromRoleRequest(role_name=known["role"], **custom)),
+        (Ram, "delete_policy", ram.DeletePolicyRequest(**named)),
+    ]
     wrong = []
     for kind, name, request in calls:
         method = getattr(clients[kind], name)

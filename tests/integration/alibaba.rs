@@ -209,7 +209,7 @@ fn what_is_of_another_cloud_is_refused() {
             vec!["--controller-role", "arn:aws:iam::111122223333:role/x"],
             "the principal `arn:aws:iam::111122223333:role/x` is not of",
         ),
-        (vec!["--fix", "--dry-run"], "--fix writes to AWS only"),
+        (vec!["--fix", "--emit", "cloudformation"], "--emit names a language of AWS, and Alibaba Cloud is audited"),
         (vec!["--format", "asff"], "Security Hub takes findings on AWS alone"),
         (vec!["--provider", "aws"], "is an inventory of Alibaba Cloud, and --provider says aws"),
     ] {

@@ -16,6 +16,8 @@ use tagaudit::alibaba::{Account, Inventory, Principal, PrincipalKind, Region};
 use tagaudit::policy::{CompiledPolicy, Context, Decision, Document, Policies, RAM, Request as PolicyRequest, decide};
 use tagaudit::tags::Tag;
 
+use super::alibaba_writes::{self, Effect, Versions};
+
 pub(crate) const KEY_ID: &str = "LTAIEXAMPLE0000000000000";
 pub(crate) const SECRET: &str = "verysecretkeyofalibaba";
 
@@ -60,6 +62,18 @@ pub(crate) enum Fault {
     Hang,
     /// The connection is closed without an answer.
     Drop,
+    /// A write is made, and the connection closed without an answer.
+    DropAfter,
+    /// A write is answered as if it were made.
+    NoEffect,
+    /// Somebody else writes just after.
+    Meddle(fn(&mut Inventory)),
+    /// The client is killed before the call is heeded.
+    KillBefore,
+    /// The client is killed when a write is made.
+    KillAfter,
+    /// The client is told to end when a write is made; then it is answered.
+    Terminate,
 }
 
 struct Rule {
@@ -85,6 +99,14 @@ struct World {
     sessions: HashMap<String, String>,
     /// What a token stands for.
     tokens: HashMap<String, (String, usize)>,
+    versions: Versions,
+    effects: Vec<Effect>,
+    /// How long reads show what was before a write.
+    lag: Duration,
+    /// What was before the last write, and until when it is shown.
+    before: Option<(Inventory, std::time::Instant)>,
+    /// The process that faults kill.
+    client: Option<u32>,
 }
 
 /// A running mock.
@@ -149,6 +171,59 @@ impl Mock {
     pub(crate) fn policy(self, text: &str) -> Self {
         let document = Document::parse_as(text, &RAM).unwrap();
         self.change(|world| world.policy = Some(CompiledPolicy::new(&document)))
+    }
+
+    /// Reads show what was before a write for this long.
+    pub(crate) fn lag(self, lag: Duration) -> Self {
+        self.change(|world| world.lag = lag)
+    }
+
+    /// The process that faults kill.
+    pub(crate) fn client(&self, process: u32) {
+        self.world.lock().unwrap().client = Some(process);
+    }
+
+    /// Nothing goes wrong any more.
+    pub(crate) fn heal(&self) {
+        let mut world = self.world.lock().unwrap();
+        world.rules.clear();
+        world.lag = Duration::ZERO;
+    }
+
+    /// What somebody else does.
+    pub(crate) fn edit(&self, change: impl FnOnce(&mut Inventory)) {
+        let mut world = self.world.lock().unwrap();
+        change(world.inventory.as_mut().unwrap());
+    }
+
+    pub(crate) fn inventory(&self) -> Inventory {
+        self.world.lock().unwrap().inventory.clone().unwrap()
+    }
+
+    pub(crate) fn effects(&self) -> Vec<Effect> {
+        self.world.lock().unwrap().effects.clone()
+    }
+
+    /// Makes it so many versions of a policy, all with its document.
+    pub(crate) fn store(&self, name: &str, versions: usize) {
+        let mut world = self.world.lock().unwrap();
+        let inventory = world.inventory.as_mut().unwrap();
+        let policy = inventory.accounts[0].policies.iter_mut().find(|one| one.name == name).unwrap();
+        policy.default_version = Some(format!("v{versions}"));
+        let document = policy.document.clone().unwrap();
+        let stored = (1..=versions).map(|number| (format!("v{number}"), document.clone()));
+        world.versions.insert(name.to_owned(), stored.collect());
+    }
+
+    /// Versions of a policy, by id.
+    pub(crate) fn versions(&self, name: &str) -> Vec<String> {
+        let world = self.world.lock().unwrap();
+        let stored = world.versions.get(name).into_iter().flatten();
+        stored.map(|(id, _)| id.clone()).collect()
+    }
+
+    pub(crate) fn writes(&self) -> Vec<Call> {
+        self.calls().into_iter().filter(|call| alibaba_writes::is_write(&call.action)).collect()
     }
 
     pub(crate) fn calls(&self) -> Vec<Call> {
@@ -259,7 +334,7 @@ enum Answer {
     Drop,
 }
 
-fn refusal(code: &str, message: &str) -> Value {
+pub(crate) fn refusal(code: &str, message: &str) -> Value {
     json!({"RequestId": "8F4C0000-EXAMPLE", "HostId": "mock", "Code": code, "Message": message})
 }
 
@@ -405,6 +480,10 @@ fn answer(request: &Raw, world: &Mutex<World>) -> Answer {
     match &fault {
         Some(Fault::Hang) => return Answer::Hang,
         Some(Fault::Drop) => return Answer::Drop,
+        Some(Fault::KillBefore) => {
+            signal(&world, "KILL");
+            return Answer::Drop;
+        }
         Some(Fault::Error(status, code, message)) => return Answer::Json(*status, refusal(code, message)),
         Some(Fault::Xml(status, code)) => {
             let body = format!(
@@ -432,7 +511,8 @@ fn answer(request: &Raw, world: &Mutex<World>) -> Answer {
         }
     }
     for required in known["required"].as_array().unwrap() {
-        if !parameters.contains_key(required.as_str().unwrap()) {
+        let wanted = required.as_str().unwrap();
+        if !parameters.keys().any(|given| given == wanted || given.split('.').next() == Some(wanted)) {
             world.complaints.push(format!("{name}: no {required}"));
             return Answer::Json(
                 400,
@@ -443,11 +523,25 @@ fn answer(request: &Raw, world: &Mutex<World>) -> Answer {
     if name == "sts:AssumeRole" {
         return session(&mut world, &parameters);
     }
-    if !may(&world, &name) {
+    if !may(&world, &name, &parameters) {
         let code = if name.starts_with("ram:") { "NoPermission" } else { "Forbidden.RAM" };
         return Answer::Json(403, refusal(code, "User not authorized to operate on the specified resource."));
     }
-    let (status, mut body) = served(&mut world, &name, &parameters, matches!(fault, Some(Fault::Empty)));
+    let (status, mut body) = if alibaba_writes::is_write(&name) {
+        let answered = written(&mut world, &name, &parameters, fault.as_ref());
+        match fault {
+            Some(Fault::DropAfter) => return Answer::Drop,
+            Some(Fault::KillAfter) => {
+                signal(&world, "KILL");
+                return Answer::Drop;
+            }
+            Some(Fault::Terminate) => signal(&world, "TERM"),
+            _ => {}
+        }
+        answered
+    } else {
+        served(&mut world, &name, &parameters, matches!(fault, Some(Fault::Empty)))
+    };
     match &fault {
         Some(Fault::TokenAtTheEnd) if parameters.contains_key("NextToken") => {}
         Some(Fault::TokenAtTheEnd) => body["NextToken"] = json!("the-end"),
@@ -507,13 +601,29 @@ fn session(world: &mut World, parameters: &BTreeMap<String, String>) -> Answer {
 }
 
 /// Whether the caller may: the identity needs no permission.
-fn may(world: &World, name: &str) -> bool {
+fn may(world: &World, name: &str, parameters: &BTreeMap<String, String>) -> bool {
     let Some(policy) = &world.policy else { return true };
     // RAM authorises what the resource manager answers.
     let action = name.replace("resourcemanager:", "ram:");
     let policies = [policy.clone()];
-    let request = PolicyRequest::new(&action, "*", Context::default());
-    name == "sts:GetCallerIdentity" || decide(Policies::of_identity(&policies), &request).0 == Decision::Allowed
+    // A write is authorised on all that it is made on; of reads the policies of this project limit none.
+    let account = &world.inventory.as_ref().unwrap().accounts[0].account_id;
+    let get = |key: &str| parameters.get(key).map(String::as_str);
+    let ids = (1..).map_while(|index| get(&format!("ResourceId.{index}")));
+    let region = get("RegionId").unwrap_or_default();
+    let mut resources: Vec<String> = ids.map(|id| format!("acs:ecs:{region}:{account}:instance/{id}")).collect();
+    if alibaba_writes::is_write(name) || name == "ram:ListPolicyVersions" {
+        resources.extend(get("RoleName").map(|role| format!("acs:ram:*:{account}:role/{role}")));
+        resources.extend(get("PolicyName").map(|policy| format!("acs:ram:*:{account}:policy/{policy}")));
+    }
+    if resources.is_empty() {
+        resources.push("*".to_owned());
+    }
+    let is_allowed = |resource: &String| {
+        let request = PolicyRequest::new(&action, resource, Context::default());
+        decide(Policies::of_identity(&policies), &request).0 == Decision::Allowed
+    };
+    name == "sts:GetCallerIdentity" || resources.iter().all(is_allowed)
 }
 
 fn ecs_tags(tags: &[Tag]) -> Value {
@@ -650,8 +760,40 @@ pub(crate) fn files(inventory: &Inventory) -> Vec<(String, Value)> {
     files
 }
 
+/// Makes a write, unless a fault says otherwise.
+fn written(
+    world: &mut World,
+    name: &str,
+    parameters: &BTreeMap<String, String>,
+    fault: Option<&Fault>,
+) -> (u16, Value) {
+    let World { inventory, versions, effects, lag, before, .. } = world;
+    let inventory = inventory.as_mut().unwrap();
+    if matches!(fault, Some(Fault::NoEffect)) {
+        return (200, json!({}));
+    }
+    let old = inventory.clone();
+    let answered = alibaba_writes::Write { inventory, versions, effects, parameters }.run(name);
+    if let Some(Fault::Meddle(change)) = fault {
+        change(inventory);
+    }
+    if !lag.is_zero() {
+        *before = Some((old, std::time::Instant::now() + *lag));
+    }
+    match answered {
+        Ok(body) => (200, body),
+        Err(refused) => refused,
+    }
+}
+
+fn signal(world: &World, name: &str) {
+    let process = world.client.unwrap().to_string();
+    std::process::Command::new("kill").args(["-s", name, &process]).status().unwrap();
+}
+
 fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, empty: bool) -> (u16, Value) {
-    let inventory = world.inventory.clone().unwrap();
+    let shown = world.before.as_ref().filter(|(_, until)| std::time::Instant::now() < *until);
+    let inventory = shown.map_or_else(|| world.inventory.clone().unwrap(), |(before, _)| before.clone());
     let account = &inventory.accounts[0];
     let text = |key: &str| parameters.get(key).map(String::as_str).unwrap_or_default();
     let none = Region::default();
@@ -670,7 +812,10 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
             (200, json!({"Regions": {"Region": regions.collect::<Vec<_>>()}}))
         }
         "ecs:DescribeInstances" => {
-            let items = region.instances.iter().map(|one| {
+            let ids: Option<Vec<String>> = parameters.get("InstanceIds").map(|ids| serde_json::from_str(ids).unwrap());
+            assert!(ids.as_ref().is_none_or(|ids| (1..=100).contains(&ids.len())), "one to a hundred instances a call");
+            let wanted = region.instances.iter().filter(|one| ids.as_ref().is_none_or(|ids| ids.contains(&one.id)));
+            let items = wanted.map(|one| {
                 json!({
                     "InstanceId": one.id, "InstanceName": one.name, "RegionId": region.name, "ZoneId": one.zone_id,
                     "Status": one.status, "InstanceNetworkType": one.network_type, "HostName": "h",
@@ -760,7 +905,7 @@ fn of_ram(world: &mut World, inventory: &Inventory, name: &str, parameters: &BTr
             None => missing("Role"),
             Some(role) => (
                 200,
-                json!({"Role": {"RoleName": role.name, "Arn": account.arn_of(role), "AssumeRolePolicyDocument": role.trust_policy}}),
+                json!({"Role": {"RoleName": role.name, "RoleId": role.id, "Arn": account.arn_of(role), "AssumeRolePolicyDocument": role.trust_policy}}),
             ),
         },
         "ram:ListPoliciesForRole" => policies(find(PrincipalKind::Role, "RoleName"), "Role"),
@@ -783,11 +928,25 @@ fn of_ram(world: &mut World, inventory: &Inventory, name: &str, parameters: &BTr
                 Some(policy) => (
                     200,
                     json!({
-                        "Policy": {"PolicyName": policy.name, "PolicyType": policy.policy_type.name(), "DefaultVersion": policy.default_version},
+                        "Policy": {"PolicyName": policy.name, "PolicyType": policy.policy_type.name(), "DefaultVersion": policy.default_version,
+                            "AttachmentCount": alibaba_writes::attachments(inventory, &policy.name)},
                         "DefaultPolicyVersion": {"VersionId": policy.default_version, "PolicyDocument": policy.document}
                     }),
                 ),
             }
+        }
+        "ram:ListPolicyVersions" => {
+            let is_it = |one: &&tagaudit::alibaba::Policy| {
+                one.name == text("PolicyName") && one.policy_type.name() == text("PolicyType")
+            };
+            let Some(policy) = account.policies.iter().find(is_it) else { return missing("Policy") };
+            let stored =
+                world.versions.get(&policy.name).cloned().unwrap_or_else(|| alibaba_writes::versions_of(policy));
+            let versions = stored.iter().map(|(id, document)| {
+                json!({"VersionId": id, "IsDefaultVersion": Some(id) == policy.default_version.as_ref(),
+                    "PolicyDocument": document, "CreateDate": "2026-01-01T00:00:00Z"})
+            });
+            (200, json!({"PolicyVersions": {"PolicyVersion": versions.collect::<Vec<_>>()}}))
         }
         "resourcemanager:ListPolicyAttachments" => {
             let wanted = text("PrincipalName");
@@ -831,5 +990,10 @@ fn serves_the_clients_of_others() {
             "user": of(PrincipalKind::User), "group": of(PrincipalKind::Group), "policy": account.policies[0].name,
             "account": account.account_id, "instances": instances})
     );
-    std::io::stdin().read_to_string(&mut String::new()).unwrap();
+    // A line names the recording that is served from then on.
+    for file in std::io::stdin().lines().map_while(Result::ok).filter(|line| !line.trim().is_empty()) {
+        let bytes = std::fs::read(file.trim()).unwrap();
+        let recorded = Inventory::from_slice(&file, &bytes).unwrap();
+        mock.edit(|served| *served = recorded);
+    }
 }

@@ -108,6 +108,7 @@ fn role(name: &str, policies: &[&str]) -> Principal {
         resource_group_id: None,
     });
     Principal {
+        id: Some(format!("3{}", name.bytes().map(u64::from).fold(7, |sum, byte| sum * 31 % 999_983 + byte))),
         trust_policy: Some(TRUST.into()),
         attachments: Some(attached.collect()),
         resource_group_attachments: Some(Vec::new()),
@@ -129,7 +130,7 @@ fn inventory(region: Region, principals: Vec<Principal>, policies: Vec<Policy>) 
 }
 
 /// A Node as kubectl prints it.
-fn node(name: &str, provider_id: &str, roles: &[&str], address: &str, taints: &[&str]) -> Value {
+pub(crate) fn node(name: &str, provider_id: &str, roles: &[&str], address: &str, taints: &[&str]) -> Value {
     let labels: serde_json::Map<String, Value> =
         roles.iter().map(|role| (format!("node-role.kubernetes.io/{role}"), json!(""))).collect();
     let mut node = json!({
@@ -144,7 +145,7 @@ fn node(name: &str, provider_id: &str, roles: &[&str], address: &str, taints: &[
     node
 }
 
-fn list(nodes: &[Value]) -> Value {
+pub(crate) fn list(nodes: &[Value]) -> Value {
     json!({"apiVersion": "v1", "kind": "List", "items": nodes})
 }
 

@@ -11,13 +11,18 @@
 
 mod alibaba;
 #[cfg(feature = "alibaba")]
+mod alibaba_fix;
+#[cfg(feature = "alibaba")]
 mod alibaba_folder;
 #[cfg(feature = "alibaba")]
 mod alibaba_live;
 #[cfg(feature = "alibaba")]
 mod alibaba_mock;
 mod alibaba_nodes;
+mod alibaba_plans;
 mod alibaba_worlds;
+#[cfg(feature = "alibaba")]
+mod alibaba_writes;
 mod binary;
 #[cfg(feature = "aws")]
 mod cli_outputs;

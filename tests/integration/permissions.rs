@@ -115,4 +115,15 @@ fn the_tables_and_the_policies_name_the_same_actions() {
     assert_eq!(actions(&permissions::scan_policy()), scan.iter().cloned().collect());
     let fix = actions(&permissions::fix_policy(&limits("bravo", &["workers"])));
     assert_eq!(fix, scan.into_iter().chain(named(permissions::FIX)).collect());
+    let roles = ["acs:ram::1234567890123456:role/k8s".to_owned()];
+    let limits = FixLimits { roles: roles.to_vec(), ..FixLimits::default() };
+    let of_ram = |policy: &str| -> std::collections::BTreeSet<String> {
+        let document = Document::parse_as(policy, &tagaudit::policy::RAM).unwrap();
+        let statements = document.statements.iter();
+        statements.flat_map(|one| one.action.patterns.iter().map(ToString::to_string).collect::<Vec<_>>()).collect()
+    };
+    let scan = named(permissions::SCAN_ALIBABA);
+    assert_eq!(of_ram(&permissions::scan_policy_alibaba()), scan.iter().cloned().collect());
+    let fix = of_ram(&permissions::fix_policy_alibaba(&limits));
+    assert_eq!(fix, scan.into_iter().chain(named(permissions::FIX_ALIBABA)).collect());
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use tagaudit::estate::{Estate, EstateRef};
 use tagaudit::finding::Applicability;
 use tagaudit::inventory::{Inventory, Tag};
 use tagaudit::plan::{self, Answer, Approvals, Plan, Planned, Scope, SkipReason, simulate};
@@ -47,8 +48,8 @@ fn build(
         cloud_routes: false,
         source: tagaudit::report::SourceKind::Inventory,
     };
-    let audit = |inventory: &Inventory, of: &str| options.again(inventory, of);
-    plan::build(inventory, &findings, &scope, approvals, &audit)
+    let audit = |estate: EstateRef<'_>, of: &str| options.again(estate, of);
+    plan::build(EstateRef::Aws(inventory), &findings, &scope, approvals, &audit)
 }
 
 #[cfg(feature = "aws")]
@@ -70,39 +71,31 @@ fn allow_all() -> Vec<String> {
 
 /// Makes the changes of a plan, in their order.
 fn made(inventory: &Inventory, plan: &Plan) -> Inventory {
-    let mut after = inventory.clone();
+    let mut after = Estate::Aws(inventory.clone());
     for change in &plan.changes {
-        let found = plan::observe(&after.accounts[0], &change.transition.target, &change.transition.attribute).unwrap();
+        let found = plan::observe(after.as_ref(), &change.transition.target, &change.transition.attribute).unwrap();
         assert_eq!(
             found.value,
             change.transition.old,
             "{}: the old value is what the change finds",
             change.transition.attribute.label()
         );
-        assert_eq!(
-            plan::fit(&after.accounts[0], change),
-            plan::Fit::AsPlanned,
-            "{}",
-            change.transition.attribute.label()
-        );
-        simulate(&mut after.accounts[0], &change.transition);
+        assert_eq!(plan::fit(after.as_ref(), change), plan::Fit::AsPlanned, "{}", change.transition.attribute.label());
+        simulate(&mut after, &change.transition);
     }
+    let Estate::Aws(after) = after else { unreachable!() };
     after
 }
 
 fn taken_back(after: &Inventory, plan: &Plan) -> Inventory {
     let all: Vec<&plan::PlannedChange> = plan.changes.iter().collect();
     let back = plan::undo(plan, &all, plan.regions.clone(), plan.created_at.clone(), plan.expires_at.clone());
-    let mut before = after.clone();
+    let mut before = Estate::Aws(after.clone());
     for change in &back.changes {
-        assert_eq!(
-            plan::fit(&before.accounts[0], change),
-            plan::Fit::AsPlanned,
-            "{}",
-            change.transition.attribute.label()
-        );
-        simulate(&mut before.accounts[0], &change.transition);
+        assert_eq!(plan::fit(before.as_ref(), change), plan::Fit::AsPlanned, "{}", change.transition.attribute.label());
+        simulate(&mut before, &change.transition);
     }
+    let Estate::Aws(before) = before else { unreachable!() };
     before
 }
 

@@ -25,7 +25,7 @@ pub(in crate::cli) struct FixArgs {
     /// Answer the question of a finding; repeatable
     #[arg(long, value_name = "RULE:RESOURCE=VALUE", help_heading = "Fix", requires = "fix")]
     pub(in crate::cli) choose: Vec<Answer>,
-    /// Stop when the plan is shown, and ask EC2 whether this caller may make its calls
+    /// Stop when the plan is shown, and ask EC2 whether this caller may make its calls; Alibaba Cloud has no such question
     ///
     /// As with --plan-out and --emit, the exit code is that of the scan: 1 as long as there are findings, 5 if something
     /// of the plan was refused.
@@ -66,7 +66,7 @@ pub(in crate::cli) struct CarryOutArgs {
     pub(in crate::cli) verify_timeout: u64,
 }
 
-#[cfg(feature = "aws")]
+#[cfg(any(feature = "aws", feature = "alibaba"))]
 impl CarryOutArgs {
     /// Changes that a plan may have.
     pub(in crate::cli) fn most_changes(&self) -> usize {
@@ -123,6 +123,8 @@ pub(in crate::cli) enum EmitName {
     Cloudformation,
     /// A POSIX shell script of AWS CLI commands
     AwsCli,
+    /// A POSIX shell script of commands of `aliyun`
+    AliyunCli,
 }
 
 impl From<EmitName> for EmitFormat {
@@ -131,6 +133,7 @@ impl From<EmitName> for EmitFormat {
             EmitName::Terraform => Self::Terraform,
             EmitName::Cloudformation => Self::Cloudformation,
             EmitName::AwsCli => Self::AwsCli,
+            EmitName::AliyunCli => Self::AliyunCli,
         }
     }
 }

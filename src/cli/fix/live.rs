@@ -7,17 +7,22 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::apply::{self as engine, Applied, ApplyError, Stop, is_whole};
-use crate::cli::ScanArgs;
+use crate::apply::{self as engine, Applied, ApplyError, Connection, Stop, is_whole};
 use crate::cli::failure::{Exit, Failure};
 use crate::cli::input;
-use crate::cli::session::{CarriedOut, Scope, provider_failure, request};
+use crate::cli::session::{self, CarriedOut, Scope, provider_failure};
 use crate::cli::terminal::{Out, is_interactive, line, read_line, say};
+use crate::cli::{ConnectionArgs, ScanArgs, TerminalArgs};
+use crate::estate::Estate;
 use crate::finding::{Finding, Severity};
-use crate::inventory::Inventory;
+use crate::inventory::Provider;
 use crate::journal::{Journal, JournalError, Outcome, Run};
 use crate::plan::{self, DryRunAnswer, Plan, Planned};
-use crate::provider::aws::{self, ErrorKind, Request};
+use crate::provider::ErrorKind;
+#[cfg(feature = "alibaba")]
+use crate::provider::alibaba::live;
+#[cfg(feature = "aws")]
+use crate::provider::aws;
 use crate::render;
 use crate::report::SourceKind;
 use crate::rules::{RULES, Rule};
@@ -47,9 +52,9 @@ fn tell(line: &str) {
 
 fn say_nothing(_: &str) {}
 
-fn options<'a>(request: &'a Request<'a>, args: &CarryOutArgs, quiet: bool) -> engine::Options<'a> {
+fn options<'a>(connection: &'a Connection<'a>, args: &CarryOutArgs, quiet: bool) -> engine::Options<'a> {
     engine::Options {
-        request,
+        connection,
         verify_timeout: Duration::from_secs(args.verify_timeout),
         tell: if quiet { say_nothing } else { tell },
     }
@@ -59,13 +64,37 @@ pub(super) fn dry_run(args: &ScanArgs, plan: &Plan) -> Result<BTreeMap<String, D
     if plan.changes.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let request = request(&args.source.connection, &args.output.terminal, None);
-    engine::dry_run(plan, &of_plan(request, plan)).map_err(failure)
+    let connection = connection(&args.source.connection, &args.output.terminal, None, plan)?;
+    engine::dry_run(plan, &connection).map_err(failure)
 }
 
-/// The request, in the regions of the plan.
-fn of_plan<'a>(request: Request<'a>, plan: &Plan) -> Request<'a> {
-    Request { regions: plan.regions.clone(), ..request }
+/// The way to the account of a plan, in its regions.
+fn connection<'a>(
+    args: &ConnectionArgs,
+    terminal: &TerminalArgs,
+    scope: Option<&'a Scope<'_>>,
+    plan: &Plan,
+) -> Result<Connection<'a>, Failure> {
+    let provider = if plan.partition == Provider::Alibaba.name() { Provider::Alibaba } else { Provider::Aws };
+    match provider {
+        #[cfg(feature = "aws")]
+        Provider::Aws => Ok(Connection::Aws(aws::Request {
+            regions: plan.regions.clone(),
+            ..session::request(args, terminal, scope)
+        })),
+        #[cfg(feature = "alibaba")]
+        Provider::Alibaba => Ok(Connection::Alibaba(live::Request {
+            regions: plan.regions.clone(),
+            ..session::request_alibaba(args, terminal, scope)
+        })),
+        #[cfg(not(all(feature = "aws", feature = "alibaba")))]
+        provider => Err(Failure::usage(format!(
+            "this build cannot write to an account of {}: it was made without the feature `{}`",
+            provider.describe(),
+            provider.name()
+        ))
+        .help("install tagaudit with its default features")),
+    }
 }
 
 fn open(journal: Option<&PathBuf>, plan: &Plan) -> Result<Journal, Failure> {
@@ -96,25 +125,24 @@ pub(super) fn carry_out_and_scan(
 ) -> Result<CarriedOut, Failure> {
     let plan = &planned.plan;
     agree(plan, &args.fix.carry_out, args.fix.carry_out.most_changes())?;
-    let to_account = request(&args.source.connection, &args.output.terminal, Some(scope));
-    let applied = carry_out(
-        plan,
-        args.fix.journal.as_ref(),
-        None,
-        &of_plan(to_account, plan),
-        &args.fix.carry_out,
-        args.output.terminal.quiet,
-    )?;
-    let to_account = request(&args.source.connection, &args.output.terminal, Some(scope));
-    let inventory = scan_again(&of_plan(to_account, plan))?;
-    let (report, _) = scope.audited(&inventory, rules, SourceKind::Live)?;
+    let connection = connection(&args.source.connection, &args.output.terminal, Some(scope), plan)?;
+    let quiet = args.output.terminal.quiet;
+    let applied = carry_out(plan, args.fix.journal.as_ref(), None, &connection, &args.fix.carry_out, quiet)?;
+    let estate = scan_again(&connection)?;
+    let (report, _) = scope.audited(estate.as_ref(), rules, SourceKind::Live)?;
     compare(plan, &report.findings);
-    Ok(CarriedOut { report, inventory, whole: is_whole(&applied) })
+    Ok(CarriedOut { report, estate, whole: is_whole(&applied) })
 }
 
 /// The look afterwards. What was written stays written when it fails.
-fn scan_again(request: &Request<'_>) -> Result<Inventory, Failure> {
-    aws::collect(request).map_err(|error| {
+fn scan_again(connection: &Connection<'_>) -> Result<Estate, Failure> {
+    let seen = match connection {
+        #[cfg(feature = "aws")]
+        Connection::Aws(request) => aws::collect(request).map(Estate::Aws),
+        #[cfg(feature = "alibaba")]
+        Connection::Alibaba(request) => live::collect(request).map(Estate::Alibaba),
+    };
+    seen.map_err(|error| {
         let failure = provider_failure(error);
         let mut whole = Failure::new(failure.exit, "the plan was carried out, and the scan after it failed");
         whole.causes = std::iter::once(failure.error).chain(failure.causes).collect();
@@ -127,11 +155,11 @@ fn carry_out(
     plan: &Plan,
     journal: Option<&PathBuf>,
     undoes: Option<&str>,
-    request: &Request<'_>,
+    connection: &Connection<'_>,
     args: &CarryOutArgs,
     quiet: bool,
 ) -> Result<Applied, Failure> {
-    let options = options(request, args, quiet);
+    let options = options(connection, args, quiet);
     let mut journal = open(journal, plan)?;
     reconcile_earlier(&mut journal, Some(plan), &options)?;
     finish(plan, &mut journal, undoes, &options)
@@ -280,8 +308,8 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
     let plan = load(args)?;
     let out = Out::new(&args.terminal);
     let scope = Scope::read(&plan.cluster_id, &args.audit)?;
-    let request = of_plan(request(&args.connection, &args.terminal, Some(&scope)), &plan);
-    let options = options(&request, &args.carry_out, args.terminal.quiet);
+    let connection = connection(&args.connection, &args.terminal, Some(&scope), &plan)?;
+    let options = options(&connection, &args.carry_out, args.terminal.quiet);
     let mut journal = open(args.journal.as_ref(), &plan)?;
     if plan.changes.is_empty() {
         line("Nothing to write.");
@@ -298,14 +326,14 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
     agree(&plan, &args.carry_out, args.carry_out.most_changes())?;
     reconcile_earlier(&mut journal, Some(&plan), &options)?;
     let applied = finish(&plan, &mut journal, None, &options)?;
-    look_again(&plan, &scope, &request)?;
+    look_again(&plan, &scope, &connection)?;
     Ok(if is_whole(&applied) { Exit::Clean } else { Exit::Unfixed })
 }
 
 /// Scans once more, and says what there is now.
-fn look_again(plan: &Plan, scope: &Scope<'_>, request: &Request<'_>) -> Result<(), Failure> {
-    let inventory = scan_again(request)?;
-    let (report, _) = scope.audited(&inventory, &RULES, SourceKind::Live)?;
+fn look_again(plan: &Plan, scope: &Scope<'_>, connection: &Connection<'_>) -> Result<(), Failure> {
+    let estate = scan_again(connection)?;
+    let (report, _) = scope.audited(estate.as_ref(), &RULES, SourceKind::Live)?;
     compare(plan, &report.findings);
     let mut counts: Vec<String> = Vec::new();
     for severity in Severity::WORST_FIRST {
@@ -331,8 +359,8 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     let lock = state_files(&first).map(|(_, lock)| lock);
     let mut journal = Journal::open(&args.journal, lock.as_deref()).map_err(|error| unusable(&error))?;
     let scope = Scope::read(&first.cluster_id, &args.audit)?;
-    let request = of_plan(request(&args.connection, &args.terminal, Some(&scope)), &first);
-    let options = options(&request, &args.carry_out, args.terminal.quiet);
+    let connection = connection(&args.connection, &args.terminal, Some(&scope), &first)?;
+    let options = options(&connection, &args.carry_out, args.terminal.quiet);
     // An undo of the same run that was broken off is gone on with; of anything else it is found out first what it did.
     let wanted = chosen(&journal, args)?.map(|run| run.id.clone()).unwrap_or_default();
     if args.run.is_some() && journal.is_undone(&wanted) {
@@ -366,7 +394,7 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     let made = journal.run(&wanted).map_or(0, |run| run.plan.changes.len());
     agree(&plan, &args.carry_out, args.carry_out.most_changes().max(made))?;
     let applied = finish(&plan, &mut journal, Some(&wanted), &options)?;
-    look_again(&plan, &scope, &request)?;
+    look_again(&plan, &scope, &connection)?;
     Ok(if is_whole(&applied) { Exit::Clean } else { Exit::Unfixed })
 }
 

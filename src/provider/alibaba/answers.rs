@@ -172,7 +172,7 @@ shapes! {
     VSwitchIds { #[serde(rename = "VSwitchId", default)] vswitch_id: Vec<String> }
 
     RoleAnswer { role: RawRole }
-    RawRole { role_name: String, assume_role_policy_document: Option<String> }
+    RawRole { role_name: String, role_id: Option<String>, assume_role_policy_document: Option<String> }
 
     PolicyList { policies: AttachedPolicies, is_truncated: Option<bool> }
     AttachedPolicies { #[serde(deserialize_with = "or_nothing")] policy: Vec<AttachedEntry> }
@@ -182,8 +182,26 @@ shapes! {
     Groups { #[serde(deserialize_with = "or_nothing")] group: Vec<GroupEntry> }
     GroupEntry { group_name: String }
 
+    /// What a write answers.
+    #[cfg(feature = "alibaba")]
+    Done { request_id: Option<String> }
+
+    #[cfg(feature = "alibaba")]
+    PolicyVersions { policy_versions: PolicyVersionList }
+    #[cfg(feature = "alibaba")]
+    PolicyVersionList { #[serde(deserialize_with = "or_nothing")] policy_version: Vec<PolicyVersionEntry> }
+    #[cfg(feature = "alibaba")]
+    PolicyVersionEntry { version_id: String, is_default_version: bool, policy_document: Option<String> }
+
     PolicyAnswer { policy: RawPolicy, default_policy_version: Option<PolicyVersion> }
-    RawPolicy { policy_name: String, policy_type: String, default_version: Option<String>, policy_document: Option<String> }
+    RawPolicy {
+        policy_name: String,
+        policy_type: String,
+        default_version: Option<String>,
+        policy_document: Option<String>,
+        #[cfg(feature = "alibaba")]
+        attachment_count: Option<u64>,
+    }
     PolicyVersion { version_id: Option<String>, policy_document: Option<String> }
 
     AttachmentAnswer { policy_attachments: PolicyAttachmentList, total_count: Option<usize> }

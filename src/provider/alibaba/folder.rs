@@ -359,7 +359,10 @@ impl Files<'_> {
                     let message = format!("`{TRUST}-{name}.json` is about the role `{}`", role.role_name);
                     self.gap(Read::RamGetRole, Some(arn.clone()), REASON_NOT_PROVIDED, message);
                 }
-                role => principal.trust_policy = role.and_then(|role| role.assume_role_policy_document),
+                Some(role) => {
+                    (principal.id, principal.trust_policy) = (role.role_id, role.assume_role_policy_document);
+                }
+                None => {}
             }
         }
         if kind == PrincipalKind::User {

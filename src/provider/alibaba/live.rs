@@ -4,33 +4,31 @@
 //! The client is our own: a signature, a request, and the answers in as far as they are used. Calls that do not wait for one another are made
 //! at once, on threads: the longest chain is identity, instances, their roles, the policies of a role, a policy.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::alibaba::{
-    Account, Attachment, ClusterView, Inventory, Policy, Principal, PrincipalKind, Region, principals,
-};
+use crate::alibaba::{Inventory, PrincipalKind, principals};
 use crate::inventory::{Gap, Read};
 use crate::nodes::KubernetesNode;
 use crate::provider::error::{self, Error, ErrorKind};
 use crate::target;
 
-use super::answers::{
-    AttachmentAnswer, CallerIdentity, Disks, GroupList, InstanceRoles, Instances, NetworkInterfaces, Page,
-    PolicyAnswer, PolicyList, Regions, RoleAnswer, RouteTables, SecurityGroupAnswer, VSwitches, Vpcs,
-};
-use client::{Call, CallError, CallErrorKind, Client, Limits, api_of};
-use credentials::{Assume, Credentials, Environment, Keys};
-use endpoint::Product;
+use client::{Client, Limits};
+use credentials::{Assume, Credentials, Environment};
+use session::Session;
 use transport::Transport;
 
 mod client;
 mod credentials;
 mod endpoint;
+mod pages;
 mod profile;
+mod session;
 mod sign;
 mod transport;
+mod write;
+
+pub(crate) use write::Writer;
 
 /// What is to be read, and how.
 #[derive(Debug, Clone)]
@@ -70,15 +68,6 @@ pub struct Cluster<'a> {
     pub controller_roles: &'a [String],
 }
 
-/// Items of a page: what each API takes at most.
-const MAX_RESULTS: (&str, usize) = ("MaxResults", 100);
-const INTERFACE_RESULTS: (&str, usize) = ("MaxResults", 500);
-const PAGE_SIZE: (&str, usize) = ("PageSize", 50);
-const ATTACHMENT_PAGE: (&str, usize) = ("PageSize", 100);
-
-/// Instances that one call asks the roles of.
-const INSTANCES_PER_CALL: usize = 50;
-
 /// The region whose host is asked where nothing else names one.
 const DEFAULT_REGION: &str = "cn-hangzhou";
 
@@ -87,42 +76,15 @@ const DEFAULT_REGION: &str = "cn-hangzhou";
 /// # Errors
 /// When arguments, environment or credentials make reading impossible.
 pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
-    let environment = Environment::of_process();
-    validate(request)?;
-    let transport = Transport::new();
-    let credentials =
-        Credentials::find(&environment, request.profile.as_deref(), request.endpoint_url.as_deref(), &transport)?;
-    #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the clock is read")]
-    let (now, started) = (jiff::Timestamp::now(), Instant::now());
-    let limits = Limits {
-        deadline: started + request.timeout,
-        requests_per_second: request.requests_per_second,
-        endpoint_url: request.endpoint_url.clone(),
-        verbose: request.verbose,
-    };
-    let client = Client::new(transport, limits);
-    let configured = ["ALIBABA_CLOUD_REGION_ID", "ALIBABACLOUD_REGION_ID", "REGION_ID"];
-    let configured = configured.iter().find_map(|name| environment.get(name)).map(str::to_owned);
-    let home = configured.or_else(|| credentials.region.clone());
+    let connection = Connection::open(request)?;
     let sessions: Vec<Option<&String>> = match request.assume_roles.as_slice() {
         [] => vec![None],
         roles => roles.iter().map(Some).collect(),
     };
-    let mut inventory = Inventory::new(Some(format!("{now:.0}")));
+    let mut inventory = Inventory::new(Some(format!("{:.0}", connection.opened_at)));
     for role in sessions {
-        let session = Session {
-            client: &client,
-            credentials: &credentials,
-            role: role.map(|arn| Assume {
-                role_arn: arn.clone(),
-                session_name: credentials::SESSION_NAME.to_owned(),
-                external_id: request.external_id.clone(),
-            }),
-            assumed: Mutex::new(None),
-            home: home.clone().unwrap_or_else(|| DEFAULT_REGION.to_owned()),
-            gaps: Mutex::new(Vec::new()),
-        };
-        match session.account(request, home.as_deref()) {
+        let session = connection.session(request, role);
+        match session.account(request, connection.region.as_deref()) {
             Ok(account) => {
                 inventory.accounts.push(account);
                 inventory.gaps.append(&mut session.gaps());
@@ -147,6 +109,49 @@ pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
     Ok(inventory)
 }
 
+/// A client with the credentials that were found.
+struct Connection {
+    client: Arc<Client>,
+    credentials: Arc<Credentials>,
+    /// The region that environment or profile name.
+    region: Option<String>,
+    opened_at: jiff::Timestamp,
+}
+
+impl Connection {
+    fn open(request: &Request<'_>) -> Result<Self, Error> {
+        let environment = Environment::of_process();
+        validate(request)?;
+        let transport = Transport::new();
+        let credentials =
+            Credentials::find(&environment, request.profile.as_deref(), request.endpoint_url.as_deref(), &transport)?;
+        #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the clock is read")]
+        let opened_at = jiff::Timestamp::now();
+        let limits = Limits {
+            timeout: request.timeout,
+            requests_per_second: request.requests_per_second,
+            endpoint_url: request.endpoint_url.clone(),
+            verbose: request.verbose,
+        };
+        let configured = ["ALIBABA_CLOUD_REGION_ID", "ALIBABACLOUD_REGION_ID", "REGION_ID"];
+        let configured = configured.iter().find_map(|name| environment.get(name)).map(str::to_owned);
+        let region = configured.or_else(|| credentials.region.clone());
+        let client = Arc::new(Client::new(transport, limits));
+        Ok(Self { client, credentials: Arc::new(credentials), region, opened_at })
+    }
+
+    /// One account: that of the credentials, or that of a role to assume with them.
+    fn session(&self, request: &Request<'_>, role: Option<&String>) -> Session {
+        let role = role.map(|arn| Assume {
+            role_arn: arn.clone(),
+            session_name: credentials::SESSION_NAME.to_owned(),
+            external_id: request.external_id.clone(),
+        });
+        let home = self.region.clone().unwrap_or_else(|| DEFAULT_REGION.to_owned());
+        Session::new(Arc::clone(&self.client), Arc::clone(&self.credentials), role, home)
+    }
+}
+
 fn validate(request: &Request<'_>) -> Result<(), Error> {
     if let Some(endpoint) = &request.endpoint_url {
         error::check_endpoint("--endpoint-url", endpoint, request.insecure_endpoint)?;
@@ -163,369 +168,4 @@ fn validate(request: &Request<'_>) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// Keys and gaps of one account.
-struct Session<'s> {
-    client: &'s Client,
-    credentials: &'s Credentials,
-    /// The role that is assumed, behind those of the profile.
-    role: Option<Assume>,
-    /// Its keys, and until when they hold.
-    assumed: Mutex<Option<(Keys, Instant)>>,
-    home: String,
-    gaps: Mutex<Vec<Gap>>,
-}
-
-/// How long the keys of an assumed role are used: a session holds for an hour unless something else is asked for.
-const SESSION: Duration = Duration::from_mins(50);
-
-impl Session<'_> {
-    fn gaps(&self) -> MutexGuard<'_, Vec<Gap>> {
-        self.gaps.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Keys that hold for a while yet.
-    fn keys(&self) -> Result<Keys, CallError> {
-        let base = self.credentials.keys().map_err(|error| {
-            CallError::new(
-                CallErrorKind::Credentials,
-                "Credentials",
-                [vec![error.message], error.causes].concat().join(": "),
-            )
-        })?;
-        let roles: Vec<&Assume> = self.credentials.roles.iter().chain(&self.role).collect();
-        if roles.is_empty() {
-            return Ok(base);
-        }
-        let mut assumed = self.assumed.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        if let Some((keys, until)) = &*assumed
-            && *until > now
-        {
-            return Ok(keys.clone());
-        }
-        let mut keys = base;
-        for role in roles {
-            let mut call = Call::new(Product::Sts, "AssumeRole", &self.home)
-                .with("RoleArn", &role.role_arn)
-                .with("RoleSessionName", &role.session_name);
-            if let Some(id) = &role.external_id {
-                call = call.with("ExternalId", id);
-            }
-            let answer: super::answers::AssumedRole = self.client.call(&keys, &call).map_err(|error| CallError {
-                message: format!("cannot assume `{}`: {}", role.role_arn, error.message),
-                ..error
-            })?;
-            let given = answer.credentials;
-            keys = Keys { id: given.access_key_id, secret: given.access_key_secret, token: Some(given.security_token) };
-        }
-        *assumed = Some((keys.clone(), now + SESSION));
-        Ok(keys)
-    }
-
-    fn call<T: serde::de::DeserializeOwned>(&self, call: &Call<'_>) -> Result<T, CallError> {
-        self.client.call(&self.keys()?, call)
-    }
-
-    /// The call of a read.
-    fn of(read: Read, region: &str) -> Call<'_> {
-        let (product, action) = api_of(read).unwrap_or((Product::Sts, "GetCallerIdentity"));
-        Call::new(product, action, region)
-    }
-
-    fn gap(&self, read: Read, place: (Option<&str>, Option<String>), error: CallError) {
-        let (region, resource) = place;
-        self.gaps().push(Gap {
-            read,
-            account_id: None,
-            region: region.map(str::to_owned),
-            resource,
-            policy: None,
-            reason: error.code,
-            message: error.message,
-        });
-    }
-
-    /// A whole list of a region; a gap and nothing where it cannot be read.
-    fn list<P: Page>(&self, region: &str, size: (&str, usize)) -> Vec<P::Item> {
-        let call = Self::of(P::READ, region).with("RegionId", region);
-        let items = self.keys().and_then(|keys| self.client.pages::<P>(&keys, &call, size));
-        items.unwrap_or_else(|error| {
-            self.gap(P::READ, (Some(region), None), error);
-            Vec::new()
-        })
-    }
-
-    fn account(&self, request: &Request<'_>, configured: Option<&str>) -> Result<Account, Error> {
-        let identity: CallerIdentity =
-            self.call(&Self::of(Read::GetCallerIdentity, &self.home)).map_err(|error| unreachable(&error))?;
-        let of_arn = identity.arn.split(':').nth(3).unwrap_or_default();
-        if !target::is_alibaba_account(&identity.account_id) || (!of_arn.is_empty() && of_arn != identity.account_id) {
-            let message = "cannot find out which account this is";
-            let cause =
-                format!("the answer names the account `{}` and the caller `{}`", identity.account_id, identity.arn);
-            return Err(Error::new(ErrorKind::Unreachable, message).cause(cause));
-        }
-        let regions = self.regions(request, configured)?;
-        let mut account = Account { account_id: identity.account_id, caller_arn: identity.arn, ..Account::default() };
-        std::thread::scope(|scope| {
-            // Principals need the instances and nothing else: a list that hangs keeps nobody from their policies.
-            let others: Vec<_> = regions.iter().map(|name| scope.spawn(|| self.lists(name))).collect();
-            let machines: Vec<_> = regions.iter().map(|name| scope.spawn(|| self.instances(name))).collect();
-            account.regions = machines.into_iter().map(joined).collect();
-            self.identities(request, &mut account);
-            let instances = account.regions.iter_mut().map(|region| std::mem::take(&mut region.instances));
-            let complete = others.into_iter().map(joined).zip(instances.collect::<Vec<_>>());
-            account.regions = complete.map(|(region, instances)| Region { instances, ..region }).collect();
-        });
-        account.regions.iter().for_each(|region| self.note_unseen(region));
-        for gap in self.gaps().iter_mut() {
-            gap.account_id = Some(account.account_id.clone());
-        }
-        Ok(account)
-    }
-
-    fn regions(&self, request: &Request<'_>, configured: Option<&str>) -> Result<Vec<String>, Error> {
-        if request.all_regions {
-            let call = Self::of(Read::EcsDescribeRegions, &self.home);
-            let answer: Regions = self.call(&call).map_err(|error| {
-                Error::new(ErrorKind::Unreachable, "cannot list the regions").cause(described(&error))
-            })?;
-            return Ok(answer.regions.region.into_iter().map(|region| region.region_id).collect());
-        }
-        if !request.regions.is_empty() {
-            return Ok(request.regions.clone());
-        }
-        match configured {
-            Some(region) if target::is_region(region) => Ok(vec![region.to_owned()]),
-            _ => {
-                Err(Error::usage("no region is configured")
-                    .help("say it with --region, for example --region cn-hangzhou"))
-            }
-        }
-    }
-
-    /// The instances of a region, with their roles.
-    fn instances(&self, name: &str) -> Region {
-        let mut region = Region::new(name);
-        region.instances = self.list::<Instances>(name, MAX_RESULTS).into_iter().map(Into::into).collect();
-        self.instance_roles(name, &mut region);
-        region
-    }
-
-    /// Everything of a region but its instances.
-    fn lists(&self, name: &str) -> Region {
-        let mut region = Region::new(name);
-        std::thread::scope(|scope| {
-            let vpcs = scope.spawn(|| self.list::<Vpcs>(name, PAGE_SIZE));
-            let vswitches = scope.spawn(|| self.list::<VSwitches>(name, PAGE_SIZE));
-            let tables = scope.spawn(|| self.list::<RouteTables>(name, PAGE_SIZE));
-            let groups = scope.spawn(|| self.list::<SecurityGroupAnswer>(name, MAX_RESULTS));
-            let interfaces = scope.spawn(|| self.list::<NetworkInterfaces>(name, INTERFACE_RESULTS));
-            let disks = scope.spawn(|| self.list::<Disks>(name, INTERFACE_RESULTS));
-            region.vpcs = joined(vpcs).into_iter().map(Into::into).collect();
-            region.vswitches = joined(vswitches).into_iter().map(Into::into).collect();
-            region.route_tables = joined(tables).into_iter().map(Into::into).collect();
-            region.security_groups = joined(groups).into_iter().map(Into::into).collect();
-            region.network_interfaces = joined(interfaces).into_iter().map(Into::into).collect();
-            region.disks = joined(disks).into_iter().map(Into::into).collect();
-        });
-        region
-    }
-
-    /// Gaps for lists that cannot be empty, and are, though nobody refused them.
-    fn note_unseen(&self, region: &Region) {
-        let mut gaps = self.gaps();
-        let of_here = gaps.iter().filter(|gap| gap.region.as_ref() == Some(&region.name));
-        let known: BTreeSet<Read> = of_here.map(|gap| gap.read).collect();
-        let unseen = super::unseen(region).into_iter().filter(|gap| !known.contains(&gap.read));
-        gaps.extend(unseen.map(|gap| Gap { region: Some(region.name.clone()), ..gap }));
-    }
-
-    /// The RAM roles of the instances, some at a time.
-    fn instance_roles(&self, name: &str, region: &mut Region) {
-        let ids: Vec<String> = region.instances.iter().map(|instance| instance.id.clone()).collect();
-        let read = Read::DescribeInstanceRamRole;
-        let chunks: Vec<Result<Vec<super::answers::InstanceRole>, CallError>> = std::thread::scope(|scope| {
-            let asking: Vec<_> = ids
-                .chunks(INSTANCES_PER_CALL)
-                .map(|chunk| {
-                    scope.spawn(move || {
-                        let list = serde_json::json!(chunk).to_string();
-                        let call = Self::of(read, name).with("RegionId", name).with("InstanceIds", list);
-                        self.keys().and_then(|keys| self.client.pages::<InstanceRoles>(&keys, &call, PAGE_SIZE))
-                    })
-                })
-                .collect();
-            asking.into_iter().map(joined).collect()
-        });
-        let mut roles: BTreeMap<String, String> = BTreeMap::new();
-        for chunk in chunks {
-            match chunk {
-                Ok(found) => roles.extend(found.into_iter().map(|one| (one.instance_id, one.ram_role_name))),
-                Err(error) => self.gap(read, (Some(name), None), error),
-            }
-        }
-        for instance in &mut region.instances {
-            instance.ram_role = roles.remove(&instance.id).filter(|name| !name.is_empty());
-        }
-    }
-
-    /// The principals that matter, with their policies.
-    fn identities(&self, request: &Request<'_>, account: &mut Account) {
-        let mut wanted: BTreeSet<(PrincipalKind, String)> =
-            roles_in_use(account, request).into_iter().map(|name| (PrincipalKind::Role, name)).collect();
-        let named = request.cluster.iter().flat_map(|cluster| cluster.controller_roles);
-        for (of, kind, name) in named.filter_map(|arn| principals::named(arn)) {
-            if of == account.account_id {
-                wanted.insert((kind, name.to_owned()));
-            }
-        }
-        let mut found = self.principals(account, &wanted);
-        let groups = found.iter().flat_map(|one| one.groups.iter().flatten());
-        let groups: BTreeSet<(PrincipalKind, String)> =
-            groups.map(|name| (PrincipalKind::Group, name.clone())).collect();
-        found.extend(self.principals(account, &groups));
-        let attached: BTreeSet<Attachment> = found
-            .iter()
-            .flat_map(|one| one.attachments.iter().chain(&one.resource_group_attachments).flatten())
-            .map(|attachment| Attachment { resource_group_id: None, ..attachment.clone() })
-            .collect();
-        account.policies = std::thread::scope(|scope| {
-            let reading: Vec<_> = attached.iter().map(|one| scope.spawn(|| self.policy(one))).collect();
-            reading.into_iter().filter_map(joined).collect()
-        });
-        account.principals = found;
-    }
-
-    fn principals(&self, account: &Account, wanted: &BTreeSet<(PrincipalKind, String)>) -> Vec<Principal> {
-        std::thread::scope(|scope| {
-            let reading: Vec<_> =
-                wanted.iter().map(|(kind, name)| scope.spawn(|| self.principal(account, *kind, name))).collect();
-            reading.into_iter().map(joined).collect()
-        })
-    }
-
-    fn principal(&self, account: &Account, kind: PrincipalKind, name: &str) -> Principal {
-        let mut principal = Principal::new(kind, name);
-        let arn = account.arn_of(&principal);
-        let list = kind.policies_read();
-        let parameter = match kind {
-            PrincipalKind::Role => "RoleName",
-            PrincipalKind::User => "UserName",
-            PrincipalKind::Group => "GroupName",
-        };
-        let failed = |read: Read, error: CallError| self.gap(read, (None, Some(arn.clone())), error);
-        let ask = |read: Read| Self::of(read, &self.home).with(parameter, name);
-        std::thread::scope(|scope| {
-            let trust = scope.spawn(|| -> Result<Option<String>, CallError> {
-                if kind != PrincipalKind::Role {
-                    return Ok(None);
-                }
-                let role = self.call::<RoleAnswer>(&ask(Read::RamGetRole))?.role;
-                if !role.role_name.eq_ignore_ascii_case(name) {
-                    let message = format!("the answer is about the role `{}`", role.role_name);
-                    return Err(CallError::new(CallErrorKind::Protocol, "Protocol", message));
-                }
-                Ok(role.assume_role_policy_document)
-            });
-            let groups = scope.spawn(|| -> Result<Option<Vec<String>>, CallError> {
-                if kind != PrincipalKind::User {
-                    return Ok(None);
-                }
-                let answer: GroupList = self.call(&ask(Read::ListGroupsForUser))?;
-                whole(answer.is_truncated)?;
-                Ok(Some(answer.groups.group.into_iter().map(|group| group.group_name).collect()))
-            });
-            let in_groups = scope.spawn(|| {
-                // Users are named with their domain there.
-                let full = match kind {
-                    PrincipalKind::User => format!("{name}@{}.onaliyun.com", account.account_id),
-                    PrincipalKind::Role => format!("{name}@role.{}.onaliyunservice.com", account.account_id),
-                    PrincipalKind::Group => format!("{name}@group.{}.onaliyun.com", account.account_id),
-                };
-                let call = Self::of(Read::ListPolicyAttachments, &self.home)
-                    .with("PrincipalType", super::principal_type(kind))
-                    .with("PrincipalName", full);
-                self.keys().and_then(|keys| self.client.pages::<AttachmentAnswer>(&keys, &call, ATTACHMENT_PAGE))
-            });
-            match self.call::<PolicyList>(&ask(list)).and_then(|answer| whole(answer.is_truncated).map(|()| answer)) {
-                Ok(answer) => principal.attachments = answer.into_attachments(),
-                Err(error) => failed(list, error),
-            }
-            match joined(trust) {
-                Ok(trust) => principal.trust_policy = trust,
-                Err(error) => failed(Read::RamGetRole, error),
-            }
-            match joined(groups) {
-                Ok(groups) => principal.groups = groups,
-                Err(error) => failed(Read::ListGroupsForUser, error),
-            }
-            match joined(in_groups) {
-                Ok(attachments) => {
-                    principal.resource_group_attachments =
-                        Some(super::resource_group_attachments(attachments, kind, name));
-                }
-                Err(error) => failed(Read::ListPolicyAttachments, error),
-            }
-        });
-        principal
-    }
-
-    fn policy(&self, attachment: &Attachment) -> Option<Policy> {
-        let call = Self::of(Read::RamGetPolicy, &self.home)
-            .with("PolicyName", &attachment.policy)
-            .with("PolicyType", attachment.policy_type.name());
-        match self.call::<PolicyAnswer>(&call) {
-            Ok(answer) => answer.into_policy(),
-            Err(error) => {
-                self.gap(Read::RamGetPolicy, (None, Some(attachment.policy.clone())), error);
-                None
-            }
-        }
-    }
-}
-
-/// Names of the roles of the cluster's instances; of all instances where no cluster is meant.
-fn roles_in_use(account: &Account, request: &Request<'_>) -> BTreeSet<String> {
-    let Some(cluster) = request.cluster else {
-        let instances = account.regions.iter().flat_map(|region| &region.instances);
-        return instances.filter_map(|instance| instance.ram_role.clone()).collect();
-    };
-    let mut inventory = Inventory::new(None);
-    inventory.accounts.push(Account { principals: Vec::new(), policies: Vec::new(), ..account.clone() });
-    inventory.canonicalise();
-    let view = ClusterView::new(&inventory, cluster.cluster_id, cluster.nodes, &[]);
-    view.members().filter_map(|member| member.instance.ram_role.clone()).collect()
-}
-
-/// A list that is not said to have pages, and says that it has more of them.
-fn whole(is_truncated: Option<bool>) -> Result<(), CallError> {
-    if is_truncated == Some(true) {
-        return Err(CallError::new(CallErrorKind::Protocol, "Pagination", "the answer is not the whole list"));
-    }
-    Ok(())
-}
-
-fn joined<T>(handle: std::thread::ScopedJoinHandle<'_, T>) -> T {
-    handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-fn described(error: &CallError) -> String {
-    format!("{}: {}", error.code, error.message)
-}
-
-/// Why not even the caller is known.
-fn unreachable(error: &CallError) -> Error {
-    let failed = Error::new(ErrorKind::Unreachable, "cannot find out which account this is").cause(described(error));
-    match error.kind {
-        CallErrorKind::Clock => failed.help("the clock of this machine is wrong by more than a quarter of an hour"),
-        CallErrorKind::Credentials => failed.help("`aliyun sts GetCallerIdentity` shows whether the keys are good"),
-        CallErrorKind::Denied => failed.help("the role may not be assumed, or a control policy forbids it"),
-        CallErrorKind::Unreachable | CallErrorKind::Timeout => {
-            failed.help("check network, proxy (HTTPS_PROXY) and --endpoint-url")
-        }
-        CallErrorKind::NotFound | CallErrorKind::Throttled | CallErrorKind::Protocol | CallErrorKind::Other => failed,
-    }
 }

@@ -13,7 +13,8 @@ use crate::target::{Member, Target};
 
 use super::call::{CallError, Caller, Page};
 use super::config::{self, Session};
-use super::{ClusterScope, Error, ErrorKind, Request, SignalGuard, identity, read_known_account, unassumed};
+use super::{ClusterScope, Error, ErrorKind, Request, identity, read_known_account, unassumed};
+use crate::provider::signals::SignalGuard;
 
 /// Whose credentials these are.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,6 @@
 
 use std::error::Error as StdError;
 use std::future::Future;
-use std::time::Duration;
 
 use aws_sdk_ec2::operation::RequestId;
 use aws_sdk_ec2::types::AttributeBooleanValue;
@@ -13,6 +12,7 @@ use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
 use crate::inventory::Read;
 use crate::plan::{Kind, Plan, PlannedChange};
+use crate::provider::write_error::WriteError;
 use crate::role_audit::grant;
 use crate::transition::{
     Attribute, MetadataOption, Operation, Target, Transition, Value, VpcAttribute, managed_policy_path,
@@ -28,8 +28,6 @@ mod tag_call;
 
 use error::{refused, unknown};
 use tag_call::TagCall;
-
-pub(crate) use error::{WriteError, WriteErrorKind};
 
 /// Versions that a managed policy may have (IAM quotas).
 const STORED_VERSIONS: usize = 5;
@@ -90,7 +88,7 @@ impl Writer {
             Some(change) if dry_run && !Self::has_dry_run(change) => Ok(None),
             Some(change) => self.make(plan, batch, &change.transition, dry_run).await,
         };
-        sent.map_err(|error| WriteError::of(&error))
+        sent.map_err(|error| WriteError::from(&error))
     }
 
     /// Whether a change can be tried without being made.
@@ -355,11 +353,6 @@ fn switch(value: Option<&Value>) -> Result<AttributeBooleanValue, CallError> {
         Some(Value::Switch(on)) => Ok(AttributeBooleanValue::builder().value(*on).build()),
         Some(_) | None => Err(unknown()),
     }
-}
-
-/// Pauses of a wait that grows: a fifth of a second, then twice as long each time, up to eight seconds.
-pub(crate) fn pauses() -> impl Iterator<Item = Duration> {
-    std::iter::successors(Some(Duration::from_millis(200)), |pause| Some((*pause * 2).min(Duration::from_secs(8))))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     title: "nodes of several clusters live in one VPC",
     severity: RuleSeverity::always(Severity::Info),
     resources: &[ResourceKind::Vpc],
-    condition: "Instances in a VPC of the nodes carry `ack.aliyun.com` with other cluster ids too.",
+    condition: "Instances in a VPC of the nodes carry `ack.aliyun.com` with another cluster id.",
     impact: "nothing by itself; with cloud routes both controllers write into the route tables of the VPC",
     fix: "Nothing, where both are meant to be there: give the clusters networks of Pods that do not overlap.",
     applicability: Applicability::None,
@@ -27,12 +27,14 @@ pub(super) const RULE: Rule = Rule {
     check: Check::Alibaba(alibaba::Check::Region(check)),
 };
 
-fn check(_: &Context<'_>, view: &RegionView<'_>) -> Counted {
+fn check(context: &Context<'_>, view: &RegionView<'_>) -> Counted {
     let vpcs = view.member_vpcs();
     let mut found = Vec::new();
     for vpc in &vpcs {
         let here = view.region.instances.iter().filter(|instance| instance.vpc_id.as_deref() == Some(*vpc));
-        let ids: BTreeSet<&str> = here.filter_map(|instance| tags::value(&instance.tags, CLUSTER_TAG)).collect();
+        let tagged = here.filter_map(|instance| tags::value(&instance.tags, CLUSTER_TAG));
+        // The nodes of this one live there, whatever says so.
+        let ids: BTreeSet<&str> = tagged.chain([context.cluster_id()]).collect();
         if ids.len() > 1 {
             let ids: Vec<&str> = ids.into_iter().collect();
             let number = text::count(ids.len(), "cluster");

@@ -5,6 +5,8 @@ use crate::resource::ResourceKind;
 use crate::rules::alibaba::{self, Context, Counted};
 use crate::rules::{Check, Rule, RuleSeverity, Subjects};
 use crate::tags;
+use crate::text;
+use crate::transition::{Attribute, Target, Transition, Value};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-instance-tag-missing",
@@ -17,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
     condition: "A node does not carry the key `ack.aliyun.com`, and no Node with a providerID names it. Controllers of v2.4 to v2.10 find the instance of a Node without providerID by its address and that key; older and newer ones do not.",
     impact: "if the Node has no providerID, a controller that looks the instance up does not find it: the Node keeps its `uninitialized` taint",
     fix: "Add `ack.aliyun.com` with the cluster id to the instance, or better set the providerID of the Node.",
-    applicability: Applicability::None,
+    applicability: Applicability::Safe,
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/manager.go#findCloudECSByIp",
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/ecs/ecs.go#GetInstancesByIP",
@@ -36,8 +38,16 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> Counted {
     let describe = |members: &[&Member<'_>]| {
         let verb = if members.len() == 1 { "does" } else { "do" };
         let message = format!("{} {verb} not carry `{CLUSTER_TAG}`", alibaba::phrase(members));
-        let advice = format!("add `{CLUSTER_TAG}={}`, or set the providerID of the Nodes", context.cluster_id());
-        (message, Fix::none(advice))
+        let advice = format!(
+            "add `{CLUSTER_TAG}={}`, or set the providerID of the Nodes",
+            text::printable(context.cluster_id())
+        );
+        let tag = |member: &&Member<'_>| {
+            let target = Target::ecs_instance(&view.region.name, &member.instance.id);
+            let attribute = Attribute::Tag { key: CLUSTER_TAG.to_owned() };
+            Transition::set(target, attribute, Value::Text(context.cluster_id().to_owned()))
+        };
+        (message, Fix::with(Applicability::Safe, advice, members.iter().map(tag).collect()))
     };
     let needed = lacking().filter(|member| found_by_tag && nameless(member));
     let mut found = alibaba::grouped(view, needed, Severity::Error, describe);

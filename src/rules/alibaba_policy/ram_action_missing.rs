@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use crate::alibaba::PrincipalAudit;
-use crate::finding::{Applicability, Fix, Severity};
+use crate::finding::{Applicability, Severity};
 use crate::inventory::Read;
 use crate::resource::ResourceKind;
 use crate::rules::alibaba::{self, Context, Counted};
@@ -24,8 +24,8 @@ pub(super) const RULE: Rule = Rule {
     resources: &[ResourceKind::RamRole, ResourceKind::RamUser],
     condition: "The policies of the principal that the controller uses grant an action that it calls on no resource: what the version of --controller-version calls, or the newest; with --baseline, what that asks for. Where the principal is not named, the role of control-plane nodes is taken for it, unless it grants nothing that only the controller does.",
     impact: "the calls are refused (`Forbidden.RAM`, `NoPermission`)",
-    fix: "Put the missing actions into one custom policy of their own and attach it.",
-    applicability: Applicability::None,
+    fix: "Put the missing actions into one custom policy of their own and attach it to the role. A user's policies are for hands, and so are those of roles whose nodes' roles are only guessed: what the controller may do is no right of workers.",
+    applicability: Applicability::Confirm,
     sources: &[
         "policies/alibaba-controller-calls.json",
         "kubernetes/cloud-provider-alibaba-cloud docs/examples/master.policy",
@@ -44,7 +44,11 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
         let missing = audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Missing);
         missing.filter(move |action| severity_of(action, context) == severity).collect::<Vec<_>>()
     };
-    let missing = audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Missing).count();
+    let all = audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Missing);
+    let all: Vec<&str> = all.map(|action| action.action.as_str()).collect();
+    let missing = all.len();
+    // One policy takes them all: two findings about one role must not ask for two policies of one name.
+    let fix = (missing > 0).then(|| super::grant_fix(audit, &all));
     let mut found = Vec::new();
     for severity in Severity::WORST_FIRST {
         let actions = lacking(severity);
@@ -60,7 +64,7 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
             text::count(audit.actions.len(), "action"),
             audit.baseline,
         );
-        let fix = Fix::none("put the actions into one custom policy of their own, and attach it");
+        let Some(fix) = fix.clone() else { continue };
         let impact = actions.first().map(|action| breaks(action));
         let violation =
             Violation::new(severity, audit.resource(), message, fix).related(instances(audit)).impact(impact);

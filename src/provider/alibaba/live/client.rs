@@ -11,8 +11,9 @@ use ureq::http::Request;
 
 use crate::inventory::Read;
 use crate::json_input;
-use crate::provider::alibaba::answers::{Page, Refusal};
+use crate::provider::alibaba::answers::Refusal;
 use crate::text;
+use crate::transition::Operation;
 
 use super::credentials::Keys;
 use super::endpoint::Product;
@@ -31,11 +32,11 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 /// A request without an answer by then is tried again.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Writes a second of one API: the cluster's controllers draw on the same quota.
+const WRITES_PER_SECOND: u32 = 2;
+
 /// Requests that are on their way at the same time.
 const AT_ONCE: usize = 16;
-
-/// Pages beyond which a list has no end.
-const MAX_PAGES: usize = 10_000;
 
 /// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,7 +152,8 @@ fn nonce() -> String {
 /// What all calls of a run share.
 #[derive(Debug)]
 pub(super) struct Limits {
-    pub(super) deadline: Instant,
+    /// How long a run of calls may take.
+    pub(super) timeout: Duration,
     /// Requests a second for each API and region.
     pub(super) requests_per_second: u32,
     /// Where all requests go, instead of the products' own hosts.
@@ -164,6 +166,8 @@ pub(super) struct Limits {
 pub(super) struct Client {
     transport: Transport,
     limits: Limits,
+    /// When to give up on what is not answered yet.
+    deadline: Mutex<Instant>,
     buckets: Mutex<HashMap<(Product, &'static str, String), Bucket>>,
     free: Mutex<usize>,
     freed: Condvar,
@@ -191,7 +195,31 @@ impl<'c> Call<'c> {
 
 impl Client {
     pub(super) fn new(transport: Transport, limits: Limits) -> Self {
-        Self { transport, limits, buckets: Mutex::default(), free: Mutex::new(AT_ONCE), freed: Condvar::new() }
+        let deadline = Mutex::new(now() + limits.timeout);
+        Self {
+            transport,
+            limits,
+            deadline,
+            buckets: Mutex::default(),
+            free: Mutex::new(AT_ONCE),
+            freed: Condvar::new(),
+        }
+    }
+
+    /// Gives the calls that follow as much time as the first had.
+    pub(super) fn extend(&self) {
+        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = now() + self.limits.timeout;
+    }
+
+    fn left(&self) -> Duration {
+        self.deadline.lock().unwrap_or_else(PoisonError::into_inner).saturating_duration_since(now())
+    }
+
+    /// Makes a call exactly once: what a lost answer means is for the caller to find out by looking.
+    pub(super) fn once<T: DeserializeOwned>(&self, keys: &Keys, call: &Call<'_>) -> Result<T, CallError> {
+        self.paced(call, self.limits.requests_per_second.min(WRITES_PER_SECOND));
+        let answered = self.attempt(keys, call, ATTEMPT_TIMEOUT);
+        answered.and_then(|answer| read(answer, call)).map_err(|(error, _)| error)
     }
 
     /// Makes a call and reads its answer.
@@ -199,11 +227,14 @@ impl Client {
         let mut wait = FIRST_WAIT;
         let mut last: Option<CallError> = None;
         for attempt in 1..=ATTEMPTS {
-            let left = self.limits.deadline.saturating_duration_since(now());
+            let left = self.left();
             if left.is_zero() {
                 break;
             }
-            self.paced(call);
+            // RAM, STS and the resource manager have no limits of a region.
+            if matches!(call.product, Product::Ecs | Product::Vpc) {
+                self.paced(call, self.limits.requests_per_second);
+            }
             let answered = self.attempt(keys, call, left.min(ATTEMPT_TIMEOUT));
             let (error, asked) = match answered.and_then(|answer| read(answer, call)) {
                 Ok(value) => return Ok(value),
@@ -225,8 +256,7 @@ impl Client {
             if !again || (error.kind == CallErrorKind::Protocol && attempt >= 3) {
                 return Err(error);
             }
-            let pause =
-                asked.unwrap_or(wait).min(LONGEST_WAIT).min(self.limits.deadline.saturating_duration_since(now()));
+            let pause = asked.unwrap_or(wait).min(LONGEST_WAIT).min(self.left());
             last = Some(error);
             std::thread::sleep(pause);
             wait = (wait * 2).min(LONGEST_WAIT);
@@ -237,12 +267,8 @@ impl Client {
     }
 
     /// Waits for the next free moment of the API in the region.
-    fn paced(&self, call: &Call<'_>) {
-        // RAM, STS and the resource manager have no limits of a region.
-        if !matches!(call.product, Product::Ecs | Product::Vpc) {
-            return;
-        }
-        let step = Duration::from_secs(1) / self.limits.requests_per_second.max(1);
+    fn paced(&self, call: &Call<'_>, per_second: u32) {
+        let step = Duration::from_secs(1) / per_second.max(1);
         let at = {
             let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
             let key = (call.product, call.action, call.region.to_owned());
@@ -310,83 +336,6 @@ impl Client {
         *free -= 1;
         Slot(self)
     }
-
-    /// All items of a list that goes by tokens, or by numbers.
-    pub(super) fn pages<P: Page>(
-        &self,
-        keys: &Keys,
-        call: &Call<'_>,
-        size: (&str, usize),
-    ) -> Result<Vec<P::Item>, CallError> {
-        let broken = |message: String| CallError::new(CallErrorKind::Protocol, "Pagination", message);
-        let by_token = P::READ_BY_TOKEN;
-        let mut list: Listed<P> = Listed { items: Vec::new(), places: HashMap::new() };
-        let mut seen: std::collections::HashSet<String> = std::collections::HashSet::new();
-        let mut token: Option<String> = None;
-        for number in 1..=MAX_PAGES {
-            let mut page = call.clone().with(size.0, size.1.to_string());
-            if by_token {
-                page.parameters.extend(token.clone().map(|token| ("NextToken".to_owned(), token)));
-            } else {
-                page = page.with("PageNumber", number.to_string());
-            }
-            let (more, place) = self.call::<P>(keys, &page)?.into_parts();
-            let count = more.len();
-            list.add(more, call.action)?;
-            if by_token {
-                // The count says nothing in lists that go by token: only an empty token ends them.
-                let Some(next) = place.next_token else { return Ok(list.items) };
-                if !seen.insert(next.clone()) {
-                    if count == 0 {
-                        return Ok(list.items);
-                    }
-                    return Err(broken(format!("{} names the same next page again and again", call.action)));
-                }
-                token = Some(next);
-            } else {
-                let Some(total) = place.total else {
-                    return Err(broken(format!("{} does not say how many items there are", call.action)));
-                };
-                let got = list.items.len();
-                if got == total {
-                    return Ok(list.items);
-                }
-                if count == 0 || got > total {
-                    return Err(broken(format!("{} says that there are {total} items, and gives {got}", call.action)));
-                }
-            }
-        }
-        Err(broken(format!("{} has no end after {MAX_PAGES} pages", call.action)))
-    }
-}
-
-/// What a list has given so far, each item once: a list that changes while it is read may give one on two pages.
-struct Listed<P: Page> {
-    items: Vec<P::Item>,
-    places: HashMap<String, usize>,
-}
-
-impl<P: Page> Listed<P> {
-    fn add(&mut self, items: Vec<P::Item>, action: &str) -> Result<(), CallError> {
-        let wrong = |message: String| Err(CallError::new(CallErrorKind::Protocol, "Protocol", message));
-        for item in items {
-            let key = P::key(&item);
-            if key.is_empty() {
-                return wrong(format!("{action} gives an item without an id"));
-            }
-            match self.places.get(&key).and_then(|place| self.items.get(*place)) {
-                Some(known) if *known != item => {
-                    return wrong(format!("{action} gives `{key}` twice, and differently"));
-                }
-                Some(_) => {}
-                None => {
-                    self.places.insert(key, self.items.len());
-                    self.items.push(item);
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 /// A request on its way; the next one may go when it is dropped.
@@ -418,7 +367,7 @@ fn of_transport(error: &TransportError) -> CallError {
 }
 
 /// Whether what a service says of itself may be over the next time.
-fn is_passing(code: &str) -> bool {
+pub(super) fn is_passing(code: &str) -> bool {
     ["ServiceUnavailable", "InternalError", "UnknownError", "InternalServerError", "Http5", "SignatureNonceUsed"]
         .iter()
         .any(|known| code.contains(known))
@@ -467,6 +416,15 @@ pub(super) fn api_of(read: Read) -> Option<(Product, &'static str)> {
         _ => return None,
     };
     Some((product, action))
+}
+
+/// What a write is called in the API, with its product; `None` for those of other clouds.
+pub(super) fn api_of_operation(operation: Operation) -> Option<(Product, &'static str)> {
+    match operation.action().split_once(':')? {
+        ("ecs", action) => Some((Product::Ecs, action)),
+        ("ram", action) => Some((Product::Ram, action)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::estate::Estate;
 use crate::inventory::{Account, Inventory, Provider, Read, Region};
 use crate::plan::PlannedChange;
 use crate::provider::aws::call::{CallError, page};
@@ -10,7 +11,8 @@ use crate::resource::ResourceKind;
 use crate::transition::{Attribute, Transition};
 
 use super::Writer;
-use super::error::{WriteError, is_gone, unknown};
+use super::error::{is_gone, unknown};
+use crate::provider::write_error::WriteError;
 
 /// Ids in one request: EC2 takes a thousand, and cannot page where ids are given.
 const IDS: usize = 200;
@@ -18,12 +20,12 @@ const IDS: usize = 200;
 impl Writer {
     /// Reads exactly the resources that changes are made on, and those that they depend on. What is not there is not in the
     /// answer.
-    pub(crate) async fn look(&self, changes: &[&PlannedChange]) -> Result<Account, WriteError> {
+    pub(crate) async fn look(&self, changes: &[&PlannedChange]) -> Result<Estate, WriteError> {
         self.reads.extend();
-        self.read(changes).await.map_err(|error| WriteError::of(&error))
+        self.read(changes).await.map_err(|error| WriteError::from(&error))
     }
 
-    async fn read(&self, changes: &[&PlannedChange]) -> Result<Account, CallError> {
+    async fn read(&self, changes: &[&PlannedChange]) -> Result<Estate, CallError> {
         let mut wanted: BTreeMap<(&str, ResourceKind), BTreeSet<&str>> = BTreeMap::new();
         let (mut roles, mut policies, mut vpcs) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for change in changes {
@@ -80,9 +82,7 @@ impl Writer {
             managed_policies,
         });
         seen.canonicalise();
-        seen.accounts
-            .pop()
-            .ok_or_else(|| CallError { code: "Protocol".to_owned(), message: "the account was lost".to_owned() })
+        Ok(Estate::Aws(seen))
     }
 
     /// Reads resources of one kind by id. One id that is gone fails the whole call: then each is asked for by itself.

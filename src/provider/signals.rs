@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::watch;
 
-use super::ErrorKind;
+use super::error::ErrorKind;
 
 /// What came, for everybody who heeds it. It stays: whoever begins afterwards ends at once.
 static SIGNAL: OnceLock<watch::Sender<Option<ErrorKind>>> = OnceLock::new();
@@ -33,6 +33,7 @@ impl SignalGuard {
     }
 
     /// The signal, when it comes, or if it came before.
+    #[cfg(feature = "aws")]
     pub(crate) async fn signal(&mut self) -> ErrorKind {
         match self.signal.wait_for(Option::is_some).await.map(|kind| *kind) {
             Ok(Some(kind)) => kind,

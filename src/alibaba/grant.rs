@@ -1,0 +1,211 @@
+//! Where missing actions of a role of RAM go: into one custom policy of our own name, attached to the role.
+//!
+//! RAM has no inline policies, and its statements no `Sid`: what we wrote is recognised by the policy's name and by its form, which
+//! nobody writes by hand. A policy of our name that somebody else wrote, or edited, is never replaced.
+
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use crate::policy::RAM;
+use crate::role_audit::grant::{NAME_PREFIX, is_whole_service};
+use crate::text;
+use crate::transition::{Attribute, Target, Transition, Value};
+
+use super::inventory::{Account, Attachment, PolicyType, Principal, PrincipalKind};
+use super::{CUSTOM_ATTACHMENTS_QUOTA, POLICY_QUOTA};
+
+/// Whether only Alibaba Cloud may change a role: service-linked roles have names of this form.
+/// Source: RAM documentation, "Service-linked roles": `AliyunServiceRoleFor…`.
+#[must_use]
+pub fn is_protected(role: &str) -> bool {
+    role.get(..20).is_some_and(|prefix| prefix.eq_ignore_ascii_case("AliyunServiceRoleFor"))
+}
+
+/// The document that grants these actions and nothing else, minified, with the actions in order.
+#[must_use]
+pub fn document(actions: &[String]) -> String {
+    let mut actions: Vec<&str> = actions.iter().map(String::as_str).collect();
+    actions.sort_unstable();
+    actions.dedup_by(|a, b| a.eq_ignore_ascii_case(b));
+    json!({
+        "Version": RAM.newest_version(),
+        "Statement": [{"Effect": "Allow", "Action": actions, "Resource": "*"}]
+    })
+    .to_string()
+}
+
+/// The actions of a document that is, letter by letter, as we write it; `None` for every other document.
+#[must_use]
+pub fn own_actions(text: &str) -> Option<Vec<String>> {
+    let value: serde_json::Value = serde_json::from_str(text).ok()?;
+    let actions: Vec<String> = serde_json::from_value(value.pointer("/Statement/0/Action")?.clone()).ok()?;
+    let valid = !actions.is_empty() && !actions.iter().any(|action| is_whole_service(action));
+    (valid && document(&actions) == text).then_some(actions)
+}
+
+/// Name of the policy that we make for a role. Names of roles may hold more characters than those of policies; what had to be changed is
+/// told apart by a digest.
+/// Source: RAM 2015-05-01, `CreateRole` (letters, digits, `.`, `-`) and `CreatePolicy` (letters, digits, `-`; 128 characters).
+#[must_use]
+pub fn policy_name(role: &str) -> String {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    if role.chars().all(is_allowed) && role.len() <= 64 {
+        return format!("{NAME_PREFIX}{role}");
+    }
+    let readable: String = role.chars().map(|c| if is_allowed(c) { c } else { '-' }).take(64).collect();
+    format!("{NAME_PREFIX}{readable}-{}", text::hex(&Sha256::digest(role.as_bytes()), 4))
+}
+
+/// The custom policy that we make for a role: `acs:ram::ACCOUNT:policy/NAME`.
+#[must_use]
+pub fn policy_arn(account_id: &str, role: &str) -> String {
+    format!("acs:ram::{account_id}:policy/{}", policy_name(role))
+}
+
+/// The writes that give a role these actions. What our policy grants already stays.
+///
+/// # Errors
+/// With the reason, for a person, when they cannot be written without losing or exceeding something.
+pub fn place<S: AsRef<str>>(account: &Account, role: &Principal, actions: &[S]) -> Result<Vec<Transition>, String> {
+    if role.kind != PrincipalKind::Role {
+        return Err(format!("tagaudit writes to roles only, and this is a {}", role.kind.name()));
+    }
+    if is_protected(&role.name) {
+        return Err("only Alibaba Cloud can change this role".to_owned());
+    }
+    if role.id.is_none() {
+        return Err("the id of the role was not read, by which it is known again: scan once more".to_owned());
+    }
+    let attached = role.attachments.as_deref().ok_or("the policies of the role were not read")?;
+    if let Some(whole) = actions.iter().map(AsRef::as_ref).find(|action| is_whole_service(action)) {
+        return Err(format!("`{whole}` is a whole service"));
+    }
+    let arn = policy_arn(&account.account_id, &role.name);
+    let name = policy_name(&role.name);
+    let ours = Attachment { policy_type: PolicyType::Custom, policy: name.clone(), resource_group_id: None };
+    let old = if attached.contains(&ours) {
+        let text = account.policy(&ours).and_then(|policy| policy.document.as_deref());
+        Some(text.ok_or_else(|| format!("the policy `{name}` was not read"))?)
+    } else {
+        None
+    };
+    let held = match old {
+        None => Vec::new(),
+        Some(text) => own_actions(text).ok_or_else(|| {
+            format!("the policy `{name}` holds something that tagaudit did not write, or that was changed since")
+        })?,
+    };
+    let wanted = actions.iter().map(|action| action.as_ref().to_owned());
+    let document = document(&held.into_iter().chain(wanted).collect::<Vec<_>>());
+    if document.chars().count() > POLICY_QUOTA {
+        return Err(format!("a policy takes {POLICY_QUOTA} characters, and they need more"));
+    }
+    let custom = attached.iter().filter(|one| one.policy_type == PolicyType::Custom).count();
+    if old.is_none() && custom >= CUSTOM_ATTACHMENTS_QUOTA {
+        return Err(format!(
+            "{custom} custom policies are attached to the role, of {CUSTOM_ATTACHMENTS_QUOTA} by default"
+        ));
+    }
+    let write = Transition {
+        target: Target::ram_policy(&arn),
+        attribute: Attribute::ManagedPolicy {},
+        old: old.map(|text| Value::Document(text.to_owned())),
+        new: Some(Value::Document(document)),
+    };
+    if write.old.is_some() {
+        return Ok(vec![write]);
+    }
+    let attribute = Attribute::AttachedPolicy { policy_arn: arn };
+    Ok(vec![write, Transition::set(Target::ram_role(&role.name), attribute, Value::Attached)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::alibaba::Policy;
+    use crate::transition::{Call, calls};
+
+    fn account() -> Account {
+        Account { account_id: "1234567890123456".to_owned(), ..Account::default() }
+    }
+
+    fn role(attached: &[&str]) -> Principal {
+        let custom = |name: &&str| Attachment {
+            policy_type: PolicyType::Custom,
+            policy: (*name).to_owned(),
+            resource_group_id: None,
+        };
+        Principal {
+            id: Some("3".to_owned()),
+            attachments: Some(attached.iter().map(custom).collect()),
+            ..Principal::new(PrincipalKind::Role, "k8s.master")
+        }
+    }
+
+    fn strings(actions: &[&str]) -> Vec<String> {
+        actions.iter().map(|action| (*action).to_owned()).collect()
+    }
+
+    #[test]
+    fn what_we_wrote_is_recognised_and_what_was_edited_is_not() {
+        let text = document(&strings(&["slb:SetServerCertificate", "ecs:DescribeInstances", "ecs:describeinstances"]));
+        assert_eq!(own_actions(&text).unwrap(), ["ecs:DescribeInstances", "slb:SetServerCertificate"]);
+        for edited in [
+            text.replace("ecs:DescribeInstances", "zzz:Anything"),
+            text.replace("Allow", "Deny"),
+            text.replace("\"*\"", "\"acs:ecs:*:*:*\""),
+            text.replace(':', ": "),
+            format!("{text}\n"),
+            document(&strings(&["ram:*"])),
+            document(&[]),
+        ] {
+            assert!(own_actions(&edited).is_none(), "{edited}");
+        }
+    }
+
+    #[test]
+    fn names_of_policies_hold_what_they_may_and_stay_apart() {
+        assert_eq!(policy_name("k8s-master"), "tagaudit-baseline-k8s-master");
+        let names: Vec<String> = ["k8s.master", "k8s-master", "k8s_master", "kubernetes\u{e9}"].map(policy_name).into();
+        for (index, name) in names.iter().enumerate() {
+            assert!(name.len() <= 128 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'), "{name}");
+            assert!(!names[..index].contains(name), "{name}");
+        }
+        assert!(policy_name(&"x".repeat(300)).len() <= 128);
+    }
+
+    #[test]
+    fn a_role_gets_one_policy_and_then_new_versions_of_it() {
+        let mut account = account();
+        let first = place(&account, &role(&["other"]), &["slb:CreateLoadBalancer"]).unwrap();
+        assert!(matches!(calls(&first).as_slice(), [Call::RamCreatePolicy { .. }, Call::RamAttachPolicyToRole { .. }]));
+        let name = policy_name("k8s.master");
+        account.policies.push(Policy {
+            policy_type: PolicyType::Custom,
+            name: name.clone(),
+            default_version: Some("v1".to_owned()),
+            document: Some(document(&strings(&["slb:CreateLoadBalancer"]))),
+        });
+        let second = place(&account, &role(&["other", &name]), &["ecs:DescribeInstances"]).unwrap();
+        let made = calls(&second);
+        let [Call::RamCreatePolicyVersion { document, .. }] = made.as_slice() else { panic!("{made:?}") };
+        assert_eq!(own_actions(document).unwrap(), ["ecs:DescribeInstances", "slb:CreateLoadBalancer"]);
+    }
+
+    #[test]
+    fn what_cannot_be_written_without_loss_is_refused_with_the_reason() {
+        let account = account();
+        let of = |role: &Principal, actions: &[String]| place(&account, role, actions).unwrap_err();
+        let one = strings(&["ecs:DescribeInstances"]);
+        assert!(of(&role(&["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]), &one).contains("10 custom policies"));
+        let long: Vec<String> = (0..200).map(|n| format!("service{n}:SomeRatherLongActionOfIt")).collect();
+        assert!(of(&role(&[]), &long).contains("6144"));
+        assert!(of(&role(&[]), &strings(&["ecs:*"])).contains("whole service"));
+        assert!(of(&Principal { id: None, ..role(&[]) }, &one).contains("id of the role"));
+        assert!(of(&Principal { attachments: None, ..role(&[]) }, &one).contains("not read"));
+        assert!(of(&Principal { kind: PrincipalKind::User, ..role(&[]) }, &one).contains("roles only"));
+        assert!(
+            of(&Principal { name: "AliyunServiceRoleForX".to_owned(), ..role(&[]) }, &one).contains("only Alibaba")
+        );
+    }
+}

@@ -1,0 +1,123 @@
+//! The same in an account of Alibaba Cloud.
+
+use crate::alibaba::{
+    Account, Attachment, CLUSTER_TAG, CUSTOM_ATTACHMENTS_QUOTA, Instance, Policy, PolicyType, Principal, PrincipalKind,
+    SYSTEM_TAG_PREFIX, TAG_QUOTA, grant,
+};
+use crate::plan::state::{Observed, digest};
+use crate::tags::{self, Tag};
+use crate::transition::{Attribute, Target, Transition, Value, policy_name};
+
+fn instance<'a>(account: &'a Account, target: &Target) -> Option<&'a Instance> {
+    let region = account.regions.iter().find(|region| region.name == target.region())?;
+    region.instances.iter().find(|instance| instance.id == target.id)
+}
+
+fn role<'a>(account: &'a Account, name: &str) -> Option<&'a Principal> {
+    account.principal(PrincipalKind::Role, name)
+}
+
+/// The attachment of a custom policy that holds in the account.
+fn attachment(arn: &str) -> Attachment {
+    Attachment { policy_type: PolicyType::Custom, policy: policy_name(arn).to_owned(), resource_group_id: None }
+}
+
+/// What says of which cluster an instance is, by key: the tag of the controller and those of installers.
+fn cluster_tags(all: &[Tag]) -> Vec<Tag> {
+    let mut found: Vec<Tag> =
+        all.iter().filter(|tag| tag.key == CLUSTER_TAG || tags::is_membership(&tag.key)).cloned().collect();
+    found.sort();
+    found
+}
+
+/// What a change finds; `None` when the resource is not there, or was not read.
+pub(super) fn observe(account: &Account, target: &Target, attribute: &Attribute) -> Option<Observed> {
+    match attribute {
+        Attribute::Tag { key } => {
+            let instance = instance(account, target)?;
+            let user_tags = instance.tags.iter().filter(|tag| !tag.key.starts_with(SYSTEM_TAG_PREFIX)).count();
+            Some(Observed {
+                value: tags::value(&instance.tags, key).map(|value| Value::Text(value.to_owned())),
+                vpc_id: instance.vpc_id.clone(),
+                cluster_tags: cluster_tags(&instance.tags),
+                free_tag_slots: Some(TAG_QUOTA.saturating_sub(user_tags)),
+                ..Observed::default()
+            })
+        }
+        Attribute::AttachedPolicy { policy_arn } => {
+            let role = role(account, &target.id)?;
+            let attached = role.attachments.as_deref()?;
+            let wanted = attachment(policy_arn);
+            let custom = attached.iter().filter(|one| one.policy_type == PolicyType::Custom).count();
+            let document = account.policy(&wanted).and_then(|policy| policy.document.as_deref());
+            Some(Observed {
+                value: attached.contains(&wanted).then_some(Value::Attached),
+                role_id: role.id.clone(),
+                attachments_left: Some(CUSTOM_ATTACHMENTS_QUOTA.saturating_sub(custom)),
+                policy_sha256: document.map(digest),
+                is_protected: grant::is_protected(&role.name),
+                ..Observed::default()
+            })
+        }
+        Attribute::ManagedPolicy {} => {
+            let value = match account.policy(&attachment(&target.id)) {
+                None => None,
+                // A document that could not be read is not absent.
+                Some(policy) => Some(Value::Document(policy.document.clone()?)),
+            };
+            Some(Observed { value, ..Observed::default() })
+        }
+        Attribute::MetadataOption { .. }
+        | Attribute::VpcAttribute { .. }
+        | Attribute::SourceDestCheck {}
+        | Attribute::InlinePolicy { .. } => None,
+    }
+}
+
+/// Makes a change in an inventory. What is not there stays so.
+pub(super) fn simulate(account: &mut Account, transition: &Transition) {
+    let Transition { target, attribute, new, .. } = transition;
+    match attribute {
+        Attribute::Tag { key } => {
+            let region = account.regions.iter_mut().find(|region| region.name == target.region());
+            let found = region.and_then(|region| region.instances.iter_mut().find(|instance| instance.id == target.id));
+            let Some(instance) = found else { return };
+            instance.tags.retain(|tag| tag.key != *key);
+            if let Some(value) = new {
+                instance.tags.push(Tag { key: key.clone(), value: value.to_string() });
+                instance.tags.sort();
+            }
+        }
+        Attribute::AttachedPolicy { policy_arn } => {
+            let is_it =
+                |one: &&mut Principal| one.kind == PrincipalKind::Role && one.name.eq_ignore_ascii_case(&target.id);
+            let found = account.principals.iter_mut().find(is_it);
+            let Some(attached) = found.and_then(|role| role.attachments.as_mut()) else { return };
+            let wanted = attachment(policy_arn);
+            attached.retain(|one| *one != wanted);
+            if new.is_some() {
+                attached.push(wanted);
+                attached.sort();
+            }
+        }
+        Attribute::ManagedPolicy {} => {
+            let name = policy_name(&target.id).to_owned();
+            let is_it = |policy: &Policy| policy.policy_type == PolicyType::Custom && policy.name == name;
+            let document = new.as_ref().and_then(Value::document).map(str::to_owned);
+            match (account.policies.iter_mut().find(|policy| is_it(policy)), document) {
+                (Some(policy), Some(document)) => policy.document = Some(document),
+                (None, Some(document)) => {
+                    let policy_type = PolicyType::Custom;
+                    let default_version = Some("v1".to_owned());
+                    account.policies.push(Policy { policy_type, name, default_version, document: Some(document) });
+                    account.policies.sort_by(|a, b| (a.policy_type, &a.name).cmp(&(b.policy_type, &b.name)));
+                }
+                (_, None) => account.policies.retain(|policy| !is_it(policy)),
+            }
+        }
+        Attribute::MetadataOption { .. }
+        | Attribute::VpcAttribute { .. }
+        | Attribute::SourceDestCheck {}
+        | Attribute::InlinePolicy { .. } => {}
+    }
+}

@@ -1,0 +1,417 @@
+//! One account: its keys, and the reading of everything in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::alibaba::{
+    Account, Attachment, ClusterView, Inventory, Policy, Principal, PrincipalKind, Region, principals,
+};
+use crate::inventory::{Gap, Read};
+use crate::provider::alibaba::answers::{
+    AttachmentAnswer, CallerIdentity, Disks, GroupList, InstanceRoles, Instances, NetworkInterfaces, Page,
+    PolicyAnswer, PolicyList, Regions, RoleAnswer, RouteTables, SecurityGroupAnswer, VSwitches, Vpcs,
+};
+use crate::provider::error::{Error, ErrorKind};
+use crate::target;
+
+use super::Request;
+use super::client::{Call, CallError, CallErrorKind, Client, api_of};
+use super::credentials::{Assume, Credentials, Keys};
+use super::endpoint::Product;
+
+/// Items of a page: what each API takes at most.
+const MAX_RESULTS: (&str, usize) = ("MaxResults", 100);
+const INTERFACE_RESULTS: (&str, usize) = ("MaxResults", 500);
+const PAGE_SIZE: (&str, usize) = ("PageSize", 50);
+const ATTACHMENT_PAGE: (&str, usize) = ("PageSize", 100);
+
+/// Instances that one call asks the roles of.
+const INSTANCES_PER_CALL: usize = 50;
+
+/// Keys and gaps of one account.
+pub(super) struct Session {
+    client: Arc<Client>,
+    credentials: Arc<Credentials>,
+    /// The role that is assumed, behind those of the profile.
+    role: Option<Assume>,
+    /// Its keys, and until when they hold.
+    assumed: Mutex<Option<(Keys, Instant)>>,
+    home: String,
+    gaps: Mutex<Vec<Gap>>,
+}
+
+/// How long the keys of an assumed role are used: a session holds for an hour unless something else is asked for.
+const SESSION: Duration = Duration::from_mins(50);
+
+impl Session {
+    pub(super) fn new(client: Arc<Client>, credentials: Arc<Credentials>, role: Option<Assume>, home: String) -> Self {
+        Self { client, credentials, role, assumed: Mutex::new(None), home, gaps: Mutex::new(Vec::new()) }
+    }
+
+    /// The client, for calls that are no reads of a list.
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The region whose host is asked where nothing else names one.
+    pub(super) fn home(&self) -> &str {
+        &self.home
+    }
+
+    pub(super) fn gaps(&self) -> MutexGuard<'_, Vec<Gap>> {
+        self.gaps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keys that hold for a while yet.
+    pub(super) fn keys(&self) -> Result<Keys, CallError> {
+        let base = self.credentials.keys().map_err(|error| {
+            CallError::new(
+                CallErrorKind::Credentials,
+                "Credentials",
+                [vec![error.message], error.causes].concat().join(": "),
+            )
+        })?;
+        let roles: Vec<&Assume> = self.credentials.roles.iter().chain(&self.role).collect();
+        if roles.is_empty() {
+            return Ok(base);
+        }
+        let mut assumed = self.assumed.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        if let Some((keys, until)) = &*assumed
+            && *until > now
+        {
+            return Ok(keys.clone());
+        }
+        let mut keys = base;
+        for role in roles {
+            let mut call = Call::new(Product::Sts, "AssumeRole", &self.home)
+                .with("RoleArn", &role.role_arn)
+                .with("RoleSessionName", &role.session_name);
+            if let Some(id) = &role.external_id {
+                call = call.with("ExternalId", id);
+            }
+            let answer: crate::provider::alibaba::answers::AssumedRole =
+                self.client.call(&keys, &call).map_err(|error| CallError {
+                    message: format!("cannot assume `{}`: {}", role.role_arn, error.message),
+                    ..error
+                })?;
+            let given = answer.credentials;
+            keys = Keys { id: given.access_key_id, secret: given.access_key_secret, token: Some(given.security_token) };
+        }
+        *assumed = Some((keys.clone(), now + SESSION));
+        Ok(keys)
+    }
+
+    pub(super) fn call<T: serde::de::DeserializeOwned>(&self, call: &Call<'_>) -> Result<T, CallError> {
+        self.client.call(&self.keys()?, call)
+    }
+
+    /// The call of a read.
+    pub(super) fn of(read: Read, region: &str) -> Call<'_> {
+        let (product, action) = api_of(read).unwrap_or((Product::Sts, "GetCallerIdentity"));
+        Call::new(product, action, region)
+    }
+
+    fn gap(&self, read: Read, place: (Option<&str>, Option<String>), error: CallError) {
+        let (region, resource) = place;
+        self.gaps().push(Gap {
+            read,
+            account_id: None,
+            region: region.map(str::to_owned),
+            resource,
+            policy: None,
+            reason: error.code,
+            message: error.message,
+        });
+    }
+
+    /// A whole list of a region; a gap and nothing where it cannot be read.
+    fn list<P: Page>(&self, region: &str, size: (&str, usize)) -> Vec<P::Item> {
+        let call = Self::of(P::READ, region).with("RegionId", region);
+        let items = self.keys().and_then(|keys| self.client.pages::<P>(&keys, &call, size));
+        items.unwrap_or_else(|error| {
+            self.gap(P::READ, (Some(region), None), error);
+            Vec::new()
+        })
+    }
+
+    /// Who asks, and in which account.
+    pub(super) fn identity(&self) -> Result<CallerIdentity, Error> {
+        let identity: CallerIdentity =
+            self.call(&Self::of(Read::GetCallerIdentity, &self.home)).map_err(|error| unreachable(&error))?;
+        let of_arn = identity.arn.split(':').nth(3).unwrap_or_default();
+        if !target::is_alibaba_account(&identity.account_id) || (!of_arn.is_empty() && of_arn != identity.account_id) {
+            let message = "cannot find out which account this is";
+            let cause =
+                format!("the answer names the account `{}` and the caller `{}`", identity.account_id, identity.arn);
+            return Err(Error::new(ErrorKind::Unreachable, message).cause(cause));
+        }
+        Ok(identity)
+    }
+
+    pub(super) fn account(&self, request: &Request<'_>, configured: Option<&str>) -> Result<Account, Error> {
+        let identity = self.identity()?;
+        let regions = self.regions(request, configured)?;
+        let mut account = Account { account_id: identity.account_id, caller_arn: identity.arn, ..Account::default() };
+        std::thread::scope(|scope| {
+            // Principals need the instances and nothing else: a list that hangs keeps nobody from their policies.
+            let others: Vec<_> = regions.iter().map(|name| scope.spawn(|| self.lists(name))).collect();
+            let machines: Vec<_> = regions.iter().map(|name| scope.spawn(|| self.instances(name))).collect();
+            account.regions = machines.into_iter().map(joined).collect();
+            self.identities(request, &mut account);
+            let instances = account.regions.iter_mut().map(|region| std::mem::take(&mut region.instances));
+            let complete = others.into_iter().map(joined).zip(instances.collect::<Vec<_>>());
+            account.regions = complete.map(|(region, instances)| Region { instances, ..region }).collect();
+        });
+        account.regions.iter().for_each(|region| self.note_unseen(region));
+        for gap in self.gaps().iter_mut() {
+            gap.account_id = Some(account.account_id.clone());
+        }
+        Ok(account)
+    }
+
+    fn regions(&self, request: &Request<'_>, configured: Option<&str>) -> Result<Vec<String>, Error> {
+        if request.all_regions {
+            let call = Self::of(Read::EcsDescribeRegions, &self.home);
+            let answer: Regions = self.call(&call).map_err(|error| {
+                Error::new(ErrorKind::Unreachable, "cannot list the regions").cause(described(&error))
+            })?;
+            return Ok(answer.regions.region.into_iter().map(|region| region.region_id).collect());
+        }
+        if !request.regions.is_empty() {
+            return Ok(request.regions.clone());
+        }
+        match configured {
+            Some(region) if target::is_region(region) => Ok(vec![region.to_owned()]),
+            _ => {
+                Err(Error::usage("no region is configured")
+                    .help("say it with --region, for example --region cn-hangzhou"))
+            }
+        }
+    }
+
+    /// The instances of a region, with their roles.
+    fn instances(&self, name: &str) -> Region {
+        let mut region = Region::new(name);
+        region.instances = self.list::<Instances>(name, MAX_RESULTS).into_iter().map(Into::into).collect();
+        self.instance_roles(name, &mut region);
+        region
+    }
+
+    /// Everything of a region but its instances.
+    fn lists(&self, name: &str) -> Region {
+        let mut region = Region::new(name);
+        std::thread::scope(|scope| {
+            let vpcs = scope.spawn(|| self.list::<Vpcs>(name, PAGE_SIZE));
+            let vswitches = scope.spawn(|| self.list::<VSwitches>(name, PAGE_SIZE));
+            let tables = scope.spawn(|| self.list::<RouteTables>(name, PAGE_SIZE));
+            let groups = scope.spawn(|| self.list::<SecurityGroupAnswer>(name, MAX_RESULTS));
+            let interfaces = scope.spawn(|| self.list::<NetworkInterfaces>(name, INTERFACE_RESULTS));
+            let disks = scope.spawn(|| self.list::<Disks>(name, INTERFACE_RESULTS));
+            region.vpcs = joined(vpcs).into_iter().map(Into::into).collect();
+            region.vswitches = joined(vswitches).into_iter().map(Into::into).collect();
+            region.route_tables = joined(tables).into_iter().map(Into::into).collect();
+            region.security_groups = joined(groups).into_iter().map(Into::into).collect();
+            region.network_interfaces = joined(interfaces).into_iter().map(Into::into).collect();
+            region.disks = joined(disks).into_iter().map(Into::into).collect();
+        });
+        region
+    }
+
+    /// Gaps for lists that cannot be empty, and are, though nobody refused them.
+    fn note_unseen(&self, region: &Region) {
+        let mut gaps = self.gaps();
+        let of_here = gaps.iter().filter(|gap| gap.region.as_ref() == Some(&region.name));
+        let known: BTreeSet<Read> = of_here.map(|gap| gap.read).collect();
+        let unseen = crate::provider::alibaba::unseen(region).into_iter().filter(|gap| !known.contains(&gap.read));
+        gaps.extend(unseen.map(|gap| Gap { region: Some(region.name.clone()), ..gap }));
+    }
+
+    /// The RAM roles of the instances, some at a time.
+    fn instance_roles(&self, name: &str, region: &mut Region) {
+        let ids: Vec<String> = region.instances.iter().map(|instance| instance.id.clone()).collect();
+        let read = Read::DescribeInstanceRamRole;
+        let chunks: Vec<Result<Vec<crate::provider::alibaba::answers::InstanceRole>, CallError>> =
+            std::thread::scope(|scope| {
+                let asking: Vec<_> = ids
+                    .chunks(INSTANCES_PER_CALL)
+                    .map(|chunk| {
+                        scope.spawn(move || {
+                            let list = serde_json::json!(chunk).to_string();
+                            let call = Self::of(read, name).with("RegionId", name).with("InstanceIds", list);
+                            self.keys().and_then(|keys| self.client.pages::<InstanceRoles>(&keys, &call, PAGE_SIZE))
+                        })
+                    })
+                    .collect();
+                asking.into_iter().map(joined).collect()
+            });
+        let mut roles: BTreeMap<String, String> = BTreeMap::new();
+        for chunk in chunks {
+            match chunk {
+                Ok(found) => roles.extend(found.into_iter().map(|one| (one.instance_id, one.ram_role_name))),
+                Err(error) => self.gap(read, (Some(name), None), error),
+            }
+        }
+        for instance in &mut region.instances {
+            instance.ram_role = roles.remove(&instance.id).filter(|name| !name.is_empty());
+        }
+    }
+
+    /// The principals that matter, with their policies.
+    fn identities(&self, request: &Request<'_>, account: &mut Account) {
+        let mut wanted: BTreeSet<(PrincipalKind, String)> =
+            roles_in_use(account, request).into_iter().map(|name| (PrincipalKind::Role, name)).collect();
+        let named = request.cluster.iter().flat_map(|cluster| cluster.controller_roles);
+        for (of, kind, name) in named.filter_map(|arn| principals::named(arn)) {
+            if of == account.account_id {
+                wanted.insert((kind, name.to_owned()));
+            }
+        }
+        let mut found = self.principals(account, &wanted);
+        let groups = found.iter().flat_map(|one| one.groups.iter().flatten());
+        let groups: BTreeSet<(PrincipalKind, String)> =
+            groups.map(|name| (PrincipalKind::Group, name.clone())).collect();
+        found.extend(self.principals(account, &groups));
+        let attached: BTreeSet<Attachment> = found
+            .iter()
+            .flat_map(|one| one.attachments.iter().chain(&one.resource_group_attachments).flatten())
+            .map(|attachment| Attachment { resource_group_id: None, ..attachment.clone() })
+            .collect();
+        account.policies = std::thread::scope(|scope| {
+            let reading: Vec<_> = attached.iter().map(|one| scope.spawn(|| self.policy(one))).collect();
+            reading.into_iter().filter_map(joined).collect()
+        });
+        account.principals = found;
+    }
+
+    fn principals(&self, account: &Account, wanted: &BTreeSet<(PrincipalKind, String)>) -> Vec<Principal> {
+        std::thread::scope(|scope| {
+            let reading: Vec<_> =
+                wanted.iter().map(|(kind, name)| scope.spawn(|| self.principal(account, *kind, name))).collect();
+            reading.into_iter().map(joined).collect()
+        })
+    }
+
+    fn principal(&self, account: &Account, kind: PrincipalKind, name: &str) -> Principal {
+        let mut principal = Principal::new(kind, name);
+        let arn = account.arn_of(&principal);
+        let list = kind.policies_read();
+        let parameter = match kind {
+            PrincipalKind::Role => "RoleName",
+            PrincipalKind::User => "UserName",
+            PrincipalKind::Group => "GroupName",
+        };
+        let failed = |read: Read, error: CallError| self.gap(read, (None, Some(arn.clone())), error);
+        let ask = |read: Read| Self::of(read, &self.home).with(parameter, name);
+        std::thread::scope(|scope| {
+            let trust = scope.spawn(|| -> Result<(Option<String>, Option<String>), CallError> {
+                if kind != PrincipalKind::Role {
+                    return Ok((None, None));
+                }
+                let role = self.call::<RoleAnswer>(&ask(Read::RamGetRole))?.role;
+                if !role.role_name.eq_ignore_ascii_case(name) {
+                    let message = format!("the answer is about the role `{}`", role.role_name);
+                    return Err(CallError::new(CallErrorKind::Protocol, "Protocol", message));
+                }
+                Ok((role.role_id, role.assume_role_policy_document))
+            });
+            let groups = scope.spawn(|| -> Result<Option<Vec<String>>, CallError> {
+                if kind != PrincipalKind::User {
+                    return Ok(None);
+                }
+                let answer: GroupList = self.call(&ask(Read::ListGroupsForUser))?;
+                whole(answer.is_truncated)?;
+                Ok(Some(answer.groups.group.into_iter().map(|group| group.group_name).collect()))
+            });
+            let in_groups = scope.spawn(|| {
+                // Users are named with their domain there.
+                let full = match kind {
+                    PrincipalKind::User => format!("{name}@{}.onaliyun.com", account.account_id),
+                    PrincipalKind::Role => format!("{name}@role.{}.onaliyunservice.com", account.account_id),
+                    PrincipalKind::Group => format!("{name}@group.{}.onaliyun.com", account.account_id),
+                };
+                let call = Self::of(Read::ListPolicyAttachments, &self.home)
+                    .with("PrincipalType", crate::provider::alibaba::principal_type(kind))
+                    .with("PrincipalName", full);
+                self.keys().and_then(|keys| self.client.pages::<AttachmentAnswer>(&keys, &call, ATTACHMENT_PAGE))
+            });
+            match self.call::<PolicyList>(&ask(list)).and_then(|answer| whole(answer.is_truncated).map(|()| answer)) {
+                Ok(answer) => principal.attachments = answer.into_attachments(),
+                Err(error) => failed(list, error),
+            }
+            match joined(trust) {
+                Ok((id, trust)) => (principal.id, principal.trust_policy) = (id, trust),
+                Err(error) => failed(Read::RamGetRole, error),
+            }
+            match joined(groups) {
+                Ok(groups) => principal.groups = groups,
+                Err(error) => failed(Read::ListGroupsForUser, error),
+            }
+            match joined(in_groups) {
+                Ok(attachments) => {
+                    principal.resource_group_attachments =
+                        Some(crate::provider::alibaba::resource_group_attachments(attachments, kind, name));
+                }
+                Err(error) => failed(Read::ListPolicyAttachments, error),
+            }
+        });
+        principal
+    }
+
+    fn policy(&self, attachment: &Attachment) -> Option<Policy> {
+        let call = Self::of(Read::RamGetPolicy, &self.home)
+            .with("PolicyName", &attachment.policy)
+            .with("PolicyType", attachment.policy_type.name());
+        match self.call::<PolicyAnswer>(&call) {
+            Ok(answer) => answer.into_policy(),
+            Err(error) => {
+                self.gap(Read::RamGetPolicy, (None, Some(attachment.policy.clone())), error);
+                None
+            }
+        }
+    }
+}
+
+/// Names of the roles of the cluster's instances; of all instances where no cluster is meant.
+fn roles_in_use(account: &Account, request: &Request<'_>) -> BTreeSet<String> {
+    let Some(cluster) = request.cluster else {
+        let instances = account.regions.iter().flat_map(|region| &region.instances);
+        return instances.filter_map(|instance| instance.ram_role.clone()).collect();
+    };
+    let mut inventory = Inventory::new(None);
+    inventory.accounts.push(Account { principals: Vec::new(), policies: Vec::new(), ..account.clone() });
+    inventory.canonicalise();
+    let view = ClusterView::new(&inventory, cluster.cluster_id, cluster.nodes, &[]);
+    view.members().filter_map(|member| member.instance.ram_role.clone()).collect()
+}
+
+/// A list that is not said to have pages, and says that it has more of them.
+pub(super) fn whole(is_truncated: Option<bool>) -> Result<(), CallError> {
+    if is_truncated == Some(true) {
+        return Err(CallError::new(CallErrorKind::Protocol, "Pagination", "the answer is not the whole list"));
+    }
+    Ok(())
+}
+
+pub(super) fn joined<T>(handle: std::thread::ScopedJoinHandle<'_, T>) -> T {
+    handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn described(error: &CallError) -> String {
+    format!("{}: {}", error.code, error.message)
+}
+
+/// Why not even the caller is known.
+fn unreachable(error: &CallError) -> Error {
+    let failed = Error::new(ErrorKind::Unreachable, "cannot find out which account this is").cause(described(error));
+    match error.kind {
+        CallErrorKind::Clock => failed.help("the clock of this machine is wrong by more than a quarter of an hour"),
+        CallErrorKind::Credentials => failed.help("`aliyun sts GetCallerIdentity` shows whether the keys are good"),
+        CallErrorKind::Denied => failed.help("the role may not be assumed, or a control policy forbids it"),
+        CallErrorKind::Unreachable | CallErrorKind::Timeout => {
+            failed.help("check network, proxy (HTTPS_PROXY) and --endpoint-url")
+        }
+        CallErrorKind::NotFound | CallErrorKind::Throttled | CallErrorKind::Protocol | CallErrorKind::Other => failed,
+    }
+}

@@ -1,0 +1,315 @@
+//! Looking at single resources, and writing to them. Every write is sent exactly once; what a lost answer means is for the caller
+//! to find out by looking.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::alibaba::{Account, Inventory, Policy, PolicyType, Principal, PrincipalKind, Region, grant};
+use crate::estate::Estate;
+use crate::inventory::{Provider, Read};
+use crate::plan::{Kind, Plan, PlannedChange};
+use crate::provider::alibaba::answers::{Done, Instances, PolicyAnswer, PolicyList, PolicyVersions, RoleAnswer};
+use crate::provider::error::Error;
+use crate::provider::write_error::{WriteError, WriteErrorKind};
+use crate::resource::ResourceKind;
+use crate::transition::{Attribute, Operation, Transition, Value, policy_name};
+
+use super::client::{Call, CallError, CallErrorKind, api_of_operation, is_passing};
+use super::endpoint::Product;
+use super::session::{Session, joined, whole};
+use super::{Connection, Request};
+
+/// Instances in one request: `DescribeInstances` takes a hundred ids.
+const IDS: usize = 100;
+
+/// Versions that a custom policy may have. Source: RAM documentation, "Limits" (2025-12-16).
+const STORED_VERSIONS: usize = 5;
+
+/// A connection to one account, for looking and writing.
+pub(crate) struct Writer {
+    session: Session,
+    account_id: String,
+    caller_arn: String,
+}
+
+impl From<&CallError> for WriteError {
+    fn from(error: &CallError) -> Self {
+        let kind = match error.kind {
+            CallErrorKind::Throttled => WriteErrorKind::Throttled,
+            CallErrorKind::Credentials | CallErrorKind::Clock => WriteErrorKind::Credentials,
+            CallErrorKind::Denied => WriteErrorKind::Denied,
+            CallErrorKind::Timeout | CallErrorKind::Unreachable | CallErrorKind::Protocol => WriteErrorKind::Ambiguous,
+            // What a service says of itself leaves open whether it wrote.
+            CallErrorKind::Other if is_passing(&error.code) => WriteErrorKind::Ambiguous,
+            CallErrorKind::NotFound | CallErrorKind::Other => WriteErrorKind::Invalid,
+        };
+        Self { kind, message: format!("{}: {}", error.code, error.message), code: error.code.clone() }
+    }
+}
+
+impl Writer {
+    /// Connects, and says who is asking.
+    pub(crate) fn connect(request: &Request<'_>) -> Result<Self, Error> {
+        let connection = Connection::open(request)?;
+        let role = match request.assume_roles.as_slice() {
+            [] => None,
+            [role] => Some(role),
+            _ => {
+                return Err(Error::usage("a fix is made in one account at a time").help("give one --assume-role"));
+            }
+        };
+        let session = connection.session(request, role);
+        let identity = session.identity()?;
+        Ok(Self { session, account_id: identity.account_id, caller_arn: identity.arn })
+    }
+
+    /// Account and partition.
+    pub(crate) fn account(&self) -> (&str, &str) {
+        (&self.account_id, Provider::Alibaba.name())
+    }
+
+    /// Reads exactly the resources that changes are made on, and those that they depend on. What is not there is not in the
+    /// answer.
+    pub(crate) fn look(&self, changes: &[&PlannedChange]) -> Result<Estate, WriteError> {
+        self.session.client().extend();
+        self.read(changes).map_err(|error| WriteError::from(&error))
+    }
+
+    fn read(&self, changes: &[&PlannedChange]) -> Result<Estate, CallError> {
+        let mut instances: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let (mut roles, mut policies) = (BTreeSet::new(), BTreeSet::new());
+        for change in changes {
+            let Transition { target, attribute, .. } = &change.transition;
+            match target.kind {
+                ResourceKind::Instance => {
+                    instances.entry(target.region()).or_default().insert(&target.id);
+                }
+                ResourceKind::RamRole => {
+                    roles.insert(target.id.as_str());
+                }
+                _ => {
+                    policies.insert(policy_name(&target.id));
+                }
+            }
+            if let Attribute::AttachedPolicy { policy_arn } = attribute {
+                policies.insert(policy_name(policy_arn));
+            }
+        }
+        let mut account =
+            Account { account_id: self.account_id.clone(), caller_arn: self.caller_arn.clone(), ..Account::default() };
+        std::thread::scope(|scope| {
+            let regions: Vec<_> = instances.iter().map(|(name, ids)| scope.spawn(|| self.region(name, ids))).collect();
+            let roles: Vec<_> = roles.iter().map(|name| scope.spawn(|| self.role(name))).collect();
+            let policies: Vec<_> = policies.iter().map(|name| scope.spawn(|| self.policy(name))).collect();
+            for region in regions {
+                account.regions.push(joined(region)?);
+            }
+            for role in roles {
+                account.principals.extend(joined(role)?);
+            }
+            for policy in policies {
+                account.policies.extend(joined(policy)?);
+            }
+            Ok::<(), CallError>(())
+        })?;
+        let mut seen = Inventory::new(None);
+        seen.accounts.push(account);
+        seen.canonicalise();
+        Ok(Estate::Alibaba(seen))
+    }
+
+    fn region(&self, name: &str, ids: &BTreeSet<&str>) -> Result<Region, CallError> {
+        let mut region = Region::new(name);
+        for chunk in ids.iter().collect::<Vec<_>>().chunks(IDS) {
+            let list = serde_json::json!(chunk).to_string();
+            let call = Session::of(Read::EcsDescribeInstances, name).with("RegionId", name).with("InstanceIds", list);
+            let found = self.session.client().pages::<Instances>(&self.session.keys()?, &call, ("MaxResults", IDS))?;
+            region.instances.extend(found.into_iter().map(Into::into));
+        }
+        Ok(region)
+    }
+
+    fn role(&self, name: &str) -> Result<Option<Principal>, CallError> {
+        let home = self.session.home();
+        let answer: RoleAnswer = match self.session.call(&Session::of(Read::RamGetRole, home).with("RoleName", name)) {
+            Err(error) if error.kind == CallErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        let mut role = Principal::new(PrincipalKind::Role, name);
+        role.id = answer.role.role_id;
+        role.trust_policy = answer.role.assume_role_policy_document;
+        let listed: PolicyList =
+            self.session.call(&Session::of(Read::ListPoliciesForRole, home).with("RoleName", name))?;
+        whole(listed.is_truncated)?;
+        role.attachments = listed.into_attachments();
+        Ok(Some(role))
+    }
+
+    fn get_policy(&self, name: &str) -> Result<Option<PolicyAnswer>, CallError> {
+        let call = Session::of(Read::RamGetPolicy, self.session.home())
+            .with("PolicyName", name)
+            .with("PolicyType", PolicyType::Custom.name());
+        match self.session.call(&call) {
+            Err(error) if error.kind == CallErrorKind::NotFound => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    fn policy(&self, name: &str) -> Result<Option<Policy>, CallError> {
+        let Some(answer) = self.get_policy(name)? else { return Ok(None) };
+        let unknown = || {
+            CallError::new(CallErrorKind::Protocol, "Protocol", format!("the answer does not say what `{name}` holds"))
+        };
+        // A policy whose document is not told is not absent.
+        answer.into_policy().filter(|policy| policy.document.is_some()).ok_or_else(unknown).map(Some)
+    }
+
+    /// Makes a batch of changes in one call (several for policies). The request id of the answer comes back.
+    pub(crate) fn write(&self, plan: &Plan, batch: &[&PlannedChange]) -> Result<Option<String>, WriteError> {
+        let Some(first) = batch.first() else { return Ok(None) };
+        self.make(plan, batch, &first.transition).map_err(|error| WriteError::from(&error))
+    }
+
+    /// Makes one call, once, and hands back the request id of its answer.
+    fn send(
+        &self,
+        operation: Operation,
+        region: &str,
+        arguments: &[(&str, &str)],
+    ) -> Result<Option<String>, CallError> {
+        let (product, action) = api_of_operation(operation).ok_or_else(unknown)?;
+        let call = Call::new(product, action, region);
+        let call = arguments.iter().fold(call, |call, (name, value)| call.with(name, *value));
+        let done: Done = self.session.client().once(&self.session.keys()?, &call)?;
+        Ok(done.request_id)
+    }
+
+    fn make(
+        &self,
+        plan: &Plan,
+        batch: &[&PlannedChange],
+        transition: &Transition,
+    ) -> Result<Option<String>, CallError> {
+        let Transition { target, attribute, old, new } = transition;
+        match attribute {
+            Attribute::Tag { key } => self.write_tag(batch, target.region(), key, new.as_ref()),
+            Attribute::AttachedPolicy { policy_arn } => {
+                let operation = transition.operation();
+                let arguments = [
+                    ("PolicyType", PolicyType::Custom.name()),
+                    ("PolicyName", policy_name(policy_arn)),
+                    ("RoleName", target.id.as_str()),
+                ];
+                self.send(operation, self.session.home(), &arguments)
+            }
+            Attribute::ManagedPolicy {} => {
+                let name = policy_name(&target.id);
+                match new.as_ref().and_then(Value::document) {
+                    None => self.delete_policy(name),
+                    Some(document) if old.is_some() => self.new_default(plan, name, document),
+                    Some(document) => {
+                        let arguments = [("PolicyName", name), ("PolicyDocument", document)];
+                        self.send(Operation::RamCreatePolicy, self.session.home(), &arguments)
+                    }
+                }
+            }
+            Attribute::MetadataOption { .. }
+            | Attribute::VpcAttribute { .. }
+            | Attribute::SourceDestCheck {}
+            | Attribute::InlinePolicy { .. } => Err(unknown()),
+        }
+    }
+
+    /// Sets or removes one tag of at least one instance: `UntagResources` without a key and with `All` removes every tag, and nothing
+    /// leads to such a call.
+    fn write_tag(
+        &self,
+        batch: &[&PlannedChange],
+        region: &str,
+        key: &str,
+        value: Option<&Value>,
+    ) -> Result<Option<String>, CallError> {
+        if batch.is_empty() || key.is_empty() {
+            return Err(unknown());
+        }
+        let numbered = |(index, change): (usize, &&PlannedChange)| {
+            (format!("ResourceId.{}", index + 1), change.transition.target.id.clone())
+        };
+        let ids: Vec<(String, String)> = batch.iter().enumerate().map(numbered).collect();
+        let mut arguments: Vec<(&str, &str)> = vec![("RegionId", region), ("ResourceType", "instance")];
+        arguments.extend(ids.iter().map(|(name, id)| (name.as_str(), id.as_str())));
+        if let Some(value) = value.map(ToString::to_string) {
+            arguments.extend([("Tag.1.Key", key), ("Tag.1.Value", value.as_str())]);
+            return self.send(Operation::EcsTagResources, region, &arguments);
+        }
+        arguments.push(("TagKey.1", key));
+        self.send(Operation::EcsUntagResources, region, &arguments)
+    }
+
+    /// Deletes a custom policy of ours, with its versions: only if all of them are ours and nothing has it attached. RAM refuses to
+    /// delete a policy with versions, so that what it would refuse otherwise is looked at first.
+    fn delete_policy(&self, name: &str) -> Result<Option<String>, CallError> {
+        let versions = self.versions(name)?;
+        let is_ours = |held: &Option<String>| held.as_deref().is_some_and(|text| grant::own_actions(text).is_some());
+        if !versions.iter().all(|(_, _, held)| is_ours(held)) {
+            return Err(refused("the policy has versions that tagaudit did not write"));
+        }
+        let attachments = self.get_policy(name)?.and_then(|answer| answer.policy.attachment_count);
+        if attachments.is_none_or(|number| number > 0) {
+            return Err(refused("the policy is attached elsewhere, or nobody knows"));
+        }
+        for (version, ..) in versions.iter().filter(|(_, is_default, _)| !is_default) {
+            self.delete_version(name, version)?;
+        }
+        self.send(Operation::RamDeletePolicy, self.session.home(), &[("PolicyName", name)])
+    }
+
+    fn delete_version(&self, name: &str, version: &str) -> Result<Option<String>, CallError> {
+        let arguments = [("PolicyName", name), ("VersionId", version)];
+        self.send(Operation::RamDeletePolicyVersion, self.session.home(), &arguments)
+    }
+
+    /// Makes a document the default of a custom policy: by an earlier version that holds it, else by a new one. Taking a version back
+    /// removes it again. None is ever deleted to make room.
+    fn new_default(&self, plan: &Plan, name: &str, document: &str) -> Result<Option<String>, CallError> {
+        let versions = self.versions(name)?;
+        let Some((version, ..)) = versions.iter().find(|(_, _, held)| held.as_deref() == Some(document)) else {
+            if versions.len() >= STORED_VERSIONS {
+                let message =
+                    format!("{STORED_VERSIONS} versions of the policy are stored, as many as RAM allows: delete one");
+                return Err(CallError::new(CallErrorKind::Other, "LimitExceeded.Policy.Version", message));
+            }
+            let arguments = [("PolicyName", name), ("PolicyDocument", document), ("SetAsDefault", "true")];
+            return self.send(Operation::RamCreatePolicyVersion, self.session.home(), &arguments);
+        };
+        let arguments = [("PolicyName", name), ("VersionId", version.as_str())];
+        let sent = self.send(Operation::RamSetDefaultPolicyVersion, self.session.home(), &arguments)?;
+        if plan.kind == Kind::Undo
+            && let Some((ours, ..)) = versions.iter().find(|(_, is_default, _)| *is_default)
+        {
+            // The old document holds again; a version that stays behind does no harm.
+            let _ = self.delete_version(name, ours);
+        }
+        Ok(sent)
+    }
+
+    /// Versions of a custom policy: id, whether it is the default, document.
+    fn versions(&self, name: &str) -> Result<Vec<(String, bool, Option<String>)>, CallError> {
+        let home = self.session.home();
+        let of_policy = |action| {
+            Call::new(Product::Ram, action, home).with("PolicyName", name).with("PolicyType", PolicyType::Custom.name())
+        };
+        let listed: PolicyVersions = self.session.call(&of_policy("ListPolicyVersions"))?;
+        let all = listed.policy_versions.policy_version.into_iter();
+        Ok(all.map(|one| (one.version_id, one.is_default_version, one.policy_document)).collect())
+    }
+}
+
+/// What no plan that is valid leads to.
+fn unknown() -> CallError {
+    CallError::new(CallErrorKind::Other, "Unknown", "no such change is made")
+}
+
+/// What is not done, for a reason of ours.
+fn refused(why: &str) -> CallError {
+    CallError::new(CallErrorKind::Other, "Refused", why)
+}
