@@ -33,10 +33,16 @@ pub const DEFAULT_CLUSTER_ID: &str = "clusterid";
 pub fn arn_of(account_id: &str, target: &Target) -> Option<String> {
     match (target.kind, target.region.as_deref()) {
         (ResourceKind::Instance, Some(region)) => Some(instance_arn(account_id, region, &target.id)),
-        (ResourceKind::RamRole, None) => Some(format!("acs:ram::{account_id}:role/{}", target.id)),
+        (ResourceKind::RamRole, None) => Some(principal_arn(account_id, PrincipalKind::Role, &target.id)),
         (ResourceKind::Policy, None) => Some(target.id.clone()),
         _ => None,
     }
+}
+
+/// The name of a principal: `acs:ram::ACCOUNT:role/NAME`.
+#[must_use]
+pub fn principal_arn(account_id: &str, kind: PrincipalKind, name: &str) -> String {
+    format!("acs:ram::{account_id}:{}/{name}", kind.name())
 }
 
 /// The name of an instance of ECS.

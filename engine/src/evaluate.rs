@@ -4,6 +4,8 @@
 //! Cloud RAM documentation, "Policy evaluation process": control policies, then the session policy, must allow; then the
 //! principal's own policies, those of the account first, and those of the resource group only if they do not decide.
 
+use std::cell::Cell;
+
 use super::condition::{Compiled, Truth};
 use super::context::Context;
 use super::dialect::{Dialect, IAM};
@@ -216,12 +218,11 @@ impl CompiledStatement {
         if self.not_action { listed.not() } else { listed }
     }
 
-    /// Whether it matches a request. What is unknown counts where statements of `unknown` are meant: as a rule those that
-    /// deny.
-    fn matches(&self, action: &str, resource: Option<&[&str; ARN_PARTS]>, context: &Context, unknown: Effect) -> bool {
+    /// Whether it matches a request; open where that hangs on what is not known.
+    fn meets(&self, action: &str, resource: Option<&[&str; ARN_PARTS]>, context: &Context) -> Match {
         let of_actions = self.speaks_of(action);
         if of_actions == Match::No {
-            return false;
+            return Match::No;
         }
         let of_resources = self.resources.as_ref().map_or(Match::Yes, |patterns| {
             if self.is_resource_open {
@@ -234,12 +235,16 @@ impl CompiledStatement {
         let mut is_open = of_actions == Match::Open || of_resources == Match::Open || !self.guards.is_empty();
         for truth in holding {
             match truth {
-                Truth::False => return false,
+                Truth::False => return Match::No,
                 Truth::Unknown => is_open = true,
                 Truth::True => {}
             }
         }
-        of_resources != Match::No && (!is_open || self.effect == unknown)
+        match of_resources {
+            Match::No => Match::No,
+            Match::Yes | Match::Open if is_open => Match::Open,
+            Match::Yes | Match::Open => Match::Yes,
+        }
     }
 }
 
@@ -275,12 +280,14 @@ impl<'p> Policies<'p> {
 /// Decides a request.
 #[must_use]
 pub fn decide(policies: Policies<'_>, request: &Request) -> (Decision, Matched) {
-    let (decision, matched) = decide_with(policies, request, Effect::Deny);
-    if policies.all().all(|policy| policy.dialect.absent_keys_decide) {
+    let is_open = Cell::new(false);
+    let (decision, matched) = decide_with(policies, request, Effect::Deny, &is_open);
+    // Where nothing hangs on what is not known, both readings are one.
+    if !is_open.get() || policies.all().all(|policy| policy.dialect.absent_keys_decide) {
         return (decision, matched);
     }
     // Of two languages the stricter reading and the wider one have to agree.
-    let (wider, widely) = decide_with(policies, request, Effect::Allow);
+    let (wider, widely) = decide_with(policies, request, Effect::Allow, &is_open);
     if (wider == Decision::Allowed) == (decision == Decision::Allowed) {
         (decision, matched)
     } else {
@@ -289,15 +296,23 @@ pub fn decide(policies: Policies<'_>, request: &Request) -> (Decision, Matched) 
 }
 
 /// The same with what is unknown taken for what allows, or for what denies.
-fn decide_with(policies: Policies<'_>, request: &Request, unknown: Effect) -> (Decision, Matched) {
+fn decide_with(
+    policies: Policies<'_>,
+    request: &Request,
+    unknown: Effect,
+    is_open: &Cell<bool>,
+) -> (Decision, Matched) {
     let dialect = policies.all().next().map_or(&IAM, |policy| policy.dialect);
     let parts = split_name(&request.resource, dialect);
     let resource = (request.resource != "*").then_some(&parts);
-    let matching =
-        |statement: &&CompiledStatement| statement.matches(&request.action, resource, &request.context, unknown);
+    let matching = |statement: &&CompiledStatement| {
+        let met = statement.meets(&request.action, resource, &request.context);
+        is_open.set(is_open.get() || met == Match::Open);
+        met == Match::Yes || (met == Match::Open && statement.effect == unknown)
+    };
     let of = |policy: &CompiledPolicy, effect: Effect| -> Vec<usize> {
-        let matching = policy.statements.iter().filter(matching);
-        matching.filter(|statement| statement.effect == effect).map(|statement| statement.index).collect()
+        let of_effect = policy.statements.iter().filter(|statement| statement.effect == effect);
+        of_effect.filter(matching).map(|statement| statement.index).collect()
     };
     let each = |policies: &[CompiledPolicy], effect: Effect| -> Vec<(usize, usize)> {
         let numbered = policies.iter().enumerate();

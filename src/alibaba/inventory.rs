@@ -471,7 +471,7 @@ impl Account {
     /// The same of a principal that may not have been read.
     #[must_use]
     pub fn arn(&self, kind: PrincipalKind, name: &str) -> String {
-        format!("acs:ram::{}:{}/{name}", self.account_id, kind.name())
+        super::principal_arn(&self.account_id, kind, name)
     }
 }
 

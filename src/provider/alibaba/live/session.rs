@@ -150,20 +150,35 @@ impl Session {
         Ok(identity)
     }
 
+    /// Everything of the account. Only the roles of nodes have to wait for the instances: what else is wanted is asked for beside them.
     pub(super) fn account(&self, request: &Request<'_>, configured: Option<&str>) -> Result<Account, Error> {
-        let identity = self.identity()?;
         let regions = self.regions(request, configured)?;
-        let mut account = Account { account_id: identity.account_id, caller_arn: identity.arn, ..Account::default() };
+        let mut account = Account::default();
         std::thread::scope(|scope| {
-            // Principals need the instances and nothing else: a list that hangs keeps nobody from their policies.
             let others: Vec<_> = regions.iter().map(|name| scope.spawn(|| self.lists(name))).collect();
             let machines: Vec<_> = regions.iter().map(|name| scope.spawn(|| self.instances(name))).collect();
+            let identity = self.identity()?;
+            (account.account_id, account.caller_arn) = (identity.account_id, identity.arn);
+            let named = named_principals(&account.account_id, request);
+            let account_id = account.account_id.clone();
+            let named = scope.spawn(move || self.principals(&account_id, &named));
             account.regions = machines.into_iter().map(joined).collect();
-            self.identities(request, &mut account);
+            let used: BTreeSet<(PrincipalKind, String)> = roles_in_use(&account, request)
+                .into_iter()
+                .filter(|name| !is_named(&account.account_id, request, name))
+                .map(|name| (PrincipalKind::Role, name))
+                .collect();
+            let account_id = account.account_id.clone();
+            let used = scope.spawn(move || self.attached_to(&account_id, &used));
+            (account.principals, account.policies) = joined(named);
+            let found = joined(used);
+            account.policies.extend(self.policies(&found, &account.principals));
+            account.principals.extend(found);
             let instances = account.regions.iter_mut().map(|region| std::mem::take(&mut region.instances));
             let complete = others.into_iter().map(joined).zip(instances.collect::<Vec<_>>());
             account.regions = complete.map(|(region, instances)| Region { instances, ..region }).collect();
-        });
+            Ok::<(), Error>(())
+        })?;
         account.regions.iter().for_each(|region| self.note_unseen(region));
         for gap in self.gaps().iter_mut() {
             gap.account_id = Some(account.account_id.clone());
@@ -173,6 +188,8 @@ impl Session {
 
     fn regions(&self, request: &Request<'_>, configured: Option<&str>) -> Result<Vec<String>, Error> {
         if request.all_regions {
+            // Where not even the caller is known, that is what is wrong.
+            self.identity()?;
             let call = Self::of(Read::EcsDescribeRegions, &self.home);
             let answer: Regions = self.call(&call).map_err(|error| {
                 Error::new(ErrorKind::Unreachable, "cannot list the regions").cause(described(&error))
@@ -258,44 +275,47 @@ impl Session {
         }
     }
 
-    /// The principals that matter, with their policies.
-    fn identities(&self, request: &Request<'_>, account: &mut Account) {
-        let mut wanted: BTreeSet<(PrincipalKind, String)> =
-            roles_in_use(account, request).into_iter().map(|name| (PrincipalKind::Role, name)).collect();
-        let named = request.cluster.iter().flat_map(|cluster| cluster.controller_roles);
-        for (of, kind, name) in named.filter_map(|arn| principals::named(arn)) {
-            if of == account.account_id {
-                wanted.insert((kind, name.to_owned()));
-            }
-        }
-        let mut found = self.principals(account, &wanted);
+    /// Principals with the groups of users, and the policies of all of them.
+    fn principals(
+        &self,
+        account_id: &str,
+        wanted: &BTreeSet<(PrincipalKind, String)>,
+    ) -> (Vec<Principal>, Vec<Policy>) {
+        let mut found = self.attached_to(account_id, wanted);
         let groups = found.iter().flat_map(|one| one.groups.iter().flatten());
         let groups: BTreeSet<(PrincipalKind, String)> =
             groups.map(|name| (PrincipalKind::Group, name.clone())).collect();
-        found.extend(self.principals(account, &groups));
-        let attached: BTreeSet<Attachment> = found
-            .iter()
-            .flat_map(|one| one.attachments.iter().chain(&one.resource_group_attachments).flatten())
-            .map(|attachment| Attachment { resource_group_id: None, ..attachment.clone() })
-            .collect();
-        account.policies = std::thread::scope(|scope| {
-            let reading: Vec<_> = attached.iter().map(|one| scope.spawn(|| self.policy(one))).collect();
-            reading.into_iter().filter_map(joined).collect()
-        });
-        account.principals = found;
+        found.extend(self.attached_to(account_id, &groups));
+        let policies = self.policies(&found, &[]);
+        (found, policies)
     }
 
-    fn principals(&self, account: &Account, wanted: &BTreeSet<(PrincipalKind, String)>) -> Vec<Principal> {
+    /// Principals with what is attached to them.
+    fn attached_to(&self, account_id: &str, wanted: &BTreeSet<(PrincipalKind, String)>) -> Vec<Principal> {
         std::thread::scope(|scope| {
             let reading: Vec<_> =
-                wanted.iter().map(|(kind, name)| scope.spawn(|| self.principal(account, *kind, name))).collect();
+                wanted.iter().map(|(kind, name)| scope.spawn(|| self.principal(account_id, *kind, name))).collect();
             reading.into_iter().map(joined).collect()
         })
     }
 
-    fn principal(&self, account: &Account, kind: PrincipalKind, name: &str) -> Principal {
+    /// The policies that are attached to principals, but for those of principals whose policies were asked for before.
+    fn policies(&self, principals: &[Principal], before: &[Principal]) -> Vec<Policy> {
+        let attached = |principals: &[Principal]| -> BTreeSet<Attachment> {
+            let all = principals.iter().flat_map(|one| one.attachments.iter().chain(&one.resource_group_attachments));
+            all.flatten().map(|one| Attachment { resource_group_id: None, ..one.clone() }).collect()
+        };
+        let known = attached(before);
+        let attached: Vec<Attachment> = attached(principals).into_iter().filter(|one| !known.contains(one)).collect();
+        std::thread::scope(|scope| {
+            let reading: Vec<_> = attached.iter().map(|one| scope.spawn(|| self.policy(one))).collect();
+            reading.into_iter().filter_map(joined).collect()
+        })
+    }
+
+    fn principal(&self, account_id: &str, kind: PrincipalKind, name: &str) -> Principal {
         let mut principal = Principal::new(kind, name);
-        let arn = account.arn_of(&principal);
+        let arn = crate::alibaba::principal_arn(account_id, kind, name);
         let list = kind.policies_read();
         let parameter = match kind {
             PrincipalKind::Role => "RoleName",
@@ -327,9 +347,9 @@ impl Session {
             let in_groups = scope.spawn(|| {
                 // Users are named with their domain there.
                 let full = match kind {
-                    PrincipalKind::User => format!("{name}@{}.onaliyun.com", account.account_id),
-                    PrincipalKind::Role => format!("{name}@role.{}.onaliyunservice.com", account.account_id),
-                    PrincipalKind::Group => format!("{name}@group.{}.onaliyun.com", account.account_id),
+                    PrincipalKind::User => format!("{name}@{account_id}.onaliyun.com"),
+                    PrincipalKind::Role => format!("{name}@role.{account_id}.onaliyunservice.com"),
+                    PrincipalKind::Group => format!("{name}@group.{account_id}.onaliyun.com"),
                 };
                 let call = Self::of(Read::ListPolicyAttachments, &self.home)
                     .with("PrincipalType", crate::provider::alibaba::principal_type(kind))
@@ -371,6 +391,19 @@ impl Session {
             }
         }
     }
+}
+
+/// The principals of an account that the operator names as the controller's.
+fn named_principals(account_id: &str, request: &Request<'_>) -> BTreeSet<(PrincipalKind, String)> {
+    let named = request.cluster.iter().flat_map(|cluster| cluster.controller_roles);
+    let named = named.filter_map(|arn| principals::named(arn)).filter(|(of, ..)| *of == account_id);
+    named.map(|(_, kind, name)| (kind, name.to_owned())).collect()
+}
+
+/// Whether a role is among them: names of roles are compared without regard to case.
+fn is_named(account_id: &str, request: &Request<'_>, role: &str) -> bool {
+    let mut named = named_principals(account_id, request).into_iter();
+    named.any(|(kind, name)| kind == PrincipalKind::Role && name.eq_ignore_ascii_case(role))
 }
 
 /// Names of the roles of the cluster's instances; of all instances where no cluster is meant.

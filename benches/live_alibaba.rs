@@ -1,0 +1,89 @@
+//! `cargo bench --no-default-features --features alibaba --bench live_alibaba`: a scan of 200 instances in Alibaba Cloud through 50 ms of
+//! latency, beside the longest chain of calls that depend on each other; once with the role of the nodes, once with a user of two groups.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a measurement that cannot be taken is given up"
+)]
+#![allow(
+    dead_code,
+    clippy::allow_attributes,
+    clippy::panic,
+    clippy::too_many_lines,
+    reason = "the mock serves the tests first"
+)]
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+#[path = "../tests/integration/alibaba_mock.rs"]
+mod alibaba_mock;
+#[path = "../tests/integration/alibaba_worlds.rs"]
+mod alibaba_worlds;
+#[path = "../tests/integration/alibaba_writes.rs"]
+mod alibaba_writes;
+
+use alibaba_mock::{KEY_ID, Mock, SECRET};
+use tagaudit::alibaba::Inventory;
+
+/// Two pages of instances, their roles, the policies of a role, a policy. Identity and a principal that is named are read beside them.
+const CHAIN: u32 = 5;
+const LATENCY: Duration = Duration::from_millis(50);
+const RUNS: usize = 21;
+
+fn of(name: &str) -> Inventory {
+    alibaba_worlds::all().into_iter().find(|world| world.name == name).unwrap().inventory
+}
+
+fn main() {
+    let mut inventory = of("clean-handmade");
+    let rancher = of("clean-rancher").accounts.remove(0);
+    let account = &mut inventory.accounts[0];
+    account.principals.extend(rancher.principals);
+    account.policies.extend(rancher.policies);
+    let region = &mut account.regions[0];
+    let template = region.instances.iter().find(|instance| instance.id.contains("worker")).unwrap().clone();
+    for number in region.instances.len()..200 {
+        let mut instance = template.clone();
+        instance.id = format!("i-bp{number:018x}");
+        instance.private_addresses = vec![format!("192.168.{}.{}", 100 + number / 200, number % 200)];
+        region.instances.push(instance);
+    }
+    inventory.canonicalise();
+    let user = "acs:ram::1234567890123456:user/k8s-cloud-provider";
+    println!("instances                       200, two pages; roles of fifty in a call");
+    println!("longest chain                   {CHAIN} calls = {} ms", (LATENCY * CHAIN).as_millis());
+    for (what, more) in [("role of the nodes", &[][..]), ("user with two groups", &["--controller-role", user][..])] {
+        let mut times = Vec::new();
+        let mut calls = 0;
+        for _ in 0..RUNS {
+            let mock = Mock::serve(&inventory).latency(LATENCY);
+            let started = Instant::now();
+            let output = Command::new(env!("CARGO_BIN_EXE_tagaudit"))
+                .env_clear()
+                .env("ALIBABA_CLOUD_ECS_METADATA_DISABLED", "true")
+                .env("ALIBABA_CLOUD_ACCESS_KEY_ID", KEY_ID)
+                .env("ALIBABA_CLOUD_ACCESS_KEY_SECRET", SECRET)
+                .args(["scan", "--provider", "alibaba", "--cluster-id", "prod", "--region", "cn-hangzhou"])
+                .args(["--endpoint-url", &mock.url])
+                .args(more)
+                .output()
+                .unwrap();
+            times.push(started.elapsed());
+            assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+            calls = mock.calls().len();
+        }
+        times.sort_unstable();
+        let median = times[RUNS / 2];
+        println!("{what}: {calls} requests");
+        println!(
+            "  tagaudit scan, whole process  {} ms = {:.2} times the chain ({} to {} ms)",
+            median.as_millis(),
+            median.as_secs_f64() / (LATENCY * CHAIN).as_secs_f64(),
+            times[0].as_millis(),
+            times[RUNS - 1].as_millis()
+        );
+    }
+}
