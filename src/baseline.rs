@@ -135,6 +135,12 @@ impl Baseline {
         asked
     }
 
+    /// Whether it asks for an action on some resources or under conditions only.
+    #[must_use]
+    pub fn is_limited(&self, action: &str) -> bool {
+        !self.asked(action).is_empty()
+    }
+
     /// The statements that ask for an action.
     fn asking<'s>(&'s self, action: &'s str) -> impl Iterator<Item = &'s Statement> {
         self.document.statements.iter().filter(move |statement| {

@@ -500,6 +500,9 @@ fn cluster_id(text: &str) -> Result<String, String> {
 
 /// The ARN of a role, of either cloud.
 fn role_arn(text: &str) -> Result<String, String> {
+    if text.contains(['*', '?']) {
+        return Err("it has to name one role, and holds a wildcard".to_owned());
+    }
     if matches!(crate::alibaba::principals::named(text), Some((_, crate::alibaba::PrincipalKind::Role, _))) {
         return Ok(text.to_owned());
     }

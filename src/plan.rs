@@ -15,6 +15,7 @@ mod file;
 mod guard;
 mod lawful;
 mod planner;
+mod rights;
 mod state;
 mod undo;
 
@@ -123,6 +124,12 @@ pub struct Expect {
     /// Cluster tags of the other security groups on the same nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub siblings: Vec<Sibling>,
+    /// The private addresses of an instance of ECS: a Node without providerID is known by its address alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub addresses: Option<Vec<String>>,
+    /// The role that a policy is for, by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_role: Option<String>,
     /// `AROA…`: a role that was deleted and made again is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role_id: Option<String>,

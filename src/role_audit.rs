@@ -85,6 +85,8 @@ pub struct ActionAudit {
     pub assessment: Assessment,
     /// Whether everything that limits it holds for the cluster's own resources, as the tag conditions of kOps do.
     pub covers_cluster: bool,
+    /// Whether it is asked for on some resources or under conditions only.
+    pub is_limited: bool,
 }
 
 /// A call of the controller that no chosen baseline names.

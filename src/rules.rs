@@ -40,6 +40,10 @@ pub use load_balancer_subnets::{Candidate, Scheme, choose_subnets};
 pub use run::{Outcome, Outcomes, RuleOutcome, run};
 pub use subjects::Subjects;
 
+/// What is said of actions that a baseline asks for with limits, which a policy of our own would not have.
+const LIMITED_ACTIONS: &str =
+    "add the actions by hand, on the resources and under the conditions that the baseline names";
+
 /// A rule of the catalogue.
 #[derive(Debug)]
 pub struct Rule {

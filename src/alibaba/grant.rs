@@ -83,11 +83,20 @@ pub fn place<S: AsRef<str>>(account: &Account, role: &Principal, actions: &[S]) 
     let arn = policy_arn(&account.account_id, &role.name);
     let name = policy_name(&role.name);
     let ours = Attachment { policy_type: PolicyType::Custom, policy: name.clone(), resource_group_id: None };
-    let old = if attached.contains(&ours) {
-        let text = account.policy(&ours).and_then(|policy| policy.document.as_deref());
-        Some(text.ok_or_else(|| format!("the policy `{name}` was not read"))?)
-    } else {
-        None
+    let is_attached = attached.contains(&ours);
+    let old = match account.policy(&ours) {
+        None if is_attached => return Err(format!("the policy `{name}` was not read")),
+        None => None,
+        Some(policy) => {
+            // Whatever else has it attached would get these rights as well.
+            if policy.attachment_count != Some(u64::from(is_attached)) {
+                return Err(match policy.attachment_count {
+                    Some(_) => format!("the policy `{name}` is attached elsewhere too, or in a resource group"),
+                    None => format!("to what the policy `{name}` is attached was not read: scan once more"),
+                });
+            }
+            Some(policy.document.as_deref().ok_or_else(|| format!("the policy `{name}` was not read"))?)
+        }
     };
     let held = match old {
         None => Vec::new(),
@@ -101,7 +110,7 @@ pub fn place<S: AsRef<str>>(account: &Account, role: &Principal, actions: &[S]) 
         return Err(format!("a policy takes {POLICY_QUOTA} characters, and they need more"));
     }
     let custom = attached.iter().filter(|one| one.policy_type == PolicyType::Custom).count();
-    if old.is_none() && custom >= CUSTOM_ATTACHMENTS_QUOTA {
+    if !is_attached && custom >= CUSTOM_ATTACHMENTS_QUOTA {
         return Err(format!(
             "{custom} custom policies are attached to the role, of {CUSTOM_ATTACHMENTS_QUOTA} by default"
         ));
@@ -112,11 +121,15 @@ pub fn place<S: AsRef<str>>(account: &Account, role: &Principal, actions: &[S]) 
         old: old.map(|text| Value::Document(text.to_owned())),
         new: Some(Value::Document(document)),
     };
-    if write.old.is_some() {
-        return Ok(vec![write]);
+    let mut changes = Vec::new();
+    if write.old != write.new {
+        changes.push(write);
     }
-    let attribute = Attribute::AttachedPolicy { policy_arn: arn };
-    Ok(vec![write, Transition::set(Target::ram_role(&role.name), attribute, Value::Attached)])
+    if !is_attached {
+        let attribute = Attribute::AttachedPolicy { policy_arn: arn };
+        changes.push(Transition::set(Target::ram_role(&role.name), attribute, Value::Attached));
+    }
+    Ok(changes)
 }
 
 #[cfg(test)]
@@ -185,11 +198,24 @@ mod tests {
             name: name.clone(),
             default_version: Some("v1".to_owned()),
             document: Some(document(&strings(&["slb:CreateLoadBalancer"]))),
+            attachment_count: Some(1),
         });
         let second = place(&account, &role(&["other", &name]), &["ecs:DescribeInstances"]).unwrap();
         let made = calls(&second);
         let [Call::RamCreatePolicyVersion { document, .. }] = made.as_slice() else { panic!("{made:?}") };
         assert_eq!(own_actions(document).unwrap(), ["ecs:DescribeInstances", "slb:CreateLoadBalancer"]);
+        // It is there and attached to nothing: it gets a version, and is attached.
+        account.policies[0].attachment_count = Some(0);
+        let again = calls(&place(&account, &role(&["other"]), &["ecs:DescribeInstances"]).unwrap());
+        assert!(matches!(&again[..], [Call::RamCreatePolicyVersion { .. }, Call::RamAttachPolicyToRole { .. }]));
+        let same = calls(&place(&account, &role(&["other"]), &["slb:CreateLoadBalancer"]).unwrap());
+        assert!(matches!(&same[..], [Call::RamAttachPolicyToRole { .. }]), "it holds them already");
+        // It is somebody else's too.
+        for (attached, count) in [(&["other", &name][..], Some(2)), (&["other"], Some(1)), (&["other"], None)] {
+            account.policies[0].attachment_count = count;
+            let refused = place(&account, &role(attached), &["ecs:DescribeInstances"]).unwrap_err();
+            assert!(refused.contains("attached"), "{refused}");
+        }
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub struct Account {
     pub regions: Vec<Region>,
     /// Roles of instances, and principals that the operator named, with the groups of users.
     pub principals: Vec<Principal>,
-    /// The policies that are attached to them.
+    /// The policies that are attached to them, and those of tagaudit's own names for them, attached or not.
     pub policies: Vec<Policy>,
 }
 
@@ -166,6 +166,9 @@ pub struct Policy {
     /// Its content, verbatim; absent where it was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
+    /// To how many users, groups and roles it is attached; absent where it was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attachment_count: Option<u64>,
 }
 
 /// One region.

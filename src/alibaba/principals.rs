@@ -66,6 +66,8 @@ pub struct ActionAudit {
     pub assessment: Assessment,
     /// The calls of the controllers that need it; none where only a baseline of the operator asks for it.
     pub calls: Vec<&'static AlibabaCall>,
+    /// Whether it is asked for on some resources or under conditions only.
+    pub is_limited: bool,
 }
 
 /// A principal, compared.
@@ -273,6 +275,7 @@ fn compare<'a>(
         Use::OtherNodes
     };
     let asked = Asked::new(used_by, options)?;
+    let given = if used_by.is_controllers() { &options.controlplane } else { &options.worker };
     let catalogue = options.catalogue.unwrap_or_else(|| Catalogue::of(&RAM));
     let prepared = PreparedPolicies::new(&set);
     let environment = Environment { account_id: account.account_id.clone(), ..Environment::default() };
@@ -283,7 +286,8 @@ fn compare<'a>(
             let cause = RoleGapCause::Undecided { action: action.clone(), by: assessment.undecided_by.clone() };
             audits.gaps.push(gap(account, &arn, cause));
         }
-        actions.push(ActionAudit { action: action.clone(), assessment, calls: calls.clone() });
+        let is_limited = given.as_ref().is_some_and(|baseline| baseline.is_limited(action));
+        actions.push(ActionAudit { action: action.clone(), assessment, calls: calls.clone(), is_limited });
     }
     let beyond = policy::excess(&set, &prepared, &asked.needs, &environment, catalogue);
     let documents: Vec<&Document> = asked.documents.iter().collect();

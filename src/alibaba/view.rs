@@ -16,6 +16,10 @@ use super::{CLUSTER_TAG, provider_id::looks_like_one};
 /// Tag that Auto Scaling of Alibaba Cloud puts on its instances.
 pub const SCALING_GROUP_TAG: &str = "acs:autoscaling:scalingGroupId";
 
+/// System tag of what a stack of the Resource Orchestration Service makes. It is documented in no page that was read; where it is not
+/// set, nothing is said.
+pub const STACK_TAG: &str = "acs:ros:stackId";
+
 /// Why an instance is taken for a node of the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Evidence {

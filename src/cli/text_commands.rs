@@ -194,6 +194,18 @@ fn check_roles(args: &PermissionsArgs) -> Result<(), Failure> {
         ProviderName::Aws => "arn:",
         ProviderName::Alibaba => "acs:",
     };
+    if let Some(own) = args.own_role.as_ref().filter(|own| args.role.contains(own)) {
+        return Err(Failure::usage(format!("`{own}` is the tool's own role, whose policies are never written"))
+            .help("leave it out of --role"));
+    }
+    // ARNs of both clouds have the account in one place or the other.
+    let is_of_account = |role: &String| {
+        let account = role.split(':').nth(if args.provider == ProviderName::Alibaba { 3 } else { 4 });
+        args.account.as_deref().is_none_or(|wanted| account == Some(wanted))
+    };
+    if let Some(role) = args.role.iter().chain(&args.own_role).find(|role| !is_of_account(role)) {
+        return Err(Failure::usage(format!("`{role}` is of another account than --account")));
+    }
     let mut roles = args.role.iter().chain(&args.own_role);
     match roles.find(|role| !role.starts_with(prefix)) {
         Some(role) => Err(Failure::usage(format!("`{role}` is not a role of the cloud that --provider names"))),

@@ -25,7 +25,7 @@ pub enum Caveat {
     NotNamedByNodes,
     /// Lists in which another cluster could show were not read.
     NeighboursUnread,
-    /// The resource carries the tags of other clusters: their ids.
+    /// The resource, or another one of the Nodes that were given, carries the tags of other clusters: their ids.
     TaggedForOthers(Vec<String>),
     /// Only its address makes an instance a node, and nothing else of the cluster is known in its VPC.
     NamedByAddress,
@@ -103,10 +103,10 @@ impl fmt::Display for Caveat {
             }
             Self::NeighboursUnread => f.write_str("not everything that another cluster could show in was read"),
             Self::TaggedForOthers(ids) => {
-                write!(f, "it carries the tag of another cluster: {}", text::list(ids, 3))
+                write!(f, "it, or another machine of the Nodes, carries the tag of another cluster: {}", text::list(ids, 3))
             }
             Self::NamedByAddress => {
-                f.write_str("only its address says that it is the Node, and no other node is known in its VPC")
+                f.write_str("only its address says that it is the Node, and its VPC is not the one in which all other nodes are known")
             }
             Self::MovesLoadBalancers(how) => f.write_str(how),
             Self::Refused(why) => write!(f, "`--fix` leaves it: {why}"),

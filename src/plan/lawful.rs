@@ -34,6 +34,9 @@ pub(super) fn unlawful(plan: &Plan, change: &PlannedChange) -> Option<String> {
         return say("its class does not match it");
     }
     let wrong = |is_wrong: bool, what: &str| is_wrong.then(|| what.to_owned());
+    if is_fix && attribute.is_iam() && !grows(&change.transition) {
+        return say("a fix takes no rights away");
+    }
     if target.provider == Provider::Alibaba {
         return unlawful_in_alibaba(plan, change);
     }
@@ -73,6 +76,19 @@ pub(super) fn unlawful(plan: &Plan, change: &PlannedChange) -> Option<String> {
             wrong(!is_ours, "it is not a policy of tagaudit's own")
                 .or_else(|| wrong(!is_expected, "it does not say which role and policy it expects"))
         }
+    }
+}
+
+/// Whether a grant only adds: an attachment is made, and a document allows what it allowed before.
+fn grows(transition: &Transition) -> bool {
+    let provider = transition.target.provider;
+    let actions = |value: &Value| value.document().and_then(|text| planner::own_actions(provider, text));
+    match (&transition.old, &transition.new) {
+        (_, None) => false,
+        (Some(old), Some(new)) if old.document().is_some() => {
+            actions(old).zip(actions(new)).is_some_and(|(old, new)| old.iter().all(|action| new.contains(action)))
+        }
+        (_, Some(_)) => true,
     }
 }
 

@@ -19,7 +19,7 @@ use crate::view::ClusterView;
 
 use super::approvals::{Approvals, SkipReason, Skipped, is_about};
 use super::guard::{self, NodeGroups};
-use super::state::{cluster_tags, observe, simulate};
+use super::state::{cluster_tags, observe, role_id, simulate};
 use super::{Expect, PlannedChange, Sibling};
 
 /// One transition that a finding asks for.
@@ -29,6 +29,8 @@ pub(super) struct Proposal {
     transition: Transition,
     class: Applicability,
     pub(super) reason: String,
+    /// The role that a policy is for.
+    role: Option<String>,
 }
 
 /// Makes one plan of findings, without a look at what comes of it.
@@ -112,6 +114,7 @@ impl Planner<'_> {
                 transition: transition.clone(),
                 class: fix.applicability,
                 reason: reason.clone(),
+                role: finding.resource.name.clone().filter(|_| transition.attribute.is_iam()),
             }));
         }
         asked
@@ -157,6 +160,7 @@ impl Planner<'_> {
                         asked.extend(changes.iter().map(|transition| Proposal {
                             transition: transition.clone(),
                             reason: reason.clone(),
+                            role: like.role.clone(),
                             ..*like
                         }));
                     }
@@ -228,8 +232,9 @@ impl Planner<'_> {
         }
         merged.sort_by(|(a, _), (b, _)| a.order().cmp(&b.order()));
         let mut dropped: BTreeSet<(usize, String)> = BTreeSet::new();
-        // Half an answer is none.
+        // Half an answer is none, and half a grant neither: a policy and its attachment go together.
         let mut answers: BTreeSet<usize> = BTreeSet::new();
+        let mut grants: BTreeSet<usize> = BTreeSet::new();
         // A refusal can come after what depends on it was placed; then it is done over without that.
         loop {
             let mut state = self.estate.to_estate();
@@ -240,6 +245,7 @@ impl Planner<'_> {
                     .iter()
                     .filter(|proposal| !dropped.contains(&(proposal.finding, proposal.transition.target.id.clone())))
                     .filter(|proposal| !answers.contains(&proposal.finding))
+                    .filter(|proposal| !(proposal.transition.attribute.is_iam() && grants.contains(&proposal.finding)))
                     .collect();
                 if wanted.is_empty() {
                     continue;
@@ -252,8 +258,10 @@ impl Planner<'_> {
                     Err(why) => {
                         // What the same finding wants on the same resource goes with it, also where it came before.
                         refused |= changes.iter().any(|(change, findings)| {
+                            let is_grant = draft.transition.attribute.is_iam() && change.transition.attribute.is_iam();
                             let with = |w: &&Proposal| {
                                 w.class == Applicability::Choice
+                                    || is_grant
                                     || change.transition.target.id == draft.transition.target.id
                             };
                             wanted.iter().any(|w| findings.contains(&w.finding) && with(w))
@@ -262,6 +270,9 @@ impl Planner<'_> {
                             dropped.insert((proposal.finding, proposal.transition.target.id.clone()));
                             if proposal.class == Applicability::Choice {
                                 answers.insert(proposal.finding);
+                            }
+                            if draft.transition.attribute.is_iam() {
+                                grants.insert(proposal.finding);
                             }
                             self.skipped.push(Skipped {
                                 rule: proposal.rule,
@@ -328,6 +339,15 @@ impl Planner<'_> {
         {
             return Err("a policy of that name holds something that tagaudit did not write".to_owned());
         }
+        if let (Attribute::AttachedPolicy { policy_arn }, Some(_)) = (attribute, new) {
+            let policy =
+                observe(state.as_ref(), &policy_target(target.provider, policy_arn), &Attribute::ManagedPolicy {});
+            let held = policy.and_then(|policy| policy.value);
+            let text = held.as_ref().and_then(Value::document);
+            if text.and_then(|text| own_actions(target.provider, text)).is_none() {
+                return Err("the policy to attach holds something that tagaudit did not write".to_owned());
+            }
+        }
         let is_tag = matches!(attribute, Attribute::Tag { .. });
         let is_cluster_tag = matches!(attribute, Attribute::Tag { key } if is_cluster_key(target.provider, key));
         let is_group = is_cluster_tag && target.kind == ResourceKind::SecurityGroup;
@@ -340,14 +360,20 @@ impl Planner<'_> {
         rules.sort();
         rules.dedup();
         change.rules = rules;
+        // A policy is for the role that was looked at, and for no other that gets its name.
+        let for_role = wanted.iter().find_map(|proposal| proposal.role.clone());
+        let for_role = for_role.filter(|_| matches!(attribute, Attribute::ManagedPolicy {}));
+        let role_id = found.role_id.or_else(|| role_id(state.as_ref(), for_role.as_deref()?));
         change.expect = Expect {
+            for_role,
+            addresses: found.addresses,
             vpc_id: found.vpc_id,
             instance_metadata_tags: found.instance_metadata_tags.filter(|_| is_tag),
             // What is wrong is only removed where what is right is there.
             cluster_tags: (is_cluster_tag || (is_tag && new.is_none())).then_some(found.cluster_tags),
             free_tag_slots: found.free_tag_slots.filter(|_| is_tag && found.value.is_none() && new.is_some()),
             siblings,
-            role_id: found.role_id,
+            role_id,
             inline_characters_left: found.inline_characters_left,
             attachments_left: found.attachments_left,
             policy_sha256: found.policy_sha256.filter(|_| new.is_some()),
@@ -371,6 +397,14 @@ pub(crate) fn own_actions(provider: Provider, text: &str) -> Option<Vec<String>>
     match provider {
         Provider::Aws => grant::own_actions(text),
         Provider::Alibaba => alibaba::grant::own_actions(text),
+    }
+}
+
+/// A managed policy of IAM, or a custom one of RAM.
+fn policy_target(provider: Provider, arn: &str) -> Target {
+    match provider {
+        Provider::Aws => Target::policy(arn),
+        Provider::Alibaba => Target::ram_policy(arn),
     }
 }
 

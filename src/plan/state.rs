@@ -27,7 +27,9 @@ pub struct Observed {
     pub vpc_id: Option<String>,
     /// Whether instance tags are readable through the metadata service.
     pub instance_metadata_tags: Option<String>,
-    /// Cluster tags, new-style and legacy.
+    /// Private addresses, of an instance of ECS.
+    pub addresses: Option<Vec<String>>,
+    /// Cluster tags, new-style and legacy; in ECS also those that say who makes the instance again.
     pub cluster_tags: Vec<Tag>,
     /// Tags that can still be added.
     pub free_tag_slots: Option<usize>,
@@ -72,7 +74,7 @@ pub(super) fn quotas(provider: Provider) -> Quotas {
     }
 }
 
-fn digest(document: &str) -> String {
+pub(super) fn digest(document: &str) -> String {
     text::hex(&Sha256::digest(document.as_bytes()), 32)
 }
 
@@ -85,6 +87,19 @@ pub fn observe(estate: EstateRef<'_>, target: &Target, attribute: &Attribute) ->
             alibaba::observe(inventory.accounts.first()?, target, attribute)
         }
         (EstateRef::Aws(_), Provider::Alibaba) | (EstateRef::Alibaba(_), Provider::Aws) => None,
+    }
+}
+
+/// The id of a role; `None` where it is not there.
+pub(super) fn role_id(estate: EstateRef<'_>, name: &str) -> Option<String> {
+    match estate {
+        EstateRef::Aws(inventory) => {
+            let roles = &inventory.accounts.first()?.roles;
+            roles.iter().find(|role| role.name == name).map(|role| role.role_id.clone())
+        }
+        EstateRef::Alibaba(inventory) => {
+            inventory.accounts.first()?.principal(crate::alibaba::PrincipalKind::Role, name)?.id.clone()
+        }
     }
 }
 
@@ -117,7 +132,11 @@ pub fn fit(estate: EstateRef<'_>, change: &PlannedChange) -> Fit {
     if found.is_gone {
         return stale("the instance is shutting down or terminated".to_owned());
     }
-    if expect.role_id.is_some() && expect.role_id != found.role_id {
+    let found_role = match &expect.for_role {
+        Some(name) => role_id(estate, name),
+        None => found.role_id.clone(),
+    };
+    if expect.role_id.is_some() && expect.role_id != found_role {
         return stale("the role was deleted and made again since".to_owned());
     }
     if found.is_protected {
@@ -128,6 +147,9 @@ pub fn fit(estate: EstateRef<'_>, change: &PlannedChange) -> Fit {
     }
     if found.value != *old {
         return stale(format!("it is {} now, not {}", shown(found.value.as_ref()), shown(old.as_ref())));
+    }
+    if expect.addresses.is_some() && expect.addresses != found.addresses {
+        return stale("its addresses have changed since".to_owned());
     }
     if expect.vpc_id.is_some() && expect.vpc_id != found.vpc_id {
         return stale("it is in another VPC now".to_owned());

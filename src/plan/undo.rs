@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::finding::Applicability;
 
+use super::state::digest;
 use super::{Evidence, Expect, Kind, Plan, PlannedChange, SCHEMA};
+use crate::transition::Attribute;
 
 /// The plan that takes changes of an earlier plan back: those that were made, each to the value that was there before. It
 /// takes the same way as any plan: a value that is no longer ours is left alone.
@@ -26,6 +28,8 @@ pub fn undo(
             expect: Expect {
                 vpc_id: change.expect.vpc_id.clone(),
                 role_id: change.expect.role_id.clone(),
+                for_role: change.expect.for_role.clone(),
+                policy_sha256: detached_text(change, made),
                 ..Expect::default()
             },
             ..(*change).clone()
@@ -52,4 +56,15 @@ pub fn undo(
     };
     plan.seal();
     plan
+}
+
+/// What a policy has to hold when it is detached again: what it was attached with or, where its old text comes back before, that.
+fn detached_text(change: &PlannedChange, made: &[&PlannedChange]) -> Option<String> {
+    let Attribute::AttachedPolicy { policy_arn } = &change.transition.attribute else { return None };
+    let restored = made.iter().find_map(|other| {
+        let is_it =
+            other.transition.attribute == Attribute::ManagedPolicy {} && other.transition.target.id == *policy_arn;
+        other.transition.old.as_ref().filter(|_| is_it)?.document().map(digest)
+    });
+    restored.or_else(|| change.expect.policy_sha256.clone())
 }

@@ -199,6 +199,7 @@ impl Comparison<'_> {
     }
 
     fn assess(&self, action: &str, asked: Vec<(String, Vec<Condition>)>, call_role: CallRole) -> ActionAudit {
+        let is_limited = !asked.is_empty();
         let (resources, conditions): (Vec<String>, Vec<Vec<Condition>>) = asked.into_iter().unzip();
         let question = Question { action, resources: &resources, conditions: &conditions };
         let assessment = self.policies.assess(question, &self.environment, self.catalogue);
@@ -207,7 +208,7 @@ impl Comparison<'_> {
         let covers_cluster = assessment.verdict == Verdict::Granted
             || (assessment.verdict == Verdict::Partial
                 && self.policies.assess(question, own, self.catalogue).verdict == Verdict::Granted);
-        ActionAudit { action: action.to_owned(), call_role, assessment, covers_cluster }
+        ActionAudit { action: action.to_owned(), call_role, assessment, covers_cluster, is_limited }
     }
 
     /// The controller's calls that no baseline names, for roles of the control plane.

@@ -25,7 +25,7 @@ fn resource(node: &KubernetesNode) -> ResourceRef {
 /// providerID is of another form, or no machine at all.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/node_utils.go#IsExcludedNode`, `#HasExcludeLabel`;
 /// virtual-kubelet/alibabacloud-eci: its Nodes carry `type=virtual-kubelet` and have no instance.
-fn is_left_alone(node: &KubernetesNode) -> bool {
+pub(super) fn is_left_alone(node: &KubernetesNode) -> bool {
     let has = |key: &str, value: &str| node.labels.get(key).is_some_and(|found| found == value);
     EXCLUDING.iter().any(|label| node.labels.contains_key(*label))
         || has("alibabacloud.com/lingjun-worker", "true")

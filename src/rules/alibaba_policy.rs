@@ -31,7 +31,17 @@ fn grant_fix(audit: &PrincipalAudit<'_>, actions: &[&str]) -> Fix {
             "add the {what} by hand, or say which role the nodes have with --node-role first: granting this to the wrong nodes is a privilege escalation"
         ));
     }
-    match grant::place(audit.account, audit.principal, actions) {
+    // What the baseline limits is not granted without its limits.
+    let is_limited = |action: &&str| audit.actions.iter().any(|one| one.is_limited && one.action == **action);
+    let (limited, actions): (Vec<&str>, Vec<&str>) = actions.iter().copied().partition(is_limited);
+    if actions.is_empty() {
+        return Fix::none(super::LIMITED_ACTIONS);
+    }
+    let what = match (limited.len(), actions.len()) {
+        (0, _) => what,
+        (_, number) => format!("{} that it lacks and the baseline does not limit", text::count(number, "action")),
+    };
+    match grant::place(audit.account, audit.principal, &actions) {
         Ok(changes) => {
             let name = text::printable(&audit.principal.name);
             let summary = match audit.used_by {

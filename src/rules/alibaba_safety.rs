@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::alibaba::view::{SCALING_GROUP_TAG, cluster_ids};
+use crate::alibaba::view::{SCALING_GROUP_TAG, STACK_TAG, cluster_ids};
 use crate::alibaba::{CLUSTER_TAG, ClusterView, Evidence, Member, RegionView, TAG_QUOTA, provider_id};
 use crate::finding::{Applicability, Caveat};
 use crate::inventory::Read;
@@ -12,10 +12,6 @@ use crate::text;
 use crate::transition::{Transition, Value};
 
 use super::Violation;
-
-/// System tag of what a stack of the Resource Orchestration Service makes. It is documented in no page that was read; where it is not
-/// set, nothing is said.
-const STACK_TAG: &str = "acs:ros:stackId";
 
 /// Who makes a resource again from a template of its own, as far as tags tell. Terraform leaves no mark.
 fn manager(resource_tags: &[Tag]) -> Option<String> {
@@ -39,8 +35,11 @@ pub(super) fn check(violation: &mut Violation, view: &ClusterView<'_>) -> Vec<Ca
         };
         let held = &member.instance.tags;
         managers.extend(manager(held));
+        // Another id on a machine of the same list of Nodes says that this id is the wrong one.
+        let listed = view.members().filter(|one| one.node.is_some());
+        let listed = listed.filter_map(|one| tags::value(&one.instance.tags, CLUSTER_TAG));
         let others: BTreeSet<String> =
-            cluster_ids(held).filter(|id| *id != view.cluster_id).map(str::to_owned).collect();
+            cluster_ids(held).chain(listed).filter(|id| *id != view.cluster_id).map(str::to_owned).collect();
         if !others.is_empty() {
             caveats.insert(Caveat::TaggedForOthers(others.into_iter().collect()));
         }
@@ -49,7 +48,7 @@ pub(super) fn check(violation: &mut Violation, view: &ClusterView<'_>) -> Vec<Ca
                 caveats.insert(Caveat::NotNamedByNodes);
             }
             // Machines elsewhere may have the address too: that of another VPC says nothing.
-            Some(_) if !is_in_known_vpc(region, member) => {
+            Some(_) if !is_in_known_vpc(view, region, member) => {
                 caveats.insert(Caveat::NamedByAddress);
             }
             Some(_) => {}
@@ -58,7 +57,7 @@ pub(super) fn check(violation: &mut Violation, view: &ClusterView<'_>) -> Vec<Ca
             && *value == view.cluster_id
             && tags::value(held, key).is_none()
             && held.len() < TAG_QUOTA
-            && !is_unread(view, &account, &region.region.name);
+            && !is_unread(view, &account);
     }
     if !managers.is_empty() {
         caveats.insert(Caveat::ManagedBy(managers.into_iter().collect()));
@@ -80,21 +79,22 @@ fn find<'v, 'a>(
     Some((region, region.members.iter().find(|member| member.instance.id == change.target.id)?))
 }
 
-/// Whether a node that is the cluster's beyond doubt is in the VPC of an instance: one with the tag of the cluster, or that a providerID
-/// names. The controller looks in one VPC.
+/// Whether all nodes that are the cluster's beyond doubt, because they carry its tag or a providerID names them, are in the VPC of an
+/// instance, and there is one. The controller looks in one VPC.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/ecs/ecs.go#GetInstancesByIP`.
-fn is_in_known_vpc(region: &RegionView<'_>, member: &Member<'_>) -> bool {
+fn is_in_known_vpc(view: &ClusterView<'_>, region: &RegionView<'_>, member: &Member<'_>) -> bool {
     let names = |one: &Member<'_>| one.node.is_some_and(|node| provider_id::parse(&node.provider_id).is_some());
     let is_known = |one: &&Member<'_>| one.evidence == Evidence::ClusterTag || names(one);
-    let vpc = member.instance.vpc_id.as_deref();
-    vpc.is_some() && region.members.iter().filter(is_known).any(|one| one.instance.vpc_id.as_deref() == vpc)
+    let places = view.regions.iter().flat_map(|here| {
+        let known = here.members.iter().filter(is_known);
+        known.map(move |one| (here.region.name.as_str(), one.instance.vpc_id.as_deref()))
+    });
+    let places: BTreeSet<(&str, Option<&str>)> = places.collect();
+    let here = (region.region.name.as_str(), member.instance.vpc_id.as_deref());
+    here.1.is_some() && places.len() == 1 && places.contains(&here)
 }
 
-/// Whether instances of the region are unknown: one of them may have the address as well.
-fn is_unread(view: &ClusterView<'_>, account: &str, region: &str) -> bool {
-    view.inventory.gaps.iter().any(|gap| {
-        gap.read == Read::EcsDescribeInstances
-            && gap.is_of_account(account)
-            && gap.region.as_ref().is_none_or(|name| name == region)
-    })
+/// Whether instances of the account are unknown: one of them may have the address as well.
+fn is_unread(view: &ClusterView<'_>, account: &str) -> bool {
+    view.inventory.gaps.iter().any(|gap| gap.read == Read::EcsDescribeInstances && gap.is_of_account(account))
 }

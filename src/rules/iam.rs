@@ -72,7 +72,15 @@ fn grant_fix(audit: &RoleAudit<'_>, actions: &[&str]) -> Fix {
     }
     let is_controlplane = audit.node_roles.contains(NodeRole::Controlplane);
     let node_role = if is_controlplane { CallRole::Controlplane } else { CallRole::Worker };
+    // What the baseline limits is not granted without its limits.
+    let is_limited = |action: &&str| audit.actions.iter().any(|one| one.is_limited && one.action == **action);
+    let (limited, actions): (Vec<&str>, Vec<&str>) = actions.iter().copied().partition(is_limited);
+    if actions.is_empty() {
+        return Fix::none(super::LIMITED_ACTIONS);
+    }
     let what = text::count(actions.len(), "action");
+    let what = if limited.is_empty() { what } else { format!("{what} that the baseline does not limit") };
+    let actions = actions.as_slice();
     match grant::place(audit.account, audit.role, node_role, actions) {
         Ok(changes) => Fix::with(Applicability::Confirm, format!("add the {what} in one policy of their own"), changes),
         Err(refused) => Fix::none(format!("add the {what} by hand: {refused}")),

@@ -70,6 +70,26 @@ pub fn policy_name(arn: &str) -> &str {
 
 /// The words of each command. Lists are written as the API takes them: `ResourceId.1`, `Tag.1.Key`.
 pub(super) fn arguments(call: &Call) -> Vec<Vec<String>> {
+    words_of(call).into_iter().map(|command| joined(&command)).collect()
+}
+
+/// A value that begins with a dash would be read as another option: it is written behind an equals sign.
+/// Source: aliyun/aliyun-cli `cli/parser.go#parseCommandArg`.
+fn joined(command: &[String]) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut value_of = false;
+    for word in command {
+        match words.last_mut() {
+            Some(option) if value_of && word.starts_with('-') => *option = format!("{option}={word}"),
+            _ => words.push(word.clone()),
+        }
+        // The first three words are no options; after them options and values take turns.
+        value_of = words.len() > 3 && !value_of;
+    }
+    words
+}
+
+fn words_of(call: &Call) -> Vec<Vec<String>> {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
     let of_instances = |operation: &str, region: &str, resources: &[String], tag: [(&str, &str); 2]| {
         let each = resources.chunks(INSTANCES_PER_CALL).map(|chunk| {
@@ -109,5 +129,48 @@ pub(super) fn arguments(call: &Call) -> Vec<Vec<String>> {
         }
         // Those of AWS have commands of their own.
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_begin_with_a_dash_stay_values() {
+        let call = Call::EcsTagResources {
+            region: "cn-hangzhou".to_owned(),
+            resources: vec!["i-1".to_owned(), "i-2".to_owned()],
+            key: "ack.aliyun.com".to_owned(),
+            value: "--force".to_owned(),
+        };
+        let command = arguments(&call).remove(0);
+        assert_eq!(
+            command,
+            [
+                "aliyun",
+                "ecs",
+                "TagResources",
+                "--region",
+                "cn-hangzhou",
+                "--RegionId",
+                "cn-hangzhou",
+                "--ResourceType",
+                "instance",
+                "--ResourceId.1",
+                "i-1",
+                "--ResourceId.2",
+                "i-2",
+                "--Tag.1.Key",
+                "ack.aliyun.com",
+                "--Tag.1.Value=--force"
+            ]
+        );
+        let role = Call::RamAttachPolicyToRole { role: "-x".to_owned(), policy_name: "p".to_owned() };
+        let command = arguments(&role).remove(0);
+        assert_eq!(
+            command,
+            ["aliyun", "ram", "AttachPolicyToRole", "--PolicyType", "Custom", "--PolicyName", "p", "--RoleName=-x"]
+        );
     }
 }

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
+use sha2::Digest;
 use tagaudit::alibaba::{Attachment, Inventory, Policy, PolicyType, grant};
 use tagaudit::tags::Tag;
 
@@ -188,6 +189,7 @@ fn with_policy(mut inventory: Inventory, document: &str, attached: bool) -> Inve
         name: POLICY.to_owned(),
         default_version: Some("v1".to_owned()),
         document: Some(document.to_owned()),
+        attachment_count: None,
     });
     if attached {
         account.principals[0].attachments.as_mut().unwrap().push(ours());
@@ -538,7 +540,7 @@ fn w19_what_ecs_would_refuse_is_not_sent() {
 #[test]
 fn w22_what_others_mark_is_never_safe_and_stays() {
     let cases: [(&str, &str, &str); 3] = [
-        ("kubernetes.io/cluster/other", "owned", "it carries the tag of another cluster: other"),
+        ("kubernetes.io/cluster/other", "owned", "carries the tag of another cluster: other"),
         ("acs:autoscaling:scalingGroupId", "asg-1", "managed by the scaling group `asg-1`"),
         ("acs:ros:stackId", "s-1", "managed by the ROS stack `s-1`"),
     ];
@@ -566,7 +568,7 @@ fn an_instance_of_another_vpc_with_the_address_of_a_node_is_not_safe() {
     instances.iter_mut().find(|one| one.id.contains("new")).unwrap().vpc_id = Some("vpc-other".to_owned());
     let site = Site::of(&inventory);
     let ended = site.scan(&["--format", "json"]);
-    has(&ended.stdout, "no other node is known in its VPC");
+    has(&ended.stdout, "its VPC is not the one in which all other nodes are known");
     site.fix(&[]);
     assert_eq!(site.written(), [""; 0]);
 }
@@ -581,6 +583,7 @@ fn w25_ten_policies_five_versions_and_the_length_are_not_exceeded() {
         name: format!("p{number}"),
         default_version: Some("v1".to_owned()),
         document: Some(r#"{"Version":"1","Statement":[]}"#.to_owned()),
+        attachment_count: None,
     });
     crowded.accounts[0].policies.extend(more);
     crowded.canonicalise();
@@ -749,4 +752,235 @@ fn a_fix_works_under_exactly_its_printed_policy() {
     let wrong =
         command().args(["permissions", "--provider", "alibaba", "--fix", "--cluster-id", "a"]).output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
+}
+
+/// Half a grant is none: where the policy of our name is somebody else's, it is not attached either, wherever it is known from.
+#[test]
+fn w26_a_foreign_policy_of_our_name_on_another_role_or_in_a_resource_group_is_not_attached() {
+    let theirs = r#"{"Version":"1","Statement":[{"Effect":"Allow","Action":"*","Resource":"*"}]}"#;
+    for in_group in [false, true] {
+        let mut before = with_policy(lacking(0), theirs, false);
+        let account = &mut before.accounts[0];
+        if in_group {
+            let of_group = Attachment { resource_group_id: Some("rg-1".to_owned()), ..ours() };
+            account.principals[0].resource_group_attachments.as_mut().unwrap().push(of_group);
+        } else {
+            let mut other = account.principals[0].clone();
+            (other.name, other.attachments) = ("other".to_owned(), Some(vec![ours()]));
+            account.principals.push(other);
+        }
+        before.canonicalise();
+        let site = Site::of(&before);
+        for more in [&GRANT[..], &[&GRANT[..], &["--emit", "aliyun-cli"]].concat()] {
+            let ended = site.fix(more);
+            assert_eq!(site.written(), [""; 0], "{}", ended.stderr);
+            assert!(!ended.stdout.contains("AttachPolicyToRole --PolicyType"), "{}", ended.stdout);
+        }
+        assert!(!site.is_attached());
+    }
+}
+
+#[test]
+fn a_policy_that_something_else_has_attached_gets_no_new_version() {
+    let granted = grant::document(&["ecs:DescribeInstances".to_owned()]);
+    for attached in [true, false] {
+        let mut before = with_policy(lacking(0), &granted, attached);
+        let mut other = before.accounts[0].principals[0].clone();
+        (other.name, other.attachments) = ("other".to_owned(), Some(vec![ours()]));
+        before.accounts[0].principals.push(other);
+        before.canonicalise();
+        let site = Site::of(&before);
+        let ended = site.fix(&[&GRANT[..], &["--format", "json", "-o", "report.json"]].concat());
+        assert_eq!(site.written(), [""; 0], "{}", ended.stderr);
+        has(&std::fs::read_to_string(site.path("report.json")).unwrap(), "is attached elsewhere too");
+    }
+    // The same between the plan and the write, and between the fix and its undo.
+    let site = Site::of(&with_policy(lacking(0), &granted, true));
+    let share = |inventory: &mut Inventory| {
+        let mut other = inventory.accounts[0].principals[0].clone();
+        (other.name, other.attachments) = ("other".to_owned(), Some(vec![ours()]));
+        inventory.accounts[0].principals.push(other);
+        inventory.canonicalise();
+    };
+    site.plan(&GRANT);
+    site.mock.edit(share);
+    let ended = site.apply(&[]);
+    assert_eq!(ended.code, Some(5), "{}", ended.stderr);
+    assert_eq!(site.policy().unwrap().document.as_deref(), Some(granted.as_str()));
+    let site = Site::of(&with_policy(lacking(0), &granted, true));
+    site.fix(&GRANT);
+    let wide = site.policy().unwrap().document;
+    site.mock.edit(share);
+    assert_eq!(site.undo(&[]).code, Some(5));
+    assert_eq!(site.policy().unwrap().document, wide, "somebody else uses it by now");
+}
+
+#[test]
+fn a_policy_that_is_there_and_attached_to_nothing_gets_a_version_and_is_attached() {
+    let granted = grant::document(&["ecs:DescribeInstances".to_owned()]);
+    let before = with_policy(lacking(0), &granted, false);
+    let site = Site::of(&before);
+    let ended = site.fix(&[&GRANT[..], &["--fail-on", "never"]].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert_eq!(site.written(), ["ram:CreatePolicyVersion", "ram:AttachPolicyToRole"]);
+    assert_eq!(site.undo(&[]).code, Some(0));
+    assert!(site.mock.inventory() == before);
+}
+
+/// A Node without providerID is its address: an instance that lost it, or that something makes again by now, is another one.
+#[test]
+fn what_made_it_safe_has_to_hold_just_before_the_write() {
+    fn instance(inventory: &mut Inventory) -> &mut tagaudit::alibaba::Instance {
+        let instances = &mut inventory.accounts[0].regions[0].instances;
+        instances.iter_mut().find(|one| one.id == "i-bp1new000").unwrap()
+    }
+    let tag = |inventory: &mut Inventory, key: &str| {
+        instance(inventory).tags.push(Tag { key: key.to_owned(), value: "x".to_owned() });
+        inventory.canonicalise();
+    };
+    let cases: [(&dyn Fn(&mut Inventory), &str); 3] = [
+        (&|inventory| instance(inventory).private_addresses = vec!["192.168.99.99".to_owned()], "its addresses"),
+        (&|inventory| tag(inventory, "acs:autoscaling:scalingGroupId"), "its cluster tags"),
+        (&|inventory| tag(inventory, "acs:ros:stackId"), "its cluster tags"),
+    ];
+    for (change, why) in cases {
+        let site = Site::of(&lacking(1));
+        site.plan(&[]);
+        site.mock.edit(change);
+        let ended = site.apply(&[]);
+        assert_eq!((ended.code, site.written()), (Some(5), Vec::new()), "{}", ended.stderr);
+        has(&ended.stderr, &format!("stale i-bp1new000 ack.aliyun.com: {why} have changed since"));
+    }
+}
+
+#[test]
+fn a_policy_is_not_written_for_a_role_that_was_made_again() {
+    let granted = grant::document(&["ecs:DescribeInstances".to_owned()]);
+    for before in [lacking(0), with_policy(lacking(0), &granted, true)] {
+        let site = Site::of(&before);
+        site.plan(&GRANT);
+        site.mock.edit(|inventory| inventory.accounts[0].principals[0].id = Some("4711".to_owned()));
+        let ended = site.apply(&[]);
+        assert_eq!((ended.code, site.written()), (Some(5), Vec::new()), "no policy is left behind: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn undo_detaches_nothing_that_holds_somebody_elses_text() {
+    let site = Site::of(&lacking(0));
+    site.fix(&GRANT);
+    site.mock.edit(|inventory| {
+        let policy = inventory.accounts[0].policies.iter_mut().find(|one| one.name == POLICY).unwrap();
+        policy.document = Some(r#"{"Version":"1","Statement":[]}"#.to_owned());
+    });
+    let ended = site.undo(&[]);
+    assert_eq!(ended.code, Some(5), "{}", ended.stderr);
+    assert!(site.is_attached(), "what is attached is not ours any more");
+}
+
+/// A version that was there before with the right text is not the run's own, and stays when the run is taken back.
+#[test]
+fn undo_removes_the_version_that_the_run_made_and_no_other() {
+    let granted = grant::document(&["ecs:DescribeInstances".to_owned()]);
+    let whole = Site::of(&with_policy(lacking(0), &granted, true));
+    whole.fix(&GRANT);
+    let wide = whole.policy().unwrap().document.unwrap();
+    let site = Site::of(&with_policy(lacking(0), &granted, true));
+    site.mock.store_texts(POLICY, &[&granted, &wide], "v1");
+    site.fix(&GRANT);
+    assert_eq!(site.mock.versions(POLICY), ["v1", "v2", "v3"]);
+    assert_eq!(site.undo(&[]).code, Some(0));
+    assert_eq!(site.mock.versions(POLICY), ["v1", "v2"]);
+    assert_eq!(site.policy().unwrap().document.as_deref(), Some(granted.as_str()));
+}
+
+/// The other machines of the same Nodes say which id is theirs.
+#[test]
+fn a_wrong_cluster_id_is_not_written_as_safe() {
+    let site = Site::of(&lacking(2));
+    for id in ["other", "Prod"] {
+        let base = ["scan", "--provider", "alibaba", "--cluster-id", id, "--nodes", "nodes.json", "--fix", "--yes"];
+        let ended = site.run(&[&base[..], &["--expect-account", ACCOUNT, "--journal", "j.jsonl"], &SCAN].concat());
+        assert_eq!(site.written(), [""; 0], "{}", ended.stderr);
+        has(&ended.stderr, "--allow ali-instance-tag-missing");
+    }
+}
+
+#[test]
+fn what_the_lookup_cannot_help_is_not_asked_for() {
+    let site = Site::of(&lacking(1));
+    let file = site.path("nodes.json");
+    let nodes: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let at = nodes["items"].as_array().unwrap().iter().position(|one| one["spec"]["providerID"].is_null()).unwrap();
+    let second = serde_json::json!({"type": "InternalIP", "address": "fd00::5"});
+    let excluded = serde_json::json!({"service.alibabacloud.com/exclude-node": ""});
+    for (pointer, value) in [("/status/addresses/-", second), ("/metadata/labels", excluded)] {
+        let mut nodes = nodes.clone();
+        match pointer.strip_suffix("/-") {
+            Some(list) => nodes["items"][at].pointer_mut(list).unwrap().as_array_mut().unwrap().push(value),
+            None => *nodes["items"][at].pointer_mut(pointer).unwrap() = value,
+        }
+        std::fs::write(&file, nodes.to_string()).unwrap();
+        let report: Value = serde_json::from_str(&site.scan(&["--format", "json"]).stdout).unwrap();
+        let rules: Vec<&Value> = report["findings"].as_array().unwrap().iter().map(|one| &one["rule"]).collect();
+        assert!(!rules.iter().any(|rule| **rule == "ali-instance-tag-missing"), "{pointer}: {rules:?}");
+    }
+}
+
+#[test]
+fn what_a_baseline_limits_is_left_to_hands() {
+    let site = Site::of(&lacking(0));
+    let limited = serde_json::json!({"Version": "1", "Statement": [
+        {"Effect": "Allow", "Action": "log:DeleteIndex", "Resource": "acs:log:*:*:project/*/logstore/alb_*"},
+        {"Effect": "Allow", "Action": "ram:CreateServiceLinkedRole", "Resource": "*",
+            "Condition": {"StringEquals": {"ram:ServiceName": "alb.aliyuncs.com"}}}]});
+    let mut both = limited.clone();
+    let open = serde_json::json!({"Effect": "Allow", "Action": "oss:ListBuckets", "Resource": "*"});
+    both["Statement"].as_array_mut().unwrap().push(open);
+    for (baseline, wanted) in [(limited, None), (both, Some(vec!["oss:ListBuckets".to_owned()]))] {
+        std::fs::write(site.path("baseline.json"), baseline.to_string()).unwrap();
+        let ended = site.fix(&[&GRANT[..], &["--baseline", "controlplane=baseline.json"]].concat());
+        let held = site.policy().and_then(|policy| grant::own_actions(policy.document.as_deref()?));
+        assert_eq!(held, wanted, "{}", ended.stderr);
+    }
+}
+
+/// Plans that somebody sealed anew: no way to more rights, nothing taken away, nothing from the future.
+#[test]
+fn w4_resealed_plans_widen_and_take_away_nothing() {
+    let reseal = |site: &Site, edit: &dyn Fn(&mut Value)| {
+        let mut plan: Value = serde_json::from_slice(&std::fs::read(site.path("plan.json")).unwrap()).unwrap();
+        edit(&mut plan);
+        plan.as_object_mut().unwrap().remove("digest");
+        let sealed = sha2::Sha256::digest(plan.to_string().as_bytes());
+        let digest = sealed.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+        plan["digest"] = digest.into();
+        let mut bytes = serde_json::to_vec_pretty(&plan).unwrap();
+        bytes.push(b'\n');
+        std::fs::write(site.path("plan.json"), bytes).unwrap();
+    };
+    fn policy(plan: &mut Value) -> &mut Value {
+        let changes = plan["changes"].as_array_mut().unwrap();
+        changes.iter_mut().find(|change| change["attribute"]["kind"] == "managed-policy").unwrap()
+    }
+    let granted = grant::document(&["ecs:DescribeInstances".to_owned(), "slb:DescribeRegions".to_owned()]);
+    let refused = |before: Inventory, edit: &dyn Fn(&mut Value), why: &str| {
+        let site = Site::of(&before);
+        site.plan(&GRANT);
+        reseal(&site, edit);
+        let ended = site.apply(&[]);
+        assert!(matches!(ended.code, Some(2 | 5)), "{}", ended.stderr);
+        has(&ended.stderr, why);
+        assert_eq!(site.written(), [""; 0], "{why}");
+    };
+    let wide = grant::document(&["ram:AttachPolicyToUser".to_owned()]);
+    refused(lacking(0), &|plan| policy(plan)["new"] = wide.clone().into(), "with what the plan grants the nodes can");
+    let less = grant::document(&["slb:DescribeRegions".to_owned()]);
+    let attached = || with_policy(lacking(0), &granted, true);
+    refused(attached(), &|plan| policy(plan)["new"] = less.clone().into(), "a fix takes no rights away");
+    let future = |plan: &mut Value| {
+        plan["created_at"] = "2099-12-31T23:30:00Z".into();
+        plan["expires_at"] = "2100-01-01T00:00:00Z".into();
+    };
+    refused(lacking(0), &future, "which is yet to come");
 }

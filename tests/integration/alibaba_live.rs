@@ -128,7 +128,7 @@ fn nothing_is_asked_twice_and_every_list_with_a_page_size() {
             assert!(call.parameters.contains_key("MaxResults") || call.parameters.contains_key("PageSize"), "{call:?}");
         }
     }
-    assert_eq!(mock.count("ram:GetPolicy"), 2);
+    assert_eq!(mock.count("ram:GetPolicy"), 3, "two that are attached, and the one that a fix would make");
 }
 
 #[test]

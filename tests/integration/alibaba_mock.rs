@@ -204,6 +204,16 @@ impl Mock {
         self.world.lock().unwrap().effects.clone()
     }
 
+    /// Stores versions of a policy with these texts, of which one holds.
+    pub(crate) fn store_texts(&self, name: &str, texts: &[&str], holding: &str) {
+        let mut world = self.world.lock().unwrap();
+        let inventory = world.inventory.as_mut().unwrap();
+        let policy = inventory.accounts[0].policies.iter_mut().find(|one| one.name == name).unwrap();
+        policy.default_version = Some(holding.to_owned());
+        let stored = texts.iter().enumerate().map(|(at, text)| (format!("v{}", at + 1), (*text).to_owned()));
+        world.versions.insert(name.to_owned(), stored.collect());
+    }
+
     /// Makes it so many versions of a policy, all with its document.
     pub(crate) fn store(&self, name: &str, versions: usize) {
         let mut world = self.world.lock().unwrap();
@@ -929,7 +939,7 @@ fn of_ram(world: &mut World, inventory: &Inventory, name: &str, parameters: &BTr
                     200,
                     json!({
                         "Policy": {"PolicyName": policy.name, "PolicyType": policy.policy_type.name(), "DefaultVersion": policy.default_version,
-                            "AttachmentCount": alibaba_writes::attachments(inventory, &policy.name)},
+                            "AttachmentCount": alibaba_writes::attachments(inventory, policy.policy_type, &policy.name)},
                         "DefaultPolicyVersion": {"VersionId": policy.default_version, "PolicyDocument": policy.document}
                     }),
                 ),

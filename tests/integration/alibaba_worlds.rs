@@ -94,6 +94,7 @@ fn policy(name: &str, document: impl Into<String>) -> Policy {
         name: name.into(),
         default_version: Some("v1".into()),
         document: Some(document.into()),
+        attachment_count: None,
     }
 }
 
@@ -116,7 +117,12 @@ fn role(name: &str, policies: &[&str]) -> Principal {
     }
 }
 
-fn inventory(region: Region, principals: Vec<Principal>, policies: Vec<Policy>) -> Inventory {
+fn inventory(region: Region, principals: Vec<Principal>, mut policies: Vec<Policy>) -> Inventory {
+    for policy in &mut policies {
+        let all = principals.iter().flat_map(|one| one.attachments.iter().chain(&one.resource_group_attachments));
+        let is_it = |one: &&Attachment| one.policy_type == policy.policy_type && one.policy == policy.name;
+        policy.attachment_count = Some(all.flatten().filter(is_it).count() as u64);
+    }
     let mut inventory = Inventory::new(Some(COLLECTED_AT.into()));
     inventory.accounts.push(Account {
         account_id: ACCOUNT.into(),
@@ -347,6 +353,7 @@ fn broken() -> World {
             name: "AliyunOSSReadOnlyAccess".into(),
             default_version: Some("v2".into()),
             document: Some(allow(&["oss:Get*", "oss:List*"])),
+            attachment_count: None,
         },
     ];
     policies.extend(["a1", "a2", "a3", "a4", "a5", "spare"].map(|name| policy(name, empty)));

@@ -197,6 +197,7 @@ impl Write<'_> {
             name: name.clone(),
             default_version: Some("v1".to_owned()),
             document: Some(document),
+            attachment_count: None,
         });
         account.policies.sort_by(|a, b| (a.policy_type, &a.name).cmp(&(b.policy_type, &b.name)));
         Ok(json!({"Policy": {"PolicyName": name, "PolicyType": "Custom", "DefaultVersion": "v1"}}))
@@ -255,7 +256,7 @@ impl Write<'_> {
         if self.stored()?.len() > 1 {
             return refuse(409, "DeleteConflict.Policy.Version", "The policy has versions.");
         }
-        if attachments(self.inventory, &name) > 0 {
+        if attachments(self.inventory, PolicyType::Custom, &name) > 0 {
             return refuse(409, "DeleteConflict.Role.Policy", "The policy is attached.");
         }
         self.inventory.accounts[0].policies.retain(|one| one.policy_type != PolicyType::Custom || one.name != name);
@@ -298,9 +299,9 @@ pub(crate) fn versions_of(policy: &Policy) -> Vec<(String, String)> {
     vec![(id, policy.document.clone().unwrap_or_default())]
 }
 
-/// How many principals have a custom policy attached, in the account or in a resource group.
-pub(crate) fn attachments(inventory: &Inventory, name: &str) -> usize {
+/// How many principals have a policy attached, in the account or in a resource group.
+pub(crate) fn attachments(inventory: &Inventory, policy_type: PolicyType, name: &str) -> usize {
     let principals = inventory.accounts.iter().flat_map(|account| &account.principals);
     let all = principals.flat_map(|one| one.attachments.iter().chain(&one.resource_group_attachments).flatten());
-    all.filter(|one| one.policy_type == PolicyType::Custom && one.policy == name).count()
+    all.filter(|one| one.policy_type == policy_type && one.policy == name).count()
 }

@@ -249,6 +249,9 @@ fn state_files(plan: &Plan) -> Option<(PathBuf, PathBuf)> {
     Some((folder.join(format!("{stem}.journal.jsonl")), folder.join(format!("{stem}.lock"))))
 }
 
+/// How far the clocks of two machines may be apart.
+const CLOCK_SKEW: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
+
 /// A saved plan that may be carried out now.
 fn load(args: &ApplyArgs) -> Result<Plan, Failure> {
     let shown = args.plan.display().to_string();
@@ -265,6 +268,13 @@ fn load(args: &ApplyArgs) -> Result<Plan, Failure> {
     }
     if let Some(other) = args.connection.region.iter().find(|region| !plan.regions.contains(region)) {
         return refuse(format!("the plan is for {}, and --region says {other}", text::list(&plan.regions, 5)));
+    }
+    let made: Result<jiff::Timestamp, _> = plan.created_at.parse();
+    if made.is_ok_and(|made| made.duration_since(now()) > CLOCK_SKEW) {
+        return refuse(format!(
+            "the plan says that it was made at {}, which is yet to come; nothing was written",
+            plan.created_at
+        ));
     }
     let expires: Result<jiff::Timestamp, _> = plan.expires_at.parse();
     if expires.map_or(true, |expires| now() > expires) {
@@ -308,6 +318,14 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
     let plan = load(args)?;
     let out = Out::new(&args.terminal);
     let scope = Scope::read(&plan.cluster_id, &args.audit)?;
+    let accepted: Vec<_> = [&scope.baselines.controlplane, &scope.baselines.worker].into_iter().flatten().collect();
+    if let Some(way) = plan.escalation(&accepted) {
+        return Err(Failure::new(
+            Exit::Unfixed,
+            format!("with what the plan grants the nodes can {way}; nothing was written"),
+        )
+        .help("give the --baseline that asks for it, if one does"));
+    }
     let connection = connection(&args.connection, &args.terminal, Some(&scope), &plan)?;
     let options = options(&connection, &args.carry_out, args.terminal.quiet);
     let mut journal = open(args.journal.as_ref(), &plan)?;

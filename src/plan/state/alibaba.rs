@@ -1,5 +1,6 @@
 //! The same in an account of Alibaba Cloud.
 
+use crate::alibaba::view::{SCALING_GROUP_TAG, STACK_TAG};
 use crate::alibaba::{
     Account, Attachment, CLUSTER_TAG, CUSTOM_ATTACHMENTS_QUOTA, Instance, Policy, PolicyType, Principal, PrincipalKind,
     SYSTEM_TAG_PREFIX, TAG_QUOTA, grant,
@@ -22,10 +23,12 @@ fn attachment(arn: &str) -> Attachment {
     Attachment { policy_type: PolicyType::Custom, policy: policy_name(arn).to_owned(), resource_group_id: None }
 }
 
-/// What says of which cluster an instance is, by key: the tag of the controller and those of installers.
+/// What says of which cluster an instance is, and who makes it again, by key.
 fn cluster_tags(all: &[Tag]) -> Vec<Tag> {
-    let mut found: Vec<Tag> =
-        all.iter().filter(|tag| tag.key == CLUSTER_TAG || tags::is_membership(&tag.key)).cloned().collect();
+    let counts = |tag: &&Tag| {
+        tag.key == CLUSTER_TAG || tags::is_membership(&tag.key) || [SCALING_GROUP_TAG, STACK_TAG].contains(&&*tag.key)
+    };
+    let mut found: Vec<Tag> = all.iter().filter(counts).cloned().collect();
     found.sort();
     found
 }
@@ -39,6 +42,7 @@ pub(super) fn observe(account: &Account, target: &Target, attribute: &Attribute)
             Some(Observed {
                 value: tags::value(&instance.tags, key).map(|value| Value::Text(value.to_owned())),
                 vpc_id: instance.vpc_id.clone(),
+                addresses: Some(instance.private_addresses.clone()),
                 cluster_tags: cluster_tags(&instance.tags),
                 free_tag_slots: Some(TAG_QUOTA.saturating_sub(user_tags)),
                 ..Observed::default()
@@ -96,8 +100,12 @@ pub(super) fn simulate(account: &mut Account, transition: &Transition) {
             let wanted = attachment(policy_arn);
             attached.retain(|one| *one != wanted);
             if new.is_some() {
-                attached.push(wanted);
+                attached.push(wanted.clone());
                 attached.sort();
+            }
+            let is_it = |policy: &&mut Policy| policy.policy_type == wanted.policy_type && policy.name == wanted.policy;
+            if let Some(count) = account.policies.iter_mut().find(is_it).and_then(|one| one.attachment_count.as_mut()) {
+                *count = if new.is_some() { count.saturating_add(1) } else { count.saturating_sub(1) };
             }
         }
         Attribute::ManagedPolicy {} => {
@@ -109,7 +117,13 @@ pub(super) fn simulate(account: &mut Account, transition: &Transition) {
                 (None, Some(document)) => {
                     let policy_type = PolicyType::Custom;
                     let default_version = Some("v1".to_owned());
-                    account.policies.push(Policy { policy_type, name, default_version, document: Some(document) });
+                    account.policies.push(Policy {
+                        policy_type,
+                        name,
+                        default_version,
+                        document: Some(document),
+                        attachment_count: Some(0),
+                    });
                     account.policies.sort_by(|a, b| (a.policy_type, &a.name).cmp(&(b.policy_type, &b.name)));
                 }
                 (_, None) => account.policies.retain(|policy| !is_it(policy)),

@@ -199,7 +199,6 @@ shapes! {
         policy_type: String,
         default_version: Option<String>,
         policy_document: Option<String>,
-        #[cfg(feature = "alibaba")]
         attachment_count: Option<u64>,
     }
     PolicyVersion { version_id: Option<String>, policy_document: Option<String> }
@@ -411,6 +410,7 @@ impl PolicyAnswer {
             name: self.policy.policy_name,
             default_version: self.policy.default_version.or(version.version_id),
             document: version.policy_document.or(self.policy.policy_document),
+            attachment_count: self.policy.attachment_count,
         })
     }
 }

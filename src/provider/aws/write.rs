@@ -273,25 +273,27 @@ impl Writer {
     async fn delete_policy(&self, client: &aws_sdk_iam::Client, arn: &str) -> Result<Option<String>, CallError> {
         let versions = self.versions(client, arn).await?;
         let is_ours = |held: &Option<String>| held.as_deref().is_some_and(|text| grant::own_actions(text).is_some());
-        if !versions.iter().all(|(_, _, held)| is_ours(held)) {
-            return Err(refused("the policy has versions that tagaudit did not write"));
+        if versions.len() > 1 || !versions.iter().all(|(_, _, held)| is_ours(held)) {
+            return Err(refused("the policy has other versions than the one that was made"));
         }
-        let policy =
-            self.reads.call(Read::GetPolicy.action(), "", || client.get_policy().policy_arn(arn).send()).await?;
-        let attachments = policy.policy.and_then(|policy| policy.attachment_count).unwrap_or_default();
-        if attachments > 0 {
-            return Err(refused("the policy is attached elsewhere"));
-        }
-        for (version, ..) in versions.iter().filter(|(_, is_default, _)| !is_default) {
-            let request = client.delete_policy_version().policy_arn(arn).version_id(version);
-            self.send(Operation::DeletePolicyVersion, "", || request.send()).await?;
-        }
+        self.check_attachments(client, arn, 0).await?;
         let request = client.delete_policy().policy_arn(arn);
         self.send(Operation::DeletePolicy, "", || request.send()).await
     }
 
-    /// Makes a document the default of a managed policy: by an earlier version that holds it, else by a new one. Taking a
-    /// version back removes it again.
+    /// What else has a policy attached would get its rights as well, or lose them.
+    async fn check_attachments(&self, client: &aws_sdk_iam::Client, arn: &str, most: i32) -> Result<(), CallError> {
+        let policy =
+            self.reads.call(Read::GetPolicy.action(), "", || client.get_policy().policy_arn(arn).send()).await?;
+        let attachments = policy.policy.and_then(|policy| policy.attachment_count);
+        if attachments.is_none_or(|number| number > most) {
+            return Err(refused("the policy is attached elsewhere, or nobody knows"));
+        }
+        Ok(())
+    }
+
+    /// Makes a document the default of a managed policy by a new version; taking it back makes the version that holds the old
+    /// document the default again, and removes the one that was made.
     async fn new_default(
         &self,
         client: &aws_sdk_iam::Client,
@@ -299,8 +301,14 @@ impl Writer {
         arn: &str,
         document: &str,
     ) -> Result<Option<String>, CallError> {
+        let attaches = plan.kind == Kind::Fix
+            && plan.changes.iter().any(|change| {
+                matches!(&change.transition.attribute, Attribute::AttachedPolicy { policy_arn } if policy_arn == arn)
+            });
+        self.check_attachments(client, arn, i32::from(!attaches)).await?;
         let versions = self.versions(client, arn).await?;
-        let Some((version, ..)) = versions.iter().find(|(_, _, held)| held.as_deref() == Some(document)) else {
+        let earlier = versions.iter().find(|(_, _, held)| held.as_deref() == Some(document));
+        let Some((version, ..)) = earlier.filter(|_| plan.kind == Kind::Undo) else {
             if versions.len() >= STORED_VERSIONS {
                 return Err(CallError {
                     code: "LimitExceeded".to_owned(),

@@ -34,7 +34,14 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>, view: &RegionView<'_>) -> Counted {
     let lacking = || view.members.iter().filter(|member| tags::value(&member.instance.tags, CLUSTER_TAG).is_none());
     let found_by_tag = context.options.controller_version.is_some_and(super::super::alibaba_node::finds_by_tag);
-    let nameless = |member: &&Member<'_>| member.node.is_some_and(|node| node.provider_id.is_empty());
+    // The lookup wants one internal address, no more, and Nodes that are left alone are not looked up.
+    let nameless = |member: &&Member<'_>| {
+        member.node.is_some_and(|node| {
+            node.provider_id.is_empty()
+                && node.internal_addresses.len() == 1
+                && !super::super::alibaba_node::is_left_alone(node)
+        })
+    };
     let describe = |members: &[&Member<'_>]| {
         let verb = if members.len() == 1 { "does" } else { "do" };
         let message = format!("{} {verb} not carry `{CLUSTER_TAG}`", alibaba::phrase(members));

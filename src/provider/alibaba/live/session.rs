@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::alibaba::{
-    Account, Attachment, ClusterView, Inventory, Policy, Principal, PrincipalKind, Region, principals,
+    Account, Attachment, ClusterView, Inventory, Policy, PolicyType, Principal, PrincipalKind, Region, grant,
+    principals,
 };
 use crate::inventory::{Gap, Read};
 use crate::provider::alibaba::answers::{
@@ -171,8 +172,9 @@ impl Session {
             let account_id = account.account_id.clone();
             let used = scope.spawn(move || self.attached_to(&account_id, &used));
             (account.principals, account.policies) = joined(named);
-            let found = joined(used);
-            account.policies.extend(self.policies(&found, &account.principals));
+            let (found, own) = joined(used);
+            account.policies.extend(own);
+            account.policies.extend(self.policies(&found, &account.principals, &account.policies));
             account.principals.extend(found);
             let instances = account.regions.iter_mut().map(|region| std::mem::take(&mut region.instances));
             let complete = others.into_iter().map(joined).zip(instances.collect::<Vec<_>>());
@@ -281,32 +283,59 @@ impl Session {
         account_id: &str,
         wanted: &BTreeSet<(PrincipalKind, String)>,
     ) -> (Vec<Principal>, Vec<Policy>) {
-        let mut found = self.attached_to(account_id, wanted);
+        let (mut found, mut policies) = self.attached_to(account_id, wanted);
         let groups = found.iter().flat_map(|one| one.groups.iter().flatten());
         let groups: BTreeSet<(PrincipalKind, String)> =
             groups.map(|name| (PrincipalKind::Group, name.clone())).collect();
-        found.extend(self.attached_to(account_id, &groups));
-        let policies = self.policies(&found, &[]);
+        found.extend(self.attached_to(account_id, &groups).0);
+        policies.extend(self.policies(&found, &[], &policies));
         (found, policies)
     }
 
-    /// Principals with what is attached to them.
-    fn attached_to(&self, account_id: &str, wanted: &BTreeSet<(PrincipalKind, String)>) -> Vec<Principal> {
+    /// Principals with what is attached to them, and the policies of our own names for roles: a fix has to know whether one is there.
+    fn attached_to(
+        &self,
+        account_id: &str,
+        wanted: &BTreeSet<(PrincipalKind, String)>,
+    ) -> (Vec<Principal>, Vec<Policy>) {
         std::thread::scope(|scope| {
             let reading: Vec<_> =
                 wanted.iter().map(|(kind, name)| scope.spawn(|| self.principal(account_id, *kind, name))).collect();
-            reading.into_iter().map(joined).collect()
+            let roles = wanted.iter().filter(|(kind, _)| *kind == PrincipalKind::Role);
+            let own: Vec<_> = roles.map(|(_, name)| scope.spawn(|| self.own_policy(name))).collect();
+            let found = reading.into_iter().map(joined).collect();
+            (found, own.into_iter().filter_map(joined).collect())
         })
     }
 
-    /// The policies that are attached to principals, but for those of principals whose policies were asked for before.
-    fn policies(&self, principals: &[Principal], before: &[Principal]) -> Vec<Policy> {
+    /// The policy that a fix makes for a role; `None` where it is not there. The audit does not need it: one that cannot be read is one
+    /// of which nothing is known, to which no fix adds.
+    fn own_policy(&self, role: &str) -> Option<Policy> {
+        let (policy_type, name) = (PolicyType::Custom, grant::policy_name(role));
+        let attachment = Attachment { policy_type, policy: name.clone(), resource_group_id: None };
+        match self.get_policy(&attachment) {
+            Err(error) if error.kind == CallErrorKind::NotFound => None,
+            Ok(Some(policy)) => Some(policy),
+            Ok(None) | Err(_) => {
+                Some(Policy { policy_type, name, default_version: None, document: None, attachment_count: None })
+            }
+        }
+    }
+
+    /// The policies that are attached to principals, but for those that are known, and those of principals whose policies were asked for
+    /// before.
+    fn policies(&self, principals: &[Principal], before: &[Principal], known: &[Policy]) -> Vec<Policy> {
+        let is_read = |one: &Attachment| {
+            let is_it = |policy: &&Policy| policy.policy_type == one.policy_type && policy.name == one.policy;
+            known.iter().find(is_it).is_some_and(|policy| policy.document.is_some())
+        };
         let attached = |principals: &[Principal]| -> BTreeSet<Attachment> {
             let all = principals.iter().flat_map(|one| one.attachments.iter().chain(&one.resource_group_attachments));
             all.flatten().map(|one| Attachment { resource_group_id: None, ..one.clone() }).collect()
         };
-        let known = attached(before);
-        let attached: Vec<Attachment> = attached(principals).into_iter().filter(|one| !known.contains(one)).collect();
+        let asked = attached(before);
+        let attached = attached(principals).into_iter();
+        let attached: Vec<Attachment> = attached.filter(|one| !asked.contains(one) && !is_read(one)).collect();
         std::thread::scope(|scope| {
             let reading: Vec<_> = attached.iter().map(|one| scope.spawn(|| self.policy(one))).collect();
             reading.into_iter().filter_map(joined).collect()
@@ -380,16 +409,17 @@ impl Session {
     }
 
     fn policy(&self, attachment: &Attachment) -> Option<Policy> {
+        self.get_policy(attachment).unwrap_or_else(|error| {
+            self.gap(Read::RamGetPolicy, (None, Some(attachment.policy.clone())), error);
+            None
+        })
+    }
+
+    fn get_policy(&self, attachment: &Attachment) -> Result<Option<Policy>, CallError> {
         let call = Self::of(Read::RamGetPolicy, &self.home)
             .with("PolicyName", &attachment.policy)
             .with("PolicyType", attachment.policy_type.name());
-        match self.call::<PolicyAnswer>(&call) {
-            Ok(answer) => answer.into_policy(),
-            Err(error) => {
-                self.gap(Read::RamGetPolicy, (None, Some(attachment.policy.clone())), error);
-                None
-            }
-        }
+        self.call::<PolicyAnswer>(&call).map(PolicyAnswer::into_policy)
     }
 }
 

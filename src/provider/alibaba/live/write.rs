@@ -93,6 +93,7 @@ impl Writer {
             if let Attribute::AttachedPolicy { policy_arn } = attribute {
                 policies.insert(policy_name(policy_arn));
             }
+            roles.extend(change.expect.for_role.as_deref());
         }
         let mut account =
             Account { account_id: self.account_id.clone(), caller_arn: self.caller_arn.clone(), ..Account::default() };
@@ -205,7 +206,7 @@ impl Writer {
                 let name = policy_name(&target.id);
                 match new.as_ref().and_then(Value::document) {
                     None => self.delete_policy(name),
-                    Some(document) if old.is_some() => self.new_default(plan, name, document),
+                    Some(document) if old.is_some() => self.new_default(plan, &target.id, document),
                     Some(document) => {
                         let arguments = [("PolicyName", name), ("PolicyDocument", document)];
                         self.send(Operation::RamCreatePolicy, self.session.home(), &arguments)
@@ -250,16 +251,10 @@ impl Writer {
     fn delete_policy(&self, name: &str) -> Result<Option<String>, CallError> {
         let versions = self.versions(name)?;
         let is_ours = |held: &Option<String>| held.as_deref().is_some_and(|text| grant::own_actions(text).is_some());
-        if !versions.iter().all(|(_, _, held)| is_ours(held)) {
-            return Err(refused("the policy has versions that tagaudit did not write"));
+        if versions.len() > 1 || !versions.iter().all(|(_, _, held)| is_ours(held)) {
+            return Err(refused("the policy has other versions than the one that was made"));
         }
-        let attachments = self.get_policy(name)?.and_then(|answer| answer.policy.attachment_count);
-        if attachments.is_none_or(|number| number > 0) {
-            return Err(refused("the policy is attached elsewhere, or nobody knows"));
-        }
-        for (version, ..) in versions.iter().filter(|(_, is_default, _)| !is_default) {
-            self.delete_version(name, version)?;
-        }
+        self.check_attachments(name, 0)?;
         self.send(Operation::RamDeletePolicy, self.session.home(), &[("PolicyName", name)])
     }
 
@@ -268,11 +263,27 @@ impl Writer {
         self.send(Operation::RamDeletePolicyVersion, self.session.home(), &arguments)
     }
 
-    /// Makes a document the default of a custom policy: by an earlier version that holds it, else by a new one. Taking a version back
-    /// removes it again. None is ever deleted to make room.
-    fn new_default(&self, plan: &Plan, name: &str, document: &str) -> Result<Option<String>, CallError> {
+    /// What else has a policy attached would get its rights as well, or lose them.
+    fn check_attachments(&self, name: &str, most: u64) -> Result<(), CallError> {
+        let attachments = self.get_policy(name)?.and_then(|answer| answer.policy.attachment_count);
+        if attachments.is_none_or(|number| number > most) {
+            return Err(refused("the policy is attached elsewhere, or nobody knows"));
+        }
+        Ok(())
+    }
+
+    /// Makes a document the default of a custom policy by a new version; taking it back makes the version that holds the old document the
+    /// default again, and removes the one that was made. None is ever deleted to make room.
+    fn new_default(&self, plan: &Plan, arn: &str, document: &str) -> Result<Option<String>, CallError> {
+        let name = policy_name(arn);
+        let attaches = plan.kind == Kind::Fix
+            && plan.changes.iter().any(|change| {
+                matches!(&change.transition.attribute, Attribute::AttachedPolicy { policy_arn } if policy_arn == arn)
+            });
+        self.check_attachments(name, u64::from(!attaches))?;
         let versions = self.versions(name)?;
-        let Some((version, ..)) = versions.iter().find(|(_, _, held)| held.as_deref() == Some(document)) else {
+        let earlier = versions.iter().find(|(_, _, held)| held.as_deref() == Some(document));
+        let Some((version, ..)) = earlier.filter(|_| plan.kind == Kind::Undo) else {
             if versions.len() >= STORED_VERSIONS {
                 let message =
                     format!("{STORED_VERSIONS} versions of the policy are stored, as many as RAM allows: delete one");

@@ -40,6 +40,7 @@ impl Writer {
                 if let Attribute::AttachedPolicy { policy_arn } = attribute {
                     policies.insert(policy_arn);
                 }
+                roles.extend(change.expect.for_role.as_deref());
                 continue;
             };
             wanted.entry((region, kind)).or_default().insert(id);

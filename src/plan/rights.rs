@@ -1,0 +1,38 @@
+//! What the documents of a plan would let their holders do. A scan refuses a fix that opens a way to more rights, because it would create a
+//! finding; a plan from a file has to be asked the same.
+
+use crate::baseline::{Baseline, EMBEDDED};
+use crate::inventory::Provider;
+use crate::policy::{
+    self, Catalogue, Document, Environment, IAM, NamedDocument, Need, PolicySet, PreparedPolicies, RAM,
+};
+use crate::transition::Value;
+
+use super::Plan;
+
+impl Plan {
+    /// A way to more rights that one of its documents opens, which neither the embedded baselines nor `accepted` ask for.
+    #[must_use]
+    pub fn escalation(&self, accepted: &[&Baseline]) -> Option<String> {
+        self.changes.iter().find_map(|change| {
+            let provider = change.transition.target.provider;
+            let text = change.transition.new.as_ref().and_then(Value::document)?;
+            let dialect = match provider {
+                Provider::Aws => &IAM,
+                Provider::Alibaba => &RAM,
+            };
+            let document = Document::parse_as(text, dialect).ok()?;
+            let set = PolicySet::of_identity(vec![NamedDocument { name: change.arn.clone(), document }]);
+            let embedded = EMBEDDED.iter().filter(|one| one.dialect == dialect);
+            let embedded = embedded.filter_map(|one| one.baseline(None).ok());
+            let mut needs: Vec<Need> = embedded.flat_map(|baseline| baseline.needs()).collect();
+            needs.extend(accepted.iter().flat_map(|baseline| baseline.needs()));
+            let environment = Environment { account_id: self.account_id.clone(), ..Environment::default() };
+            let prepared = PreparedPolicies::new(&set);
+            let beyond = policy::excess(&set, &prepared, &needs, &environment, Catalogue::of(dialect));
+            let path = beyond.paths.into_iter().next()?;
+            let actions: Vec<&str> = path.actions.iter().map(|step| step.action.as_str()).collect();
+            Some(format!("{} ({})", path.so_that, actions.join(", ")))
+        })
+    }
+}
