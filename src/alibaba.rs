@@ -13,8 +13,8 @@ pub mod provider_id;
 pub mod view;
 
 pub use inventory::{
-    Account, Attachment, Disk, Instance, Inventory, NetworkInterface, Policy, PolicyType, Principal, PrincipalKind,
-    Region, RouteTable, SecurityGroup, VSwitch, Vpc,
+    Account, Attachment, Disk, Instance, Inventory, LoadBalancer, LoadBalancerKind, NetworkInterface, Policy,
+    PolicyType, Principal, PrincipalKind, Region, RouteTable, SecurityGroup, VSwitch, Vpc,
 };
 pub use principals::{PrincipalAudit, PrincipalAudits, PrincipalOptions, Use};
 pub use provider_id::ProviderId;
@@ -23,6 +23,21 @@ pub use view::{ClusterView, Evidence, Member, RegionView};
 /// The tag by which Alibaba Cloud's Kubernetes components know what is of a cluster; its value is the cluster id.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/model/tag/tags.go`.
 pub const CLUSTER_TAG: &str = "ack.aliyun.com";
+
+/// The tag by which the controller knows the load balancer of a Service; its value is made of the Service's UID.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/service_utils.go#TAGKEY`.
+pub const SERVICE_TAG: &str = "kubernetes.do.not.delete";
+
+/// The value of [`SERVICE_TAG`] for a Service.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/reconcile/annotation/annotations.go#GetDefaultLoadBalancerName`.
+#[must_use]
+pub fn service_tag_value(uid: &str) -> String {
+    format!("a{}", uid.replace('-', "")).chars().take(32).collect()
+}
+
+/// Tags that the controller takes a classic load balancer to have at most; beyond them it adds none.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/model/loadbalancer.go#MaxLBTagNum`.
+pub const LOAD_BALANCER_TAG_QUOTA: usize = 10;
 
 /// The cluster id of a controller whose configuration names none.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/metadata.go#ClusterID`.

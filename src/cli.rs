@@ -272,6 +272,10 @@ struct AuditArgs {
     /// Output of `kubectl get nodes -o json` (`-` for standard input)
     #[arg(long, value_name = "FILE", help_heading = "Scope")]
     nodes: Option<PathBuf>,
+    /// Output of `kubectl get nodes,services -A -o json`, or part of it (`-` for standard input); repeatable. Services are looked at on
+    /// Alibaba Cloud
+    #[arg(long, value_name = "FILE", help_heading = "Scope")]
+    kubernetes: Vec<PathBuf>,
     /// Compare roles with this baseline: `controlplane=NAME|FILE` or `worker=NAME|FILE`; several add up as `worker=A+B`
     #[arg(long, value_name = "ROLE=NAME|FILE", help_heading = "Audit")]
     baseline: Vec<String>,

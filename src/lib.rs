@@ -18,6 +18,7 @@ pub mod finding;
 pub mod inventory;
 pub mod journal;
 pub mod json_input;
+pub mod kubernetes;
 pub mod nodes;
 pub mod permissions;
 pub mod plan;

@@ -145,6 +145,11 @@ pub static SCAN_ALIBABA: &[Permission] = &[
         without: Some("security groups"),
     },
     Permission {
+        action: "nlb:ListLoadBalancers",
+        purpose: "network load balancers, with --kubernetes and for a recording",
+        without: Some("ali-load-balancer-*"),
+    },
+    Permission {
         action: "ram:GetPolicy",
         purpose: "the document of a policy",
         without: Some("the policies of the nodes"),
@@ -178,6 +183,11 @@ pub static SCAN_ALIBABA: &[Permission] = &[
         action: "ram:ListPolicyAttachments",
         purpose: "the policies that hold in a resource group",
         without: Some("the policies of the nodes"),
+    },
+    Permission {
+        action: "slb:DescribeLoadBalancers",
+        purpose: "classic load balancers, with --kubernetes and for a recording",
+        without: Some("ali-load-balancer-*"),
     },
     Permission {
         action: "vpc:DescribeRouteTableList",

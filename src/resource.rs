@@ -26,6 +26,8 @@ pub enum ResourceKind {
     VSwitch,
     RamRole,
     RamUser,
+    LoadBalancer,
+    Service,
     Node,
     Cluster,
 }
@@ -58,7 +60,7 @@ enum Arn {
 
 impl ResourceKind {
     /// All kinds, in the order of the enum.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Instance,
         Self::Subnet,
         Self::Vpc,
@@ -72,6 +74,8 @@ impl ResourceKind {
         Self::VSwitch,
         Self::RamRole,
         Self::RamUser,
+        Self::LoadBalancer,
+        Self::Service,
         Self::Node,
         Self::Cluster,
     ];
@@ -111,6 +115,8 @@ impl ResourceKind {
             Self::VSwitch => alibaba("vswitch", "vSwitch"),
             Self::RamRole => alibaba("ram-role", "RAM role"),
             Self::RamUser => alibaba("ram-user", "RAM user"),
+            Self::LoadBalancer => alibaba("load-balancer", "load balancer"),
+            Self::Service => outside("service"),
             Self::Node => outside("node"),
             Self::Cluster => outside("cluster"),
         }

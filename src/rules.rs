@@ -17,6 +17,7 @@ mod alibaba_network;
 mod alibaba_node;
 mod alibaba_policy;
 mod alibaba_safety;
+mod alibaba_service;
 pub(crate) mod fix_safety;
 mod iam;
 mod instance;
@@ -255,12 +256,13 @@ impl Violation {
 
 /// Rules by id. The tables of each family stand in the file of the family.
 pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock::new(|| {
-    let families: [&'static [Rule]; 15] = [
+    let families: [&'static [Rule]; 16] = [
         alibaba_identity::RULES,
         alibaba_instance::RULES,
         alibaba_network::RULES,
         alibaba_node::RULES,
         alibaba_policy::RULES,
+        alibaba_service::RULES,
         iam::RULES,
         instance::RULES,
         instance_tags::RULES,

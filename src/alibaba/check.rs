@@ -56,6 +56,10 @@ fn of_region(place: &str, region: &Region) -> Option<(String, String)> {
         .or_else(of!(security_groups, "security group"))
         .or_else(of!(network_interfaces, "network interface"))
         .or_else(of!(disks, "disk"))
+        .or_else(|| {
+            let list = region.load_balancers.iter().flatten().map(|one| (one.id.as_str(), one));
+            repeated(&format!("{place}/load_balancers"), "load balancer", list)
+        })
 }
 
 /// The first entry that has no name, or the name of another that is not the same.

@@ -191,6 +191,39 @@ pub struct Region {
     pub network_interfaces: Vec<NetworkInterface>,
     /// Disks.
     pub disks: Vec<Disk>,
+    /// Load balancers, classic and network; absent where they were not asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_balancers: Option<Vec<LoadBalancer>>,
+}
+
+/// Which product a load balancer is of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LoadBalancerKind {
+    /// Classic Load Balancer.
+    #[default]
+    Clb,
+    /// Network Load Balancer.
+    Nlb,
+}
+
+/// A load balancer.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadBalancer {
+    /// `lb-…` or `nlb-…`.
+    pub id: String,
+    /// Its product.
+    pub kind: LoadBalancerKind,
+    /// Its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// VPC; absent for those of the internet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vpc_id: Option<String>,
+    /// Tags, sorted by key.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<Tag>,
 }
 
 /// An ECS instance.
@@ -499,6 +532,12 @@ impl Region {
             .chain(of!(security_groups, SecurityGroup))
             .chain(of!(network_interfaces, NetworkInterface))
             .chain(of!(disks, Volume))
+            .chain(
+                self.load_balancers
+                    .iter()
+                    .flatten()
+                    .map(|one| (ResourceKind::LoadBalancer, one.id.as_str(), one.tags.as_slice())),
+            )
     }
 
     fn canonicalise(&mut self) {
@@ -511,6 +550,13 @@ impl Region {
             )*};
         }
         order!(instances, vpcs, vswitches, route_tables, security_groups, network_interfaces, disks);
+        if let Some(load_balancers) = &mut self.load_balancers {
+            load_balancers.sort_by(|a, b| a.id.cmp(&b.id));
+            load_balancers.dedup_by(|a, b| a.id == b.id);
+            for one in load_balancers {
+                one.tags.sort();
+            }
+        }
         for instance in &mut self.instances {
             instance.private_addresses.sort();
             instance.security_groups.sort();

@@ -1,13 +1,14 @@
 //! Reading what the operator hands over: inventories, node lists, baselines.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::alibaba::principals;
 use crate::baseline::{self, Baseline};
 use crate::controller::{self, ControllerVersion};
 use crate::estate::Estate;
 use crate::inventory::{MAX_INVENTORY_BYTES, Provider};
+use crate::kubernetes::Evidence;
 use crate::nodes::{self, KubernetesNode};
 use crate::policy::{self, Catalogue, CatalogueError, Dialect, Document, NamedDocument, RAM, json};
 use crate::provider::{self, cli_output};
@@ -164,6 +165,19 @@ pub(super) fn nodes(path: &Path) -> Result<Vec<KubernetesNode>, Failure> {
     let bytes = bytes(path, MAX_NODES_BYTES, "node list")?;
     nodes::parse(&path.display().to_string(), &bytes)
         .map_err(|error| Failure::from_error(Exit::Usage, &error).help("write it with `kubectl get nodes -o json`"))
+}
+
+/// `--kubernetes`, all of them together.
+pub(super) fn kubernetes(paths: &[PathBuf]) -> Result<Evidence, Failure> {
+    let mut all = Evidence::default();
+    for path in paths {
+        let bytes = bytes(path, MAX_NODES_BYTES, "Kubernetes objects")?;
+        let read = Evidence::parse(&path.display().to_string(), &bytes).map_err(|error| {
+            Failure::from_error(Exit::Usage, &error).help("write it with `kubectl get nodes,services -A -o json`")
+        })?;
+        all = all.and(read);
+    }
+    Ok(all)
 }
 
 /// `--baseline`, each `ROLE=NAME|FILE`.

@@ -149,8 +149,12 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
     let rules = input::selected_rules(args)?;
     fix::check(args)?;
     let stdin = Path::new("-");
-    if args.audit.nodes.as_deref() == Some(stdin) && args.source.inventory.as_deref() == Some(stdin) {
-        return Err(Failure::usage("--nodes and --inventory cannot both read standard input"));
+    let from_stdin = [("--nodes", args.audit.nodes.as_deref()), ("--inventory", args.source.inventory.as_deref())];
+    let of_kubernetes = args.audit.kubernetes.iter().map(|path| ("--kubernetes", Some(path.as_path())));
+    let from_stdin = from_stdin.into_iter().chain(of_kubernetes).filter(|(_, path)| *path == Some(stdin));
+    let from_stdin: Vec<&str> = from_stdin.map(|(option, _)| option).collect();
+    if let [one, other, ..] = from_stdin.as_slice() {
+        return Err(Failure::usage(format!("{one} and {other} cannot both read standard input")));
     }
     if many::is_asked(args) {
         return many::scan(args, &rules, configured);
@@ -240,7 +244,7 @@ fn record(args: &RecordArgs) -> Result<Exit, Failure> {
         )
         .help("name a file: -o inventory.json"));
     }
-    let estate = collect(&args.source, &args.terminal, None)?;
+    let estate = session::collect_whole(&args.source, &args.terminal)?;
     let bytes = estate.to_json().map_err(|error| Failure::from_error(Exit::Usage, &error))?;
     write_private(&args.output, &bytes).map_err(|error| {
         Failure::usage(format!("cannot write the inventory `{}`", args.output.display())).cause(error.to_string())

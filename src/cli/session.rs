@@ -10,6 +10,7 @@ use crate::alibaba;
 use crate::config::{Config, Notice};
 use crate::estate::{Estate, EstateRef};
 use crate::inventory::{Inventory, Provider};
+use crate::kubernetes::{Evidence, Service};
 use crate::nodes::KubernetesNode;
 use crate::policy::{IAM, RAM};
 #[cfg(any(feature = "aws", feature = "alibaba"))]
@@ -32,6 +33,7 @@ use super::{AuditArgs, ProviderName, ScanArgs, SourceArgs, TerminalArgs, Verdict
 pub(super) struct Scope<'a> {
     pub(super) cluster_id: &'a str,
     pub(super) nodes: Option<Vec<KubernetesNode>>,
+    pub(super) services: Option<Vec<Service>>,
     pub(super) baselines: RoleAuditOptions,
     pub(super) audit: &'a AuditArgs,
     pub(super) config: Option<&'a Config>,
@@ -40,13 +42,23 @@ pub(super) struct Scope<'a> {
 impl<'a> Scope<'a> {
     pub(super) fn read(cluster_id: &'a str, audit: &'a AuditArgs) -> Result<Self, Failure> {
         let baselines = input::baselines(audit)?;
-        let nodes = audit.nodes.as_deref().map(input::nodes).transpose()?;
-        Ok(Self { cluster_id, nodes, baselines, audit, config: None })
+        let mut given = input::kubernetes(&audit.kubernetes)?;
+        if let Some(path) = &audit.nodes {
+            given = given.and(Evidence { nodes: Some(input::nodes(path)?), services: None });
+        }
+        Ok(Self { cluster_id, nodes: given.nodes, services: given.services, baselines, audit, config: None })
     }
 
     /// The same for another cluster.
     pub(super) fn of<'o>(&'o self, cluster_id: &'o str) -> Scope<'o> {
-        Scope { cluster_id, nodes: None, baselines: self.baselines.clone(), audit: self.audit, config: self.config }
+        Scope {
+            cluster_id,
+            nodes: None,
+            services: None,
+            baselines: self.baselines.clone(),
+            audit: self.audit,
+            config: self.config,
+        }
     }
 
     pub(super) fn auditor<'o>(&'o self, rules: &'o [&'static Rule], source: SourceKind) -> scan::Auditor<'o> {
@@ -71,6 +83,7 @@ impl<'a> Scope<'a> {
     fn options(&self) -> Vec<String> {
         let AuditArgs {
             nodes,
+            kubernetes,
             baseline,
             scp,
             catalogue,
@@ -83,6 +96,7 @@ impl<'a> Scope<'a> {
         } = self.audit;
         let mut options: Vec<String> = Vec::new();
         options.extend(nodes.as_ref().map(|_| "--nodes".to_owned()));
+        options.extend(kubernetes.first().map(|_| "--kubernetes".to_owned()));
         options.extend(baseline.iter().map(|baseline| format!("--baseline {baseline}")));
         options.extend(scp.iter().map(|path| format!("--scp {}", path.display())));
         options.extend(catalogue.catalogue.as_ref().map(|path| format!("--catalogue {}", path.display())));
@@ -112,6 +126,7 @@ impl<'a> Scope<'a> {
             rules,
             cloud_routes: self.audit.cloud_routes,
             installer: self.audit.installer.map(Into::into),
+            services: self.services.as_deref(),
             source,
         }
     }
@@ -267,8 +282,16 @@ pub(super) fn collect(
 ) -> Result<Estate, Failure> {
     match &source.inventory {
         Some(path) => input::estate(path, source),
-        None if is_alibaba(source) => live_alibaba(source, terminal, scope).map(Estate::Alibaba),
+        None if is_alibaba(source) => live_alibaba(source, terminal, scope, false).map(Estate::Alibaba),
         None => live(source, terminal, scope).map(Estate::Aws),
+    }
+}
+
+/// Everything, for a recording: it is for whatever is asked later.
+pub(super) fn collect_whole(source: &SourceArgs, terminal: &TerminalArgs) -> Result<Estate, Failure> {
+    match &source.inventory {
+        None if is_alibaba(source) => live_alibaba(source, terminal, None, true).map(Estate::Alibaba),
+        _ => collect(source, terminal, None),
     }
 }
 
@@ -276,7 +299,7 @@ pub(super) fn collect(
 pub(super) fn collect_all(source: &SourceArgs, terminal: &TerminalArgs, scope: &Scope<'_>) -> Result<Estate, Failure> {
     match &source.inventory {
         Some(path) => input::estate(path, source),
-        None if is_alibaba(source) => live_alibaba(source, terminal, None).map(Estate::Alibaba),
+        None if is_alibaba(source) => live_alibaba(source, terminal, None, false).map(Estate::Alibaba),
         None => live_all(source, terminal, scope).map(Estate::Aws),
     }
 }
@@ -372,10 +395,13 @@ fn live_alibaba(
     source: &SourceArgs,
     terminal: &TerminalArgs,
     scope: Option<&Scope<'_>>,
+    is_whole: bool,
 ) -> Result<alibaba::Inventory, Failure> {
     use crate::provider::alibaba::live;
     let request = request_alibaba(&source.connection, terminal, scope);
-    live::collect(&live::Request { all_regions: source.all_regions, ..request }).map_err(provider_failure)
+    let load_balancers = request.load_balancers || is_whole;
+    let request = live::Request { all_regions: source.all_regions, load_balancers, ..request };
+    live::collect(&request).map_err(provider_failure)
 }
 
 /// A request to an account of Alibaba Cloud, for reading or writing.
@@ -401,12 +427,18 @@ pub(super) fn request_alibaba<'a>(
             nodes: scope.nodes.as_deref(),
             controller_roles: &scope.baselines.controller_roles,
         }),
+        load_balancers: scope.is_some_and(|scope| scope.services.is_some()),
         verbose: terminal.verbose,
     }
 }
 
 #[cfg(not(feature = "alibaba"))]
-fn live_alibaba(_: &SourceArgs, _: &TerminalArgs, _: Option<&Scope<'_>>) -> Result<alibaba::Inventory, Failure> {
+fn live_alibaba(
+    _: &SourceArgs,
+    _: &TerminalArgs,
+    _: Option<&Scope<'_>>,
+    _: bool,
+) -> Result<alibaba::Inventory, Failure> {
     Err(Failure::usage(
         "this build cannot read a live account of Alibaba Cloud: it was made without the feature `alibaba`",
     )

@@ -59,6 +59,21 @@ pub enum CaveatKind {
     Refused,
 }
 
+impl CaveatKind {
+    /// All of them, in the order of the enum.
+    pub const ALL: [Self; 9] = [
+        Self::Shared,
+        Self::ManagedBy,
+        Self::Neighbours,
+        Self::NotNamedByNodes,
+        Self::NeighboursUnread,
+        Self::TaggedForOthers,
+        Self::NamedByAddress,
+        Self::MovesLoadBalancers,
+        Self::Refused,
+    ];
+}
+
 impl Caveat {
     /// Its kind.
     #[must_use]

@@ -68,6 +68,8 @@ macro_rules! tagged_kinds {
                     | ResourceKind::VSwitch
                     | ResourceKind::RamRole
                     | ResourceKind::RamUser
+                    | ResourceKind::LoadBalancer
+                    | ResourceKind::Service
                     | ResourceKind::Node
                     | ResourceKind::Cluster => Box::new(std::iter::empty()),
                 }

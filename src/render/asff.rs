@@ -227,6 +227,8 @@ fn resource(resource: &ResourceRef) -> Value {
         | ResourceKind::VSwitch
         | ResourceKind::RamRole
         | ResourceKind::RamUser
+        | ResourceKind::LoadBalancer
+        | ResourceKind::Service
         | ResourceKind::Node
         | ResourceKind::Cluster => "Other",
     };

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::resource::ResourceKind::{
-    self, Instance, InstanceProfile, NetworkInterface, RamRole, RamUser, Role, RouteTable, SecurityGroup, Subnet,
-    VSwitch, Volume, Vpc,
+    self, Instance, InstanceProfile, LoadBalancer, NetworkInterface, RamRole, RamUser, Role, RouteTable, SecurityGroup,
+    Subnet, VSwitch, Volume, Vpc,
 };
 
 /// For each read: its name here, its IAM action, and the kinds of which less is seen when it fails.
@@ -73,6 +73,7 @@ reads! {
     ListAttachedRolePolicies = "iam:ListAttachedRolePolicies" [];
     ListRolePolicies = "iam:ListRolePolicies" [];
     ListRoles = "iam:ListRoles" [Role];
+    NlbListLoadBalancers = "nlb:ListLoadBalancers" [LoadBalancer];
     // Which accounts there are decides what is looked at.
     ListAccounts = "organizations:ListAccounts" [];
     RamGetPolicy = "ram:GetPolicy" [];
@@ -82,6 +83,7 @@ reads! {
     ListPoliciesForRole = "ram:ListPoliciesForRole" [];
     ListPoliciesForUser = "ram:ListPoliciesForUser" [RamUser];
     ListPolicyAttachments = "ram:ListPolicyAttachments" [];
+    SlbDescribeLoadBalancers = "slb:DescribeLoadBalancers" [LoadBalancer];
     AssumeRole = "sts:AssumeRole" [];
     GetCallerIdentity = "sts:GetCallerIdentity" [];
     DescribeRouteTableList = "vpc:DescribeRouteTableList" [RouteTable];

@@ -3,6 +3,7 @@
 use crate::alibaba::{ClusterView, Inventory, Member, PrincipalAudit, PrincipalAudits, PrincipalOptions, RegionView};
 use crate::finding::{Cause, Finding, ResourceRef, Severity};
 use crate::inventory::{Gap, Read};
+use crate::kubernetes::Service;
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::role_audit::RoleGap;
@@ -41,6 +42,8 @@ pub struct Context<'a> {
     pub cloud_routes: bool,
     /// `--installer`.
     pub installer: Option<Installer>,
+    /// Kubernetes Services, when they were given.
+    pub services: Option<&'a [Service]>,
 }
 
 impl Context<'_> {
@@ -81,6 +84,8 @@ pub enum Check {
     Cluster(fn(&Context<'_>) -> Counted),
     /// The Nodes of the cluster, where they are known.
     Kubernetes(fn(&Context<'_>, &[KubernetesNode]) -> Counted),
+    /// Its Services, where they are known.
+    Services(fn(&Context<'_>, &[Service]) -> Counted),
 }
 
 /// Runs the selected rules; those of other clouds are left out.
@@ -130,6 +135,9 @@ fn concerns(rule: &Rule, gap: &RoleGap) -> bool {
     rule.check.is_of_policies() && gap.is_of_trust() == (rule.id == OF_TRUST)
 }
 
+/// Why a rule on Services does not apply.
+const SERVICES_NOT_GIVEN: &str = "the Services are not known: give them with --kubernetes";
+
 /// The rule that reads trust policies.
 const OF_TRUST: &str = "ram-role-trust-not-ecs";
 
@@ -163,7 +171,11 @@ fn results(context: &Context<'_>, rule: &Rule, check: Check, gaps: &[Gap]) -> Ve
         Check::Kubernetes(check) if all_is_read => {
             context.view.nodes.map(|nodes| check(context, nodes)).into_iter().collect()
         }
-        Check::Cluster(_) | Check::Kubernetes(_) => Vec::new(),
+        Check::Services(_) if context.services.is_none() => vec![Counted::not_applicable(SERVICES_NOT_GIVEN)],
+        Check::Services(check) if all_is_read => {
+            context.services.map(|services| check(context, services)).into_iter().collect()
+        }
+        Check::Cluster(_) | Check::Kubernetes(_) | Check::Services(_) => Vec::new(),
     }
 }
 
@@ -187,7 +199,12 @@ pub(super) fn resource(view: &RegionView<'_>, kind: ResourceKind, id: &str, name
         ResourceKind::Vpc => Some(format!("acs:vpc:{region}:{account}:vpc/{id}")),
         ResourceKind::VSwitch => Some(format!("acs:vpc:{region}:{account}:vswitch/{id}")),
         ResourceKind::RouteTable => Some(format!("acs:vpc:{region}:{account}:routetable/{id}")),
-        ResourceKind::Subnet
+        ResourceKind::LoadBalancer if id.starts_with("nlb-") => {
+            Some(format!("acs:nlb:{region}:{account}:loadbalancer/{id}"))
+        }
+        ResourceKind::LoadBalancer => Some(format!("acs:slb:{region}:{account}:loadbalancer/{id}")),
+        ResourceKind::Service
+        | ResourceKind::Subnet
         | ResourceKind::InstanceProfile
         | ResourceKind::Role
         | ResourceKind::Policy
@@ -268,6 +285,9 @@ pub fn count(inventory: &Inventory) -> std::collections::BTreeMap<ResourceKind, 
             add(ResourceKind::SecurityGroup, region.security_groups.len());
             add(ResourceKind::NetworkInterface, region.network_interfaces.len());
             add(ResourceKind::Volume, region.disks.len());
+            if let Some(load_balancers) = &region.load_balancers {
+                add(ResourceKind::LoadBalancer, load_balancers.len());
+            }
         }
     }
     counts

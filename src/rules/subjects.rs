@@ -30,6 +30,8 @@ pub enum Subjects {
     KubernetesNodes,
     /// Principals of RAM that were compared.
     RamPrincipals,
+    /// The Services of the cluster, with their load balancers.
+    Services,
     /// The cluster.
     Cluster,
 }
@@ -76,7 +78,12 @@ impl Subjects {
                 of_kinds(rule, region).filter(is_there).for_each(|found| each(found.key()));
             }
             Self::Region => of_kinds(rule, region).for_each(|found| each(found.key())),
-            Self::MemberRoles | Self::ComparedRoles | Self::KubernetesNodes | Self::RamPrincipals | Self::Cluster => {}
+            Self::MemberRoles
+            | Self::ComparedRoles
+            | Self::KubernetesNodes
+            | Self::RamPrincipals
+            | Self::Services
+            | Self::Cluster => {}
         }
     }
 
@@ -103,6 +110,7 @@ impl Subjects {
             | Self::ComparedRoles
             | Self::KubernetesNodes
             | Self::RamPrincipals
+            | Self::Services
             | Self::Cluster => BTreeSet::new(),
         }
     }
@@ -123,6 +131,7 @@ impl Subjects {
             Self::ComparedRoles => "no role of the nodes was compared".to_owned(),
             Self::KubernetesNodes if nodes.is_none() => NODES_NOT_GIVEN.to_owned(),
             Self::KubernetesNodes => "the cluster has no Nodes".to_owned(),
+            Self::Services => "no Service has such a load balancer".to_owned(),
             Self::RamPrincipals => "no RAM role of the nodes, or of the controller, was compared".to_owned(),
             Self::Cluster => "no account was read".to_owned(),
         }

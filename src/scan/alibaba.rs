@@ -9,6 +9,7 @@ use crate::baseline::BaselineError;
 use crate::estate::EstateRef;
 use crate::finding::Finding;
 use crate::inventory::{Gap, Provider, REASON_NOT_PROVIDED, REASON_NOTHING_SEEN, Read};
+use crate::kubernetes::Service;
 use crate::nodes::KubernetesNode;
 use crate::plan;
 use crate::report::{Account, ActionReport, RoleReport, Source, SourceKind};
@@ -37,6 +38,8 @@ pub struct AlibabaAuditor<'a> {
     pub cloud_routes: bool,
     /// `--installer`.
     pub installer: Option<Installer>,
+    /// Kubernetes Services, when they were given.
+    pub services: Option<&'a [Service]>,
     /// Where the evidence comes from.
     pub source: SourceKind,
 }
@@ -54,6 +57,9 @@ impl<'a> AlibabaAuditor<'a> {
         let compared = if wants_policies { principals::audit(view, self.options)? } else { PrincipalAudits::default() };
         let mut gaps = view.inventory.gaps.clone();
         gaps.extend(unseen_nodes(view));
+        if self.services.is_some() {
+            gaps.extend(unasked_load_balancers(view));
+        }
         gaps.sort();
         let context = Context {
             view,
@@ -62,6 +68,7 @@ impl<'a> AlibabaAuditor<'a> {
             options: self.options,
             cloud_routes: self.cloud_routes,
             installer: self.installer,
+            services: self.services,
         };
         let outcome = alibaba::run(&context, self.rules);
         Ok((compared, gaps, outcome))
@@ -101,6 +108,7 @@ impl<'a> AlibabaAuditor<'a> {
                 rules: &rules,
                 cloud_routes: false,
                 installer: None,
+                services: None,
                 source: self.source,
             }
         } else {
@@ -139,6 +147,22 @@ impl<'a> AlibabaAuditor<'a> {
             topology: crate::topology::of_alibaba(&view),
         })
     }
+}
+
+/// Regions of recordings that were made before load balancers were read.
+fn unasked_load_balancers(view: &ClusterView<'_>) -> impl Iterator<Item = Gap> {
+    let unasked = view.regions.iter().filter(|view| view.region.load_balancers.is_none());
+    unasked.flat_map(|view| {
+        [Read::SlbDescribeLoadBalancers, Read::NlbListLoadBalancers].map(|read| Gap {
+            read,
+            account_id: Some(view.account.account_id.clone()),
+            region: Some(view.region.name.clone()),
+            resource: None,
+            policy: None,
+            reason: REASON_NOT_PROVIDED.to_owned(),
+            message: "the recording holds no load balancers: record it anew".to_owned(),
+        })
+    })
 }
 
 /// Nodes whose instances nobody looked for, or that a list does not hold though it cannot be empty: ECS once answered so to a caller without

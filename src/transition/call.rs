@@ -22,6 +22,9 @@ macro_rules! operations {
         }
 
         impl Operation {
+            /// All of them, in the order of the enum.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
             /// The IAM or RAM action.
             #[must_use]
             pub const fn action(self) -> &'static str {

@@ -6,10 +6,14 @@ import sys
 
 from alibabacloud_ecs20140526 import models as ecs
 from alibabacloud_ecs20140526.client import Client as Ecs
+from alibabacloud_nlb20220430 import models as nlb
+from alibabacloud_nlb20220430.client import Client as Nlb
 from alibabacloud_ram20150501 import models as ram
 from alibabacloud_ram20150501.client import Client as Ram
 from alibabacloud_resourcemanager20200331 import models as resourcemanager
 from alibabacloud_resourcemanager20200331.client import Client as ResourceManager
+from alibabacloud_slb20140515 import models as slb
+from alibabacloud_slb20140515.client import Client as Slb
 from alibabacloud_sts20150401.client import Client as Sts
 from alibabacloud_sts20150401 import models as sts
 from alibabacloud_tea_openapi import utils_models as openapi
@@ -59,7 +63,7 @@ def main(binary):
         one.call_api = call_api
         return one
 
-    clients = {kind: watched(client(kind)) for kind in (Ecs, Vpc, Ram, ResourceManager, Sts)}
+    clients = {kind: watched(client(kind)) for kind in (Ecs, Vpc, Ram, ResourceManager, Sts, Slb, Nlb)}
     user, group, policy = known["user"], known["group"], known["policy"]
     calls = [
         (Sts, "get_caller_identity", None),
@@ -69,6 +73,8 @@ def main(binary):
         (Ecs, "describe_security_groups", ecs.DescribeSecurityGroupsRequest(region_id=REGION, max_results=100)),
         (Ecs, "describe_network_interfaces", ecs.DescribeNetworkInterfacesRequest(region_id=REGION, max_results=500)),
         (Ecs, "describe_disks", ecs.DescribeDisksRequest(region_id=REGION, max_results=100)),
+        (Slb, "describe_load_balancers", slb.DescribeLoadBalancersRequest(region_id=REGION, page_size=100)),
+        (Nlb, "list_load_balancers", nlb.ListLoadBalancersRequest(region_id=REGION, max_results=100)),
         (Vpc, "describe_vpcs", vpc.DescribeVpcsRequest(region_id=REGION, page_size=50)),
         (Vpc, "describe_vswitches", vpc.DescribeVSwitchesRequest(region_id=REGION, page_size=50)),
         (Vpc, "describe_route_table_list", vpc.DescribeRouteTableListRequest(region_id=REGION, page_size=50)),

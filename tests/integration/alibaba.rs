@@ -25,10 +25,20 @@ pub(crate) fn scan(world: &World, with_nodes: bool, more: &[&str]) -> (Option<i3
         let file = folder.path().join("nodes.json");
         std::fs::write(&file, nodes.to_string()).unwrap();
         command.arg("--nodes").arg(file);
+        if let Some(services) = &world.services {
+            let file = folder.path().join("services.json");
+            std::fs::write(&file, services.to_string()).unwrap();
+            command.arg("--kubernetes").arg(file);
+        }
     }
     let output = command.args(world.arguments).args(more).output().unwrap();
     let report = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    static SCHEMA: std::sync::LazyLock<jsonschema::Validator> =
+        std::sync::LazyLock::new(|| super::documents::schema("report.schema.json"));
+    let wrong: Vec<String> =
+        SCHEMA.iter_errors(&report).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert_eq!(wrong, [""; 0], "{}", world.name);
     (output.status.code(), report)
 }
 
@@ -49,6 +59,9 @@ fn fixtures_of_alibaba_are_the_worlds_of_the_tests() {
         let mut files = vec![(format!("{}.json", world.name), tagaudit::inventory::to_json(&world.inventory).unwrap())];
         if let Some(nodes) = &world.nodes {
             files.push((format!("{}.nodes.json", world.name), format!("{nodes:#}\n").into_bytes()));
+        }
+        if let Some(services) = &world.services {
+            files.push((format!("{}.services.json", world.name), format!("{services:#}\n").into_bytes()));
         }
         for (name, bytes) in files {
             if update {
@@ -99,6 +112,7 @@ fn the_table_of_a_broken_cluster_of_alibaba() {
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .args(["scan", "--cluster-id", "broken", "--inventory", "fixtures/alibaba/broken.json"])
         .args(["--nodes", "fixtures/alibaba/broken.nodes.json", "--cloud-routes"])
+        .args(["--kubernetes", "fixtures/alibaba/broken.services.json"])
         .output()
         .unwrap();
     insta::assert_snapshot!("alibaba-table", String::from_utf8(output.stdout).unwrap());
@@ -113,7 +127,12 @@ fn what_was_not_read_of_alibaba_is_not_audited() {
         if !is_alibaba {
             continue;
         }
-        let mut world = World { inventory: clean.inventory.clone(), nodes: clean.nodes.clone(), ..clean };
+        let mut world = World {
+            inventory: clean.inventory.clone(),
+            nodes: clean.nodes.clone(),
+            services: clean.services.clone(),
+            ..clean
+        };
         world.inventory.gaps.push(Gap {
             read: *read,
             account_id: Some(worlds::ACCOUNT.into()),

@@ -94,13 +94,17 @@ fn recording_a_world_of_alibaba_gives_its_fixture_whatever_the_pages() {
 fn a_scan_of_a_live_account_is_that_of_its_recording() {
     let world = world("broken");
     let mock = Mock::serve(&world.inventory);
-    let (code, mut live) = scan(&mock, &world, &[]);
     let folder = tempfile::tempdir().unwrap();
+    let services = folder.path().join("services.json");
+    std::fs::write(&services, world.services.as_ref().unwrap().to_string()).unwrap();
+    let services = ["--kubernetes", services.to_str().unwrap()];
+    let (code, mut live) = scan(&mock, &world, &services);
     let file = folder.path().join("inventory.json");
     std::fs::write(&file, tagaudit::inventory::to_json(&world.inventory).unwrap()).unwrap();
     let output = command()
         .args(["scan", "--cluster-id", world.cluster_id, "--format", "json", "--inventory"])
         .arg(&file)
+        .args(services)
         .output()
         .unwrap();
     let mut recorded: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -129,6 +133,50 @@ fn nothing_is_asked_twice_and_every_list_with_a_page_size() {
         }
     }
     assert_eq!(mock.count("ram:GetPolicy"), 3, "two that are attached, and the one that a fix would make");
+}
+
+/// Load balancers matter where Services are known: nobody needs the right to see them for anything else.
+#[test]
+fn load_balancers_are_read_with_services_and_for_recordings_alone() {
+    let world = world("clean-handmade");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("services.json");
+    std::fs::write(&file, world.services.as_ref().unwrap().to_string()).unwrap();
+    let services = ["--kubernetes", file.to_str().unwrap()];
+    let denied = || {
+        let fault = Fault::Error(403, "Forbidden.RAM", "no");
+        Mock::serve(&world.inventory)
+            .fault("slb:DescribeLoadBalancers", fault.clone())
+            .fault("nlb:ListLoadBalancers", fault)
+    };
+    let mock = denied();
+    assert_eq!(scan(&mock, &world, &[]).0, Some(0));
+    assert_eq!(mock.count("slb:DescribeLoadBalancers") + mock.count("nlb:ListLoadBalancers"), 0);
+    let (code, report) = scan(&denied(), &world, &services);
+    let missed = ["nlb:ListLoadBalancers: Forbidden.RAM", "slb:DescribeLoadBalancers: Forbidden.RAM"];
+    assert_eq!((code, not_audited(&report)), (Some(3), missed.map(str::to_owned).to_vec()));
+    let (code, report) = scan(&Mock::serve(&world.inventory).page(1), &world, &services);
+    let found: Vec<(&str, &str)> = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (one["rule"].as_str().unwrap(), one["resource"]["id"].as_str().unwrap()))
+        .filter(|(rule, _)| rule.starts_with("ali-load-balancer"))
+        .collect();
+    // Another cluster's, the API server's and the one that was made by hand are not left over.
+    assert_eq!((code, found), (Some(0), Vec::new()));
+    // A recording of before says nothing of them.
+    let mut old = world.inventory.clone();
+    old.accounts[0].regions[0].load_balancers = None;
+    let recording = folder.path().join("inventory.json");
+    std::fs::write(&recording, tagaudit::inventory::to_json(&old).unwrap()).unwrap();
+    let output = command()
+        .args(["scan", "--cluster-id", world.cluster_id, "--inventory", recording.to_str().unwrap()])
+        .args(services)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.code() == Some(3) && said.contains("record it anew"), "{said}");
 }
 
 #[test]

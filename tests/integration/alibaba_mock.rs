@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tagaudit::alibaba::{Account, Inventory, Principal, PrincipalKind, Region};
+use tagaudit::alibaba::{Account, Inventory, LoadBalancer, LoadBalancerKind, Principal, PrincipalKind, Region};
 use tagaudit::policy::{CompiledPolicy, Context, Decision, Document, Policies, RAM, Request as PolicyRequest, decide};
 use tagaudit::tags::Tag;
 
@@ -460,7 +460,7 @@ fn api() -> &'static Value {
 }
 
 fn product_of(host_version: &str, action: &str) -> Option<String> {
-    let products = ["ecs", "vpc", "ram", "sts", "resourcemanager"];
+    let products = ["ecs", "vpc", "ram", "sts", "resourcemanager", "slb", "nlb"];
     products.iter().map(|product| format!("{product}:{action}")).find(|name| api()[name]["version"] == host_version)
 }
 
@@ -721,6 +721,8 @@ pub(crate) fn files(inventory: &Inventory) -> Vec<(String, Value)> {
         "vpc:DescribeVpcs",
         "vpc:DescribeVSwitches",
         "vpc:DescribeRouteTableList",
+        "slb:DescribeLoadBalancers",
+        "nlb:ListLoadBalancers",
     ] {
         files.push((action.replace(':', "-"), ask(action, &[])));
     }
@@ -892,8 +894,29 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
             });
             list(items.collect(), ("RouterTableList", "RouterTableListType"), false)
         }
+        "slb:DescribeLoadBalancers" => {
+            let items = balancers(region, LoadBalancerKind::Clb).map(|one| {
+                json!({"LoadBalancerId": one.id, "LoadBalancerName": one.name.clone().unwrap_or_default(), "RegionId": region.name,
+                    "VpcId": one.vpc_id.clone().unwrap_or_default(), "LoadBalancerStatus": "active", "Tags": ecs_tags(&one.tags)})
+            });
+            list(items.collect(), ("LoadBalancers", "LoadBalancer"), false)
+        }
+        "nlb:ListLoadBalancers" => {
+            let items = balancers(region, LoadBalancerKind::Nlb).map(|one| {
+                json!({"LoadBalancerId": one.id, "LoadBalancerName": one.name.clone().unwrap_or_default(), "RegionId": region.name,
+                    "VpcId": one.vpc_id.clone().unwrap_or_default(), "LoadBalancerStatus": "Active", "Tags": vpc_tags(&one.tags)["Tag"]})
+            });
+            let (status, mut body) = list(items.collect(), ("LoadBalancers", ""), true);
+            // The one list that stands in no second object.
+            body["LoadBalancers"] = body["LoadBalancers"][""].take();
+            (status, body)
+        }
         _ => of_ram(world, &inventory, name, parameters),
     }
+}
+
+fn balancers(region: &Region, kind: LoadBalancerKind) -> impl Iterator<Item = &LoadBalancer> {
+    region.load_balancers.iter().flatten().filter(move |one| one.kind == kind)
 }
 
 fn of_ram(world: &mut World, inventory: &Inventory, name: &str, parameters: &BTreeMap<String, String>) -> (u16, Value) {
@@ -988,6 +1011,8 @@ fn serves_the_clients_of_others() {
         |name: &str| super::alibaba_worlds::all().into_iter().find(|world| world.name == name).unwrap().inventory;
     let mut inventory = find("clean-rancher");
     let role = find("clean-handmade").accounts[0].principals[0].clone();
+    inventory.accounts[0].regions[0].load_balancers =
+        find("clean-handmade").accounts[0].regions[0].load_balancers.clone();
     let name = role.name.clone();
     inventory.accounts[0].principals.push(role);
     let account = &inventory.accounts[0];

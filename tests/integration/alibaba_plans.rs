@@ -40,6 +40,7 @@ impl Told {
             rules: &self.rules,
             cloud_routes: false,
             installer: None,
+            services: None,
             source: SourceKind::Inventory,
         }
     }

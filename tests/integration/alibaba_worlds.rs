@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 use tagaudit::alibaba::{
-    Account, Attachment, Disk, Instance, Inventory, NetworkInterface, Policy, PolicyType, Principal, PrincipalKind,
-    Region, RouteTable, SecurityGroup, VSwitch, Vpc,
+    Account, Attachment, Disk, Instance, Inventory, LoadBalancer, LoadBalancerKind, NetworkInterface, Policy,
+    PolicyType, Principal, PrincipalKind, Region, RouteTable, SecurityGroup, VSwitch, Vpc, service_tag_value,
 };
 use tagaudit::tags::Tag;
 
@@ -17,6 +17,8 @@ pub(crate) struct World {
     pub(crate) cluster_id: &'static str,
     pub(crate) inventory: Inventory,
     pub(crate) nodes: Option<Value>,
+    /// Services, which stand beside their load balancers.
+    pub(crate) services: Option<Value>,
     pub(crate) arguments: &'static [&'static str],
 }
 
@@ -78,6 +80,7 @@ fn region(instances: Vec<Instance>) -> Region {
         ..SecurityGroup::default()
     }];
     region.disks = vec![Disk { id: "d-bp1".into(), status: "In_use".into(), ..Disk::default() }];
+    region.load_balancers = Some(Vec::new());
     region
 }
 
@@ -187,6 +190,26 @@ fn additions() -> String {
     ])
 }
 
+const WEB: &str = "22222222-0000-4000-8000-000000000000";
+const API: &str = "33333333-0000-4000-8000-000000000000";
+
+/// A load balancer; what it is called says which product it is of.
+fn balancer(id: &str, marks: &[(&str, &str)]) -> LoadBalancer {
+    let kind = if id.starts_with("nlb-") { LoadBalancerKind::Nlb } else { LoadBalancerKind::Clb };
+    LoadBalancer { id: id.into(), kind, name: Some("made".into()), vpc_id: Some("vpc-bp1".into()), tags: tags(marks) }
+}
+
+/// A Service as kubectl prints it.
+fn service(namespace: &str, name: &str, uid: &str, service_type: &str, annotations: &[(&str, &str)]) -> Value {
+    let annotations: serde_json::Map<String, Value> =
+        annotations.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
+    json!({
+        "apiVersion": "v1", "kind": "Service",
+        "metadata": {"namespace": namespace, "name": name, "uid": uid, "annotations": annotations},
+        "spec": {"type": service_type}
+    })
+}
+
 /// Machines made by hand, with a role for the control plane and none for workers.
 fn handmade() -> World {
     let own = ("ack.aliyun.com", "prod");
@@ -194,13 +217,42 @@ fn handmade() -> World {
         .map(|n| instance(&format!("i-bp1master{n}"), &format!("prod-master-{n}"), Some("k8s-master"), &[own]))
         .collect();
     instances.extend((1..=2).map(|n| instance(&format!("i-bp1worker{n}"), &format!("prod-worker-{n}"), None, &[own])));
+    let mut region = region(instances);
+    // That of a Service, one that was made by hand, the API server's, and another cluster's.
+    region.load_balancers = Some(vec![
+        balancer("lb-bp1web", &[("kubernetes.do.not.delete", &service_tag_value(WEB)), own]),
+        balancer("lb-bp1hand", &[("kubernetes.reused.by.user", "true")]),
+        balancer("lb-bp1api", &[own]),
+        balancer(
+            "nlb-bp1other",
+            &[("kubernetes.do.not.delete", "a00000000000000000000000000000000"), ("ack.aliyun.com", "staging")],
+        ),
+    ]);
     let inventory = inventory(
-        region(instances),
+        region,
         vec![role("k8s-master", &["k8s-ccm", "k8s-ccm-additions"])],
         vec![policy("k8s-ccm", published("ack-2022")), policy("k8s-ccm-additions", additions())],
     );
     let nodes = nodes_of(&inventory, |name| name.contains("master"));
-    World { name: "clean-handmade", cluster_id: "prod", inventory, nodes: Some(nodes), arguments: &["--cloud-routes"] }
+    let services = list(&[
+        service("default", "kubernetes", "11111111-0000-4000-8000-000000000000", "ClusterIP", &[]),
+        service("shop", "web", WEB, "LoadBalancer", &[]),
+        service(
+            "shop",
+            "api",
+            API,
+            "LoadBalancer",
+            &[("service.beta.kubernetes.io/alibaba-cloud-loadbalancer-id", "lb-bp1hand")],
+        ),
+    ]);
+    World {
+        name: "clean-handmade",
+        cluster_id: "prod",
+        inventory,
+        nodes: Some(nodes),
+        services: Some(services),
+        arguments: &["--cloud-routes"],
+    }
 }
 
 /// Rancher on ECS: the controller has the access key of a user, instances have no role, and the cluster is known by its Nodes alone.
@@ -230,6 +282,7 @@ fn rancher() -> World {
         cluster_id: "rancher",
         inventory,
         nodes: Some(nodes),
+        services: None,
         arguments: &["--controller-role", "acs:ram::1234567890123456:user/k8s-cloud-provider", "--without", "route"],
     }
 }
@@ -254,6 +307,7 @@ fn gardener() -> World {
         cluster_id: "shoot--dev--one",
         inventory,
         nodes: Some(nodes),
+        services: None,
         arguments: &["--installer", "gardener"],
     }
 }
@@ -290,6 +344,7 @@ fn openshift() -> World {
         cluster_id: "ocp-x7k2p",
         inventory,
         nodes: Some(nodes),
+        services: None,
         arguments: &["--installer", "openshift", "--without", "route"],
     }
 }
@@ -327,6 +382,15 @@ fn broken() -> World {
         table_type: Some("Custom".into()),
         ..RouteTable::default()
     });
+    let web = service_tag_value(WEB);
+    let ours = ("ack.aliyun.com", "broken");
+    let marks: Vec<String> = (0..8).map(|n| format!("note-{n}")).collect();
+    let mut full: Vec<(&str, &str)> = marks.iter().map(|key| (key.as_str(), "x")).collect();
+    full.extend([("kubernetes.do.not.delete", web.as_str()), ours]);
+    region.load_balancers = Some(vec![
+        balancer("lb-bp1web", &full),
+        balancer("nlb-bp1gone", &[("kubernetes.do.not.delete", "a99999999000040008000000000000000"), ours]),
+    ]);
     let mut controller = role("k8s", &["ccm", "guard", "slb-in-part", "long", "a1", "a2", "a3", "a4", "a5"]);
     controller.attachments.as_mut().unwrap().push(Attachment {
         policy_type: PolicyType::System,
@@ -358,6 +422,17 @@ fn broken() -> World {
     ];
     policies.extend(["a1", "a2", "a3", "a4", "a5", "spare"].map(|name| policy(name, empty)));
     let inventory = inventory(region, vec![controller, role("k8s-spare", &["spare"]), worker], policies);
+    let services = list(&[
+        service("default", "kubernetes", "11111111-0000-4000-8000-000000000000", "ClusterIP", &[]),
+        service("shop", "web", WEB, "LoadBalancer", &[]),
+        service(
+            "shop",
+            "api",
+            API,
+            "LoadBalancer",
+            &[("service.beta.kubernetes.io/alicloud-loadbalancer-id", "lb-bp1web")],
+        ),
+    ]);
     let uninitialized = "node.cloudprovider.kubernetes.io/uninitialized";
     let nodes = list(&[
         node("master-1", "cn-hangzhou.i-bp1m1", &["control-plane"], "192.168.1.0", &[uninitialized]),
@@ -374,13 +449,14 @@ fn broken() -> World {
         cluster_id: "broken",
         inventory,
         nodes: Some(nodes),
+        services: Some(services),
         arguments: &["--cloud-routes", "--installer", "openshift", "--controller-version", "2.14"],
     }
 }
 
 /// A cluster id that nothing has.
 fn astray() -> World {
-    World { name: "broken-astray", cluster_id: "Prod", nodes: None, ..handmade() }
+    World { name: "broken-astray", cluster_id: "Prod", nodes: None, services: None, ..handmade() }
 }
 
 /// What Gardener's machines are without a list of Nodes: known by the installer's tag alone.

@@ -206,6 +206,26 @@ pub(crate) fn schema(name: &str) -> jsonschema::Validator {
     jsonschema::validator_for(&schema).unwrap()
 }
 
+/// What a report can hold of kinds, calls and caveats is what the code has.
+#[test]
+fn the_schema_of_the_report_names_every_kind_call_and_caveat() {
+    let schema: serde_json::Value = serde_json::from_str(&read("docs/report.schema.json")).unwrap();
+    let kinds = tagaudit::resource::ResourceKind::ALL.map(|kind| serde_json::to_value(kind).unwrap());
+    let operations = tagaudit::transition::Operation::ALL.iter().map(|one| serde_json::to_value(one).unwrap());
+    let caveats = tagaudit::finding::CaveatKind::ALL.map(|kind| serde_json::to_value(kind).unwrap());
+    for (index, kind) in tagaudit::finding::CaveatKind::ALL.into_iter().enumerate() {
+        assert_eq!(kind as usize, index, "a kind is missing in the list");
+    }
+    let caveat = "/$defs/finding/properties/caveats/items/properties/kind/enum";
+    for (pointer, all) in [
+        ("/$defs/kind/enum", kinds.to_vec()),
+        ("/$defs/change/properties/operation/enum", operations.collect()),
+        (caveat, caveats.to_vec()),
+    ] {
+        assert_eq!(schema.pointer(pointer), Some(&serde_json::json!(all)), "{pointer}");
+    }
+}
+
 /// Remarks on policies are findings as in the report of a scan: the schema says the same of them.
 #[test]
 fn the_schema_of_policy_lint_takes_its_findings_from_the_report() {

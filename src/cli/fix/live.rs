@@ -69,6 +69,10 @@ pub(super) fn dry_run(args: &ScanArgs, plan: &Plan) -> Result<BTreeMap<String, D
 }
 
 /// The way to the account of a plan, in its regions.
+#[cfg_attr(
+    all(feature = "aws", feature = "alibaba"),
+    expect(clippy::unnecessary_wraps, reason = "a build with one cloud cannot write to the other")
+)]
 fn connection<'a>(
     args: &ConnectionArgs,
     terminal: &TerminalArgs,

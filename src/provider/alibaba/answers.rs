@@ -10,7 +10,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::alibaba::{
-    Attachment, Disk, Instance, NetworkInterface, Policy, PolicyType, RouteTable, SecurityGroup, VSwitch, Vpc,
+    Attachment, Disk, Instance, LoadBalancer, LoadBalancerKind, NetworkInterface, Policy, PolicyType, RouteTable,
+    SecurityGroup, VSwitch, Vpc,
 };
 use crate::inventory::Read;
 use crate::tags::Tag;
@@ -171,6 +172,29 @@ shapes! {
     }
     VSwitchIds { #[serde(rename = "VSwitchId", default)] vswitch_id: Vec<String> }
 
+    LoadBalancers { load_balancers: LoadBalancerList, total_count: Option<usize> }
+    LoadBalancerList { #[serde(deserialize_with = "or_nothing")] load_balancer: Vec<RawLoadBalancer> }
+    RawLoadBalancer {
+        load_balancer_id: String,
+        load_balancer_name: Option<String>,
+        vpc_id: Option<String>,
+        tags: Option<EcsTags>,
+    }
+
+    NetworkLoadBalancers {
+        #[serde(deserialize_with = "or_nothing")]
+        load_balancers: Vec<RawNetworkLoadBalancer>,
+        next_token: Option<String>,
+        total_count: Option<usize>,
+    }
+    RawNetworkLoadBalancer {
+        load_balancer_id: String,
+        load_balancer_name: Option<String>,
+        vpc_id: Option<String>,
+        #[serde(default)]
+        tags: Option<Vec<VpcTag>>,
+    }
+
     RoleAnswer { role: RawRole }
     RawRole { role_name: String, role_id: Option<String>, assume_role_policy_document: Option<String> }
 
@@ -214,6 +238,24 @@ shapes! {
     }
 }
 
+/// The one list that stands in no second object.
+impl Page for NetworkLoadBalancers {
+    const READ: Read = Read::NlbListLoadBalancers;
+    #[cfg(feature = "alibaba")]
+    const READ_BY_TOKEN: bool = true;
+    type Item = RawNetworkLoadBalancer;
+
+    #[cfg(feature = "alibaba")]
+    fn key(item: &RawNetworkLoadBalancer) -> String {
+        item.load_balancer_id.clone()
+    }
+
+    fn into_parts(self) -> (Vec<Self::Item>, Place) {
+        let next_token = self.next_token.filter(|token| !token.is_empty());
+        (self.load_balancers, Place { total: self.total_count, next_token })
+    }
+}
+
 /// Lists that go by token, and lists that go by numbers.
 macro_rules! pages {
     ($($shape:ident . $list:ident . $items:ident: $item:ty [$($id:ident)*] = $read:ident $(, $token:ident)*;)*) => {$(
@@ -247,6 +289,7 @@ pages! {
     Vpcs.vpcs.vpc: VpcEntry [vpc_id] = VpcDescribeVpcs;
     VSwitches.vswitches.vswitch: RawVSwitch [vswitch_id] = DescribeVSwitches;
     RouteTables.router_table_list.router_table_list_type: RawRouteTable [route_table_id] = DescribeRouteTableList;
+    LoadBalancers.load_balancers.load_balancer: RawLoadBalancer [load_balancer_id] = SlbDescribeLoadBalancers;
     AttachmentAnswer.policy_attachments.policy_attachment: PolicyAttachment [policy_type policy_name principal_type principal_name resource_group_id] = ListPolicyAttachments;
 }
 
@@ -344,6 +387,30 @@ impl From<RawDisk> for Disk {
             status: raw.status,
             instance_id: text(raw.instance_id),
             tags: EcsTags::into_tags(raw.tags),
+        }
+    }
+}
+
+impl From<RawLoadBalancer> for LoadBalancer {
+    fn from(raw: RawLoadBalancer) -> Self {
+        Self {
+            id: raw.load_balancer_id,
+            kind: LoadBalancerKind::Clb,
+            name: text(raw.load_balancer_name),
+            vpc_id: text(raw.vpc_id),
+            tags: EcsTags::into_tags(raw.tags),
+        }
+    }
+}
+
+impl From<RawNetworkLoadBalancer> for LoadBalancer {
+    fn from(raw: RawNetworkLoadBalancer) -> Self {
+        Self {
+            id: raw.load_balancer_id,
+            kind: LoadBalancerKind::Nlb,
+            name: text(raw.load_balancer_name),
+            vpc_id: text(raw.vpc_id),
+            tags: VpcTags::into_tags(raw.tags.map(|tag| VpcTags { tag })),
         }
     }
 }

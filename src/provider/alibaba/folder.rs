@@ -14,8 +14,9 @@ use crate::json_input::{self, JsonError};
 use crate::text;
 
 use super::answers::{
-    self, AttachmentAnswer, CallerIdentity, Disks, GroupList, InstanceRoles, Instances, NetworkInterfaces, Page,
-    PolicyAnswer, PolicyList, Refusal, RoleAnswer, RouteTables, SecurityGroupAnswer, VSwitches, Vpcs,
+    self, AttachmentAnswer, CallerIdentity, Disks, GroupList, InstanceRoles, Instances, LoadBalancers,
+    NetworkInterfaces, NetworkLoadBalancers, Page, PolicyAnswer, PolicyList, Refusal, RoleAnswer, RouteTables,
+    SecurityGroupAnswer, VSwitches, Vpcs,
 };
 
 /// Largest file that is read.
@@ -23,7 +24,7 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 
 /// Every file that is understood, with the call whose answer it holds. Those of RAM have the name of the principal or policy behind
 /// theirs: `ram-GetRole-NAME.json`.
-pub const FILES: [(&str, Read); 16] = [
+pub const FILES: [(&str, Read); 18] = [
     ("sts-GetCallerIdentity", Read::GetCallerIdentity),
     ("ecs-DescribeInstances", Read::EcsDescribeInstances),
     ("ecs-DescribeInstanceRamRole", Read::DescribeInstanceRamRole),
@@ -40,6 +41,8 @@ pub const FILES: [(&str, Read); 16] = [
     ("ram-ListPoliciesForGroup", Read::ListPoliciesForGroup),
     ("ram-GetPolicy", Read::RamGetPolicy),
     (ATTACHMENTS, Read::ListPolicyAttachments),
+    ("slb-DescribeLoadBalancers", Read::SlbDescribeLoadBalancers),
+    ("nlb-ListLoadBalancers", Read::NlbListLoadBalancers),
 ];
 
 /// Attachments in resource groups have a file of another product.
@@ -155,6 +158,12 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
     target.security_groups = files.pages::<SecurityGroupAnswer>()?.into_iter().map(Into::into).collect();
     target.network_interfaces = files.pages::<NetworkInterfaces>()?.into_iter().map(Into::into).collect();
     target.disks = files.pages::<Disks>()?.into_iter().map(Into::into).collect();
+    // Only where one of them is there was anybody asked for them.
+    if ["slb-DescribeLoadBalancers", "nlb-ListLoadBalancers"].iter().any(|name| files.names.contains(*name)) {
+        let classic = files.pages::<LoadBalancers>()?.into_iter().map(Into::into);
+        let network = files.pages::<NetworkLoadBalancers>()?.into_iter().map(Into::into);
+        target.load_balancers = Some(classic.chain(network).collect());
+    }
     files.instance_roles(&mut target)?;
     let mut account = Account { account_id: identity.account_id, caller_arn: identity.arn, ..Account::default() };
     files.identities(&target, &mut account)?;

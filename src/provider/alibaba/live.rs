@@ -32,6 +32,7 @@ pub(crate) use write::Writer;
 
 /// What is to be read, and how.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct Request<'a> {
     /// Named profile of the `aliyun` command line.
     pub profile: Option<String>,
@@ -53,6 +54,8 @@ pub struct Request<'a> {
     pub timeout: Duration,
     /// The cluster whose roles are needed; those of all instances without it.
     pub cluster: Option<Cluster<'a>>,
+    /// Whether to read load balancers, which only matter where Services are known or a recording is made.
+    pub load_balancers: bool,
     /// Whether to log every request to standard error.
     pub verbose: bool,
 }

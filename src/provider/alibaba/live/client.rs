@@ -232,7 +232,7 @@ impl Client {
                 break;
             }
             // RAM, STS and the resource manager have no limits of a region.
-            if matches!(call.product, Product::Ecs | Product::Vpc) {
+            if matches!(call.product, Product::Ecs | Product::Vpc | Product::Slb | Product::Nlb) {
                 self.paced(call, self.limits.requests_per_second);
             }
             let answered = self.attempt(keys, call, left.min(ATTEMPT_TIMEOUT));
@@ -413,6 +413,8 @@ pub(super) fn api_of(read: Read) -> Option<(Product, &'static str)> {
         // RAM authorises it, and another product answers.
         "ram" if action == "ListPolicyAttachments" => Product::ResourceManager,
         "ram" => Product::Ram,
+        "slb" => Product::Slb,
+        "nlb" => Product::Nlb,
         _ => return None,
     };
     Some((product, action))

@@ -1,5 +1,5 @@
 //! Where the products answer. Source: the maps of the official SDKs of ecs 2014-05-26, vpc 2016-04-28, ram 2015-05-01, sts
-//! 2015-04-01 and resourcemanager 2020-03-31.
+//! 2015-04-01, resourcemanager 2020-03-31, slb 2014-05-15 and nlb 2022-04-30.
 
 /// A product, with the version of its API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,6 +14,10 @@ pub(super) enum Product {
     Sts,
     /// Resource Management.
     ResourceManager,
+    /// Classic Load Balancer.
+    Slb,
+    /// Network Load Balancer.
+    Nlb,
 }
 
 impl Product {
@@ -25,6 +29,8 @@ impl Product {
             Self::Ram => "2015-05-01",
             Self::Sts => "2015-04-01",
             Self::ResourceManager => "2020-03-31",
+            Self::Slb => "2014-05-15",
+            Self::Nlb => "2022-04-30",
         }
     }
 
@@ -53,6 +59,27 @@ impl Product {
             Self::Ram => "ram.aliyuncs.com".to_owned(),
             Self::Sts => "sts.aliyuncs.com".to_owned(),
             Self::ResourceManager => "resourcemanager.aliyuncs.com".to_owned(),
+            Self::Slb => shared(
+                &[
+                    "ap-southeast-1",
+                    "cn-beijing",
+                    "cn-beijing-gov-1",
+                    "cn-hangzhou",
+                    "cn-hangzhou-finance",
+                    "cn-hongkong",
+                    "cn-north-2-gov-1",
+                    "cn-qingdao",
+                    "cn-shanghai",
+                    "cn-shanghai-finance-1",
+                    "cn-shenzhen",
+                    "cn-shenzhen-finance-1",
+                    "us-east-1",
+                    "us-west-1",
+                ],
+                "slb.aliyuncs.com",
+            )
+            .unwrap_or_else(|| format!("slb.{region}.aliyuncs.com")),
+            Self::Nlb => format!("nlb.{region}.aliyuncs.com"),
         }
     }
 }
@@ -71,6 +98,9 @@ mod tests {
             (Product::Vpc, "eu-central-1", "vpc.eu-central-1.aliyuncs.com"),
             (Product::Ram, "eu-central-1", "ram.aliyuncs.com"),
             (Product::Sts, "cn-beijing", "sts.aliyuncs.com"),
+            (Product::Slb, "cn-hangzhou", "slb.aliyuncs.com"),
+            (Product::Slb, "cn-chengdu", "slb.cn-chengdu.aliyuncs.com"),
+            (Product::Nlb, "cn-hangzhou", "nlb.cn-hangzhou.aliyuncs.com"),
         ] {
             assert_eq!(product.host(region), host);
         }

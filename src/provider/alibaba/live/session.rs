@@ -10,8 +10,9 @@ use crate::alibaba::{
 };
 use crate::inventory::{Gap, Read};
 use crate::provider::alibaba::answers::{
-    AttachmentAnswer, CallerIdentity, Disks, GroupList, InstanceRoles, Instances, NetworkInterfaces, Page,
-    PolicyAnswer, PolicyList, Regions, RoleAnswer, RouteTables, SecurityGroupAnswer, VSwitches, Vpcs,
+    AttachmentAnswer, CallerIdentity, Disks, GroupList, InstanceRoles, Instances, LoadBalancers, NetworkInterfaces,
+    NetworkLoadBalancers, Page, PolicyAnswer, PolicyList, Regions, RoleAnswer, RouteTables, SecurityGroupAnswer,
+    VSwitches, Vpcs,
 };
 use crate::provider::error::{Error, ErrorKind};
 use crate::target;
@@ -25,6 +26,7 @@ use super::endpoint::Product;
 const MAX_RESULTS: (&str, usize) = ("MaxResults", 100);
 const INTERFACE_RESULTS: (&str, usize) = ("MaxResults", 500);
 const PAGE_SIZE: (&str, usize) = ("PageSize", 50);
+const BALANCER_PAGE: (&str, usize) = ("PageSize", 100);
 const ATTACHMENT_PAGE: (&str, usize) = ("PageSize", 100);
 
 /// Instances that one call asks the roles of.
@@ -156,7 +158,8 @@ impl Session {
         let regions = self.regions(request, configured)?;
         let mut account = Account::default();
         std::thread::scope(|scope| {
-            let others: Vec<_> = regions.iter().map(|name| scope.spawn(|| self.lists(name))).collect();
+            let others: Vec<_> =
+                regions.iter().map(|name| scope.spawn(|| self.lists(name, request.load_balancers))).collect();
             let machines: Vec<_> = regions.iter().map(|name| scope.spawn(|| self.instances(name))).collect();
             let identity = self.identity()?;
             (account.account_id, account.caller_arn) = (identity.account_id, identity.arn);
@@ -219,7 +222,7 @@ impl Session {
     }
 
     /// Everything of a region but its instances.
-    fn lists(&self, name: &str) -> Region {
+    fn lists(&self, name: &str, load_balancers: bool) -> Region {
         let mut region = Region::new(name);
         std::thread::scope(|scope| {
             let vpcs = scope.spawn(|| self.list::<Vpcs>(name, PAGE_SIZE));
@@ -228,12 +231,20 @@ impl Session {
             let groups = scope.spawn(|| self.list::<SecurityGroupAnswer>(name, MAX_RESULTS));
             let interfaces = scope.spawn(|| self.list::<NetworkInterfaces>(name, INTERFACE_RESULTS));
             let disks = scope.spawn(|| self.list::<Disks>(name, INTERFACE_RESULTS));
+            let balancers = load_balancers.then(|| {
+                let classic = scope.spawn(|| self.list::<LoadBalancers>(name, BALANCER_PAGE));
+                (classic, scope.spawn(|| self.list::<NetworkLoadBalancers>(name, MAX_RESULTS)))
+            });
             region.vpcs = joined(vpcs).into_iter().map(Into::into).collect();
             region.vswitches = joined(vswitches).into_iter().map(Into::into).collect();
             region.route_tables = joined(tables).into_iter().map(Into::into).collect();
             region.security_groups = joined(groups).into_iter().map(Into::into).collect();
             region.network_interfaces = joined(interfaces).into_iter().map(Into::into).collect();
             region.disks = joined(disks).into_iter().map(Into::into).collect();
+            region.load_balancers = balancers.map(|(classic, network)| {
+                let classic = joined(classic).into_iter().map(Into::into);
+                classic.chain(joined(network).into_iter().map(Into::into)).collect()
+            });
         });
         region
     }

@@ -163,6 +163,8 @@ impl Writer {
             | ResourceKind::VSwitch
             | ResourceKind::RamRole
             | ResourceKind::RamUser
+            | ResourceKind::LoadBalancer
+            | ResourceKind::Service
             | ResourceKind::Role
             | ResourceKind::Policy
             | ResourceKind::Node

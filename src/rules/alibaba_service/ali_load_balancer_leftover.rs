@@ -1,0 +1,55 @@
+use std::collections::BTreeSet;
+
+use crate::alibaba::{CLUSTER_TAG, SERVICE_TAG, service_tag_value};
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Read;
+use crate::kubernetes::{Service, is_of_all_namespaces};
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::{tags, text};
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-load-balancer-leftover",
+    title: "a load balancer belongs to a Service that is gone",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::LoadBalancer, ResourceKind::SecurityGroup],
+    condition: "A load balancer, or the security group of one, carries `ack.aliyun.com` with the cluster id and `kubernetes.do.not.delete` with a value that is made of the UID of no Service. Without `default/kubernetes` among the Services they are not those of all namespaces, and nothing is said.",
+    impact: "it is paid for, counts against quotas, and no controller ever deletes it",
+    fix: "Make sure that nobody uses its address any more, and delete it.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/reconcile/annotation/annotations.go#GetDefaultTags",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/loadbalancer.go",
+    ],
+    example: "load balancer `lb-bp1` carries `kubernetes.do.not.delete=a0f1…`, and no Service has that UID",
+    reads: &[Read::SlbDescribeLoadBalancers, Read::NlbListLoadBalancers, Read::EcsDescribeSecurityGroups],
+    subjects: Subjects::Services,
+    check: Check::Alibaba(alibaba::Check::Services(check)),
+};
+
+fn check(context: &Context<'_>, services: &[Service]) -> Counted {
+    if !is_of_all_namespaces(services) {
+        return Counted::not_applicable("the Services are not those of all namespaces: `kubectl get services -A`");
+    }
+    let known: BTreeSet<String> = services.iter().map(|service| service_tag_value(&service.uid)).collect();
+    let mut checked = 0;
+    let mut found = Vec::new();
+    for view in &context.view.regions {
+        for (kind, id, held) in view.region.tagged() {
+            let is_meant = matches!(kind, ResourceKind::LoadBalancer | ResourceKind::SecurityGroup)
+                && tags::value(held, CLUSTER_TAG) == Some(context.cluster_id());
+            let Some(value) = tags::value(held, SERVICE_TAG).filter(|_| is_meant) else { continue };
+            checked += 1;
+            if known.contains(value) {
+                continue;
+            }
+            let shown = text::printable(value);
+            let message =
+                format!("{} `{id}` carries `{SERVICE_TAG}={shown}`, and no Service has that UID", kind.noun());
+            let fix = Fix::none("make sure that nobody uses its address any more, and delete it");
+            found.push(Violation::new(Severity::Warning, alibaba::resource(view, kind, id, None), message, fix));
+        }
+    }
+    Counted::new(checked, found)
+}

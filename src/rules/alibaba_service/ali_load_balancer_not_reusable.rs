@@ -1,0 +1,68 @@
+use crate::alibaba::{CLUSTER_TAG, LoadBalancer, SERVICE_TAG};
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::inventory::Read;
+use crate::kubernetes::Service;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::{tags, text};
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-load-balancer-not-reusable",
+    title: "a Service is to reuse a load balancer that the controller refuses",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Service],
+    condition: "A Service of type LoadBalancer names, with the annotation `…-loadbalancer-id`, a load balancer that carries `ack.aliyun.com` or `kubernetes.do.not.delete`, whatever their values: one that a controller made, or that of the API server.",
+    impact: "the controller refuses it (`can not reuse loadbalancer created by kubernetes`), and the Service stays without an address",
+    fix: "Name a load balancer that was made by hand, or leave the annotation out and let the controller make one.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/model_applier.go#isLoadBalancerReusable",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/model_applier.go#isNLBReusable",
+    ],
+    example: "Service `shop/web` is to reuse load balancer `lb-bp1`, which carries `ack.aliyun.com`",
+    reads: &[Read::SlbDescribeLoadBalancers, Read::NlbListLoadBalancers],
+    subjects: Subjects::Services,
+    check: Check::Alibaba(alibaba::Check::Services(check)),
+};
+
+/// The annotation, in today's spelling and in the old one, in which the controller looks for it.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/reconcile/annotation/annotations.go#AnnotationRequest`.
+const ANNOTATIONS: [&str; 2] =
+    ["service.beta.kubernetes.io/alibaba-cloud-loadbalancer-id", "service.beta.kubernetes.io/alicloud-loadbalancer-id"];
+
+/// Load balancer classes that the controller serves; another one's Services are another controller's.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/service_utils.go#NeedCLB`, `#NeedNLB`.
+const NLB_CLASS: &str = "alibabacloud.com/nlb";
+
+fn check(context: &Context<'_>, services: &[Service]) -> Counted {
+    let of_controller = services.iter().filter(|service| {
+        service.service_type == "LoadBalancer"
+            && service.load_balancer_class.as_deref().is_none_or(|class| class == NLB_CLASS)
+    });
+    let mut checked = 0;
+    let mut found = Vec::new();
+    for service in of_controller {
+        let named = ANNOTATIONS.iter().find_map(|annotation| service.annotations.get(*annotation));
+        let Some(id) = named.filter(|id| !id.is_empty()) else { continue };
+        checked += 1;
+        let all = context.view.regions.iter().flat_map(|view| view.region.load_balancers.iter().flatten());
+        let Some(load_balancer) = all.into_iter().find(|one| one.id == *id) else { continue };
+        let Some(key) = refused_for(load_balancer) else { continue };
+        let name = service.full_name();
+        let message = format!(
+            "Service `{}` is to reuse load balancer `{}`, which carries `{key}`",
+            text::printable(&name),
+            load_balancer.id
+        );
+        let fix = Fix::none("name one that was made by hand, or leave the annotation out");
+        let violation = Violation::new(Severity::Error, ResourceRef::bare(ResourceKind::Service, &name), message, fix);
+        found.push(violation.related([ResourceRef::bare(ResourceKind::LoadBalancer, &load_balancer.id)]));
+    }
+    Counted::new(checked, found)
+}
+
+/// The tag for which the controller refuses it.
+fn refused_for(load_balancer: &LoadBalancer) -> Option<&'static str> {
+    [SERVICE_TAG, CLUSTER_TAG].into_iter().find(|key| tags::value(&load_balancer.tags, key).is_some())
+}

@@ -1,0 +1,50 @@
+use std::collections::BTreeSet;
+
+use crate::alibaba::{LOAD_BALANCER_TAG_QUOTA, LoadBalancerKind, SERVICE_TAG, SYSTEM_TAG_PREFIX, service_tag_value};
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Read;
+use crate::kubernetes::Service;
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::{self, Context, Counted};
+use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::tags;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-load-balancer-tags-near-quota",
+    title: "a classic load balancer has no room for the controller's tags",
+    severity: RuleSeverity::always(Severity::Info),
+    resources: &[ResourceKind::LoadBalancer],
+    condition: "The classic load balancer of a Service has ten tags or more: the controller takes that for the most, and adds none without a word. Tags of Alibaba Cloud itself (`acs:…`) do not count.",
+    impact: "tags that the Service asks for do not come",
+    fix: "Remove a tag that nobody reads.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/loadbalancer.go#MaxLBTagNum"],
+    example: "load balancer `lb-bp1` has 10 of 10 tags",
+    reads: &[Read::SlbDescribeLoadBalancers],
+    subjects: Subjects::Services,
+    check: Check::Alibaba(alibaba::Check::Services(check)),
+};
+
+fn check(context: &Context<'_>, services: &[Service]) -> Counted {
+    let known: BTreeSet<String> = services.iter().map(|service| service_tag_value(&service.uid)).collect();
+    let mut checked = 0;
+    let mut found = Vec::new();
+    for view in &context.view.regions {
+        for one in view.region.load_balancers.iter().flatten() {
+            let is_ours = tags::value(&one.tags, SERVICE_TAG).is_some_and(|value| known.contains(value));
+            if one.kind != LoadBalancerKind::Clb || !is_ours {
+                continue;
+            }
+            checked += 1;
+            let number = one.tags.iter().filter(|tag| !tag.key.starts_with(SYSTEM_TAG_PREFIX)).count();
+            if number < LOAD_BALANCER_TAG_QUOTA {
+                continue;
+            }
+            let resource = alibaba::resource(view, ResourceKind::LoadBalancer, &one.id, one.name.as_deref());
+            let message = format!("load balancer `{}` has {number} of {LOAD_BALANCER_TAG_QUOTA} tags", one.id);
+            let fix = Fix::none("remove a tag that nobody reads");
+            found.push(Violation::new(Severity::Info, resource, message, fix));
+        }
+    }
+    Counted::new(checked, found)
+}
