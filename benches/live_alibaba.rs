@@ -24,6 +24,8 @@ mod alibaba_mock;
 mod alibaba_worlds;
 #[path = "../tests/integration/alibaba_writes.rs"]
 mod alibaba_writes;
+#[path = "../tests/integration/started_nodes.rs"]
+mod started_nodes;
 
 use alibaba_mock::{KEY_ID, Mock, SECRET};
 use tagaudit::alibaba::Inventory;

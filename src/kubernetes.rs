@@ -72,6 +72,20 @@ pub enum KubernetesError {
         /// Name of the input.
         file: String,
     },
+    /// A list without its items.
+    #[error("`{file}` is a `{kind}` without `items`")]
+    NoItems {
+        /// Name of the input.
+        file: String,
+        /// Its `kind`.
+        kind: String,
+    },
+    /// A page of a longer list, as the API gives with `limit`: what is not in it is not gone.
+    #[error("`{file}` holds the first part of a list only: the rest is at its `metadata.continue`")]
+    Partial {
+        /// Name of the input.
+        file: String,
+    },
     /// The Nodes are not what they should be.
     #[error(transparent)]
     Nodes(#[from] NodesError),
@@ -115,10 +129,16 @@ impl Evidence {
         // Items of a list of one kind do not repeat it.
         let of_list = kind.strip_suffix("List").unwrap_or_default();
         let (items, is_list) = match value {
-            Value::Object(mut fields) if kind.ends_with("List") => match fields.remove("items") {
-                Some(Value::Array(items)) => (items, true),
-                _ => (Vec::new(), true),
-            },
+            Value::Object(mut fields) if kind.ends_with("List") => {
+                let next = fields.get("metadata").and_then(|metadata| metadata.get("continue")).and_then(Value::as_str);
+                if next.is_some_and(|next| !next.is_empty()) {
+                    return Err(KubernetesError::Partial { file: file.to_owned() });
+                }
+                match fields.remove("items") {
+                    Some(Value::Array(items)) => (items, true),
+                    _ => return Err(KubernetesError::NoItems { file: file.to_owned(), kind }),
+                }
+            }
             other => (vec![other], false),
         };
         let mut evidence = Self::default();
@@ -237,6 +257,9 @@ mod tests {
             (r#"{"kind":"PodList","items":[]}"#, "neither Nodes nor Services"),
             (r#"{"kind":"List","items":[{"kind":"Service","metadata":{"name":7}}]}"#, "(/items/0)"),
             ("[]", "neither Nodes nor Services"),
+            (r#"{"kind":"ServiceList"}"#, "without `items`"),
+            (r#"{"kind":"ServiceList","items":{}}"#, "without `items`"),
+            (r#"{"kind":"ServiceList","metadata":{"continue":"abc"},"items":[]}"#, "first part of a list"),
         ] {
             let error = parse(text).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");

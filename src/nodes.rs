@@ -67,12 +67,26 @@ pub enum NodesError {
         /// Its `kind`.
         kind: String,
     },
+    /// A page of a longer list, as the API gives with `limit`: what is not in it is not gone.
+    #[error("`{file}` holds the first part of a list only: the rest is at its `metadata.continue`")]
+    Partial {
+        /// Name of the input.
+        file: String,
+    },
 }
 
 #[derive(Deserialize)]
 struct RawList {
     kind: String,
+    #[serde(default)]
+    metadata: RawListMetadata,
     items: Vec<RawNode>,
+}
+
+#[derive(Default, Deserialize)]
+struct RawListMetadata {
+    #[serde(default, rename = "continue")]
+    next: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -143,6 +157,9 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Vec<KubernetesNode>, NodesError
     let wrong_kind = |kind: &str| NodesError::Kind { file: file.to_owned(), kind: kind.to_owned() };
     if list.kind != "List" && list.kind != "NodeList" {
         return Err(wrong_kind(&list.kind));
+    }
+    if list.metadata.next.is_some_and(|next| !next.is_empty()) {
+        return Err(NodesError::Partial { file: file.to_owned() });
     }
     if let Some(other) = list.items.iter().filter_map(|item| item.kind.as_deref()).find(|kind| *kind != "Node") {
         return Err(wrong_kind(other));
@@ -304,6 +321,17 @@ mod tests {
         let error =
             parse("pods.json", br#"{"kind":"List","items":[{"kind":"Pod","metadata":{"name":"a"}}]}"#).unwrap_err();
         assert_eq!(error.to_string(), "`pods.json` holds a `Pod` instead of a list of nodes");
+    }
+
+    #[test]
+    fn a_page_of_a_longer_list_is_no_list() {
+        let page = |next: &str| {
+            let text = format!(r#"{{"kind":"NodeList","metadata":{{"resourceVersion":"7"{next}}},"items":[]}}"#);
+            parse("nodes.json", text.as_bytes()).map_err(|error| error.to_string())
+        };
+        assert_eq!(page(""), Ok(Vec::new()));
+        assert_eq!(page(r#","continue":"""#), Ok(Vec::new()));
+        assert!(page(r#","continue":"eyJ2Ijo""#).unwrap_err().contains("first part of a list"));
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod load_balancer_subnets;
 mod metadata;
 mod network;
 mod node;
+mod node_arguments;
 mod orphans;
 mod ownership;
 mod region;
@@ -115,18 +116,21 @@ pub enum Check {
     Cluster(fn(&Context<'_>) -> Checked),
     /// The Nodes of the cluster, where they are known.
     Kubernetes(fn(&Context<'_>, &[KubernetesNode]) -> Checked),
+    /// The Nodes of the cluster, on any cloud.
+    Nodes(fn(cluster_id: &str, &[KubernetesNode]) -> Counted),
     /// Something of Alibaba Cloud.
     Alibaba(alibaba::Check),
 }
 
 impl Rule {
-    /// The cloud that it is about.
+    /// The clouds that it is about.
     #[must_use]
-    pub fn provider(&self) -> Provider {
+    pub fn providers(&self) -> &'static [Provider] {
         match self.check {
-            Check::Alibaba(_) => Provider::Alibaba,
+            Check::Nodes(_) => &[Provider::Aws, Provider::Alibaba],
+            Check::Alibaba(_) => &[Provider::Alibaba],
             Check::Region(_) | Check::Role(_) | Check::Account(_) | Check::Cluster(_) | Check::Kubernetes(_) => {
-                Provider::Aws
+                &[Provider::Aws]
             }
         }
     }
@@ -135,7 +139,7 @@ impl Rule {
 /// The rules of a list that are about a cloud.
 #[must_use]
 pub fn of_provider(rules: &[&'static Rule], provider: Provider) -> Vec<&'static Rule> {
-    rules.iter().copied().filter(|rule| rule.provider() == provider).collect()
+    rules.iter().copied().filter(|rule| rule.providers().contains(&provider)).collect()
 }
 
 impl Check {
@@ -144,7 +148,12 @@ impl Check {
     pub fn is_of_policies(&self) -> bool {
         match self {
             Self::Role(_) | Self::Alibaba(alibaba::Check::Principal(_)) => true,
-            Self::Region(_) | Self::Account(_) | Self::Cluster(_) | Self::Kubernetes(_) | Self::Alibaba(_) => false,
+            Self::Region(_)
+            | Self::Account(_)
+            | Self::Cluster(_)
+            | Self::Kubernetes(_)
+            | Self::Nodes(_)
+            | Self::Alibaba(_) => false,
         }
     }
 }
@@ -156,6 +165,25 @@ pub enum Checked {
     Done(Vec<Violation>),
     /// It says nothing here: why.
     NotApplicable(&'static str),
+}
+
+/// What a check came to, with the number of resources that it looked at.
+#[derive(Debug)]
+pub struct Counted {
+    /// How many it looked at.
+    pub checked: usize,
+    /// What it found, or why it says nothing.
+    pub outcome: Checked,
+}
+
+impl Counted {
+    fn new(checked: usize, found: impl IntoIterator<Item = Violation>) -> Self {
+        Self { checked, outcome: Checked::Done(found.into_iter().collect()) }
+    }
+
+    fn not_applicable(why: &'static str) -> Self {
+        Self { checked: 0, outcome: Checked::NotApplicable(why) }
+    }
 }
 
 impl From<Vec<Violation>> for Checked {
@@ -256,7 +284,7 @@ impl Violation {
 
 /// Rules by id. The tables of each family stand in the file of the family.
 pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock::new(|| {
-    let families: [&'static [Rule]; 16] = [
+    let families: [&'static [Rule]; 17] = [
         alibaba_identity::RULES,
         alibaba_instance::RULES,
         alibaba_network::RULES,
@@ -269,6 +297,7 @@ pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock:
         metadata::RULES,
         network::RULES,
         node::RULES,
+        node_arguments::RULES,
         orphans::RULES,
         ownership::RULES,
         security_groups::RULES,

@@ -24,8 +24,9 @@ pub(super) fn rules(args: &RulesArgs, width: usize, out: &mut dyn Write) -> io::
         RulesFormat::Table => {
             let mut table = layout(width, &["rule", "cloud", "what is wrong", "severity", "fix"]);
             for rule in RULES.iter() {
-                let cloud = rule.provider().name();
-                table.add_row([rule.id, cloud, rule.title, rule.severity.default.name(), rule.applicability.name()]);
+                let clouds: Vec<&str> = rule.providers().iter().map(|provider| provider.name()).collect();
+                let (severity, fix) = (rule.severity.default.name(), rule.applicability.name());
+                table.add_row([rule.id, &clouds.join(", "), rule.title, severity, fix]);
             }
             writeln!(out, "{table}")
         }
@@ -41,7 +42,7 @@ pub(super) fn rules(args: &RulesArgs, width: usize, out: &mut dyn Write) -> io::
 fn rule_json(rule: &Rule) -> serde_json::Value {
     json!({
         "id": rule.id,
-        "provider": rule.provider().name(),
+        "providers": rule.providers().iter().map(|provider| provider.name()).collect::<Vec<_>>(),
         "title": rule.title,
         "severity": rule.severity.default,
         "severity_note": rule.severity.note,
@@ -113,8 +114,10 @@ fn explain_text(rule: &Rule, width: usize, out: &mut dyn Write) -> io::Result<()
     let fix = format!("[{}] {}", rule.applicability.name(), rule.fix);
     let resources: Vec<&str> = rule.resources.iter().map(|kind| kind.name()).collect();
     let resources = resources.join(", ");
+    let clouds: Vec<&str> = rule.providers().iter().map(|provider| provider.describe()).collect();
+    let clouds = clouds.join(", ");
     let sections = [
-        ("Cloud", rule.provider().describe()),
+        ("Cloud", clouds.as_str()),
         ("Severity", rule.severity.describe()),
         ("Resources", &resources),
         ("Reports when", rule.condition),

@@ -157,7 +157,14 @@ impl Report {
 
     /// Whether Kubernetes' own Nodes were part of the evidence: only then do the rules about them apply.
     fn knows_nodes(&self) -> bool {
-        let is_about_nodes = |id: &str| rules::find(id).is_some_and(|rule| matches!(rule.check, Check::Kubernetes(_)));
+        let is_about_nodes = |id: &str| {
+            rules::find(id).is_some_and(|rule| {
+                matches!(
+                    rule.check,
+                    Check::Kubernetes(_) | Check::Nodes(_) | Check::Alibaba(rules::alibaba::Check::Kubernetes(_))
+                )
+            })
+        };
         self.rules.iter().any(|rule| rule.outcome != Outcome::NotApplicable && is_about_nodes(&rule.rule))
     }
 }

@@ -12,7 +12,7 @@ use crate::view::Confidence;
 
 use super::alibaba_safety;
 use super::run::{conclude, describe, made, misses, sort};
-use super::{Checked, Fix, Outcome, Outcomes, Rule, RuleOutcome, Violation};
+use super::{Checked, Counted, Fix, Outcome, Outcomes, Rule, RuleOutcome, Violation};
 
 /// An installer whose tags are checked on request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,25 +54,6 @@ impl Context<'_> {
     }
 }
 
-/// What a check came to, with the number of resources that it looked at.
-#[derive(Debug)]
-pub struct Counted {
-    /// How many it looked at.
-    pub checked: usize,
-    /// What it found, or why it says nothing.
-    pub outcome: Checked,
-}
-
-impl Counted {
-    pub(super) fn new(checked: usize, found: impl IntoIterator<Item = Violation>) -> Self {
-        Self { checked, outcome: Checked::Done(found.into_iter().collect()) }
-    }
-
-    pub(super) fn not_applicable(why: &'static str) -> Self {
-        Self { checked: 0, outcome: Checked::NotApplicable(why) }
-    }
-}
-
 /// A check, by what it is done for one at a time.
 #[derive(Debug, Clone, Copy)]
 pub enum Check {
@@ -94,9 +75,19 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
     let gaps = context.gaps;
     let mut all = Outcomes::default();
     for rule in selected {
-        let super::Check::Alibaba(check) = rule.check else { continue };
+        let counted_of = match rule.check {
+            super::Check::Alibaba(check) => results(context, rule, check, gaps),
+            super::Check::Nodes(check) => {
+                context.view.nodes.map(|nodes| check(context.cluster_id(), nodes)).into_iter().collect()
+            }
+            super::Check::Region(_)
+            | super::Check::Role(_)
+            | super::Check::Account(_)
+            | super::Check::Cluster(_)
+            | super::Check::Kubernetes(_) => continue,
+        };
         let mut outcome = RuleOutcome { rule: rule.id, outcome: Outcome::NotApplicable, checked: 0, why: None };
-        for counted in results(context, rule, check, gaps) {
+        for counted in counted_of {
             outcome.checked += counted.checked;
             match counted.outcome {
                 Checked::NotApplicable(why) => outcome.why = outcome.why.take().or(Some(why.to_owned())),
@@ -119,7 +110,7 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
         conclude(rule, &mut outcome, missed, context.view.nodes);
         all.rules.push(outcome);
     }
-    let of_alibaba = || selected.iter().filter(|rule| rule.provider() == crate::inventory::Provider::Alibaba);
+    let of_alibaba = || selected.iter().filter(|rule| rule.providers().contains(&crate::inventory::Provider::Alibaba));
     all.unread = gaps
         .iter()
         .map(|gap| (gap.clone(), of_alibaba().filter(|rule| misses(rule, gap)).map(|rule| rule.id).collect()))

@@ -11,7 +11,7 @@ use crate::resource::ResourceKind;
 use crate::role_audit::{RoleAudit, RoleGap};
 use crate::view::{ClusterView, Confidence, RegionView};
 
-use super::{Check, Checked, Context, Rule, Violation, fix_safety};
+use super::{Check, Checked, Context, Counted, Rule, Violation, fix_safety};
 
 /// What became of a rule; always one of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -85,6 +85,7 @@ enum Task<'t, 'v> {
     Account(fn(&Context<'_>, &Account) -> Checked, &'t Account),
     Cluster(fn(&Context<'_>) -> Checked),
     Kubernetes(fn(&Context<'_>, &[KubernetesNode]) -> Checked, &'t [KubernetesNode]),
+    Nodes(fn(&str, &[KubernetesNode]) -> Counted, &'t [KubernetesNode]),
 }
 
 /// What a task gave.
@@ -220,6 +221,7 @@ fn tasks_of<'t, 'v>(context: &'t Context<'v>, rule: &Rule, gaps: &[Gap]) -> Vec<
         Check::Kubernetes(check) if all_is_read() => {
             context.view.nodes.map(|nodes| Task::Kubernetes(check, nodes)).into_iter().collect()
         }
+        Check::Nodes(check) => context.view.nodes.map(|nodes| Task::Nodes(check, nodes)).into_iter().collect(),
         Check::Cluster(_) | Check::Kubernetes(_) | Check::Alibaba(_) => Vec::new(),
     }
 }
@@ -234,6 +236,10 @@ impl Task<'_, '_> {
             }
             Self::Cluster(check) => (1, check(context)),
             Self::Kubernetes(check, nodes) => (nodes.len(), check(context, nodes)),
+            Self::Nodes(check, nodes) => {
+                let Counted { checked, outcome } = check(context.cluster_id(), nodes);
+                (checked, outcome)
+            }
         };
         let (violations, not_applicable) = match outcome {
             Checked::Done(violations) => (violations, None),

@@ -194,6 +194,8 @@ fn reports_on_alibaba_cloud_are_read_back_in_every_format() {
         let output = command().arg("report").arg(&file).args(["--format", format]).output().unwrap();
         assert!(output.status.code() < Some(2) && !output.stdout.is_empty(), "{format}: {output:?}");
         let text = String::from_utf8(output.stdout).unwrap();
+        // Feature gates are called as they are called.
+        let text = text.replace("CSIMigrationAWS", "").replace("InTreePluginAWSUnregister", "");
         assert!(!text.contains("AWS"), "{format} speaks of another cloud");
     }
     let compared =
@@ -218,7 +220,7 @@ fn reports_on_alibaba_cloud_are_read_back_in_every_format() {
 fn what_asks_for_nothing_of_this_cloud_is_refused() {
     for (arguments, expected) in [
         (vec!["--rule", "subnet-*"], "`subnet-*` names no rule of Alibaba Cloud"),
-        (vec!["--skip-rule", "ram-*", "--skip-rule", "ali-*"], "--skip-rule leaves no rule to check"),
+        (vec!["--skip-rule", "*"], "--skip-rule leaves no rule to check"),
         (vec!["--controller-version", "1.31"], "the cloud controller manager of Alibaba Cloud has no version 1.31"),
         (vec!["--controller-version", "99.0"], "the cloud controller manager of Alibaba Cloud has no version 99.0"),
     ] {

@@ -8,6 +8,8 @@ use tagaudit::alibaba::{
 };
 use tagaudit::tags::Tag;
 
+use crate::started_nodes::{ENDING_SERVER, EXTERNAL_AGENT, EXTERNAL_SERVER, started_with};
+
 pub(crate) const ACCOUNT: &str = "1234567890123456";
 const COLLECTED_AT: &str = "2026-11-21T00:00:00Z";
 
@@ -273,10 +275,12 @@ fn rancher() -> World {
     group.resource_group_attachments = Some(Vec::new());
     let policies = vec![policy("ccm", published("ack-2022")), policy("ccm-additions", additions())];
     let inventory = inventory(region(instances), vec![user, group], policies);
-    let nodes = list(&[
+    let mut nodes = list(&[
         node("rke2-server-1", "cn-hangzhou.i-bp1a", &["control-plane", "etcd"], "192.168.0.1", &[]),
         node("rke2-agent-1", "cn-hangzhou.i-bp1b", &[], "192.168.0.2", &[]),
     ]);
+    let is_server = |name: &str| name == "rke2-server-1";
+    started_with(&mut nodes, "rke2.io/node-args", is_server, EXTERNAL_SERVER, EXTERNAL_AGENT);
     World {
         name: "clean-rancher",
         cluster_id: "rancher",
@@ -434,7 +438,7 @@ fn broken() -> World {
         ),
     ]);
     let uninitialized = "node.cloudprovider.kubernetes.io/uninitialized";
-    let nodes = list(&[
+    let mut nodes = list(&[
         node("master-1", "cn-hangzhou.i-bp1m1", &["control-plane"], "192.168.1.0", &[uninitialized]),
         node("cn-hangzhou.i-bp1m1", "cn-hangzhou.i-bp1m2", &["control-plane"], "192.168.1.1", &[]),
         node("master-3", "", &["control-plane"], "192.168.1.2", &[uninitialized]),
@@ -444,6 +448,9 @@ fn broken() -> World {
         node("worker-5", "cn-hangzhou.i-bp1w1", &[], "192.168.0.15", &[]),
         node("worker-4", "cn-hangzhou.i-bp1gone", &[], "192.168.0.14", &[]),
     ]);
+    started_with(&mut nodes, "k3s.io/node-args", |name| name == "master-1", ENDING_SERVER, EXTERNAL_AGENT);
+    nodes["items"][1]["metadata"]["annotations"]["k3s.io/node-args"] =
+        json!(r#"["server","--kubelet-arg","cloud-provider=external"]"#);
     World {
         name: "broken",
         cluster_id: "broken",

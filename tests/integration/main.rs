@@ -48,6 +48,7 @@ mod mock;
 mod mock_answers;
 #[cfg(feature = "aws")]
 mod mock_writes;
+mod node_arguments;
 mod outcomes;
 mod permissions;
 mod plans;
@@ -57,4 +58,5 @@ mod roles;
 mod sets;
 #[cfg(feature = "aws")]
 mod soak;
+mod started_nodes;
 mod worlds;

@@ -153,7 +153,7 @@ fn findings_are_about_what_their_rule_looks_at() {
                     accounts.any(|account| rule.subjects.in_account(&view, account).contains(&key))
                 }
                 Check::Role(_) => report.roles.iter().any(|role| role.role == key.id),
-                Check::Cluster(_) | Check::Kubernetes(_) | Check::Alibaba(_) => true,
+                Check::Cluster(_) | Check::Kubernetes(_) | Check::Nodes(_) | Check::Alibaba(_) => true,
             };
             assert!(is_subject, "{}: {} of {} is none of {:?}", world.name, key.id, rule.id, rule.subjects);
             seen += 1;
@@ -202,7 +202,7 @@ fn what_is_no_report_is_refused_with_its_place() {
     let world = worlds::all().into_iter().find(|world| world.name == "demo").unwrap();
     let whole = serde_json::to_string(&Report::new(&report(&world.inventory, world.cluster_id, None))).unwrap();
     let broken = error(&whole.replacen("\"outcome\":\"passed\"", "\"outcome\":\"fine\"", 1));
-    assert!(broken.contains("/rules/1/outcome") && broken.contains("fine"), "{broken}");
+    assert!(broken.contains("/rules/2/outcome") && broken.contains("fine"), "{broken}");
     assert!(error(&format!("{whole}{whole}")).contains("is not a report"));
 }
 

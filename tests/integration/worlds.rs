@@ -11,6 +11,8 @@ use tagaudit::inventory::{
     Vpc,
 };
 
+use crate::started_nodes::{ENDING_SERVER, EXTERNAL_AGENT, EXTERNAL_SERVER, started_with};
+
 /// When the worlds were read.
 pub(crate) const COLLECTED_AT: &str = "2026-11-21T00:00:00Z";
 
@@ -488,9 +490,12 @@ fn rke2() -> World {
             );
         }
     }
-    let nodes = nodes_of(&region.region, ("node-role.kubernetes.io/control-plane", "true"), "v1.31.4+rke2r1", |id| {
-        id.contains("cp")
-    });
+    let mut nodes =
+        nodes_of(&region.region, ("node-role.kubernetes.io/control-plane", "true"), "v1.31.4+rke2r1", |id| {
+            id.contains("cp")
+        });
+    let is_server = |name: &str| name.starts_with("ip-10-0-1-10.") || name.starts_with("ip-10-0-1-12.");
+    started_with(&mut nodes, "rke2.io/node-args", is_server, EXTERNAL_SERVER, EXTERNAL_AGENT);
     let mut identities = Identities::new("111122223333", "aws");
     rancher_roles(&mut identities, "rke2-server", "rke2-agent");
     World {
@@ -915,7 +920,17 @@ fn broken_rke2() -> World {
         };
         nodes.push(kubernetes_node(&name, &provider_id, labels, version));
     }
-    world.nodes = Some(node_list(&nodes));
+    // apiserver-cloud-provider-flag, in-tree-cloud-provider, kubelet-cloud-config-flag, feature-gate-removed,
+    // embedded-ccm-still-on
+    let mut nodes = node_list(&nodes);
+    started_with(
+        &mut nodes,
+        "rke2.io/node-args",
+        |name| name.starts_with("ip-10-0-1-10."),
+        ENDING_SERVER,
+        EXTERNAL_AGENT,
+    );
+    world.nodes = Some(nodes);
     world.inventory.canonicalise();
     world
 }

@@ -1,8 +1,8 @@
 use crate::finding::{Applicability, Cause, Fix, ResourceRef, Severity};
 use crate::inventory::Read;
 use crate::resource::ResourceKind;
-use crate::rules::alibaba::{self, Context, Counted};
-use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::alibaba::{self, Context};
+use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::alibaba::view::SCALING_GROUP_TAG;

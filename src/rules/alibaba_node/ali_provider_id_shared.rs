@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
-use crate::rules::alibaba::{self, Context, Counted};
-use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::alibaba::{self, Context};
+use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
 
 pub(super) const RULE: Rule = Rule {

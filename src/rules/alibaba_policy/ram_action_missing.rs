@@ -4,8 +4,8 @@ use crate::alibaba::PrincipalAudit;
 use crate::finding::{Applicability, Severity};
 use crate::inventory::Read;
 use crate::resource::ResourceKind;
-use crate::rules::alibaba::{self, Context, Counted};
-use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::alibaba::{self, Context};
+use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
 
 use super::{instances, whom};

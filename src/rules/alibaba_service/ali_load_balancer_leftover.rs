@@ -5,8 +5,8 @@ use crate::finding::{Applicability, Fix, Severity};
 use crate::inventory::Read;
 use crate::kubernetes::{Service, is_of_all_namespaces};
 use crate::resource::ResourceKind;
-use crate::rules::alibaba::{self, Context, Counted};
-use crate::rules::{Check, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::alibaba::{self, Context};
+use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
 use crate::{tags, text};
 
 pub(super) const RULE: Rule = Rule {
