@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::json_input::{self, JsonError};
-use crate::nodes::{self, KubernetesNode, NodesError};
+use crate::nodes::{KubernetesNode, RawNode};
 
 /// A Kubernetes Service.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -86,9 +87,6 @@ pub enum KubernetesError {
         /// Name of the input.
         file: String,
     },
-    /// The Nodes are not what they should be.
-    #[error(transparent)]
-    Nodes(#[from] NodesError),
 }
 
 #[derive(Deserialize)]
@@ -141,41 +139,32 @@ impl Evidence {
             }
             other => (vec![other], false),
         };
-        let mut evidence = Self::default();
-        let mut listed: Vec<Value> = Vec::new();
-        let has = |wanted: &str| of_list == wanted;
-        let (mut has_nodes, mut has_services) = (has("Node"), has("Service"));
-        let mut services = Vec::new();
+        // A list of one kind was given even where it is empty.
+        let mut nodes: Option<Vec<KubernetesNode>> = (of_list == "Node").then(Vec::new);
+        let mut services: Option<Vec<Service>> = (of_list == "Service").then(Vec::new);
         for (index, item) in items.into_iter().enumerate() {
             let kind = item.get("kind").and_then(Value::as_str).unwrap_or(of_list).to_owned();
+            let pointer = if is_list { format!("/items/{index}") } else { String::new() };
             match kind.as_str() {
                 "Node" => {
-                    has_nodes = true;
-                    listed.push(item);
+                    nodes.get_or_insert_default().push(object::<RawNode>(file, &kind, item, pointer)?.into());
                 }
                 "Service" => {
-                    has_services = true;
-                    services.push(service(
-                        file,
-                        item,
-                        if is_list { format!("/items/{index}") } else { String::new() },
-                    )?);
+                    services.get_or_insert_default().push(object::<RawService>(file, &kind, item, pointer)?.into());
                 }
                 _ => {}
             }
         }
-        if !has_nodes && !has_services {
+        if nodes.is_none() && services.is_none() {
             return Err(KubernetesError::Nothing { file: file.to_owned() });
         }
-        if has_nodes {
-            let list = serde_json::json!({"kind": "NodeList", "items": listed}).to_string();
-            evidence.nodes = Some(nodes::parse(file, list.as_bytes())?);
+        if let Some(nodes) = &mut nodes {
+            nodes.sort_by(|a, b| a.name.cmp(&b.name));
         }
-        if has_services {
-            services.sort_by(|a: &Service, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
-            evidence.services = Some(services);
+        if let Some(services) = &mut services {
+            services.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
         }
-        Ok(evidence)
+        Ok(Self { nodes, services })
     }
 
     /// The same with what another input holds.
@@ -197,21 +186,27 @@ impl Evidence {
     }
 }
 
-fn service(file: &str, item: Value, pointer: String) -> Result<Service, KubernetesError> {
-    let raw: RawService = serde_json::from_value(item).map_err(|error| KubernetesError::Object {
+/// An object of a kind, whose place is only used in the error.
+fn object<T: DeserializeOwned>(file: &str, kind: &str, item: Value, pointer: String) -> Result<T, KubernetesError> {
+    serde_json::from_value(item).map_err(|error| KubernetesError::Object {
         file: file.to_owned(),
-        kind: "Service".to_owned(),
+        kind: kind.to_owned(),
         reason: error.to_string(),
         pointer,
-    })?;
-    Ok(Service {
-        namespace: raw.metadata.namespace,
-        name: raw.metadata.name,
-        uid: raw.metadata.uid,
-        annotations: raw.metadata.annotations,
-        service_type: raw.spec.service_type.unwrap_or_else(|| "ClusterIP".to_owned()),
-        load_balancer_class: raw.spec.load_balancer_class,
     })
+}
+
+impl From<RawService> for Service {
+    fn from(raw: RawService) -> Self {
+        Self {
+            namespace: raw.metadata.namespace,
+            name: raw.metadata.name,
+            uid: raw.metadata.uid,
+            annotations: raw.metadata.annotations,
+            service_type: raw.spec.service_type.unwrap_or_else(|| "ClusterIP".to_owned()),
+            load_balancer_class: raw.spec.load_balancer_class,
+        }
+    }
 }
 
 /// Whether Services are those of all namespaces: every cluster has `default/kubernetes`, which its API server makes.
@@ -256,6 +251,7 @@ mod tests {
             ("{", "not the output of"),
             (r#"{"kind":"PodList","items":[]}"#, "neither Nodes nor Services"),
             (r#"{"kind":"List","items":[{"kind":"Service","metadata":{"name":7}}]}"#, "(/items/0)"),
+            (r#"{"kind":"List","items":[{"kind":"Pod"},{"kind":"Node","metadata":{"name":7}}]}"#, "(/items/1)"),
             ("[]", "neither Nodes nor Services"),
             (r#"{"kind":"ServiceList"}"#, "without `items`"),
             (r#"{"kind":"ServiceList","items":{}}"#, "without `items`"),

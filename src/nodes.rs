@@ -89,8 +89,9 @@ struct RawListMetadata {
     next: Option<String>,
 }
 
+/// A Node as the API has it.
 #[derive(Deserialize)]
-struct RawNode {
+pub(crate) struct RawNode {
     #[serde(default)]
     kind: Option<String>,
     metadata: RawMetadata,
@@ -164,29 +165,29 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Vec<KubernetesNode>, NodesError
     if let Some(other) = list.items.iter().filter_map(|item| item.kind.as_deref()).find(|kind| *kind != "Node") {
         return Err(wrong_kind(other));
     }
-    let mut nodes: Vec<KubernetesNode> = list
-        .items
-        .into_iter()
-        .map(|raw| {
-            let mut pod_cidrs = raw.spec.pod_cidrs;
-            pod_cidrs.extend(Some(raw.spec.pod_cidr).filter(|cidr| !cidr.is_empty()));
-            pod_cidrs.sort();
-            pod_cidrs.dedup();
-            let internal = raw.status.addresses.into_iter().filter(|address| address.kind == "InternalIP");
-            KubernetesNode {
-                name: raw.metadata.name,
-                provider_id: raw.spec.provider_id,
-                labels: raw.metadata.labels,
-                annotations: raw.metadata.annotations,
-                taints: raw.spec.taints.into_iter().map(|taint| taint.key).collect(),
-                kubelet_version: raw.status.node_info.kubelet_version,
-                internal_addresses: internal.map(|address| address.address).collect(),
-                pod_cidrs,
-            }
-        })
-        .collect();
+    let mut nodes: Vec<KubernetesNode> = list.items.into_iter().map(KubernetesNode::from).collect();
     nodes.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(nodes)
+}
+
+impl From<RawNode> for KubernetesNode {
+    fn from(raw: RawNode) -> Self {
+        let mut pod_cidrs = raw.spec.pod_cidrs;
+        pod_cidrs.extend(Some(raw.spec.pod_cidr).filter(|cidr| !cidr.is_empty()));
+        pod_cidrs.sort();
+        pod_cidrs.dedup();
+        let internal = raw.status.addresses.into_iter().filter(|address| address.kind == "InternalIP");
+        Self {
+            name: raw.metadata.name,
+            provider_id: raw.spec.provider_id,
+            labels: raw.metadata.labels,
+            annotations: raw.metadata.annotations,
+            taints: raw.spec.taints.into_iter().map(|taint| taint.key).collect(),
+            kubelet_version: raw.status.node_info.kubelet_version,
+            internal_addresses: internal.map(|address| address.address).collect(),
+            pod_cidrs,
+        }
+    }
 }
 
 /// What a providerID names.

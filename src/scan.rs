@@ -74,14 +74,7 @@ impl Auditor<'_> {
 
     /// What a plan is made for that nobody keeps.
     fn scope(&self) -> plan::Scope<'_> {
-        plan::Scope {
-            cluster_id: self.cluster_id,
-            created_at: String::new(),
-            expires_at: String::new(),
-            evidence: self.source.name(),
-            nodes: self.nodes,
-            rules: self.rules.iter().map(|rule| rule.id).collect(),
-        }
+        plan::Scope::unkept(self.cluster_id, self.source, self.nodes, self.rules)
     }
 
     /// What all rules find in a changed inventory, for the audited cluster or one near it: whatever rules the operator asked

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use crate::estate::EstateRef;
 use crate::finding::Finding;
 use crate::nodes::KubernetesNode;
+use crate::report::SourceKind;
+use crate::rules::Rule;
 use crate::text;
 
 use super::approvals::{self, Approvals, SkipReason, Skipped};
@@ -26,6 +28,25 @@ pub struct Scope<'a> {
     pub nodes: Option<&'a [KubernetesNode]>,
     /// Ids of the rules that were asked for: nothing is fixed that another one finds.
     pub rules: Vec<&'static str>,
+}
+
+impl<'a> Scope<'a> {
+    /// That of a plan which nobody keeps: it is made to see what a report may promise, and has no time.
+    pub(crate) fn unkept(
+        cluster_id: &'a str,
+        source: SourceKind,
+        nodes: Option<&'a [KubernetesNode]>,
+        rules: &[&'static Rule],
+    ) -> Self {
+        Self {
+            cluster_id,
+            created_at: String::new(),
+            expires_at: String::new(),
+            evidence: source.name(),
+            nodes,
+            rules: rules.iter().map(|rule| rule.id).collect(),
+        }
+    }
 }
 
 /// A plan, and what is not in it.
