@@ -18,6 +18,7 @@ mod config;
 mod failure;
 mod fix;
 mod input;
+mod lint;
 mod many;
 mod merge;
 mod output;
@@ -60,6 +61,8 @@ enum Command {
     Clusters(ClustersArgs),
     /// Collect only, and write the inventory for auditing elsewhere
     Record(RecordArgs),
+    /// Check manifests and the configurations of clusters: no account and no cluster needed
+    Lint(lint::LintArgs),
     /// The policy engine on files: no account needed
     #[command(subcommand)]
     Policy(policy::args::PolicyCommand),
@@ -272,9 +275,10 @@ struct AuditArgs {
     /// Output of `kubectl get nodes -o json` (`-` for standard input)
     #[arg(long, value_name = "FILE", help_heading = "Scope")]
     nodes: Option<PathBuf>,
-    /// Output of `kubectl get nodes,services -A -o json`, or part of it (`-` for standard input); repeatable. Services are looked at on
-    /// Alibaba Cloud
-    #[arg(long, value_name = "FILE", help_heading = "Scope")]
+    /// What the cluster says of itself, and what it is made from, in YAML or JSON: outputs of `kubectl get … -A -o json`,
+    /// manifests, configurations of RKE2, K3s, RKE, Rancher and kubeadm; a file, a folder of them, or `-` for standard input;
+    /// repeatable
+    #[arg(long, value_name = "PATH", help_heading = "Scope")]
     kubernetes: Vec<PathBuf>,
     /// Compare roles with this baseline: `controlplane=NAME|FILE` or `worker=NAME|FILE`; several add up as `worker=A+B`
     #[arg(long, value_name = "ROLE=NAME|FILE", help_heading = "Audit")]

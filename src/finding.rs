@@ -5,6 +5,7 @@ mod caveat;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::kubernetes::Place;
 use crate::resource::{ResourceKey, ResourceKind};
 use crate::transition::Transition;
 use crate::view::Confidence;
@@ -244,6 +245,8 @@ pub struct Finding {
     pub resource: ResourceRef,
     /// Other resources: what causes it, and where else it shows.
     pub related: Vec<ResourceRef>,
+    /// Where it stands in files.
+    pub locations: Vec<Place>,
     /// One sentence with the facts.
     pub message: String,
     /// One sentence: what breaks.

@@ -19,6 +19,7 @@ pub mod inventory;
 pub mod journal;
 pub mod json_input;
 pub mod kubernetes;
+pub mod kubernetes_lint;
 pub mod node_arguments;
 pub mod nodes;
 pub mod permissions;

@@ -1,18 +1,30 @@
-//! What RKE2 and K3s started a node with. They write it on the Node, as a JSON array of arguments: the configuration file and its
+//! What nodes are started with: what RKE2 and K3s wrote on their Nodes, and what configurations of RKE2, K3s, Rancher, RKE and
+//! kubeadm say.
+//!
+//! RKE2 and K3s write on each Node, as a JSON array, the arguments that it was started with: the configuration file and its
 //! drop-ins merged, secrets masked. Source: k3s-io/k3s `pkg/nodeconfig/nodeconfig.go#SetNodeConfigAnnotations`.
 
 use std::collections::BTreeMap;
 
 use crate::controller::ControllerVersion;
+use crate::kubernetes::{Located, Place, is_true};
 use crate::nodes::KubernetesNode;
 
-/// A distribution that says what it started a node with.
+mod declared;
+
+pub use declared::declared;
+
+/// What starts the components of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distribution {
     /// RKE2.
     Rke2,
     /// K3s.
     K3s,
+    /// RKE, whose end was in 2025.
+    Rke,
+    /// kubeadm.
+    Kubeadm,
 }
 
 impl Distribution {
@@ -22,14 +34,33 @@ impl Distribution {
         match self {
             Self::Rke2 => "RKE2",
             Self::K3s => "K3s",
+            Self::Rke => "RKE",
+            Self::Kubeadm => "kubeadm",
         }
     }
 
     /// Annotations with the arguments and with the environment.
-    const fn annotations(self) -> (&'static str, &'static str) {
+    const fn annotations(self) -> Option<(&'static str, &'static str)> {
         match self {
-            Self::Rke2 => ("rke2.io/node-args", "rke2.io/node-env"),
-            Self::K3s => ("k3s.io/node-args", "k3s.io/node-env"),
+            Self::Rke2 => Some(("rke2.io/node-args", "rke2.io/node-env")),
+            Self::K3s => Some(("k3s.io/node-args", "k3s.io/node-env")),
+            Self::Rke | Self::Kubeadm => None,
+        }
+    }
+
+    /// Where its configuration has the arguments of a component.
+    #[must_use]
+    pub fn setting(self, component: Component) -> &'static str {
+        match (self, component) {
+            (Self::Rke2 | Self::K3s, Component::Kubelet) => "kubelet-arg",
+            (Self::Rke2 | Self::K3s, Component::ApiServer) => "kube-apiserver-arg",
+            (Self::Rke2 | Self::K3s, Component::ControllerManager) => "kube-controller-manager-arg",
+            (Self::Rke, Component::Kubelet) => "services.kubelet.extra_args",
+            (Self::Rke, Component::ApiServer) => "services.kube-api.extra_args",
+            (Self::Rke, Component::ControllerManager) => "services.kube-controller.extra_args",
+            (Self::Kubeadm, Component::Kubelet) => "nodeRegistration.kubeletExtraArgs",
+            (Self::Kubeadm, Component::ApiServer) => "apiServer.extraArgs",
+            (Self::Kubeadm, Component::ControllerManager) => "controllerManager.extraArgs",
         }
     }
 }
@@ -67,50 +98,139 @@ impl Component {
             Self::ControllerManager => Some("disable-controller-manager"),
         }
     }
+
+    /// As RKE2 and K3s call its arguments: those of the others are kept under these names too.
+    const fn argument(self) -> &'static str {
+        match self {
+            Self::Kubelet => "kubelet-arg",
+            Self::ApiServer => "kube-apiserver-arg",
+            Self::ControllerManager => "kube-controller-manager-arg",
+        }
+    }
 }
 
-/// The arguments of one node.
+/// Who is started with arguments.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Started {
+    /// A Node, which says so.
+    Node(String),
+    /// Whatever nodes a configuration is for.
+    Declared {
+        /// The configuration, and whom of it is for.
+        name: String,
+        /// Where it stands.
+        place: Place,
+    },
+}
+
+/// The arguments of one node, or of those of one configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NodeArguments<'n> {
-    /// The Node.
-    pub node: &'n KubernetesNode,
-    /// Who started it.
+pub struct NodeArguments {
+    /// Who is started with them.
+    pub started: Started,
+    /// Who starts it.
     pub distribution: Distribution,
-    /// Whether it is a server: those run the control plane.
-    pub is_server: bool,
-    arguments: Vec<(String, Option<String>)>,
+    /// The Kubernetes version, where it is known.
+    pub version: Option<ControllerVersion>,
+    /// Whether it is a server: those run the control plane. `None` where a configuration does not tell.
+    pub is_server: Option<bool>,
+    arguments: Vec<Argument>,
     environment: BTreeMap<String, String>,
 }
 
-impl<'n> NodeArguments<'n> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Argument {
+    name: String,
+    value: Option<String>,
+    place: Option<Place>,
+}
+
+/// An argument of a component.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComponentArgument<'a> {
+    /// Its name, without dashes.
+    pub name: &'a str,
+    /// Its value.
+    pub value: &'a str,
+    /// Where it stands, if in a file.
+    pub place: Option<&'a Place>,
+}
+
+impl NodeArguments {
     /// Those of a Node. `None` where it does not say them, or not as its distribution writes them.
     #[must_use]
-    pub fn of(node: &'n KubernetesNode) -> Option<Self> {
+    pub fn of(node: &KubernetesNode) -> Option<Self> {
         [Distribution::Rke2, Distribution::K3s].into_iter().find_map(|distribution| {
-            let (arguments, environment) = distribution.annotations();
+            let (arguments, environment) = distribution.annotations()?;
             let words: Vec<String> = serde_json::from_str(node.annotations.get(arguments)?).ok()?;
             let environment = node.annotations.get(environment).and_then(|text| serde_json::from_str(text).ok());
             let (role, words) = words.split_first()?;
             Some(Self {
-                node,
+                started: Started::Node(node.name.clone()),
                 distribution,
-                is_server: role == "server",
+                version: node.kubelet_version.parse().ok(),
+                is_server: Some(role == "server"),
                 arguments: parse(words),
                 environment: environment.unwrap_or_default(),
             })
         })
     }
 
-    /// The Kubernetes version of the node.
+    /// Those that a configuration says: names and values with their places.
+    fn of_configuration(
+        name: String,
+        place: Place,
+        distribution: Distribution,
+        version: Option<ControllerVersion>,
+        is_server: Option<bool>,
+        arguments: impl IntoIterator<Item = (String, Located<String>)>,
+    ) -> Self {
+        let arguments = arguments.into_iter().map(|(name, value)| Argument {
+            name,
+            value: Some(value.value),
+            place: Some(value.place),
+        });
+        Self {
+            started: Started::Declared { name, place },
+            distribution,
+            version,
+            is_server,
+            arguments: arguments.collect(),
+            environment: BTreeMap::new(),
+        }
+    }
+
+    /// Those of all Nodes that say them.
     #[must_use]
-    pub fn version(&self) -> Option<ControllerVersion> {
-        self.node.kubelet_version.parse().ok()
+    pub fn of_nodes(nodes: &[KubernetesNode]) -> Vec<Self> {
+        nodes.iter().filter_map(Self::of).collect()
+    }
+
+    /// The name of the Node, where it is one.
+    #[must_use]
+    pub fn node(&self) -> Option<&str> {
+        match &self.started {
+            Started::Node(name) => Some(name),
+            Started::Declared { .. } => None,
+        }
     }
 
     /// The value of an argument that is given once; of several the last one counts. An empty one is none.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&str> {
-        self.values(name).last().filter(|value| !value.is_empty())
+        self.values(name).last().map(|(value, _)| value).filter(|value| !value.is_empty())
+    }
+
+    /// Where an argument stands, if in a file; of several the last one.
+    #[must_use]
+    pub fn place_of(&self, name: &str) -> Option<&Place> {
+        self.arguments.iter().rfind(|argument| argument.name == name)?.place.as_ref()
+    }
+
+    /// All values of an argument, with their places.
+    #[must_use]
+    pub fn all(&self, name: &str) -> Vec<(&str, Option<&Place>)> {
+        self.values(name).collect()
     }
 
     /// The value of `cloud-provider-name`, which RKE2 takes from its environment too.
@@ -124,45 +244,44 @@ impl<'n> NodeArguments<'n> {
     /// Whether a switch is on: given without a value, or with one that Go takes for true.
     #[must_use]
     pub fn is_on(&self, name: &str) -> bool {
-        let last = self.arguments.iter().rfind(|(found, _)| found == name);
-        last.is_some_and(|(_, value)| {
-            value.as_deref().is_none_or(|value| ["1", "t", "T", "true", "TRUE", "True"].contains(&value))
-        })
+        let last = self.arguments.iter().rfind(|argument| argument.name == name);
+        last.is_some_and(|argument| argument.value.as_deref().is_none_or(is_true))
     }
 
-    /// The arguments that a component is started with beside the distribution's own, as names and values; of several of one name
-    /// the last one counts, but for `feature-gates`, which add up. None where the node does not run the component.
+    /// The arguments that a component is started with beside the distribution's own; of several of one name the last one counts,
+    /// but for `feature-gates`, which add up. None where the node does not run the component.
     #[must_use]
-    pub fn of_component(&self, component: Component) -> Vec<(&str, &str)> {
-        if component.left_out_by().is_some_and(|switch| !self.is_server || self.is_on(switch)) {
+    pub fn of_component(&self, component: Component) -> Vec<ComponentArgument<'_>> {
+        if component.left_out_by().is_some_and(|switch| self.is_server == Some(false) || self.is_on(switch)) {
             return Vec::new();
         }
-        let name = match component {
-            Component::Kubelet => "kubelet-arg",
-            Component::ApiServer => "kube-apiserver-arg",
-            Component::ControllerManager => "kube-controller-manager-arg",
-        };
-        let mut given: Vec<(&str, &str)> = Vec::new();
-        for text in self.values(name) {
+        let mut given: Vec<ComponentArgument<'_>> = Vec::new();
+        for (text, place) in self.values(component.argument()) {
             let (name, value) = text.split_once('=').unwrap_or((text, ""));
             let name = name.trim_start_matches('-');
             if name != "feature-gates" {
-                given.retain(|(before, _)| *before != name);
+                given.retain(|before| before.name != name);
             }
-            given.push((name, value));
+            given.push(ComponentArgument { name, value, place });
         }
         given
     }
 
-    fn values(&self, name: &str) -> impl Iterator<Item = &str> {
-        let named = self.arguments.iter().filter(move |(found, _)| found == name);
-        named.filter_map(|(_, value)| value.as_deref())
+    /// The value of an argument of a component.
+    #[must_use]
+    pub fn component_value(&self, component: Component, name: &str) -> Option<&str> {
+        self.of_component(component).into_iter().rfind(|argument| argument.name == name).map(|argument| argument.value)
+    }
+
+    fn values(&self, name: &str) -> impl Iterator<Item = (&str, Option<&Place>)> {
+        let named = self.arguments.iter().filter(move |argument| argument.name == name);
+        named.filter_map(|argument| Some((argument.value.as_deref()?, argument.place.as_ref())))
     }
 }
 
 /// Names and values. A value is the next word, unless that is an argument itself, or stands behind `=`.
-fn parse(words: &[String]) -> Vec<(String, Option<String>)> {
-    let mut found: Vec<(String, Option<String>)> = Vec::new();
+fn parse(words: &[String]) -> Vec<Argument> {
+    let mut found: Vec<Argument> = Vec::new();
     for word in words {
         match word.strip_prefix('-') {
             Some(rest) => {
@@ -171,10 +290,10 @@ fn parse(words: &[String]) -> Vec<(String, Option<String>)> {
                     Some((name, value)) => (name, Some(value.to_owned())),
                     None => (rest, None),
                 };
-                found.push((name.to_owned(), value));
+                found.push(Argument { name: name.to_owned(), value, place: None });
             }
             None => {
-                if let Some((_, value @ None)) = found.last_mut() {
+                if let Some(Argument { value: value @ None, .. }) = found.last_mut() {
                     *value = Some(word.clone());
                 }
             }
@@ -197,10 +316,12 @@ mod tests {
         let text = r#"["server","--cloud-provider-name","aws","--cloud-provider-name=external","-kubelet-arg","cloud-provider=external","--kubelet-arg=--node-ip=10.0.0.1","--disable-cloud-controller","--token","********"]"#;
         let node = node("rke2.io/node-args", text);
         let found = NodeArguments::of(&node).unwrap();
-        assert_eq!((found.distribution, found.is_server), (Distribution::Rke2, true));
+        assert_eq!((found.distribution, found.is_server), (Distribution::Rke2, Some(true)));
         assert_eq!(found.cloud_provider_name(), Some("external"));
         assert!(found.is_on("disable-cloud-controller") && !found.is_on("disable-apiserver"));
-        assert_eq!(found.of_component(Component::Kubelet), [("cloud-provider", "external"), ("node-ip", "10.0.0.1")]);
+        let kubelet = found.of_component(Component::Kubelet);
+        let kubelet: Vec<_> = kubelet.iter().map(|argument| (argument.name, argument.value)).collect();
+        assert_eq!(kubelet, [("cloud-provider", "external"), ("node-ip", "10.0.0.1")]);
     }
 
     #[test]

@@ -17,14 +17,33 @@ pub struct KubernetesNode {
     pub labels: BTreeMap<String, String>,
     /// `metadata.annotations`.
     pub annotations: BTreeMap<String, String>,
-    /// Keys of `spec.taints`.
-    pub taints: Vec<String>,
+    /// `spec.taints`.
+    pub taints: Vec<Taint>,
     /// `status.nodeInfo.kubeletVersion`.
     pub kubelet_version: String,
     /// Addresses of type `InternalIP` in `status.addresses`.
     pub internal_addresses: Vec<String>,
     /// `spec.podCIDR` and `spec.podCIDRs`.
     pub pod_cidrs: Vec<String>,
+}
+
+/// A taint of a Node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Taint {
+    /// Key.
+    pub key: String,
+    /// Value; empty where there is none.
+    pub value: String,
+    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
+    pub effect: String,
+}
+
+impl Taint {
+    /// A taint.
+    #[must_use]
+    pub fn new(key: &str, value: &str, effect: &str) -> Self {
+        Self { key: key.to_owned(), value: value.to_owned(), effect: effect.to_owned() }
+    }
 }
 
 /// Label of Nodes that service controllers leave out of load balancers.
@@ -125,6 +144,10 @@ struct RawSpec {
 #[derive(Deserialize)]
 struct RawTaint {
     key: String,
+    #[serde(default)]
+    value: Option<String>,
+    #[serde(default)]
+    effect: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -170,6 +193,12 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Vec<KubernetesNode>, NodesError
     Ok(nodes)
 }
 
+impl From<RawTaint> for Taint {
+    fn from(raw: RawTaint) -> Self {
+        Self { key: raw.key, value: raw.value.unwrap_or_default(), effect: raw.effect }
+    }
+}
+
 impl From<RawNode> for KubernetesNode {
     fn from(raw: RawNode) -> Self {
         let mut pod_cidrs = raw.spec.pod_cidrs;
@@ -182,7 +211,7 @@ impl From<RawNode> for KubernetesNode {
             provider_id: raw.spec.provider_id,
             labels: raw.metadata.labels,
             annotations: raw.metadata.annotations,
-            taints: raw.spec.taints.into_iter().map(|taint| taint.key).collect(),
+            taints: raw.spec.taints.into_iter().map(Taint::from).collect(),
             kubelet_version: raw.status.node_info.kubelet_version,
             internal_addresses: internal.map(|address| address.address).collect(),
             pod_cidrs,

@@ -10,6 +10,7 @@ use crate::view::NodeRole;
 mod compare;
 mod consistency;
 mod empty;
+mod kubernetes_lint;
 mod policy_diff;
 mod policy_lint;
 mod set;
@@ -18,6 +19,7 @@ mod view;
 
 pub use crate::finding::ResourceRef;
 pub use compare::CompareError;
+pub use kubernetes_lint::{LINT_SCHEMA, LintReport};
 pub use policy_diff::{POLICY_DIFF_SCHEMA, PolicyDiff, PolicyDiffFindings};
 pub use policy_lint::{POLICY_LINT_SCHEMA, PolicyLintReport};
 pub use set::{

@@ -30,6 +30,9 @@ pub enum ResourceKind {
     Service,
     Node,
     Cluster,
+    ClusterConfig,
+    Workload,
+    StorageClass,
 }
 
 /// What everything about a kind depends on.
@@ -60,7 +63,7 @@ enum Arn {
 
 impl ResourceKind {
     /// All kinds, in the order of the enum.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 20] = [
         Self::Instance,
         Self::Subnet,
         Self::Vpc,
@@ -78,6 +81,9 @@ impl ResourceKind {
         Self::Service,
         Self::Node,
         Self::Cluster,
+        Self::ClusterConfig,
+        Self::Workload,
+        Self::StorageClass,
     ];
 
     /// The table.
@@ -88,7 +94,7 @@ impl ResourceKind {
         const fn iam(name: &'static str, noun: &'static str) -> Row {
             Row { name, noun, arn: Arn::Iam, listed_by: None, cloudformation: None }
         }
-        const fn alibaba(name: &'static str, noun: &'static str) -> Row {
+        const fn named(name: &'static str, noun: &'static str) -> Row {
             Row { name, noun, arn: Arn::None, listed_by: None, cloudformation: None }
         }
         const fn outside(name: &'static str) -> Row {
@@ -112,14 +118,26 @@ impl ResourceKind {
             Self::InstanceProfile => iam("instance-profile", "instance profile"),
             Self::Role => iam("role", "role"),
             Self::Policy => iam("policy", "policy"),
-            Self::VSwitch => alibaba("vswitch", "vSwitch"),
-            Self::RamRole => alibaba("ram-role", "RAM role"),
-            Self::RamUser => alibaba("ram-user", "RAM user"),
-            Self::LoadBalancer => alibaba("load-balancer", "load balancer"),
+            Self::VSwitch => named("vswitch", "vSwitch"),
+            Self::RamRole => named("ram-role", "RAM role"),
+            Self::RamUser => named("ram-user", "RAM user"),
+            Self::LoadBalancer => named("load-balancer", "load balancer"),
             Self::Service => outside("service"),
             Self::Node => outside("node"),
             Self::Cluster => outside("cluster"),
+            Self::ClusterConfig => named("cluster-config", "cluster configuration"),
+            Self::Workload => outside("workload"),
+            Self::StorageClass => named("storage-class", "storage class"),
         }
+    }
+
+    /// Whether it is an object of Kubernetes, or a file about one, rather than something of a cloud.
+    #[must_use]
+    pub fn is_of_kubernetes(self) -> bool {
+        matches!(
+            self,
+            Self::Service | Self::Node | Self::Cluster | Self::ClusterConfig | Self::Workload | Self::StorageClass
+        )
     }
 
     /// The name in reports.
@@ -190,7 +208,7 @@ mod tests {
             assert_eq!(kind as usize, index);
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
         }
-        assert_eq!(ResourceKind::ALL.len(), ResourceKind::Cluster as usize + 1, "a kind is missing in the list");
+        assert_eq!(ResourceKind::ALL.len(), ResourceKind::StorageClass as usize + 1, "a kind is missing in the list");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Cause, Fix, ResourceRef, Severity};
 use crate::inventory::{Account, Provider, Read, Tagged};
+use crate::kubernetes::{Evidence, Place};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::role_audit::{RoleAudit, RoleAudits};
@@ -39,7 +40,7 @@ use region::{has, ids, instances_phrase, safe_if_certain};
 
 pub(crate) use load_balancer_subnets::is_public;
 pub use load_balancer_subnets::{Candidate, Scheme, choose_subnets};
-pub use run::{Outcome, Outcomes, RuleOutcome, run};
+pub use run::{Outcome, Outcomes, RuleOutcome, run, run_on_evidence};
 pub use subjects::Subjects;
 
 /// What is said of actions that a baseline asks for with limits, which a policy of our own would not have.
@@ -116,8 +117,8 @@ pub enum Check {
     Cluster(fn(&Context<'_>) -> Checked),
     /// The Nodes of the cluster, where they are known.
     Kubernetes(fn(&Context<'_>, &[KubernetesNode]) -> Checked),
-    /// The Nodes of the cluster, on any cloud.
-    Nodes(fn(cluster_id: &str, &[KubernetesNode]) -> Counted),
+    /// What Kubernetes says, or files from which a cluster is made, on these clouds. No cloud is asked.
+    Evidence(&'static [Provider], fn(&KubernetesContext<'_>) -> Counted),
     /// Something of Alibaba Cloud.
     Alibaba(alibaba::Check),
 }
@@ -127,7 +128,7 @@ impl Rule {
     #[must_use]
     pub fn providers(&self) -> &'static [Provider] {
         match self.check {
-            Check::Nodes(_) => &[Provider::Aws, Provider::Alibaba],
+            Check::Evidence(providers, _) => providers,
             Check::Alibaba(_) => &[Provider::Alibaba],
             Check::Region(_) | Check::Role(_) | Check::Account(_) | Check::Cluster(_) | Check::Kubernetes(_) => {
                 &[Provider::Aws]
@@ -142,6 +143,12 @@ pub fn of_provider(rules: &[&'static Rule], provider: Provider) -> Vec<&'static 
     rules.iter().copied().filter(|rule| rule.providers().contains(&provider)).collect()
 }
 
+/// Whether a rule asks no cloud.
+#[must_use]
+pub fn is_on_evidence(rule: &Rule) -> bool {
+    matches!(rule.check, Check::Evidence(..))
+}
+
 impl Check {
     /// Whether it looks at the policies of roles.
     #[must_use]
@@ -152,10 +159,24 @@ impl Check {
             | Self::Account(_)
             | Self::Cluster(_)
             | Self::Kubernetes(_)
-            | Self::Nodes(_)
+            | Self::Evidence(..)
             | Self::Alibaba(_) => false,
         }
     }
+}
+
+/// The clouds of which a rule on Kubernetes alone is.
+const ANY_CLOUD: &[Provider] = &[Provider::Aws, Provider::Alibaba];
+const AWS: &[Provider] = &[Provider::Aws];
+const ALIBABA: &[Provider] = &[Provider::Alibaba];
+
+/// Everything that a check on Kubernetes alone may look at.
+#[derive(Debug, Clone, Copy)]
+pub struct KubernetesContext<'a> {
+    /// The audited cluster id.
+    pub cluster_id: &'a str,
+    /// What was given.
+    pub evidence: &'a Evidence,
 }
 
 /// What a check comes to.
@@ -216,6 +237,8 @@ pub struct Context<'a> {
     pub controller_version: Option<ControllerVersion>,
     /// `--cloud-routes`: the controller programs routes to pod networks.
     pub cloud_routes: bool,
+    /// What Kubernetes says.
+    pub kubernetes: &'a Evidence,
 }
 
 impl Context<'_> {
@@ -239,6 +262,8 @@ pub struct Violation {
     pub resource: ResourceRef,
     /// Causes and further resources.
     pub related: Vec<ResourceRef>,
+    /// Where it stands in files.
+    pub locations: Vec<Place>,
     /// The facts.
     pub message: String,
     /// What breaks, where it says more than the rule does.
@@ -252,11 +277,18 @@ pub struct Violation {
 impl Violation {
     fn new(severity: Severity, resource: ResourceRef, message: impl Into<String>, fix: Fix) -> Self {
         let cause = Cause::Resource;
-        Self { severity, resource, related: Vec::new(), message: message.into(), impact: None, fix, cause }
+        let (related, locations) = (Vec::new(), Vec::new());
+        Self { severity, resource, related, locations, message: message.into(), impact: None, fix, cause }
     }
 
     fn related(mut self, related: impl IntoIterator<Item = ResourceRef>) -> Self {
         self.related.extend(related);
+        self
+    }
+
+    /// Where it stands in a file.
+    fn at(mut self, place: &Place) -> Self {
+        self.locations.push(place.clone());
         self
     }
 

@@ -7,6 +7,7 @@ use crate::estate::EstateRef;
 use crate::finding::Status;
 use crate::finding::{Finding, Severity};
 use crate::inventory::{Gap, Inventory, Provider};
+use crate::kubernetes::Evidence;
 use crate::nodes::KubernetesNode;
 use crate::plan;
 use crate::report::{Account, ActionReport, RoleReport, Source, SourceKind};
@@ -27,8 +28,8 @@ pub use alibaba::AlibabaAuditor;
 pub struct Auditor<'a> {
     /// The cluster id.
     pub cluster_id: &'a str,
-    /// Kubernetes Nodes, when they were given.
-    pub nodes: Option<&'a [KubernetesNode]>,
+    /// What Kubernetes says, as far as it was given.
+    pub kubernetes: &'a Evidence,
     /// `--node-role`.
     pub selectors: &'a [NodeRoleSelector],
     /// What the roles are compared with.
@@ -42,12 +43,16 @@ pub struct Auditor<'a> {
 }
 
 impl Auditor<'_> {
+    fn nodes(&self) -> Option<&[KubernetesNode]> {
+        self.kubernetes.nodes.as_deref()
+    }
+
     /// Audits an inventory. What the report calls safe is what `--fix` makes of it without another word.
     ///
     /// # Errors
     /// When a baseline is broken.
     pub fn audit(&self, inventory: &Inventory) -> Result<Audit, BaselineError> {
-        let view = ClusterView::new(inventory, self.cluster_id, self.nodes, self.selectors);
+        let view = ClusterView::new(inventory, self.cluster_id, self.nodes(), self.selectors);
         let (roles, mut outcome) = self.run(&view)?;
         let again = |estate: EstateRef<'_>, cluster_id: &str| self.again(estate, cluster_id);
         promise::keep(EstateRef::Aws(inventory), &self.scope(), &again, &mut outcome.findings);
@@ -74,7 +79,7 @@ impl Auditor<'_> {
 
     /// What a plan is made for that nobody keeps.
     fn scope(&self) -> plan::Scope<'_> {
-        plan::Scope::unkept(self.cluster_id, self.source, self.nodes, self.rules)
+        plan::Scope::unkept(self.cluster_id, self.source, self.nodes(), self.rules)
     }
 
     /// What all rules find in a changed inventory, for the audited cluster or one near it: whatever rules the operator asked
@@ -91,10 +96,11 @@ impl Auditor<'_> {
             RULES.iter().copied().filter(|rule| !(is_other && rule.check.is_of_policies())).collect();
         // The roles and Nodes of other clusters were not read.
         let defaults = RoleAuditOptions::default();
+        let nothing = Evidence::default();
         let auditor = if is_other {
             Auditor {
                 cluster_id,
-                nodes: None,
+                kubernetes: &nothing,
                 selectors: &[],
                 role_audit: &defaults,
                 rules: &rules,
@@ -112,7 +118,7 @@ impl Auditor<'_> {
     /// # Errors
     /// When a baseline is broken.
     pub fn findings(&self, inventory: &Inventory) -> Result<Vec<Finding>, BaselineError> {
-        let view = ClusterView::new(inventory, self.cluster_id, self.nodes, self.selectors);
+        let view = ClusterView::new(inventory, self.cluster_id, self.nodes(), self.selectors);
         Ok(self.run(&view)?.1.findings)
     }
 
@@ -126,6 +132,7 @@ impl Auditor<'_> {
             roles: &roles,
             controller_version: self.role_audit.controller_version,
             cloud_routes: self.cloud_routes,
+            kubernetes: self.kubernetes,
         };
         let outcome = rules::run(&context, &selected);
         Ok((roles, outcome))

@@ -186,6 +186,11 @@ impl Node {
         self.items().unwrap_or(std::slice::from_ref(self))
     }
 
+    /// Moves it to where its text stands within a longer one.
+    pub fn move_by(&mut self, bytes: usize) {
+        self.move_places(&|span| Span { start: span.start + bytes, end: span.end + bytes });
+    }
+
     /// Gives every part of it another place.
     pub(super) fn move_places(&mut self, moved: &impl Fn(Span) -> Span) {
         self.span = moved(self.span);

@@ -33,7 +33,7 @@ pub mod templates;
 mod text;
 mod truth;
 mod variables;
-mod yaml;
+pub mod yaml;
 
 pub use assess::{
     Assessment, DeniedOn, Environment, Limit, NamedDocument, NotGranted, OpenCondition, PolicySet, PreparedPolicies,

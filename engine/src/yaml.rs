@@ -1,9 +1,11 @@
-//! YAML as it was written: the same [`Node`]s as JSON gives, every value with its place in the text.
+//! YAML as it was written: the same [`Node`]s as JSON gives, every value with its place in the text. Templates are read as AWS's
+//! readers do, and [`documents`] as Kubernetes' does.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 
+use super::display::printable;
 use super::json::{JsonError, MAX_DEPTH, Member, Node, Span, Value, line_and_column};
 
 /// Most values that are read, those that aliases repeat included: aliases of aliases grow without bound otherwise.
@@ -82,14 +84,33 @@ fn written(repairs: &[(usize, usize)], offset: usize) -> usize {
     offset - added
 }
 
+/// Reads all documents of a text, those that hold nothing left out. Tags say nothing: a value is what it is written as. A key that
+/// stands twice in an object is an error, as it is for `kubectl` with strict validation.
+///
+/// # Errors
+/// When it is not YAML, nested deeper than [`MAX_DEPTH`], a key stands twice, or aliases make too much of it; with its place.
+pub fn documents(text: &str) -> Result<Vec<Node>, JsonError> {
+    let mut reader = Reader { is_template: false, ..Reader::new(text) };
+    let mut documents = Vec::new();
+    loop {
+        let (event, span) = reader.next()?;
+        match event {
+            Event::StreamStart | Event::DocumentStart(_) | Event::DocumentEnd | Event::Nothing => {
+                reader.anchors.clear();
+            }
+            Event::StreamEnd => return Ok(documents),
+            event => {
+                let node = reader.node(event, span, 0)?;
+                if node.value != Value::Null {
+                    documents.push(node);
+                }
+            }
+        }
+    }
+}
+
 fn read(text: &str) -> Result<Node, JsonError> {
-    let mut reader = Reader {
-        text,
-        parser: Parser::new_from_str(text),
-        place: Place { characters: 0, bytes: 0 },
-        anchors: HashMap::new(),
-        nodes: 0,
-    };
+    let mut reader = Reader::new(text);
     loop {
         let (event, span) = reader.next()?;
         match event {
@@ -112,9 +133,22 @@ struct Reader<'t> {
     place: Place,
     anchors: HashMap<usize, (Node, usize)>,
     nodes: usize,
+    /// Whether local tags are functions of CloudFormation, and keys may repeat.
+    is_template: bool,
 }
 
 impl<'t> Reader<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            parser: Parser::new_from_str(text),
+            place: Place { characters: 0, bytes: 0 },
+            anchors: HashMap::new(),
+            nodes: 0,
+            is_template: true,
+        }
+    }
+
     fn next(&mut self) -> Result<(Event<'t>, Span), JsonError> {
         match self.parser.next() {
             Some(Ok((event, span))) => {
@@ -185,7 +219,7 @@ impl<'t> Reader<'t> {
             _ => return Err(self.error(span.start, "not YAML: a value is missing".to_owned())),
         };
         self.check_size(span)?;
-        let node = match tag.filter(|tag| is_local(tag)) {
+        let node = match tag.filter(|tag| self.is_template && is_local(tag)) {
             Some(tag) => tagged(&tag.suffix, node),
             None => node,
         };
@@ -205,6 +239,7 @@ impl<'t> Reader<'t> {
     fn members(&mut self, depth: usize) -> Result<(Vec<Member>, Span), JsonError> {
         let mut members: Vec<Member> = Vec::new();
         let mut merged: Vec<Member> = Vec::new();
+        let mut seen: HashSet<String> = HashSet::new();
         loop {
             let (event, span) = self.next()?;
             if event == Event::MappingEnd {
@@ -230,6 +265,9 @@ impl<'t> Reader<'t> {
                     merged.extend(list);
                 }
                 continue;
+            }
+            if !self.is_template && !seen.insert(text.to_string()) {
+                return Err(self.error(key.span.start, format!("the key `{}` stands twice", printable(&text))));
             }
             members.push(Member { key: text, key_span: key.span, value });
         }
@@ -316,6 +354,19 @@ mod tests {
             assert_eq!(text.get(e.span.range()), Some("f"), "{text}");
         }
         assert!(parse("a:\n   b: c\n  d: e\n").is_err(), "elsewhere indentation has a meaning");
+    }
+
+    #[test]
+    fn documents_are_read_one_after_the_other_and_as_they_are_written() {
+        let found = documents("# nothing\n---\na: !Ref b\n---\n---\n- 1\n...\n---\n# end\n").unwrap();
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(found, [r#"{"a":"b"}"#, "[1]"]);
+        assert_eq!(documents("").unwrap(), []);
+        let twice = documents("a: 1\nb:\n  c: 1\n  d: 2\n  c: 3\n").unwrap_err();
+        assert_eq!((twice.reason.as_str(), twice.line, twice.column), ("the key `c` stands twice", 5, 3));
+        let tab = documents("a:\n\tb: 1\n").unwrap_err();
+        assert_eq!(tab.line, 2, "{tab}");
+        assert!(documents("a: &a 1\n---\nb: *a\n").is_err(), "an anchor ends with its document");
     }
 
     #[test]

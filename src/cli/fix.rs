@@ -172,7 +172,7 @@ fn make(
         created_at: stamp(created),
         expires_at: stamp(expires),
         evidence: source.name(),
-        nodes: scope.nodes.as_deref(),
+        nodes: scope.nodes(),
         rules: rules.iter().map(|rule| rule.id).collect(),
     };
     let audit = |estate: EstateRef<'_>, cluster_id: &str| scope.again(rules, source, estate, cluster_id);

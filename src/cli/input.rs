@@ -8,7 +8,6 @@ use crate::baseline::{self, Baseline};
 use crate::controller::{self, ControllerVersion};
 use crate::estate::Estate;
 use crate::inventory::{MAX_INVENTORY_BYTES, Provider};
-use crate::kubernetes::Evidence;
 use crate::nodes::{self, KubernetesNode};
 use crate::policy::{self, Catalogue, CatalogueError, Dialect, Document, NamedDocument, RAM, json};
 use crate::provider::{self, cli_output};
@@ -21,7 +20,7 @@ use super::failure::{Exit, Failure};
 use super::policy::args::{CatalogueArgs, DialectName, LanguageArgs};
 use super::{AuditArgs, ScanArgs, SourceArgs};
 
-const MAX_NODES_BYTES: u64 = 1 << 30;
+pub(super) const MAX_NODES_BYTES: u64 = 1 << 30;
 const MAX_REPORT_BYTES: u64 = 1 << 30;
 const MAX_BASELINE_BYTES: u64 = 1 << 20;
 const MAX_CATALOGUE_BYTES: u64 = 64 << 20;
@@ -165,19 +164,6 @@ pub(super) fn nodes(path: &Path) -> Result<Vec<KubernetesNode>, Failure> {
     let bytes = bytes(path, MAX_NODES_BYTES, "node list")?;
     nodes::parse(&path.display().to_string(), &bytes)
         .map_err(|error| Failure::from_error(Exit::Usage, &error).help("write it with `kubectl get nodes -o json`"))
-}
-
-/// `--kubernetes`, all of them together.
-pub(super) fn kubernetes(paths: &[PathBuf]) -> Result<Evidence, Failure> {
-    let mut all = Evidence::default();
-    for path in paths {
-        let bytes = bytes(path, MAX_NODES_BYTES, "Kubernetes objects")?;
-        let read = Evidence::parse(&path.display().to_string(), &bytes).map_err(|error| {
-            Failure::from_error(Exit::Usage, &error).help("write it with `kubectl get nodes,services -A -o json`")
-        })?;
-        all = all.and(read);
-    }
-    Ok(all)
 }
 
 /// `--baseline`, each `ROLE=NAME|FILE`.
@@ -333,9 +319,14 @@ pub(super) fn check_rules(args: &ScanArgs, rules: &[&'static Rule], provider: Pr
     Ok(())
 }
 
-/// `--rule` and `--skip-rule`.
+/// `--rule` and `--skip-rule` of a scan.
 pub(super) fn selected_rules(args: &ScanArgs) -> Result<Vec<&'static Rule>, Failure> {
-    for pattern in args.rule.iter().chain(&args.skip_rule) {
+    chosen_rules(&args.rule, &args.skip_rule)
+}
+
+/// `--rule` and `--skip-rule`.
+pub(super) fn chosen_rules(chosen: &[String], skipped: &[String]) -> Result<Vec<&'static Rule>, Failure> {
+    for pattern in chosen.iter().chain(skipped) {
         if !RULES.iter().any(|rule| policy::matches(pattern, rule.id)) {
             return Err(super::text_commands::unknown_rule(pattern));
         }
@@ -345,7 +336,7 @@ pub(super) fn selected_rules(args: &ScanArgs) -> Result<Vec<&'static Rule>, Fail
         .iter()
         .copied()
         // An id that matches nothing would make every other rule silent: that is said whatever is asked for.
-        .filter(|rule| args.rule.is_empty() || matches(&args.rule, rule) || rule.id.ends_with("cluster-id-unexpected"))
-        .filter(|rule| !matches(&args.skip_rule, rule))
+        .filter(|rule| chosen.is_empty() || matches(chosen, rule) || rule.id.ends_with("cluster-id-unexpected"))
+        .filter(|rule| !matches(skipped, rule))
         .collect())
 }

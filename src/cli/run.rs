@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::estate::Estate;
 use crate::inventory::{Provider, write_private};
 use crate::render::{self, FindingsFormat, TableOptions};
-use crate::report::{PolicyLintReport, Report, ReportView, SourceKind};
+use crate::report::{LintReport, PolicyLintReport, Report, ReportView, SourceKind};
 
 use super::config::{self, Refusal};
 use super::failure::{Exit, Failure};
@@ -54,6 +54,7 @@ fn run(command: &Command, configured: Option<&Config>) -> Result<Exit, Failure> 
         Command::Undo(args) => fix::undo(args),
         Command::Clusters(args) => clusters(args),
         Command::Record(args) => record(args),
+        Command::Lint(args) => lint(args),
         Command::Policy(command) => policy(command),
         Command::Report(args) => report(args),
         Command::Merge(args) => merge::merge(args),
@@ -68,6 +69,19 @@ fn run(command: &Command, configured: Option<&Config>) -> Result<Exit, Failure> 
             Ok(out.write_all(&script))
         }),
         Command::Man => printed(|out| Ok(manual(out))),
+    }
+}
+
+fn lint(args: &super::lint::LintArgs) -> Result<Exit, Failure> {
+    let (found, broken) = super::lint::lint(args)?;
+    let report = LintReport::new(&found);
+    write_findings(&args.output, &ReportView::from(&report), |format, options, out| match format {
+        PageFormat::Table => render::kubernetes_lint(&found, options, out),
+        PageFormat::Json => render::json(&report, out),
+    })?;
+    match broken {
+        Some(failure) => Err(failure),
+        None => Ok(super::lint::exit(&found, args)),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::alibaba;
 use crate::config::{Config, Notice};
 use crate::estate::{Estate, EstateRef};
 use crate::inventory::{Inventory, Provider};
-use crate::kubernetes::{Evidence, Service};
+use crate::kubernetes::Evidence;
 use crate::nodes::KubernetesNode;
 use crate::policy::{IAM, RAM};
 #[cfg(any(feature = "aws", feature = "alibaba"))]
@@ -32,8 +32,7 @@ use super::{AuditArgs, ProviderName, ScanArgs, SourceArgs, TerminalArgs, Verdict
 /// What a scan compares with, read once and used for every look.
 pub(super) struct Scope<'a> {
     pub(super) cluster_id: &'a str,
-    pub(super) nodes: Option<Vec<KubernetesNode>>,
-    pub(super) services: Option<Vec<Service>>,
+    pub(super) kubernetes: Evidence,
     pub(super) baselines: RoleAuditOptions,
     pub(super) audit: &'a AuditArgs,
     pub(super) config: Option<&'a Config>,
@@ -42,19 +41,23 @@ pub(super) struct Scope<'a> {
 impl<'a> Scope<'a> {
     pub(super) fn read(cluster_id: &'a str, audit: &'a AuditArgs) -> Result<Self, Failure> {
         let baselines = input::baselines(audit)?;
-        let mut given = input::kubernetes(&audit.kubernetes)?;
+        let mut given = super::lint::evidence(&audit.kubernetes)?;
         if let Some(path) = &audit.nodes {
-            given = given.and(Evidence { nodes: Some(input::nodes(path)?), services: None });
+            given = given.and(Evidence::of_nodes(input::nodes(path)?));
         }
-        Ok(Self { cluster_id, nodes: given.nodes, services: given.services, baselines, audit, config: None })
+        Ok(Self { cluster_id, kubernetes: given, baselines, audit, config: None })
+    }
+
+    /// The Nodes, where they are known.
+    pub(super) fn nodes(&self) -> Option<&[KubernetesNode]> {
+        self.kubernetes.nodes.as_deref()
     }
 
     /// The same for another cluster.
     pub(super) fn of<'o>(&'o self, cluster_id: &'o str) -> Scope<'o> {
         Scope {
             cluster_id,
-            nodes: None,
-            services: None,
+            kubernetes: Evidence::default(),
             baselines: self.baselines.clone(),
             audit: self.audit,
             config: self.config,
@@ -64,7 +67,7 @@ impl<'a> Scope<'a> {
     pub(super) fn auditor<'o>(&'o self, rules: &'o [&'static Rule], source: SourceKind) -> scan::Auditor<'o> {
         scan::Auditor {
             cluster_id: self.cluster_id,
-            nodes: self.nodes.as_deref(),
+            kubernetes: &self.kubernetes,
             selectors: &self.audit.node_role,
             role_audit: &self.baselines,
             rules,
@@ -120,13 +123,12 @@ impl<'a> Scope<'a> {
     fn auditor_of_alibaba<'o>(&'o self, rules: &'o [&'static Rule], source: SourceKind) -> scan::AlibabaAuditor<'o> {
         scan::AlibabaAuditor {
             cluster_id: self.cluster_id,
-            nodes: self.nodes.as_deref(),
+            kubernetes: &self.kubernetes,
             selectors: &self.audit.node_role,
             options: &self.baselines,
             rules,
             cloud_routes: self.audit.cloud_routes,
             installer: self.audit.installer.map(Into::into),
-            services: self.services.as_deref(),
             source,
         }
     }
@@ -341,7 +343,7 @@ pub(super) fn request<'a>(
         cluster: scope.map(|scope| aws::ClusterScope {
             cluster_ids: vec![scope.cluster_id.to_owned()],
             all: false,
-            nodes: scope.nodes.as_deref(),
+            nodes: scope.nodes(),
             controller_roles: &scope.baselines.controller_roles,
         }),
         progress: !terminal.quiet && !terminal.verbose && io::stderr().is_terminal(),
@@ -424,10 +426,10 @@ pub(super) fn request_alibaba<'a>(
         timeout: std::time::Duration::from_secs(connection.timeout),
         cluster: scope.map(|scope| live::Cluster {
             cluster_id: scope.cluster_id,
-            nodes: scope.nodes.as_deref(),
+            nodes: scope.nodes(),
             controller_roles: &scope.baselines.controller_roles,
         }),
-        load_balancers: scope.is_some_and(|scope| scope.services.is_some()),
+        load_balancers: scope.is_some_and(|scope| scope.kubernetes.services.is_some()),
         verbose: terminal.verbose,
     }
 }

@@ -71,7 +71,10 @@ macro_rules! tagged_kinds {
                     | ResourceKind::LoadBalancer
                     | ResourceKind::Service
                     | ResourceKind::Node
-                    | ResourceKind::Cluster => Box::new(std::iter::empty()),
+                    | ResourceKind::Cluster
+                    | ResourceKind::ClusterConfig
+                    | ResourceKind::Workload
+                    | ResourceKind::StorageClass => Box::new(std::iter::empty()),
                 }
             }
 

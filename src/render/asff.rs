@@ -230,7 +230,10 @@ fn resource(resource: &ResourceRef) -> Value {
         | ResourceKind::LoadBalancer
         | ResourceKind::Service
         | ResourceKind::Node
-        | ResourceKind::Cluster => "Other",
+        | ResourceKind::Cluster
+        | ResourceKind::ClusterConfig
+        | ResourceKind::Workload
+        | ResourceKind::StorageClass => "Other",
     };
     let id = cut(resource.arn.as_deref().unwrap_or(&resource.id), 512);
     present(json!({"Type": kind, "Id": id, "Region": resource.region}))

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use crate::finding::{Severity, Status, Waiver};
 use crate::inventory::Provider;
 use crate::report::{Finding, NotAudited, Report, ResourceRef, RuleOutcome};
-use crate::resource::ResourceKind;
 use crate::rules::Outcome;
 
 use super::event::{present, time_of};
@@ -208,7 +207,7 @@ fn event(report: &Report, event: &Event<'_>) -> Value {
 fn resource(report: &Report, resource: &ResourceRef) -> Value {
     let account = resource.account_id.as_deref();
     let partition = report.accounts.iter().find(|one| account.is_none_or(|id| one.account_id == id));
-    let is_of_cloud = !matches!(resource.kind, ResourceKind::Node | ResourceKind::Cluster);
+    let is_of_cloud = !resource.kind.is_of_kubernetes();
     json!({
         "uid": resource.arn.as_deref().unwrap_or(&resource.id),
         "type": resource.kind.name(),

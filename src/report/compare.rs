@@ -161,7 +161,7 @@ impl Report {
             rules::find(id).is_some_and(|rule| {
                 matches!(
                     rule.check,
-                    Check::Kubernetes(_) | Check::Nodes(_) | Check::Alibaba(rules::alibaba::Check::Kubernetes(_))
+                    Check::Kubernetes(_) | Check::Alibaba(rules::alibaba::Check::Kubernetes(_))
                 )
             })
         };

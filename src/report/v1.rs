@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::finding::{self, Applicability, ResourceRef, Severity, Status};
 use crate::inventory::Provider;
 use crate::json_input::{self, JsonError};
+use crate::kubernetes::Place;
 use crate::resource::ResourceKind;
 use crate::rules;
 use crate::topology::VpcTopology;
@@ -496,7 +497,7 @@ impl From<&finding::Finding> for Finding {
             confidence: finding.confidence,
             resource: finding.resource.clone(),
             related: finding.related.clone(),
-            locations: Vec::new(),
+            locations: finding.locations.iter().map(Location::from).collect(),
             message: finding.message.clone(),
             impact: finding.impact.clone(),
             fix: Fix {
@@ -514,6 +515,20 @@ impl From<&finding::Finding> for Finding {
             status: finding.status,
             previous_severity: None,
             waiver: finding.waiver.clone(),
+        }
+    }
+}
+
+impl From<&Place> for Location {
+    fn from(place: &Place) -> Self {
+        Self {
+            file: place.file.to_string(),
+            address: None,
+            statement: None,
+            line: place.line,
+            column: place.column,
+            end_line: place.end_line,
+            end_column: place.end_column,
         }
     }
 }

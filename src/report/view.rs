@@ -12,7 +12,7 @@ use crate::rules::{self, Outcome};
 use crate::text;
 
 use super::{
-    Comparison, Finding, GoneFinding, NotAudited, PolicyDiffFindings, PolicyLintReport, Report, ReportSet, RuleOutcome,
+    Comparison, Finding, GoneFinding, LintReport, NotAudited, PolicyDiffFindings, PolicyLintReport, Report, ReportSet, RuleOutcome,
     TargetOutcome, Tool,
 };
 
@@ -166,6 +166,25 @@ impl<'r> From<&'r PolicyLintReport> for ReportView<'r> {
             cluster_id: None,
             changes: None,
             rules: rules.collect(),
+        }
+    }
+}
+
+impl<'r> From<&'r LintReport> for ReportView<'r> {
+    fn from(report: &'r LintReport) -> Self {
+        let left_out = report.left_out.iter();
+        let not_audited = left_out.map(|what| NotAudited::of_policy("left out", what.clone(), Vec::new()));
+        Self {
+            tool: &report.tool,
+            subject: text::count(report.files.len(), "file"),
+            category: "lint",
+            collected_at: None,
+            complete: report.left_out.is_empty(),
+            not_audited: not_audited.collect(),
+            findings: alone(&report.findings),
+            cluster_id: None,
+            changes: None,
+            rules: Cow::Borrowed(&report.rules),
         }
     }
 }

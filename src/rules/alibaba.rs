@@ -2,8 +2,8 @@
 
 use crate::alibaba::{ClusterView, Inventory, Member, PrincipalAudit, PrincipalAudits, PrincipalOptions, RegionView};
 use crate::finding::{Cause, Finding, ResourceRef, Severity};
-use crate::inventory::{Gap, Read};
-use crate::kubernetes::Service;
+use crate::inventory::{Gap, Provider, Read};
+use crate::kubernetes::{Evidence, Service};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::role_audit::RoleGap;
@@ -12,7 +12,7 @@ use crate::view::Confidence;
 
 use super::alibaba_safety;
 use super::run::{conclude, describe, made, misses, sort};
-use super::{Checked, Counted, Fix, Outcome, Outcomes, Rule, RuleOutcome, Violation};
+use super::{Checked, Counted, KubernetesContext, Fix, Outcome, Outcomes, Rule, RuleOutcome, Violation};
 
 /// An installer whose tags are checked on request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +42,8 @@ pub struct Context<'a> {
     pub cloud_routes: bool,
     /// `--installer`.
     pub installer: Option<Installer>,
-    /// Kubernetes Services, when they were given.
-    pub services: Option<&'a [Service]>,
+    /// What Kubernetes says.
+    pub kubernetes: &'a Evidence,
 }
 
 impl Context<'_> {
@@ -77,14 +77,16 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
     for rule in selected {
         let counted_of = match rule.check {
             super::Check::Alibaba(check) => results(context, rule, check, gaps),
-            super::Check::Nodes(check) => {
-                context.view.nodes.map(|nodes| check(context.cluster_id(), nodes)).into_iter().collect()
+            super::Check::Evidence(providers, check) if providers.contains(&Provider::Alibaba) => {
+                let asked = KubernetesContext { cluster_id: context.cluster_id(), evidence: context.kubernetes };
+                vec![check(&asked)]
             }
             super::Check::Region(_)
             | super::Check::Role(_)
             | super::Check::Account(_)
             | super::Check::Cluster(_)
-            | super::Check::Kubernetes(_) => continue,
+            | super::Check::Kubernetes(_)
+            | super::Check::Evidence(..) => continue,
         };
         let mut outcome = RuleOutcome { rule: rule.id, outcome: Outcome::NotApplicable, checked: 0, why: None };
         for counted in counted_of {
@@ -110,7 +112,7 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
         conclude(rule, &mut outcome, missed, context.view.nodes);
         all.rules.push(outcome);
     }
-    let of_alibaba = || selected.iter().filter(|rule| rule.providers().contains(&crate::inventory::Provider::Alibaba));
+    let of_alibaba = || selected.iter().filter(|rule| rule.providers().contains(&Provider::Alibaba));
     all.unread = gaps
         .iter()
         .map(|gap| (gap.clone(), of_alibaba().filter(|rule| misses(rule, gap)).map(|rule| rule.id).collect()))
@@ -127,7 +129,7 @@ fn concerns(rule: &Rule, gap: &RoleGap) -> bool {
 }
 
 /// Why a rule on Services does not apply.
-const SERVICES_NOT_GIVEN: &str = "the Services are not known: give them with --kubernetes";
+pub(super) const SERVICES_NOT_GIVEN: &str = "the Services are not known: give them with --kubernetes";
 
 /// The rule that reads trust policies.
 const OF_TRUST: &str = "ram-role-trust-not-ecs";
@@ -162,9 +164,9 @@ fn results(context: &Context<'_>, rule: &Rule, check: Check, gaps: &[Gap]) -> Ve
         Check::Kubernetes(check) if all_is_read => {
             context.view.nodes.map(|nodes| check(context, nodes)).into_iter().collect()
         }
-        Check::Services(_) if context.services.is_none() => vec![Counted::not_applicable(SERVICES_NOT_GIVEN)],
+        Check::Services(_) if context.kubernetes.services.is_none() => vec![Counted::not_applicable(SERVICES_NOT_GIVEN)],
         Check::Services(check) if all_is_read => {
-            context.services.map(|services| check(context, services)).into_iter().collect()
+            context.kubernetes.services.as_deref().map(|services| check(context, services)).into_iter().collect()
         }
         Check::Cluster(_) | Check::Kubernetes(_) | Check::Services(_) => Vec::new(),
     }
@@ -202,7 +204,10 @@ pub(super) fn resource(view: &RegionView<'_>, kind: ResourceKind, id: &str, name
         | ResourceKind::RamRole
         | ResourceKind::RamUser
         | ResourceKind::Node
-        | ResourceKind::Cluster => None,
+        | ResourceKind::Cluster
+        | ResourceKind::ClusterConfig
+        | ResourceKind::Workload
+        | ResourceKind::StorageClass => None,
     };
     ResourceRef {
         kind,

@@ -11,7 +11,7 @@ use crate::resource::ResourceKind;
 use crate::role_audit::{RoleAudit, RoleGap};
 use crate::view::{ClusterView, Confidence, RegionView};
 
-use super::{Check, Checked, Context, Counted, Rule, Violation, fix_safety};
+use super::{Check, Checked, Context, Counted, KubernetesContext, Rule, Violation, fix_safety};
 
 /// What became of a rule; always one of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -85,7 +85,7 @@ enum Task<'t, 'v> {
     Account(fn(&Context<'_>, &Account) -> Checked, &'t Account),
     Cluster(fn(&Context<'_>) -> Checked),
     Kubernetes(fn(&Context<'_>, &[KubernetesNode]) -> Checked, &'t [KubernetesNode]),
-    Nodes(fn(&str, &[KubernetesNode]) -> Counted, &'t [KubernetesNode]),
+    Evidence(fn(&KubernetesContext<'_>) -> Counted),
 }
 
 /// What a task gave.
@@ -144,6 +144,31 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
     }
     sort(&mut findings);
     Outcomes { findings, rules, unread, uncompared }
+}
+
+/// Runs those of the selected rules that ask no cloud.
+#[must_use]
+pub fn run_on_evidence(context: &KubernetesContext<'_>, selected: &[&'static Rule]) -> Outcomes {
+    let mut all = Outcomes::default();
+    for rule in selected {
+        let Check::Evidence(_, check) = rule.check else { continue };
+        let Counted { checked, outcome: found } = check(context);
+        let mut outcome = RuleOutcome { rule: rule.id, outcome: Outcome::NotApplicable, checked, why: None };
+        match found {
+            Checked::NotApplicable(why) => outcome.why = Some(why.to_owned()),
+            Checked::Done(violations) => {
+                if !violations.is_empty() {
+                    outcome.outcome = Outcome::Failed;
+                }
+                let made = violations.into_iter().map(|one| made(rule, one, Confidence::Certain, Vec::new()));
+                all.findings.extend(made);
+            }
+        }
+        conclude(rule, &mut outcome, None, context.evidence.nodes.as_deref());
+        all.rules.push(outcome);
+    }
+    sort(&mut all.findings);
+    all
 }
 
 /// Worst first, then by rule and resource.
@@ -221,7 +246,7 @@ fn tasks_of<'t, 'v>(context: &'t Context<'v>, rule: &Rule, gaps: &[Gap]) -> Vec<
         Check::Kubernetes(check) if all_is_read() => {
             context.view.nodes.map(|nodes| Task::Kubernetes(check, nodes)).into_iter().collect()
         }
-        Check::Nodes(check) => context.view.nodes.map(|nodes| Task::Nodes(check, nodes)).into_iter().collect(),
+        Check::Evidence(_, check) => vec![Task::Evidence(check)],
         Check::Cluster(_) | Check::Kubernetes(_) | Check::Alibaba(_) => Vec::new(),
     }
 }
@@ -236,8 +261,9 @@ impl Task<'_, '_> {
             }
             Self::Cluster(check) => (1, check(context)),
             Self::Kubernetes(check, nodes) => (nodes.len(), check(context, nodes)),
-            Self::Nodes(check, nodes) => {
-                let Counted { checked, outcome } = check(context.cluster_id(), nodes);
+            Self::Evidence(check) => {
+                let asked = KubernetesContext { cluster_id: context.cluster_id(), evidence: context.kubernetes };
+                let Counted { checked, outcome } = check(&asked);
                 (checked, outcome)
             }
         };
@@ -303,6 +329,7 @@ pub(super) fn made(rule: &Rule, violation: Violation, confidence: Confidence, ca
         confidence,
         fingerprint: fingerprint(rule.id, &scope, &violation.cause, &violation.resource.id),
         related: violation.related,
+        locations: violation.locations,
         message: violation.message,
         impact: violation.impact.unwrap_or_else(|| rule.impact.to_owned()),
         fix: violation.fix,

@@ -32,6 +32,8 @@ pub enum Subjects {
     RamPrincipals,
     /// The Services of the cluster, with their load balancers.
     Services,
+    /// What Kubernetes says, or files from which a cluster is made.
+    Evidence,
     /// The cluster.
     Cluster,
 }
@@ -83,6 +85,7 @@ impl Subjects {
             | Self::KubernetesNodes
             | Self::RamPrincipals
             | Self::Services
+            | Self::Evidence
             | Self::Cluster => {}
         }
     }
@@ -111,6 +114,7 @@ impl Subjects {
             | Self::KubernetesNodes
             | Self::RamPrincipals
             | Self::Services
+            | Self::Evidence
             | Self::Cluster => BTreeSet::new(),
         }
     }
@@ -133,10 +137,14 @@ impl Subjects {
             Self::KubernetesNodes => "the cluster has no Nodes".to_owned(),
             Self::Services => "no Service has such a load balancer".to_owned(),
             Self::RamPrincipals => "no RAM role of the nodes, or of the controller, was compared".to_owned(),
+            Self::Evidence => EVIDENCE_NOT_GIVEN.to_owned(),
             Self::Cluster => "no account was read".to_owned(),
         }
     }
 }
+
+/// Why a rule on Kubernetes alone does not apply.
+const EVIDENCE_NOT_GIVEN: &str = "nothing of it was given: see --kubernetes";
 
 /// Why a rule on Nodes does not apply.
 pub(super) const NODES_NOT_GIVEN: &str = "the Nodes are not known: give them with --nodes";

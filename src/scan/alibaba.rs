@@ -9,7 +9,7 @@ use crate::baseline::BaselineError;
 use crate::estate::EstateRef;
 use crate::finding::Finding;
 use crate::inventory::{Gap, Provider, REASON_NOT_PROVIDED, REASON_NOTHING_SEEN, Read};
-use crate::kubernetes::Service;
+use crate::kubernetes::Evidence;
 use crate::nodes::KubernetesNode;
 use crate::plan;
 use crate::report::{Account, ActionReport, RoleReport, Source, SourceKind};
@@ -26,8 +26,8 @@ use super::{Audit, count_nodes, not_audited, promise};
 pub struct AlibabaAuditor<'a> {
     /// The cluster id.
     pub cluster_id: &'a str,
-    /// Kubernetes Nodes, when they were given.
-    pub nodes: Option<&'a [KubernetesNode]>,
+    /// What Kubernetes says, as far as it was given.
+    pub kubernetes: &'a Evidence,
     /// `--node-role`.
     pub selectors: &'a [NodeRoleSelector],
     /// What the principals are compared with.
@@ -38,8 +38,6 @@ pub struct AlibabaAuditor<'a> {
     pub cloud_routes: bool,
     /// `--installer`.
     pub installer: Option<Installer>,
-    /// Kubernetes Services, when they were given.
-    pub services: Option<&'a [Service]>,
     /// Where the evidence comes from.
     pub source: SourceKind,
 }
@@ -57,7 +55,7 @@ impl<'a> AlibabaAuditor<'a> {
         let compared = if wants_policies { principals::audit(view, self.options)? } else { PrincipalAudits::default() };
         let mut gaps = view.inventory.gaps.clone();
         gaps.extend(unseen_nodes(view));
-        if self.services.is_some() {
+        if self.kubernetes.services.is_some() {
             gaps.extend(unasked_load_balancers(view));
         }
         gaps.sort();
@@ -68,15 +66,19 @@ impl<'a> AlibabaAuditor<'a> {
             options: self.options,
             cloud_routes: self.cloud_routes,
             installer: self.installer,
-            services: self.services,
+            kubernetes: self.kubernetes,
         };
         let outcome = alibaba::run(&context, self.rules);
         Ok((compared, gaps, outcome))
     }
 
+    fn nodes(&self) -> Option<&'a [KubernetesNode]> {
+        self.kubernetes.nodes.as_deref()
+    }
+
     /// What a plan is made for that nobody keeps.
     fn scope(&self) -> plan::Scope<'_> {
-        plan::Scope::unkept(self.cluster_id, self.source, self.nodes, self.rules)
+        plan::Scope::unkept(self.cluster_id, self.source, self.nodes(), self.rules)
     }
 
     /// What all rules find in a changed inventory, for the audited cluster or one near it, as for AWS.
@@ -92,22 +94,22 @@ impl<'a> AlibabaAuditor<'a> {
             RULES.iter().copied().filter(|rule| !(is_other && rule.check.is_of_policies())).collect();
         // The principals and Nodes of other clusters were not read.
         let defaults = PrincipalOptions::default();
+        let nothing = Evidence::default();
         let auditor = if is_other {
             AlibabaAuditor {
                 cluster_id,
-                nodes: None,
+                kubernetes: &nothing,
                 selectors: &[],
                 options: &defaults,
                 rules: &rules,
                 cloud_routes: false,
                 installer: None,
-                services: None,
                 source: self.source,
             }
         } else {
             AlibabaAuditor { rules: &rules, ..*self }
         };
-        let view = ClusterView::new(inventory, cluster_id, auditor.nodes, auditor.selectors);
+        let view = ClusterView::new(inventory, cluster_id, auditor.nodes(), auditor.selectors);
         let (_, _, outcome) = auditor.run(&view).map_err(|error| error.to_string())?;
         Ok(outcome.findings)
     }
@@ -117,7 +119,7 @@ impl<'a> AlibabaAuditor<'a> {
     /// # Errors
     /// When a baseline is broken.
     pub fn audit(&self, inventory: &Inventory) -> Result<Audit, BaselineError> {
-        let view = ClusterView::new(inventory, self.cluster_id, self.nodes, self.selectors);
+        let view = ClusterView::new(inventory, self.cluster_id, self.nodes(), self.selectors);
         let (compared, gaps, mut outcome) = self.run(&view)?;
         let again = |estate: EstateRef<'_>, cluster_id: &str| self.again(estate, cluster_id);
         promise::keep(EstateRef::Alibaba(inventory), &self.scope(), &again, &mut outcome.findings);

@@ -17,7 +17,7 @@ use super::alibaba_worlds::{self as worlds, World};
 /// What a scan is told.
 struct Told {
     options: PrincipalOptions,
-    nodes: Option<Vec<KubernetesNode>>,
+    kubernetes: Evidence,
     rules: Vec<&'static Rule>,
 }
 
@@ -28,19 +28,19 @@ impl Told {
             let read = tagaudit::nodes::parse("nodes", list.to_string().as_bytes()).unwrap();
             read.into_iter().collect()
         });
-        Self { options, nodes, rules: RULES.to_vec() }
+        let kubernetes = Evidence { nodes, ..Evidence::default() };
+        Self { options, kubernetes, rules: RULES.to_vec() }
     }
 
     fn auditor<'a>(&'a self, cluster_id: &'a str) -> AlibabaAuditor<'a> {
         AlibabaAuditor {
             cluster_id,
-            nodes: self.nodes.as_deref(),
+            kubernetes: &self.kubernetes,
             selectors: &[],
             options: &self.options,
             rules: &self.rules,
             cloud_routes: false,
             installer: None,
-            services: None,
             source: SourceKind::Inventory,
         }
     }
@@ -55,7 +55,7 @@ impl Told {
             created_at: "2026-01-01T00:00:00Z".into(),
             expires_at: "2026-01-01T01:00:00Z".into(),
             evidence: "inventory",
-            nodes: self.nodes.as_deref(),
+            nodes: self.kubernetes.nodes.as_deref(),
             rules: self.rules.iter().map(|rule| rule.id).collect(),
         };
         let confirm =

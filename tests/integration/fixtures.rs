@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use tagaudit::finding::Severity;
 use tagaudit::inventory::{Gap, Inventory, Provider, Read};
+use tagaudit::kubernetes::Evidence;
 use tagaudit::nodes::{self, KubernetesNode};
 use tagaudit::report::Report;
 use tagaudit::role_audit::RoleAuditOptions;
@@ -44,9 +45,10 @@ fn report_with(
     baselines: &RoleAuditOptions,
 ) -> Audit {
     let rules = aws_rules();
+    let evidence = Evidence { nodes: nodes.map(<[_]>::to_vec), ..Evidence::default() };
     let auditor = Auditor {
         cluster_id,
-        nodes,
+        kubernetes: &evidence,
         selectors: &[],
         role_audit: baselines,
         rules: &rules,

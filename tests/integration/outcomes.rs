@@ -153,7 +153,7 @@ fn findings_are_about_what_their_rule_looks_at() {
                     accounts.any(|account| rule.subjects.in_account(&view, account).contains(&key))
                 }
                 Check::Role(_) => report.roles.iter().any(|role| role.role == key.id),
-                Check::Cluster(_) | Check::Kubernetes(_) | Check::Nodes(_) | Check::Alibaba(_) => true,
+                Check::Cluster(_) | Check::Kubernetes(_) | Check::Evidence(..) | Check::Alibaba(_) => true,
             };
             assert!(is_subject, "{}: {} of {} is none of {:?}", world.name, key.id, rule.id, rule.subjects);
             seen += 1;
@@ -217,9 +217,10 @@ fn with(
     nodes: Option<&[KubernetesNode]>,
     baselines: &RoleAuditOptions,
 ) -> Audit {
+    let evidence = tagaudit::kubernetes::Evidence { nodes: nodes.map(<[_]>::to_vec), ..Default::default() };
     let auditor = scan::Auditor {
         cluster_id,
-        nodes,
+        kubernetes: &evidence,
         selectors: &[],
         role_audit: baselines,
         rules: &RULES,

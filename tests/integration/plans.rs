@@ -39,9 +39,10 @@ fn build(
         rules: RULES.iter().map(|rule| rule.id).collect(),
     };
     let rules: Vec<_> = RULES.to_vec();
+    let evidence = tagaudit::kubernetes::Evidence { nodes: nodes.clone(), ..Default::default() };
     let options = tagaudit::scan::Auditor {
         cluster_id,
-        nodes: nodes.as_deref(),
+        kubernetes: &evidence,
         selectors: &[],
         role_audit: &tagaudit::role_audit::RoleAuditOptions::default(),
         rules: &rules,

@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(_: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
     let stuck = super::cared_for(nodes)
-        .filter(|node| !node.provider_id.is_empty() && node.taints.iter().any(|taint| taint == TAINT));
+        .filter(|node| !node.provider_id.is_empty() && node.taints.iter().any(|taint| taint.key == TAINT));
     let found = stuck.map(|node| {
         let message = format!("Node `{}` has the taint `{TAINT}`", text::printable(&node.name));
         let fix = Fix::none("look into the log of the controller, and at what its principal lacks");

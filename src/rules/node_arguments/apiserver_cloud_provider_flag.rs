@@ -1,8 +1,7 @@
 use crate::finding::{Applicability, Severity};
 use crate::node_arguments::Component;
-use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects};
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 
 use super::{Ending, endings};
 
@@ -10,8 +9,8 @@ pub(super) const RULE: Rule = Rule {
     id: "apiserver-cloud-provider-flag",
     title: "servers pass `--cloud-provider` to kube-apiserver",
     severity: RuleSeverity::depends(Severity::Warning, "warning; error where a Node runs a version without it"),
-    resources: &[ResourceKind::Cluster],
-    condition: "Servers of RKE2 or K3s have `cloud-provider=…` in `kube-apiserver-arg`. kube-apiserver has had no such flag since Kubernetes 1.33.",
+    resources: &[ResourceKind::Cluster, ResourceKind::ClusterConfig],
+    condition: "Servers of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE or kubeadm, have `cloud-provider=…` in `kube-apiserver-arg`. kube-apiserver has had no such flag since Kubernetes 1.33.",
     impact: "the upgrade to 1.33 stops at the first server: kube-apiserver does not start (`unknown flag: --cloud-provider`)",
     fix: "Take it out of `kube-apiserver-arg` before the upgrade. With an external cloud controller kube-apiserver does not need it: the flag belongs to the kubelet.",
     applicability: Applicability::None,
@@ -21,12 +20,12 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "3 Nodes start kube-apiserver with `cloud-provider=external`, which it takes until 1.32",
     reads: &[],
-    subjects: Subjects::KubernetesNodes,
-    check: Check::Nodes(check),
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ANY_CLOUD, check),
 };
 
-fn check(cluster_id: &str, nodes: &[KubernetesNode]) -> Counted {
-    endings(cluster_id, nodes, |component, name, value| {
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    endings(context, |component, name, value| {
         let is_it = component == Component::ApiServer && name == "cloud-provider";
         // That one ends earlier: `in-tree-cloud-provider`.
         let is_it = is_it && value != "aws";

@@ -1,8 +1,7 @@
 use crate::finding::{Applicability, Severity};
 use crate::node_arguments::Component;
-use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects};
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 
 use super::{Ending, endings};
 
@@ -10,20 +9,20 @@ pub(super) const RULE: Rule = Rule {
     id: "in-tree-cloud-provider",
     title: "components ask for Kubernetes' own AWS provider",
     severity: RuleSeverity::depends(Severity::Warning, "warning; error where a Node runs a version without it"),
-    resources: &[ResourceKind::Cluster],
-    condition: "Nodes of RKE2 or K3s have `cloud-provider=aws` in `kubelet-arg`, `kube-apiserver-arg` or `kube-controller-manager-arg`. That provider was part of Kubernetes until 1.26.",
+    resources: &[ResourceKind::Cluster, ResourceKind::ClusterConfig],
+    condition: "Nodes of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE or kubeadm, have `cloud-provider=aws` in `kubelet-arg`, `kube-apiserver-arg` or `kube-controller-manager-arg`. That provider was part of Kubernetes until 1.26.",
     impact: "from 1.27 on the component does not start: `unknown cloud provider`",
     fix: "Move to the external cloud controller before the upgrade: `cloud-provider=external` for kubelet and kube-controller-manager, none for kube-apiserver.",
     applicability: Applicability::None,
     sources: &["https://github.com/kubernetes/kubernetes/pull/115838", "https://github.com/rancher/rke2/issues/4183"],
     example: "3 Nodes start kubelet with `cloud-provider=aws`, which it takes until 1.26",
     reads: &[],
-    subjects: Subjects::KubernetesNodes,
-    check: Check::Kubernetes(check),
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
 };
 
-fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
-    endings(context.cluster_id(), nodes, |component, name, value| {
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    endings(context, |component, name, value| {
         let log = match component {
             Component::Kubelet => r#"unknown cloud provider "aws""#,
             Component::ApiServer => "unknown --cloud-provider",
@@ -33,5 +32,4 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
         let argument = format!("{name}={value}");
         is_it.then_some(Ending { component, argument, minor: 27, log }).into_iter().collect()
     })
-    .outcome
 }

@@ -168,7 +168,10 @@ impl Writer {
             | ResourceKind::Role
             | ResourceKind::Policy
             | ResourceKind::Node
-            | ResourceKind::Cluster => return Err(unknown()),
+            | ResourceKind::Cluster
+            | ResourceKind::ClusterConfig
+            | ResourceKind::Workload
+            | ResourceKind::StorageClass => return Err(unknown()),
         }
         Ok(())
     }

@@ -1,0 +1,151 @@
+//! `tagaudit lint`: the rules on Kubernetes alone, on files.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use walkdir::WalkDir;
+
+use crate::controller::ControllerVersion;
+use crate::finding::Severity;
+use crate::inventory::Provider;
+use crate::kubernetes::{Evidence, KubernetesError};
+use crate::kubernetes_lint::KubernetesLint;
+use crate::render::FindingsFormat;
+use crate::rules;
+
+use super::failure::{Exit, Failure};
+use super::outputs::Outputs;
+use super::{FailOn, ProviderName, input};
+
+/// Files of a folder that are read, at most.
+const MAX_FILES: usize = 10_000;
+
+#[derive(Debug, Args)]
+pub(super) struct LintArgs {
+    /// Manifests, outputs of kubectl, configurations of RKE2, K3s, RKE, Rancher and kubeadm, values of the cloud controller's chart:
+    /// files in YAML or JSON, folders of them, or `-` for standard input
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    /// Leave out what is about another cloud than this
+    #[arg(long, value_enum, help_heading = "Audit")]
+    provider: Option<ProviderName>,
+    /// The Kubernetes version of what does not say its own, such as 1.33
+    #[arg(long, value_name = "VERSION", help_heading = "Audit")]
+    kubernetes_version: Option<ControllerVersion>,
+    /// Run only these rules; repeatable, `*` and `?` allowed
+    #[arg(long, value_name = "ID", help_heading = "Audit")]
+    rule: Vec<String>,
+    /// Leave these rules out; repeatable, `*` and `?` allowed
+    #[arg(long, value_name = "ID", help_heading = "Audit")]
+    skip_rule: Vec<String>,
+    /// Exit with 1 if there is a finding at least this bad
+    #[arg(long, value_enum, default_value_t = FailOn::Error, value_name = "SEVERITY", help_heading = "Output")]
+    fail_on: FailOn,
+    #[command(flatten)]
+    pub(super) output: Outputs<FindingsFormat>,
+}
+
+/// Checks files. What is wrong with a file as a whole is told after what was found in the others.
+pub(super) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Failure>), Failure> {
+    let mut selected = input::chosen_rules(&args.rule, &args.skip_rule)?;
+    let clouds = args.provider.map_or(vec![Provider::Aws, Provider::Alibaba], |name| vec![name.into()]);
+    selected.retain(|rule| rules::is_on_evidence(rule) && rule.providers().iter().any(|cloud| clouds.contains(cloud)));
+    if selected.is_empty() {
+        return Err(Failure::usage("--rule and --skip-rule leave no rule that looks at files")
+            .help("`tagaudit rules` lists them"));
+    }
+    let mut read = Read::default();
+    for path in &args.paths {
+        read.path(path)?;
+    }
+    let Read { evidence, mut lint, broken, .. } = read;
+    let evidence = evidence.assuming(args.kubernetes_version);
+    lint.check(&evidence, &selected);
+    Ok((lint, broken))
+}
+
+pub(super) fn exit(lint: &KubernetesLint, args: &LintArgs) -> Exit {
+    let counts = |threshold: Severity| lint.findings.iter().any(|finding| finding.severity >= threshold);
+    if args.fail_on.threshold().is_some_and(counts) {
+        return Exit::Findings;
+    }
+    Exit::of_evidence(lint.files.is_empty(), lint.left_out.is_empty())
+}
+
+/// `--kubernetes`, all of them together: of folders, what holds nothing is read over.
+pub(super) fn evidence(paths: &[PathBuf]) -> Result<Evidence, Failure> {
+    let mut read = Read::default();
+    for path in paths {
+        read.path(path)?;
+    }
+    match (read.broken, read.lint.left_out.first()) {
+        (Some(broken), _) => Err(broken),
+        (None, Some(left_out)) => Err(Failure::usage(format!("cannot read all of --kubernetes: {left_out}"))
+            .help("name the files instead of the folder")),
+        (None, None) => Ok(read.evidence),
+    }
+}
+
+/// Files while they are read.
+#[derive(Default)]
+struct Read {
+    evidence: Evidence,
+    lint: KubernetesLint,
+    /// The first file that cannot be read.
+    broken: Option<Failure>,
+    number: usize,
+}
+
+impl Read {
+    fn path(&mut self, path: &Path) -> Result<(), Failure> {
+        if !path.is_dir() {
+            return self.file(path, true);
+        }
+        let is_hidden = |entry: &walkdir::DirEntry| {
+            entry.depth() > 0 && entry.file_name().to_str().is_some_and(|name| name.starts_with('.'))
+        };
+        let before = self.lint.files.len();
+        for entry in WalkDir::new(path).sort_by_file_name().into_iter().filter_entry(|entry| !is_hidden(entry)) {
+            let entry = entry.map_err(|error| {
+                Failure::usage(format!("cannot read the folder `{}`", path.display())).cause(error.to_string())
+            })?;
+            let extension = entry.path().extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+            if entry.file_type().is_file() && ["yaml", "yml", "json"].contains(&extension.to_ascii_lowercase().as_str()) {
+                self.number += 1;
+                if self.number > MAX_FILES {
+                    return Err(Failure::usage(format!("more than {MAX_FILES} files in `{}`", path.display())));
+                }
+                self.file(entry.path(), false)?;
+            }
+        }
+        if self.lint.files.len() == before && self.lint.left_out.is_empty() && self.broken.is_none() {
+            self.lint.without.push(path.display().to_string());
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path, is_named: bool) -> Result<(), Failure> {
+        let name = path.display().to_string();
+        let bytes = input::bytes(path, input::MAX_NODES_BYTES, "file")?;
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        match Evidence::parse(&name, bytes) {
+            Ok(found) => {
+                self.evidence = std::mem::take(&mut self.evidence).and(found);
+                self.lint.files.push(name.clone());
+                self.lint.texts.insert(name.into(), text);
+            }
+            Err(KubernetesError::Nothing { .. }) if !is_named => self.lint.without.push(name),
+            // What a chart is made of is no YAML before it is rendered.
+            Err(KubernetesError::Malformed { .. }) if !is_named && text.contains("{{") => {
+                self.lint.left_out.push(format!("{name}: a template: render it first, as with `helm template`"));
+            }
+            Err(error) => {
+                let failure = Failure::from_error(Exit::Usage, &error).help(
+                    "write it with `kubectl get nodes,services -A -o json`, or name manifests and configurations in YAML or JSON",
+                );
+                self.broken.get_or_insert(failure);
+            }
+        }
+        Ok(())
+    }
+}

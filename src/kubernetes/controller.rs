@@ -1,0 +1,323 @@
+//! Cloud controllers: what runs them, and with which flags.
+
+use crate::controller::ControllerVersion;
+use crate::inventory::Provider;
+
+use super::document::{Document, DocumentKind, is_empty};
+use super::evidence::Evidence;
+use super::source::{Located, Object, Place};
+use super::workload::{Container, Toleration, Workload, WorkloadKind, toleration};
+
+/// The taint of a node that no cloud controller has initialised.
+/// Source: kubernetes/cloud-provider `api/well_known_taints.go`.
+pub const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+
+/// A cloud controller of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CloudController {
+    /// The cloud that it is of.
+    pub cloud: Provider,
+    /// What runs it; for a chart, what the chart makes.
+    pub workload: Workload,
+    /// Its flags, in their order.
+    pub flags: Vec<Flag>,
+    /// Whether all flags are known: a shell, or a template, may add others.
+    pub knows_flags: bool,
+    /// Version of the image, where its tag says it.
+    pub version: Option<ControllerVersion>,
+    /// What it comes from, where that is a chart.
+    pub chart: Option<Chart>,
+}
+
+/// Values for the chart of the AWS cloud controller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chart {
+    /// What gives the values: `HelmChart kube-system/aws-cloud-controller-manager`, or a file.
+    pub name: String,
+    /// Keys of `nodeSelector` that the values give, and the chart's own that they leave in.
+    pub own_selector_left: Option<Place>,
+    /// Whether the values replace the tolerations, and where.
+    pub tolerations: Option<Place>,
+    /// Whether its job runs on a cluster without initialised nodes (`bootstrap`); `None` where no `HelmChart` says it.
+    pub is_bootstrap: Option<bool>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// A flag of a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flag {
+    /// Without dashes.
+    pub name: String,
+    /// Value; `true` for a switch.
+    pub value: String,
+    /// Where it stands.
+    pub place: Place,
+}
+
+impl CloudController {
+    /// The value of a flag; of several the last one counts.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> Option<&Flag> {
+        self.flags.iter().rfind(|flag| flag.name == name)
+    }
+
+    /// Whether a switch is on, and otherwise what it is by default.
+    #[must_use]
+    pub fn is_on(&self, name: &str, default: bool) -> bool {
+        self.flag(name).map_or(default, |flag| super::is_true(&flag.value))
+    }
+
+    /// Whether a controller is run: `--controllers` names it, or `*` and not `-NAME`. Controllers have two names.
+    /// Source: kubernetes/controller-manager `app/helper.go#IsControllerEnabled`.
+    #[must_use]
+    pub fn runs(&self, names: &[&str]) -> bool {
+        let said = self.flag("controllers").map_or("*", |flag| flag.value.as_str());
+        let mut has_star = false;
+        for one in said.split(',').map(str::trim) {
+            if names.contains(&one) {
+                return true;
+            }
+            if one.strip_prefix('-').is_some_and(|name| names.contains(&name)) {
+                return false;
+            }
+            has_star |= one == "*";
+        }
+        has_star
+    }
+
+    /// Where it is told about: the flags, or what runs it.
+    #[must_use]
+    pub fn place(&self) -> &Place {
+        self.chart.as_ref().map_or(&self.workload.place, |chart| &chart.place)
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.chart.as_ref().map_or_else(|| self.workload.full_name(), |chart| chart.name.clone())
+    }
+
+    /// Whether nodes of the cluster run it: a Deployment may be meant for another cluster that hosts the control plane.
+    #[must_use]
+    pub fn is_on_nodes(&self) -> bool {
+        self.workload.kind == WorkloadKind::DaemonSet
+    }
+}
+
+/// The cloud controllers of the evidence.
+pub(super) fn controllers(evidence: &Evidence) -> Vec<CloudController> {
+    let mut found: Vec<CloudController> = evidence.workloads.iter().filter_map(of_workload).collect();
+    for document in &evidence.documents {
+        match document.kind {
+            DocumentKind::HelmChart => found.extend(of_helm_chart(document)),
+            DocumentKind::ControllerValues => {
+                let object = document.object();
+                found.push(of_values(document, document.name.clone(), object, None, None));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn of_workload(workload: &Workload) -> Option<CloudController> {
+    // What something else made is told of there, unless that is a node.
+    if workload.is_owned && !workload.is_static {
+        return None;
+    }
+    let (container, cloud) = workload.containers.iter().find_map(|container| Some((container, cloud(container)?)))?;
+    Some(made(workload.clone(), container, cloud, None))
+}
+
+fn made(workload: Workload, container: &Container, cloud: Provider, chart: Option<Chart>) -> CloudController {
+    let flags = flags(&container.words);
+    let in_shell = container.words.first().is_some_and(|word| {
+        let program = word.value.rsplit('/').next().unwrap_or_default();
+        matches!(program, "sh" | "bash" | "ash")
+    });
+    let is_template = container.words.iter().any(|word| word.value.contains("{{") || word.value.contains("$("));
+    CloudController {
+        cloud,
+        flags,
+        knows_flags: !in_shell && !is_template,
+        version: version(&container.image.value),
+        workload,
+        chart,
+    }
+}
+
+/// The cloud of a controller, by its image or by its flags.
+fn cloud(container: &Container) -> Option<Provider> {
+    let image = container.image.value.as_str();
+    let path = image.split('@').next().unwrap_or(image);
+    let path = match path.rsplit_once(':') {
+        Some((path, tag)) if !tag.contains('/') => path,
+        _ => path,
+    };
+    let last = path.rsplit('/').next().unwrap_or(path);
+    if path.ends_with("provider-aws/cloud-controller-manager") || last == "aws-cloud-controller-manager" {
+        return Some(Provider::Aws);
+    }
+    let is_alibaba = last.starts_with("cloud-controller-manager") && path.contains("/acs/")
+        || last == "cloud-provider-alibaba-cloud";
+    if is_alibaba {
+        return Some(Provider::Alibaba);
+    }
+    let words = || container.words.iter().map(|word| word.value.as_str());
+    let is_controller = last.contains("cloud-controller-manager") || words().any(|word| word.contains("cloud-controller-manager"));
+    let flags = flags(&container.words);
+    let provider = flags.iter().rfind(|flag| flag.name == "cloud-provider")?;
+    match provider.value.as_str() {
+        "aws" | "aws/v2" if is_controller => Some(Provider::Aws),
+        "alicloud" | "alibabacloud" if is_controller => Some(Provider::Alibaba),
+        _ => None,
+    }
+}
+
+/// Flags of a program that reads them as Go's `pflag` does: `--name=value`, or `--name value`.
+fn flags(words: &[Located<String>]) -> Vec<Flag> {
+    let mut found: Vec<Flag> = Vec::new();
+    let mut is_open = false;
+    for word in words {
+        match word.value.strip_prefix("--") {
+            Some(rest) => {
+                let (name, value) = rest.split_once('=').map_or((rest, None), |(name, value)| (name, Some(value)));
+                is_open = value.is_none();
+                // YAML's own quotation marks are gone: these are part of the word, and of the value.
+                let value = value.unwrap_or("true").to_owned();
+                found.push(Flag { name: name.to_owned(), value, place: word.place.clone() });
+            }
+            None if is_open && !word.value.starts_with('-') => {
+                if let Some(flag) = found.last_mut() {
+                    flag.value.clone_from(&word.value);
+                }
+                is_open = false;
+            }
+            None => is_open = false,
+        }
+    }
+    found
+}
+
+/// The version that the tag of an image says.
+fn version(image: &str) -> Option<ControllerVersion> {
+    let image = image.split('@').next()?;
+    let (_, tag) = image.rsplit_once(':')?;
+    tag.parse().ok().filter(|_| tag.starts_with('v'))
+}
+
+/// Values of the chart that a `HelmChart` gives.
+fn of_helm_chart(document: &Document) -> Option<CloudController> {
+    let object = document.object();
+    let chart = object.text(&["spec", "chart"])?;
+    if chart.rsplit('/').next() != Some("aws-cloud-controller-manager") {
+        return None;
+    }
+    let version = object.text(&["spec", "version"]).map(str::to_owned);
+    let is_bootstrap = Some(object.switch(&["spec", "bootstrap"]) == Some(true));
+    let name = document.name.clone();
+    if let Some(inner) = object.at(&["spec", "valuesContent"]).and_then(|text| document.source.inner(text.node)) {
+        let source = std::sync::Arc::new(inner);
+        let values = source.documents().ok()?.into_iter().next();
+        if let Some(node) = values {
+            let values = Document { source, node, kind: DocumentKind::ControllerValues, name: name.clone() };
+            return Some(of_values(&values, name, values.object(), version.as_deref(), is_bootstrap));
+        }
+    }
+    // `set` gives single values, and no values leave the chart's own.
+    Some(of_values(document, name, object.at(&["spec", "values"]).unwrap_or(object), version.as_deref(), is_bootstrap))
+}
+
+/// Whether a version of the chart selects nodes by the label that Kubernetes 1.24 took away.
+/// Source: kubernetes/cloud-provider-aws `charts/aws-cloud-controller-manager/values.yaml`, by its history.
+fn selects_masters(version: Option<&str>) -> bool {
+    version.is_some_and(|version| {
+        let patch = version.trim_start_matches('v').strip_prefix("0.0.").and_then(|patch| patch.parse::<u32>().ok());
+        patch.is_some_and(|patch| patch <= 6)
+    })
+}
+
+/// What the chart makes of values: maps are merged with its own, a member that is null goes, and lists are replaced.
+/// Source: Helm documentation, "Values Files", "Deleting a Default Key".
+fn of_values(
+    document: &Document,
+    name: String,
+    values: Object<'_>,
+    version: Option<&str>,
+    is_bootstrap: Option<bool>,
+) -> CloudController {
+    let place = document.object().place();
+    let at = |value: &str| Located { value: value.to_owned(), place: place.clone() };
+    let own_key = if selects_masters(version) { "node-role.kubernetes.io/master" } else { "node-role.kubernetes.io/control-plane" };
+    let is_kept = match values.at(&["nodeSelector"]) {
+        Some(given) if given.node.value == crate::policy::json::Value::Null => false,
+        Some(given) => given.node.get(own_key).is_none(),
+        None => true,
+    };
+    let mut node_selector: Vec<(Located<String>, String)> = values
+        .members(&["nodeSelector"])
+        .filter(|(_, value)| !is_empty(value.node))
+        .filter_map(|(key, value)| Some((key, value.scalar()?)))
+        .collect();
+    let own_selector_left = (is_kept && !node_selector.is_empty()).then(|| {
+        values.at(&["nodeSelector"]).map_or_else(|| place.clone(), Object::place)
+    });
+    if is_kept {
+        node_selector.push((at(own_key), String::new()));
+    }
+    let given_tolerations = values.at(&["tolerations"]).filter(|given| !is_empty(given.node));
+    let tolerations = match given_tolerations {
+        Some(given) => given.items(&[]).map(toleration).collect(),
+        None => own_tolerations(),
+    };
+    let args = values.items(&["args"]).filter_map(|word| Some(Located { value: word.scalar()?, place: word.place() }));
+    let mut words: Vec<Located<String>> = args.collect();
+    if words.is_empty() {
+        words = vec![at("--v=2"), at("--cloud-provider=aws")];
+    }
+    let repository = values.text(&["image", "repository"]).unwrap_or("registry.k8s.io/provider-aws/cloud-controller-manager");
+    let tag = values.text(&["image", "tag"]).map(|tag| format!(":{tag}")).unwrap_or_default();
+    let image = values.located(&["image", "tag"]).map_or_else(|| place.clone(), |tag| tag.place);
+    let container = Container {
+        name: "aws-cloud-controller-manager".to_owned(),
+        image: Located { value: format!("{repository}{tag}"), place: image },
+        words,
+    };
+    let workload = Workload {
+        kind: WorkloadKind::DaemonSet,
+        api_version: "apps/v1".to_owned(),
+        namespace: values.text(&["namespace"]).unwrap_or("kube-system").to_owned(),
+        name: "aws-cloud-controller-manager".to_owned(),
+        uid: String::new(),
+        is_owned: false,
+        is_static: false,
+        replicas: 1,
+        node_selector,
+        required_affinity: None,
+        tolerations,
+        is_on_host_network: values.switch(&["hostNetworking"]) == Some(true),
+        dns_policy: values.located(&["dnsPolicy"]),
+        service_account: values.text(&["serviceAccountName"]).unwrap_or("cloud-controller-manager").to_owned(),
+        containers: vec![container.clone()],
+        place: place.clone(),
+        pod_place: place.clone(),
+    };
+    let chart = Chart { name, own_selector_left, tolerations: given_tolerations.map(Object::place), is_bootstrap, place };
+    made(workload, &container, Provider::Aws, Some(chart))
+}
+
+/// What the chart tolerates by itself.
+fn own_tolerations() -> Vec<Toleration> {
+    let of = |key: &str, value: &str| Toleration {
+        key: key.to_owned(),
+        is_any_value: false,
+        value: value.to_owned(),
+        effect: "NoSchedule".to_owned(),
+    };
+    vec![
+        of(UNINITIALIZED, "true"),
+        of("node-role.kubernetes.io/master", ""),
+        of("node-role.kubernetes.io/control-plane", ""),
+    ]
+}

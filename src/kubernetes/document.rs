@@ -1,0 +1,275 @@
+//! Documents from which clusters are made, recognised by what they hold.
+
+use std::sync::Arc;
+
+use crate::policy::json::{Node, Value};
+
+use super::source::{Object, Source};
+
+/// A document that rules read as it is.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// The text that it stands in.
+    pub source: Arc<Source>,
+    /// The document.
+    pub node: Node,
+    /// What it is.
+    pub kind: DocumentKind,
+    /// What it is called: `KIND NAMESPACE/NAME`, or its file.
+    pub name: String,
+}
+
+/// What a document is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DocumentKind {
+    /// `provisioning.cattle.io/v1 Cluster`, as Rancher has it.
+    RancherCluster,
+    /// `cluster.yml` of RKE.
+    RkeCluster,
+    /// `config.yaml` of RKE2 or K3s, or one of its drop-ins.
+    NodeConfig,
+    /// `helm.cattle.io/v1 HelmChart`.
+    HelmChart,
+    /// `helm.cattle.io/v1 HelmChartConfig`.
+    HelmChartConfig,
+    /// Values of the chart of the AWS cloud controller.
+    ControllerValues,
+    /// A configuration of kubeadm.
+    Kubeadm,
+    /// `cluster.x-k8s.io` objects that wrap configurations of kubeadm.
+    KubeadmWrapper,
+    /// `CredentialProviderConfig` of the kubelet.
+    CredentialProviderConfig,
+    /// `StorageClass`.
+    StorageClass,
+    /// A configuration map that a rule knows: `cloud-config` of Alibaba Cloud's controller.
+    ConfigMap,
+    /// `ClusterRole` or `Role`.
+    Role,
+    /// `ClusterRoleBinding` or `RoleBinding`.
+    RoleBinding,
+    /// A webhook that changes Services.
+    Webhook,
+}
+
+/// A distribution, as far as a file tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Distribution {
+    /// RKE2.
+    Rke2,
+    /// K3s.
+    K3s,
+}
+
+impl Document {
+    /// The document as rules read it.
+    #[must_use]
+    pub fn object(&self) -> Object<'_> {
+        Object { source: &self.source, node: &self.node }
+    }
+
+    /// Which distribution a configuration file is of, by keys that only one of them has, or by its path.
+    #[must_use]
+    pub fn distribution(&self) -> Option<Distribution> {
+        let has = |keys: &[&str]| {
+            let members = self.node.members().unwrap_or_default();
+            members.iter().any(|member| keys.contains(&member.key.trim_end_matches('+')))
+        };
+        let path = &self.source.file;
+        if path.contains("rke2") || has(&OF_RKE2) {
+            return Some(Distribution::Rke2);
+        }
+        (path.contains("k3s") || has(&OF_K3S)).then_some(Distribution::K3s)
+    }
+
+    /// `apiVersion`; empty where it has none.
+    #[must_use]
+    pub fn api_version(&self) -> &str {
+        self.object().text(&["apiVersion"]).unwrap_or_default()
+    }
+
+    /// `kind`; empty where it has none.
+    #[must_use]
+    pub fn kind_name(&self) -> &str {
+        self.object().text(&["kind"]).unwrap_or_default()
+    }
+}
+
+/// Keys that the configuration files of RKE2 and K3s have, and hardly anything else.
+/// Sources: rancher/rke2 `pkg/cli/cmds`, k3s-io/k3s `pkg/cli/cmds`.
+const OF_BOTH: [&str; 27] = [
+    "agent-token",
+    "cloud-provider-config",
+    "cloud-provider-name",
+    "cluster-cidr",
+    "cluster-dns",
+    "cluster-domain",
+    "cluster-init",
+    "container-runtime-endpoint",
+    "disable-cloud-controller",
+    "disable-kube-proxy",
+    "disable-scheduler",
+    "etcd-arg",
+    "etcd-expose-metrics",
+    "etcd-s3",
+    "kube-apiserver-arg",
+    "kube-cloud-controller-manager-arg",
+    "kube-controller-manager-arg",
+    "kube-proxy-arg",
+    "kube-scheduler-arg",
+    "kubelet-arg",
+    "node-external-ip",
+    "node-label",
+    "node-name",
+    "node-taint",
+    "selinux",
+    "tls-san",
+    "write-kubeconfig-mode",
+];
+
+/// Keys that only one of them has.
+const OF_RKE2: [&str; 10] = [
+    "audit-policy-file",
+    "cloud-provider-config",
+    "cloud-provider-name",
+    "cni",
+    "control-plane-resource-limits",
+    "control-plane-resource-requests",
+    "enable-servicelb",
+    "ingress-controller",
+    "node-name-from-cloud-provider-metadata",
+    "profile",
+];
+const OF_K3S: [&str; 9] = [
+    "disable-helm-controller",
+    "disable-network-policy",
+    "docker",
+    "flannel-backend",
+    "flannel-iface",
+    "secrets-encryption",
+    "servicelb-namespace",
+    "traefik",
+    "rootless",
+];
+
+/// Kinds of the API that are documents, with the group of their `apiVersion`.
+const KINDS: [(&str, &str, DocumentKind); 22] = [
+    ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
+    ("management.cattle.io", "Cluster", DocumentKind::RkeCluster),
+    ("helm.cattle.io", "HelmChart", DocumentKind::HelmChart),
+    ("helm.cattle.io", "HelmChartConfig", DocumentKind::HelmChartConfig),
+    ("kubeadm.k8s.io", "ClusterConfiguration", DocumentKind::Kubeadm),
+    ("kubeadm.k8s.io", "InitConfiguration", DocumentKind::Kubeadm),
+    ("kubeadm.k8s.io", "JoinConfiguration", DocumentKind::Kubeadm),
+    ("kubeadm.k8s.io", "MasterConfiguration", DocumentKind::Kubeadm),
+    ("kubeadm.k8s.io", "NodeConfiguration", DocumentKind::Kubeadm),
+    ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane", DocumentKind::KubeadmWrapper),
+    ("controlplane.cluster.x-k8s.io", "KubeadmControlPlaneTemplate", DocumentKind::KubeadmWrapper),
+    ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate", DocumentKind::KubeadmWrapper),
+    ("bootstrap.cluster.x-k8s.io", "KubeadmConfig", DocumentKind::KubeadmWrapper),
+    ("storage.k8s.io", "StorageClass", DocumentKind::StorageClass),
+    ("", "ConfigMap", DocumentKind::ConfigMap),
+    ("rbac.authorization.k8s.io", "ClusterRole", DocumentKind::Role),
+    ("rbac.authorization.k8s.io", "Role", DocumentKind::Role),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding", DocumentKind::RoleBinding),
+    ("rbac.authorization.k8s.io", "RoleBinding", DocumentKind::RoleBinding),
+    ("admissionregistration.k8s.io", "MutatingWebhookConfiguration", DocumentKind::Webhook),
+    ("kubelet.config.k8s.io", "CredentialProviderConfig", DocumentKind::CredentialProviderConfig),
+    ("credentialprovider.kubelet.k8s.io", "CredentialProviderConfig", DocumentKind::CredentialProviderConfig),
+];
+
+/// What an object of the API is, by its group and kind.
+#[must_use]
+pub(super) fn of_api(api_version: &str, kind: &str) -> Option<DocumentKind> {
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    let known = KINDS.iter().find(|(one, name, _)| *one == group && *name == kind);
+    // A group that is wrong is for a rule to say.
+    let any = || (kind == "CredentialProviderConfig").then_some(DocumentKind::CredentialProviderConfig);
+    known.map(|(.., found)| *found).or_else(any)
+}
+
+/// What a document is that is no object of the API.
+#[must_use]
+pub(super) fn of_keys(node: &Node) -> Option<DocumentKind> {
+    let members = node.members()?;
+    if node.get("apiVersion").is_some() && node.get("kind").is_some() {
+        return None;
+    }
+    let has = |key: &str| node.get(key).is_some();
+    let is_rke_node = |item: &Node| item.get("address").is_some() && item.get("role").is_some();
+    if node.at(&["spec", "rkeConfig"]).is_some() {
+        return Some(DocumentKind::RancherCluster);
+    }
+    let has_rke_nodes = node.get("nodes").and_then(Node::items).is_some_and(|items| items.iter().any(is_rke_node));
+    let has_rke_keys = has("kubernetes_version") && (has("services") || has("cloud_provider") || has("network"));
+    if has_rke_nodes || has_rke_keys || has("rancher_kubernetes_engine_config") {
+        return Some(DocumentKind::RkeCluster);
+    }
+    if is_controller_values(node) {
+        return Some(DocumentKind::ControllerValues);
+    }
+    // Providers with what only such a configuration has: the file without its first two lines.
+    let is_provider = |item: &Node| item.get("matchImages").is_some() && item.get("name").is_some();
+    if node.get("providers").and_then(Node::items).is_some_and(|items| items.iter().any(is_provider)) {
+        return Some(DocumentKind::CredentialProviderConfig);
+    }
+    let is_config = members.iter().any(|member| {
+        let key = member.key.trim_end_matches('+');
+        OF_BOTH.contains(&key) || (OF_RKE2.contains(&key) || OF_K3S.contains(&key)) && key.contains('-')
+    });
+    is_config.then_some(DocumentKind::NodeConfig)
+}
+
+/// Whether a map is values of the chart of the AWS cloud controller.
+fn is_controller_values(node: &Node) -> bool {
+    let of_args = node.get("args").and_then(Node::items).is_some_and(|items| {
+        items.iter().filter_map(Node::as_str).any(|word| word.starts_with("--cloud-provider="))
+    });
+    let repository = node.at(&["image", "repository"]).and_then(Node::as_str).unwrap_or_default();
+    of_args || repository.ends_with("cloud-controller-manager")
+}
+
+/// What an object of the API is called.
+#[must_use]
+pub(super) fn name_of(node: &Node, kind: &str) -> String {
+    let text = |key: &str| node.at(&["metadata", key]).and_then(Node::as_str).unwrap_or_default();
+    match (text("namespace"), text("name")) {
+        ("", "") => kind.to_owned(),
+        ("", name) => format!("{kind} {name}"),
+        (namespace, name) => format!("{kind} {namespace}/{name}"),
+    }
+}
+
+/// Texts of YAML within a document, by the path of each: they are read as well.
+#[must_use]
+pub(super) fn inner_texts(kind: DocumentKind) -> &'static [&'static [&'static str]] {
+    match kind {
+        DocumentKind::RancherCluster => &[&["spec", "rkeConfig", "additionalManifest"]],
+        DocumentKind::RkeCluster => &[
+            &["addons"],
+            &["rancher_kubernetes_engine_config", "addons"],
+            &["spec", "rancherKubernetesEngineConfig", "addons"],
+        ],
+        DocumentKind::ConfigMap => &[&["data", "ClusterConfiguration"]],
+        _ => &[],
+    }
+}
+
+/// The keys of RKE, wherever its configuration stands.
+#[must_use]
+pub fn rke_part<'d>(document: &'d Document) -> Object<'d> {
+    let object = document.object();
+    let wrapped = [&["rancher_kubernetes_engine_config"][..], &["spec", "rancherKubernetesEngineConfig"]];
+    wrapped.iter().find_map(|path| object.at(path)).unwrap_or(object)
+}
+
+/// Whether a value holds nothing.
+#[must_use]
+pub fn is_empty(node: &Node) -> bool {
+    match &node.value {
+        Value::Null => true,
+        Value::Object(members) => members.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Either(_) => false,
+    }
+}

@@ -1,0 +1,133 @@
+//! Services.
+
+use std::collections::BTreeMap;
+
+use crate::policy::json::{Node, Value};
+
+use super::source::{Object, Place};
+
+/// A Kubernetes Service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Service {
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.uid`; empty in a manifest.
+    pub uid: String,
+    /// `metadata.annotations`.
+    pub annotations: BTreeMap<String, String>,
+    /// Where each annotation stands, key and value.
+    pub annotation_places: BTreeMap<String, (Place, Place)>,
+    /// `metadata.finalizers`.
+    pub finalizers: Vec<String>,
+    /// `spec.type`; `ClusterIP` where it is not said.
+    pub service_type: String,
+    /// `spec.loadBalancerClass`.
+    pub load_balancer_class: Option<String>,
+    /// `spec.loadBalancerIP`.
+    pub load_balancer_ip: Option<String>,
+    /// `spec.loadBalancerSourceRanges`.
+    pub source_ranges: Vec<String>,
+    /// Whether `spec.externalTrafficPolicy` is `Local`.
+    pub is_local: bool,
+    /// Whether `spec.sessionAffinity` is `ClientIP`.
+    pub has_client_affinity: bool,
+    /// Whether `spec.allocateLoadBalancerNodePorts` is off.
+    pub is_without_node_ports: bool,
+    /// `spec.ports`.
+    pub ports: Vec<ServicePort>,
+    /// `status.loadBalancer.ingress`: host names and addresses.
+    pub ingress: Vec<Ingress>,
+    /// Where it stands: its name.
+    pub place: Place,
+}
+
+/// A port of a Service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServicePort {
+    /// `name`; empty where it is not said.
+    pub name: String,
+    /// `port`.
+    pub port: i64,
+    /// `protocol`; `TCP` where it is not said.
+    pub protocol: String,
+    /// `nodePort`, where one is allocated.
+    pub node_port: Option<i64>,
+}
+
+/// Where a load balancer is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ingress {
+    /// By name.
+    Hostname(String),
+    /// By address.
+    Address(String),
+}
+
+impl Service {
+    /// `NAMESPACE/NAME`.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+
+    /// Whether it asks for a load balancer.
+    #[must_use]
+    pub fn is_load_balancer(&self) -> bool {
+        self.service_type == "LoadBalancer"
+    }
+
+    pub(super) fn read(object: Object<'_>) -> Result<Self, String> {
+        let text = |path: &[&str]| optional_text(object, path);
+        let mut annotations = BTreeMap::new();
+        let mut annotation_places = BTreeMap::new();
+        for (key, value) in object.members(&["metadata", "annotations"]) {
+            let Some(text) = value.node.as_str() else {
+                return Err(format!("the annotation `{}` is {} instead of a string", key.value, value.node.kind()));
+            };
+            annotation_places.insert(key.value.clone(), (key.place, value.place()));
+            annotations.insert(key.value, text.to_owned());
+        }
+        let name = object.located(&["metadata", "name"]).ok_or("it has no `metadata.name`")?;
+        let ports = object.items(&["spec", "ports"]).map(|port| ServicePort {
+            name: port.text(&["name"]).unwrap_or_default().to_owned(),
+            port: port.number(&["port"]).unwrap_or_default(),
+            protocol: port.text(&["protocol"]).unwrap_or("TCP").to_owned(),
+            node_port: port.number(&["nodePort"]).filter(|port| *port != 0),
+        });
+        let ingress = object.items(&["status", "loadBalancer", "ingress"]).filter_map(|ingress| {
+            let hostname = ingress.text(&["hostname"]).filter(|name| !name.is_empty());
+            let hostname = hostname.map(|name| Ingress::Hostname(name.to_owned()));
+            hostname.or_else(|| Some(Ingress::Address(ingress.text(&["ip"])?.to_owned())))
+        });
+        let texts = |path: &[&str]| object.items(path).filter_map(|item| item.node.as_str().map(str::to_owned)).collect();
+        Ok(Self {
+            namespace: text(&["metadata", "namespace"])?.unwrap_or_default(),
+            name: name.value,
+            uid: text(&["metadata", "uid"])?.unwrap_or_default(),
+            annotations,
+            annotation_places,
+            finalizers: texts(&["metadata", "finalizers"]),
+            service_type: text(&["spec", "type"])?.unwrap_or_else(|| "ClusterIP".to_owned()),
+            load_balancer_class: text(&["spec", "loadBalancerClass"])?,
+            load_balancer_ip: text(&["spec", "loadBalancerIP"])?.filter(|address| !address.is_empty()),
+            source_ranges: texts(&["spec", "loadBalancerSourceRanges"]),
+            is_local: object.text(&["spec", "externalTrafficPolicy"]) == Some("Local"),
+            has_client_affinity: object.text(&["spec", "sessionAffinity"]) == Some("ClientIP"),
+            is_without_node_ports: object.switch(&["spec", "allocateLoadBalancerNodePorts"]) == Some(false),
+            ports: ports.collect(),
+            ingress: ingress.collect(),
+            place: name.place,
+        })
+    }
+}
+
+/// A text that may be missing or null, and is nothing else.
+pub(super) fn optional_text(object: Object<'_>, path: &[&str]) -> Result<Option<String>, String> {
+    match object.node.at(path).map(|node| (&node.value, node)) {
+        None | Some((Value::Null, _)) => Ok(None),
+        Some((Value::String(text), _)) => Ok(Some(text.to_string())),
+        Some((_, node)) => Err(format!("`{}` is {} instead of a string", path.join("."), Node::kind(node))),
+    }
+}

@@ -1,0 +1,273 @@
+//! Texts that describe a cluster, and where something stands in them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::policy::json::{JsonError, Node, Span, Value, line_and_column};
+use crate::policy::yaml;
+
+/// Where something stands: lines and columns count from one, columns in characters.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// The file, as it was named.
+    pub file: Arc<str>,
+    /// Line.
+    pub line: usize,
+    /// Column.
+    pub column: usize,
+    /// Line of the end.
+    pub end_line: usize,
+    /// Column behind the end.
+    pub end_column: usize,
+}
+
+/// A value and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Located<T> {
+    /// The value.
+    pub value: T,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// A text, or one that stands within another as a block of YAML.
+#[derive(Debug)]
+pub struct Source {
+    /// The file, as it was named.
+    pub file: Arc<str>,
+    text: String,
+    /// Where each line begins.
+    lines: Vec<usize>,
+    within: Within,
+}
+
+/// What the lines of a text are in its file.
+#[derive(Debug)]
+enum Within {
+    /// The same.
+    File,
+    /// Those from a line on, indented.
+    Block { line: usize, indent: usize },
+    /// Nothing that could be told: all of it is at one place.
+    Place(Place),
+}
+
+impl Source {
+    /// A file.
+    #[must_use]
+    pub fn new(file: &str, text: String) -> Self {
+        Self { file: file.into(), lines: line_starts(&text), text, within: Within::File }
+    }
+
+    /// A text that is the value of a string in this one. What stands in a literal block (`|`) keeps its lines.
+    #[must_use]
+    pub fn inner(&self, node: &Node) -> Option<Self> {
+        let text = node.as_str()?.to_owned();
+        let within = match (&self.within, self.block(node)) {
+            (Within::File, Some((line, indent))) => Within::Block { line, indent },
+            (Within::Block { line: outer, indent: all }, Some((line, indent))) => {
+                Within::Block { line: outer + line, indent: all + indent }
+            }
+            _ => Within::Place(self.place(node.span)),
+        };
+        Some(Self { file: Arc::clone(&self.file), lines: line_starts(&text), text, within })
+    }
+
+    /// Lines before the content of a literal block, and how far it is indented.
+    fn block(&self, node: &Node) -> Option<(usize, usize)> {
+        let start = node.span.start;
+        self.text.get(start..)?.starts_with('|').then_some(())?;
+        let header = self.lines.partition_point(|line| *line <= start);
+        // The first line that is not empty decides, unless the header says it.
+        let written = self.text.get(start..)?.lines().next()?;
+        let said = written.bytes().find(u8::is_ascii_digit);
+        let content = self.text.get(*self.lines.get(header)?..)?;
+        let indent = content.lines().find(|line| !line.trim().is_empty())?;
+        let indent = indent.len() - indent.trim_start_matches(' ').len();
+        said.is_none().then_some((header, indent))
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Where a part of the text stands in the file.
+    #[must_use]
+    pub fn place(&self, span: Span) -> Place {
+        let (line, column) = self.position(span.start);
+        let (end_line, end_column) = self.position(self.end(span.range()));
+        let file = Arc::clone(&self.file);
+        match &self.within {
+            Within::File => Place { file, line, column, end_line, end_column },
+            Within::Block { line: before, indent } => Place {
+                file,
+                line: before + line,
+                column: indent + column,
+                end_line: before + end_line,
+                end_column: indent + end_column,
+            },
+            Within::Place(place) => place.clone(),
+        }
+    }
+
+    /// The end of a part without the white space that closes a block.
+    fn end(&self, range: Range<usize>) -> usize {
+        let part = self.text.get(range.clone()).unwrap_or_default();
+        range.start + part.trim_end().len()
+    }
+
+    fn position(&self, offset: usize) -> (usize, usize) {
+        let line = self.lines.partition_point(|start| *start <= offset);
+        let start = line.checked_sub(1).and_then(|index| self.lines.get(index)).copied().unwrap_or_default();
+        let before = self.text.get(start..offset).unwrap_or_default();
+        (line, before.chars().count() + 1)
+    }
+
+    /// The documents of YAML, or of JSON, which is YAML as well.
+    ///
+    /// # Errors
+    /// When it is not YAML; the place is that in the file.
+    pub fn documents(&self) -> Result<Vec<Node>, JsonError> {
+        let is_json = self.text.trim_start().starts_with(['{', '[']);
+        if is_json && let Ok(node) = Node::parse(&self.text) {
+            return Ok(vec![node]);
+        }
+        yaml::documents(&self.text).map_err(|error| self.moved(error))
+    }
+
+    /// An error of this text with the place that it has in the file.
+    fn moved(&self, error: JsonError) -> JsonError {
+        let (line, column) = line_and_column(&self.text, error.offset);
+        let (line, column) = match &self.within {
+            Within::File => (line, column),
+            Within::Block { line: before, indent } => (before + line, indent + column),
+            Within::Place(place) => (place.line, place.column),
+        };
+        JsonError { line, column, ..error }
+    }
+}
+
+fn line_starts(text: &str) -> Vec<usize> {
+    let behind = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
+    std::iter::once(0).chain(behind).collect()
+}
+
+/// An object of a source: what rules read, by keys.
+#[derive(Debug, Clone, Copy)]
+pub struct Object<'s> {
+    /// The text that it stands in.
+    pub source: &'s Source,
+    /// The object.
+    pub node: &'s Node,
+}
+
+impl<'s> Object<'s> {
+    /// A value behind some keys.
+    #[must_use]
+    pub fn at(self, path: &[&str]) -> Option<Object<'s>> {
+        Some(Self { source: self.source, node: self.node.at(path)? })
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn place(self) -> Place {
+        self.source.place(self.node.span)
+    }
+
+    /// The text behind some keys.
+    #[must_use]
+    pub fn text(self, path: &[&str]) -> Option<&'s str> {
+        self.node.at(path)?.as_str()
+    }
+
+    /// The text behind some keys, with its place.
+    #[must_use]
+    pub fn located(self, path: &[&str]) -> Option<Located<String>> {
+        let found = self.at(path)?;
+        Some(Located { value: found.node.as_str()?.to_owned(), place: found.place() })
+    }
+
+    /// The items of a list behind some keys; none where there is no list.
+    pub fn items(self, path: &[&str]) -> impl Iterator<Item = Object<'s>> + use<'s> {
+        let items = self.node.at(path).and_then(Node::items).unwrap_or_default();
+        items.iter().map(move |node| Self { source: self.source, node })
+    }
+
+    /// The members of a map behind some keys: keys with their places, and values.
+    pub fn members(self, path: &[&str]) -> impl Iterator<Item = (Located<String>, Object<'s>)> + use<'s> {
+        let members = self.node.at(path).and_then(Node::members).unwrap_or_default();
+        members.iter().map(move |member| {
+            let key = Located { value: member.key.to_string(), place: self.source.place(member.key_span) };
+            (key, Self { source: self.source, node: &member.value })
+        })
+    }
+
+    /// Whether a switch behind some keys is on; `None` where it is not said.
+    #[must_use]
+    pub fn switch(self, path: &[&str]) -> Option<bool> {
+        match &self.node.at(path)?.value {
+            Value::Bool(value) => Some(*value),
+            Value::String(text) => Some(is_true(text)),
+            _ => None,
+        }
+    }
+
+    /// A number behind some keys.
+    #[must_use]
+    pub fn number(self, path: &[&str]) -> Option<i64> {
+        match &self.node.at(path)?.value {
+            Value::Number(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// A value as programs read one that is a text, a number or a switch.
+    #[must_use]
+    pub fn scalar(self) -> Option<String> {
+        match &self.node.value {
+            Value::String(text) => Some(text.to_string()),
+            Value::Number(text) => Some(text.clone()),
+            Value::Bool(value) => Some(value.to_string()),
+            Value::Null | Value::Array(_) | Value::Object(_) | Value::Either(_) => None,
+        }
+    }
+}
+
+/// What Go's `strconv.ParseBool` takes for true.
+#[must_use]
+pub fn is_true(text: &str) -> bool {
+    matches!(text, "1" | "t" | "T" | "true" | "TRUE" | "True")
+}
+
+/// What Go's `strconv.ParseBool` takes for false.
+#[must_use]
+pub fn is_false(text: &str) -> bool {
+    matches!(text, "0" | "f" | "F" | "false" | "FALSE" | "False")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_a_block_keeps_its_lines() {
+        let text = "a: 1\nvalues: |\n  # first\n  args:\n    - --é=x\n    - --b\nquoted: \"args: [a]\"\n";
+        let source = Source::new("f.yaml", text.to_owned());
+        let root = source.documents().unwrap().remove(0);
+        let inner = source.inner(root.get("values").unwrap()).unwrap();
+        let values = inner.documents().unwrap().remove(0);
+        let second = &values.get("args").unwrap().items().unwrap()[1];
+        let place = inner.place(second.span);
+        assert_eq!((place.line, place.column, place.end_column), (6, 7, 10));
+        let quoted = source.inner(root.get("quoted").unwrap()).unwrap();
+        let values = quoted.documents().unwrap().remove(0);
+        let place = quoted.place(values.get("args").unwrap().span);
+        assert_eq!((place.line, place.column), (7, 9), "what is in quotation marks is at its quotation marks");
+        let broken = Source::new("f", "values: |\n  a: b\n  c: [\n".to_owned());
+        let root = broken.documents().unwrap().remove(0);
+        let error = broken.inner(root.get("values").unwrap()).unwrap().documents().unwrap_err();
+        assert!(error.line >= 3, "{error}");
+    }
+}

@@ -1,0 +1,257 @@
+//! Workloads: what runs which containers, and on which nodes it may.
+
+use crate::nodes::{KubernetesNode, Taint};
+use crate::policy::json::Value;
+
+use super::source::{Located, Object, Place};
+
+/// What runs pods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WorkloadKind {
+    /// A pod on every node that fits.
+    DaemonSet,
+    /// So many pods.
+    Deployment,
+    /// So many pods with names.
+    StatefulSet,
+    /// One pod.
+    Pod,
+}
+
+impl WorkloadKind {
+    /// As the API calls it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DaemonSet => "DaemonSet",
+            Self::Deployment => "Deployment",
+            Self::StatefulSet => "StatefulSet",
+            Self::Pod => "Pod",
+        }
+    }
+
+    pub(super) fn of(kind: &str) -> Option<Self> {
+        [Self::DaemonSet, Self::Deployment, Self::StatefulSet, Self::Pod].into_iter().find(|one| one.name() == kind)
+    }
+}
+
+/// A workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workload {
+    /// What it is.
+    pub kind: WorkloadKind,
+    /// `apiVersion`.
+    pub api_version: String,
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.uid`; empty in a manifest.
+    pub uid: String,
+    /// Whether something else made it: a `ReplicaSet` its pods, a node the mirror of a static pod.
+    pub is_owned: bool,
+    /// Whether it is the mirror of a static pod.
+    pub is_static: bool,
+    /// `spec.replicas`; 1 where it is not said.
+    pub replicas: i64,
+    /// `spec.template.spec.nodeSelector`.
+    pub node_selector: Vec<(Located<String>, String)>,
+    /// The required terms of `affinity.nodeAffinity`, of which one has to hold; `None` where there is no such requirement.
+    pub required_affinity: Option<Vec<AffinityTerm>>,
+    /// `tolerations`.
+    pub tolerations: Vec<Toleration>,
+    /// `hostNetwork`.
+    pub is_on_host_network: bool,
+    /// `dnsPolicy`.
+    pub dns_policy: Option<Located<String>>,
+    /// `serviceAccountName`; `default` where it is not said.
+    pub service_account: String,
+    /// `containers`.
+    pub containers: Vec<Container>,
+    /// Where it stands: its name.
+    pub place: Place,
+    /// Where the specification of its pods begins.
+    pub pod_place: Place,
+}
+
+/// A container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Container {
+    /// `name`.
+    pub name: String,
+    /// `image`.
+    pub image: Located<String>,
+    /// `command` and `args`.
+    pub words: Vec<Located<String>>,
+}
+
+/// A term of required node affinity: all of its expressions have to hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AffinityTerm {
+    /// `matchExpressions`.
+    pub expressions: Vec<Expression>,
+    /// Whether it also has `matchFields`, which are by name.
+    pub has_fields: bool,
+}
+
+/// An expression on labels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expression {
+    /// Label.
+    pub key: String,
+    /// `In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt`, `Lt`.
+    pub operator: String,
+    /// Values.
+    pub values: Vec<String>,
+}
+
+/// A toleration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Toleration {
+    /// Key; empty for any.
+    pub key: String,
+    /// Whether any value will do (`operator: Exists`).
+    pub is_any_value: bool,
+    /// Value.
+    pub value: String,
+    /// Effect; empty for any.
+    pub effect: String,
+}
+
+impl Toleration {
+    /// Whether it tolerates a taint. Source: kubernetes/api `core/v1/toleration.go#ToleratesTaint`.
+    #[must_use]
+    pub fn tolerates(&self, taint: &Taint) -> bool {
+        let is_effect = self.effect.is_empty() || self.effect == taint.effect;
+        let is_key = if self.key.is_empty() { self.is_any_value } else { self.key == taint.key };
+        is_effect && is_key && (self.is_any_value || self.value == taint.value)
+    }
+}
+
+impl Expression {
+    fn holds(&self, node: &KubernetesNode) -> bool {
+        let found = node.labels.get(&self.key);
+        let number = |text: Option<&String>| text.and_then(|text| text.parse::<i64>().ok());
+        match self.operator.as_str() {
+            "In" => found.is_some_and(|value| self.values.contains(value)),
+            "NotIn" => found.is_none_or(|value| !self.values.contains(value)),
+            "Exists" => found.is_some(),
+            "DoesNotExist" => found.is_none(),
+            "Gt" => number(found).zip(number(self.values.first())).is_some_and(|(one, other)| one > other),
+            "Lt" => number(found).zip(number(self.values.first())).is_some_and(|(one, other)| one < other),
+            _ => false,
+        }
+    }
+}
+
+/// Taints that every pod of a `DaemonSet` tolerates without being asked to.
+/// Source: kubernetes/kubernetes `pkg/controller/daemon/util/daemonset_util.go#AddOrUpdateDaemonPodTolerations`.
+const OF_DAEMON_PODS: [(&str, &str); 6] = [
+    ("node.kubernetes.io/not-ready", "NoExecute"),
+    ("node.kubernetes.io/unreachable", "NoExecute"),
+    ("node.kubernetes.io/disk-pressure", "NoSchedule"),
+    ("node.kubernetes.io/memory-pressure", "NoSchedule"),
+    ("node.kubernetes.io/pid-pressure", "NoSchedule"),
+    ("node.kubernetes.io/unschedulable", "NoSchedule"),
+];
+
+impl Workload {
+    /// `KIND NAMESPACE/NAME`.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        let namespace = if self.namespace.is_empty() { String::new() } else { format!("{}/", self.namespace) };
+        format!("{} {namespace}{}", self.kind.name(), self.name)
+    }
+
+    /// Whether a node has what `nodeSelector` and the required affinity ask for.
+    #[must_use]
+    pub fn selects(&self, node: &KubernetesNode) -> bool {
+        self.node_selector.iter().all(|(key, value)| node.labels.get(&key.value) == Some(value))
+            && self.required_affinity.as_ref().is_none_or(|terms| {
+                // A term without anything in it holds nowhere.
+                terms.iter().any(|term| {
+                    let is_empty = term.expressions.is_empty() && !term.has_fields;
+                    !is_empty && term.expressions.iter().all(|expression| expression.holds(node))
+                })
+            })
+    }
+
+    /// Whether a taint keeps its pods away, or drives them out.
+    #[must_use]
+    pub fn is_kept_away_by(&self, taint: &Taint) -> bool {
+        if taint.effect == "PreferNoSchedule" {
+            return false;
+        }
+        let is_of_daemon = self.kind == WorkloadKind::DaemonSet
+            && (OF_DAEMON_PODS.contains(&(taint.key.as_str(), taint.effect.as_str()))
+                || self.is_on_host_network
+                    && (taint.key.as_str(), taint.effect.as_str())
+                        == ("node.kubernetes.io/network-unavailable", "NoSchedule"));
+        !is_of_daemon && !self.tolerations.iter().any(|toleration| toleration.tolerates(taint))
+    }
+
+    pub(super) fn read(kind: WorkloadKind, object: Object<'_>) -> Result<Self, String> {
+        let name = object.located(&["metadata", "name"]).ok_or("it has no `metadata.name`")?;
+        let pod = if kind == WorkloadKind::Pod { object.at(&["spec"]) } else { object.at(&["spec", "template", "spec"]) };
+        let pod = pod.ok_or("it has no specification of pods")?;
+        let text = |path: &[&str]| object.text(path).unwrap_or_default().to_owned();
+        let is_static = object.node.at(&["metadata", "annotations", "kubernetes.io/config.mirror"]).is_some();
+        let selector = pod.members(&["nodeSelector"]).filter_map(|(key, value)| Some((key, value.scalar()?)));
+        let required = ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"];
+        let containers = pod.items(&["containers"]).filter_map(|container| {
+            let words = ["command", "args"].into_iter().flat_map(|list| container.items(&[list]));
+            let words = words.filter_map(|word| Some(Located { value: word.scalar()?, place: word.place() }));
+            Some(Container {
+                name: container.text(&["name"]).unwrap_or_default().to_owned(),
+                image: container.located(&["image"])?,
+                words: words.collect(),
+            })
+        });
+        Ok(Self {
+            kind,
+            api_version: text(&["apiVersion"]),
+            namespace: text(&["metadata", "namespace"]),
+            uid: text(&["metadata", "uid"]),
+            is_owned: object.items(&["metadata", "ownerReferences"]).next().is_some(),
+            is_static,
+            replicas: object.number(&["spec", "replicas"]).unwrap_or(1),
+            node_selector: selector.collect(),
+            required_affinity: pod.at(&required).map(|terms| terms.items(&[]).map(affinity_term).collect()),
+            tolerations: pod.items(&["tolerations"]).map(toleration).collect(),
+            is_on_host_network: pod.switch(&["hostNetwork"]) == Some(true),
+            dns_policy: pod.located(&["dnsPolicy"]),
+            service_account: ["serviceAccountName", "serviceAccount"]
+                .into_iter()
+                .find_map(|key| pod.text(&[key]).filter(|name| !name.is_empty()))
+                .unwrap_or("default")
+                .to_owned(),
+            containers: containers.collect(),
+            name: name.value,
+            place: name.place,
+            pod_place: pod.place(),
+        })
+    }
+}
+
+fn affinity_term(term: Object<'_>) -> AffinityTerm {
+    let expressions = term.items(&["matchExpressions"]).map(|expression| Expression {
+        key: expression.text(&["key"]).unwrap_or_default().to_owned(),
+        operator: expression.text(&["operator"]).unwrap_or_default().to_owned(),
+        values: expression.items(&["values"]).filter_map(Object::scalar).collect(),
+    });
+    AffinityTerm {
+        expressions: expressions.collect(),
+        has_fields: term.items(&["matchFields"]).next().is_some(),
+    }
+}
+
+/// A toleration of a list. Source: kubernetes/api `core/v1/types.go#Toleration`.
+pub(super) fn toleration(toleration: Object<'_>) -> Toleration {
+    let value = toleration.at(&["value"]).filter(|value| value.node.value != Value::Null).and_then(Object::scalar);
+    Toleration {
+        key: toleration.text(&["key"]).unwrap_or_default().to_owned(),
+        is_any_value: toleration.text(&["operator"]) == Some("Exists"),
+        value: value.unwrap_or_default(),
+        effect: toleration.text(&["effect"]).unwrap_or_default().to_owned(),
+    }
+}

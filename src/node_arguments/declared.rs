@@ -1,0 +1,297 @@
+//! What configurations start nodes with, merged as the distribution merges them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::controller::ControllerVersion;
+use crate::kubernetes::{Document, DocumentKind, Evidence, FileDistribution, Located, Object, rke_part};
+use crate::policy::json::{Node, Value};
+
+use super::{Component, Distribution, NodeArguments};
+
+/// Arguments of a configuration by name, in the order of the text.
+type Arguments = Vec<(String, Located<String>)>;
+
+/// What the configurations of the evidence start nodes with.
+#[must_use]
+pub fn declared(evidence: &Evidence) -> Vec<NodeArguments> {
+    let mut found = node_configs(evidence);
+    for document in &evidence.documents {
+        match document.kind {
+            DocumentKind::RancherCluster => found.extend(rancher(document)),
+            DocumentKind::RkeCluster => found.extend(rke(document)),
+            DocumentKind::Kubeadm => found.push(kubeadm(document, document.object(), version_beside(evidence, document))),
+            DocumentKind::KubeadmWrapper => found.extend(wrapped(document)),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// A value of a flat configuration as arguments: each item of a list is one.
+fn arguments_of(key: &str, value: Object<'_>) -> Arguments {
+    let items = value.node.items().map_or_else(|| vec![value], |_| value.items(&[]).collect());
+    let scalars = items.into_iter().filter_map(|item| Some(Located { value: item.scalar()?, place: item.place() }));
+    scalars.map(|value| (key.to_owned(), value)).collect()
+}
+
+/// Keys of a flat configuration that only servers have.
+/// Sources: rancher/rke2 `pkg/cli/cmds/server.go`, k3s-io/k3s `pkg/cli/cmds/server.go`.
+const OF_SERVERS: [&str; 17] = [
+    "cluster-cidr",
+    "cluster-init",
+    "cni",
+    "disable",
+    "disable-apiserver",
+    "disable-cloud-controller",
+    "disable-controller-manager",
+    "disable-etcd",
+    "disable-scheduler",
+    "etcd-arg",
+    "flannel-backend",
+    "kube-apiserver-arg",
+    "kube-cloud-controller-manager-arg",
+    "kube-controller-manager-arg",
+    "service-cidr",
+    "tls-san",
+    "write-kubeconfig-mode",
+];
+
+/// `config.yaml` with its drop-ins: those of `config.yaml.d` beside it follow in the order of their names, a later value replaces
+/// an earlier one, and one whose key ends with `+` adds to it.
+/// Source: K3s documentation, "Configuration Options", "Multiple Config Files".
+fn node_configs(evidence: &Evidence) -> Vec<NodeArguments> {
+    let mut groups: BTreeMap<String, Vec<&Document>> = BTreeMap::new();
+    for document in evidence.documents_of(DocumentKind::NodeConfig) {
+        groups.entry(main_file(&document.source.file)).or_default().push(document);
+    }
+    let mut found = Vec::new();
+    for (file, mut documents) in groups {
+        // `config.yaml` sorts before `config.yaml.d/…`.
+        documents.sort_by_key(|document| document.source.file.clone());
+        let mut merged: BTreeMap<String, Arguments> = BTreeMap::new();
+        let (mut distribution, mut place) = (None, None);
+        for document in documents {
+            distribution = distribution.or(document.distribution());
+            place.get_or_insert_with(|| document.object().place());
+            merge(&mut merged, document.object());
+        }
+        let Some(place) = place else { continue };
+        let is_server = merged.keys().any(|key| OF_SERVERS.contains(&key.as_str())).then_some(true);
+        let distribution = match distribution {
+            Some(FileDistribution::K3s) => Distribution::K3s,
+            Some(FileDistribution::Rke2) | None => Distribution::Rke2,
+        };
+        let arguments = merged.into_values().flatten();
+        found.push(NodeArguments::of_configuration(file, place, distribution, None, is_server, arguments));
+    }
+    found
+}
+
+/// The file that a drop-in belongs to.
+fn main_file(file: &str) -> String {
+    let path = Path::new(file);
+    let folder = path.parent().map(Path::display).map(|folder| folder.to_string()).unwrap_or_default();
+    match folder.strip_suffix(".d") {
+        Some(main) if main.ends_with(".yaml") => main.to_owned(),
+        _ => file.to_owned(),
+    }
+}
+
+fn merge(merged: &mut BTreeMap<String, Arguments>, config: Object<'_>) {
+    for (key, value) in config.members(&[]) {
+        match key.value.strip_suffix('+') {
+            Some(name) => merged.entry(name.to_owned()).or_default().extend(arguments_of(name, value)),
+            None => {
+                let arguments = arguments_of(&key.value, value);
+                merged.insert(key.value, arguments);
+            }
+        }
+    }
+}
+
+/// The roles of Rancher's machines, with the label that selectors name and the key of a pool.
+const ROLES: [(&str, &str, &str); 3] = [
+    ("etcd", "rke.cattle.io/etcd-role", "etcdRole"),
+    ("control plane", "rke.cattle.io/control-plane-role", "controlPlaneRole"),
+    ("worker", "rke.cattle.io/worker-role", "workerRole"),
+];
+
+/// What a Rancher cluster gives machines of each set of roles: the configuration of all, and then that of every selector that
+/// matches, whose values replace what was there.
+/// Source: rancher/rancher `pkg/capr/planner/config.go#addUserConfig`.
+fn rancher(document: &Document) -> Vec<NodeArguments> {
+    let object = document.object();
+    let Some(config) = object.at(&["spec", "rkeConfig"]) else { return Vec::new() };
+    let kubernetes = object.text(&["spec", "kubernetesVersion"]).unwrap_or_default();
+    let distribution = if kubernetes.contains("+k3s") { Distribution::K3s } else { Distribution::Rke2 };
+    let mut found = Vec::new();
+    for roles in role_sets(config) {
+        let mut merged: BTreeMap<String, Arguments> = BTreeMap::new();
+        let mut take = |settings: Object<'_>| {
+            for (key, value) in settings.members(&[]) {
+                let arguments = arguments_of(&key.value, value);
+                merged.insert(key.value, arguments);
+            }
+        };
+        if let Some(global) = config.at(&["machineGlobalConfig"]) {
+            take(global);
+        }
+        for entry in config.items(&["machineSelectorConfig"]) {
+            if let Some(settings) = entry.at(&["config"]).filter(|_| selector_matches(entry, &roles)) {
+                take(settings);
+            }
+        }
+        let names: Vec<&str> = ROLES.iter().filter(|(_, label, _)| roles.contains(label)).map(|(name, ..)| *name).collect();
+        let is_server = names.iter().any(|name| *name != "worker");
+        let name = format!("{}, machines of {}", document.name, names.join(", "));
+        let place = config.place();
+        let arguments = merged.into_values().flatten();
+        let version = kubernetes.parse().ok();
+        found.push(NodeArguments::of_configuration(name, place, distribution, version, Some(is_server), arguments));
+    }
+    found
+}
+
+/// The sets of roles that machines have: those of the pools, or one server and one worker where machines register by hand.
+fn role_sets(config: Object<'_>) -> BTreeSet<Vec<&'static str>> {
+    let pools = config.items(&["machinePools"]).map(|pool| {
+        let held = ROLES.iter().filter(|(.., key)| pool.switch(&[key]) == Some(true));
+        held.map(|(_, label, _)| *label).collect::<Vec<&str>>()
+    });
+    let mut sets: BTreeSet<Vec<&'static str>> = pools.filter(|roles| !roles.is_empty()).collect();
+    if sets.is_empty() {
+        let labels = ROLES.map(|(_, label, _)| label);
+        sets.insert(labels.iter().take(2).copied().collect());
+        sets.insert(labels.iter().skip(2).copied().collect());
+    }
+    sets
+}
+
+/// Whether a selector of machines matches machines of these roles; without one, all machines.
+/// Source: rancher/rancher `pkg/capr/planner/config.go#addUserConfig`, by `metav1.LabelSelectorAsSelector`.
+#[must_use]
+pub(crate) fn selector_matches(entry: Object<'_>, roles: &[&str]) -> bool {
+    let Some(selector) = entry.at(&["machineLabelSelector"]).filter(|found| found.node.value != Value::Null) else {
+        return true;
+    };
+    let value = |key: &str| roles.contains(&key).then_some("true");
+    let by_labels = selector.members(&["matchLabels"]).all(|(key, wanted)| {
+        value(&key.value).is_some_and(|found| wanted.scalar().as_deref() == Some(found))
+    });
+    let by_expressions = selector.items(&["matchExpressions"]).all(|expression| {
+        let found = value(expression.text(&["key"]).unwrap_or_default());
+        let is_among = || expression.items(&["values"]).any(|wanted| wanted.scalar().as_deref() == found);
+        match expression.text(&["operator"]).unwrap_or_default() {
+            "In" => found.is_some() && is_among(),
+            "NotIn" => found.is_none() || !is_among(),
+            "Exists" => found.is_some(),
+            "DoesNotExist" => found.is_none(),
+            _ => false,
+        }
+    });
+    by_labels && by_expressions
+}
+
+/// Names that a map of arguments has, as they are passed: `NAME=VALUE`.
+fn passed(component: Component, found: impl Iterator<Item = (Located<String>, Option<String>)>) -> Arguments {
+    let argument = |(key, value): (Located<String>, Option<String>)| {
+        let value = format!("{}={}", key.value, value.unwrap_or_default());
+        (component.argument().to_owned(), Located { value, place: key.place })
+    };
+    found.map(argument).collect()
+}
+
+/// `extra_args` of the services of RKE, on all of its nodes.
+fn rke(document: &Document) -> Option<NodeArguments> {
+    let cluster = rke_part(document);
+    let services = [
+        (Component::Kubelet, ["kubelet", "kubelet"]),
+        (Component::ApiServer, ["kube-api", "kubeApi"]),
+        (Component::ControllerManager, ["kube-controller", "kubeController"]),
+    ];
+    let mut arguments = Arguments::new();
+    for (component, names) in services {
+        for (name, args) in names.into_iter().flat_map(|name| [(name, "extra_args"), (name, "extraArgs")]) {
+            let members = cluster.members(&["services", name, args]);
+            arguments.extend(passed(component, members.map(|(key, value)| (key, value.scalar()))));
+        }
+    }
+    arguments.dedup();
+    let version = ["kubernetes_version", "kubernetesVersion"].into_iter().find_map(|key| cluster.text(&[key]));
+    let version = version.and_then(|version| version.parse().ok());
+    let is_rke = cluster.node.get("services").is_some() || cluster.node.get("nodes").is_some();
+    is_rke.then(|| {
+        let (name, place) = (document.name.clone(), cluster.place());
+        NodeArguments::of_configuration(name, place, Distribution::Rke, version, Some(true), arguments)
+    })
+}
+
+/// The Kubernetes version that the `ClusterConfiguration` of the same file names.
+fn version_beside(evidence: &Evidence, document: &Document) -> Option<ControllerVersion> {
+    let beside = evidence.documents_of(DocumentKind::Kubeadm).filter(|other| other.source.file == document.source.file);
+    let mut versions = beside.filter_map(|other| other.object().text(&["kubernetesVersion"])?.parse().ok());
+    versions.next()
+}
+
+/// Arguments of kubeadm: a map up to v1beta3, a list of names and values from v1beta4 on. Either is read here.
+fn extra_args(component: Component, object: Object<'_>, path: &[&str]) -> Arguments {
+    match object.at(path).map(|found| &found.node.value) {
+        Some(Value::Object(_)) => {
+            passed(component, object.members(path).map(|(key, value)| (key, value.scalar())))
+        }
+        Some(Value::Array(_)) => {
+            let named = object.items(path).filter_map(|item| {
+                let name = item.located(&["name"])?;
+                Some((name, item.at(&["value"]).and_then(Object::scalar)))
+            });
+            passed(component, named)
+        }
+        _ => Arguments::new(),
+    }
+}
+
+fn kubeadm(document: &Document, object: Object<'_>, version: Option<ControllerVersion>) -> NodeArguments {
+    let mut arguments = extra_args(Component::Kubelet, object, &["nodeRegistration", "kubeletExtraArgs"]);
+    arguments.extend(extra_args(Component::ApiServer, object, &["apiServer", "extraArgs"]));
+    arguments.extend(extra_args(Component::ControllerManager, object, &["controllerManager", "extraArgs"]));
+    let is_server = match document.kind_name() {
+        "JoinConfiguration" => object.node.get("controlPlane").map(|_| true),
+        _ => Some(true),
+    };
+    let version = object.text(&["kubernetesVersion"]).and_then(|version| version.parse().ok()).or(version);
+    let name = format!("{} of {}", document.name, document.source.file);
+    NodeArguments::of_configuration(name, object.place(), Distribution::Kubeadm, version, is_server, arguments)
+}
+
+/// The configurations of kubeadm within objects of Cluster API.
+fn wrapped(document: &Document) -> Vec<NodeArguments> {
+    let object = document.object();
+    let places: [&[&str]; 4] =
+        [&["spec", "kubeadmConfigSpec"], &["spec", "template", "spec", "kubeadmConfigSpec"], &["spec", "template", "spec"], &["spec"]];
+    let Some(spec) = places.into_iter().filter_map(|path| object.at(path)).find(|spec| {
+        ["clusterConfiguration", "initConfiguration", "joinConfiguration"].iter().any(|key| spec.node.get(key).is_some())
+    }) else {
+        return Vec::new();
+    };
+    let version = object.text(&["spec", "version"]).and_then(|version| version.parse().ok());
+    let is_control_plane = document.kind_name().starts_with("KubeadmControlPlane");
+    let mut found = Vec::new();
+    for key in ["clusterConfiguration", "initConfiguration", "joinConfiguration"] {
+        let Some(part) = spec.at(&[key]).filter(|part| part.node.members().is_some_and(|members| !members.is_empty()))
+        else {
+            continue;
+        };
+        let mut own = kubeadm(document, part, version);
+        own.is_server = Some(is_control_plane);
+        own.started = super::Started::Declared { name: format!("{}, {key}", document.name), place: part.place() };
+        found.push(own);
+    }
+    found
+}
+
+/// Whether a value is of the kind that a list of arguments has.
+#[must_use]
+pub(crate) fn is_list(node: &Node) -> bool {
+    node.items().is_some()
+}

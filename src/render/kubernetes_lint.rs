@@ -1,0 +1,88 @@
+//! Findings on files for a person: each with the lines of the source and the place marked.
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+
+use crate::finding::{Finding, Severity};
+use crate::kubernetes::Place;
+use crate::kubernetes_lint::KubernetesLint;
+use crate::rules::Outcome;
+use crate::text;
+
+use super::style::TableOptions;
+
+/// Writes findings on files for a person.
+///
+/// # Errors
+/// When the writer fails.
+pub fn kubernetes_lint(lint: &KubernetesLint, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+    let renderer = if options.color { Renderer::styled() } else { Renderer::plain() };
+    let renderer = renderer.decor_style(DecorStyle::Ascii).term_width(options.width);
+    for finding in &lint.findings {
+        writeln!(out, "{}\n", shown(lint, finding, &renderer))?;
+    }
+    let count = |severity: Severity| lint.findings.iter().filter(|finding| finding.severity == severity).count();
+    let counts = Severity::WORST_FIRST.map(|severity| text::count(count(severity), severity.noun()));
+    let checked = lint.rules.iter().filter(|rule| rule.outcome != Outcome::NotApplicable).count();
+    let files = text::count(lint.files.len(), "file");
+    writeln!(out, "{} in {files}: {} had something to look at", counts.join(", "), text::count(checked, "rule"))?;
+    if options.verbose {
+        for file in &lint.without {
+            writeln!(out, "nothing to look at in {}", text::printable(file))?;
+        }
+    } else if !lint.without.is_empty() {
+        writeln!(out, "nothing to look at in {} (-v names them)", text::count(lint.without.len(), "other file"))?;
+    }
+    if !lint.left_out.is_empty() {
+        writeln!(out, "\nNot looked at: {}", lint.left_out.len())?;
+        for what in &lint.left_out {
+            writeln!(out, "  {}", text::printable(what))?;
+        }
+    }
+    Ok(())
+}
+
+fn shown(lint: &KubernetesLint, finding: &Finding, renderer: &Renderer) -> String {
+    let level = match finding.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Info => Level::NOTE,
+    };
+    let message = text::printable(&finding.message);
+    let place = finding.locations.first();
+    let source = place.and_then(|place| lint.texts.get(&place.file));
+    // The same length: places stay right.
+    let source = source.map(|source| text::same_length_printable(source));
+    let name = place.map(|place| text::printable(&place.file).into_owned());
+    let mut group = level.primary_title(message.as_ref()).id(finding.rule).elements(
+        source.as_deref().zip(place).zip(name.as_deref()).map(|((source, place), name)| {
+            let span = span(source, place);
+            Snippet::source(source).path(name).annotation(AnnotationKind::Primary.span(span))
+        }),
+    );
+    let on = place.is_none().then(|| format!("on {} {}", finding.resource.kind.noun(), finding.resource.id));
+    let on = on.as_deref().map(text::printable);
+    if let Some(on) = &on {
+        group = group.element(Level::NOTE.no_name().message(on.as_ref()));
+    }
+    let (impact, advice) = (finding.impact.clone(), finding.advice());
+    let (impact, advice) = (text::printable(&impact), text::printable(&advice));
+    group = group.element(Level::NOTE.message(impact.as_ref())).element(Level::HELP.message(advice.as_ref()));
+    renderer.render(&[group])
+}
+
+/// The bytes of a place; of one that goes over lines, those of the first.
+fn span(source: &str, place: &Place) -> Range<usize> {
+    let offset = |line: usize, column: usize| {
+        let start: usize = source.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+        let rest = source.get(start..).unwrap_or_default();
+        let rest = rest.split('\n').next().unwrap_or_default();
+        start + rest.char_indices().nth(column.saturating_sub(1)).map_or(rest.len(), |(at, _)| at)
+    };
+    let start = offset(place.line, place.column);
+    let end = if place.end_line == place.line { offset(place.end_line, place.end_column) } else { offset(place.line, usize::MAX) };
+    start..end.max(start)
+}
