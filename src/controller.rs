@@ -26,6 +26,14 @@ impl ControllerVersion {
     }
 }
 
+impl ControllerVersion {
+    /// The minor version of what is numbered 1.x, as Kubernetes is; `None` for another major version.
+    #[must_use]
+    pub const fn minor(self) -> Option<u32> {
+        if self.major == 1 { Some(self.minor) } else { None }
+    }
+}
+
 impl FromStr for ControllerVersion {
     type Err = String;
 

@@ -4,6 +4,7 @@
 mod controller;
 mod document;
 mod evidence;
+mod machines;
 mod service;
 mod source;
 mod workload;
@@ -11,6 +12,7 @@ mod workload;
 pub use controller::{Chart, CloudController, Flag, UNINITIALIZED};
 pub use document::{Distribution as FileDistribution, Document, DocumentKind, is_empty, rke_part};
 pub use evidence::{Evidence, KubernetesError, Malformed, is_of_all_namespaces};
+pub use machines::declared_nodes;
 pub use service::{Ingress, Service, ServicePort};
 pub use source::{Located, Object, Place, Source, is_false, is_true};
 pub use workload::{AffinityTerm, Container, Expression, Toleration, Workload, WorkloadKind};

@@ -30,13 +30,14 @@ pub struct KubernetesLint {
 impl KubernetesLint {
     /// Runs the rules that ask no cloud.
     pub fn check(&mut self, evidence: &Evidence, selected: &[&'static Rule]) {
-        let context = KubernetesContext { cluster_id: CLUSTER, evidence };
+        let context = KubernetesContext { cluster_id: CLUSTER, evidence, cloud: None, controller_version: None };
         let outcomes = rules::run_on_evidence(&context, selected);
         self.findings = outcomes.findings;
         self.rules = outcomes.rules;
         // As a person reads them: what stands in no file, such as what Nodes say, comes first.
         self.findings.sort_by(|a, b| {
-            let key = |finding: &Finding| (finding.locations.first().cloned(), finding.rule, finding.fingerprint.clone());
+            let key =
+                |finding: &Finding| (finding.locations.first().cloned(), finding.rule, finding.fingerprint.clone());
             key(a).cmp(&key(b))
         });
     }

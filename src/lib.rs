@@ -32,6 +32,7 @@ pub mod resource;
 pub mod role_audit;
 pub mod rules;
 pub mod scan;
+pub mod service_annotations;
 pub mod tags;
 pub mod target;
 pub mod text;

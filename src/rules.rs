@@ -19,6 +19,7 @@ mod alibaba_node;
 mod alibaba_policy;
 mod alibaba_safety;
 mod alibaba_service;
+mod cloud_controller;
 pub(crate) mod fix_safety;
 mod iam;
 mod instance;
@@ -33,6 +34,7 @@ mod ownership;
 mod region;
 mod run;
 mod security_groups;
+mod service;
 mod subjects;
 mod subnets;
 
@@ -177,6 +179,10 @@ pub struct KubernetesContext<'a> {
     pub cluster_id: &'a str,
     /// What was given.
     pub evidence: &'a Evidence,
+    /// The cloud that it is of, where that is known.
+    pub cloud: Option<Provider>,
+    /// `--controller-version`.
+    pub controller_version: Option<ControllerVersion>,
 }
 
 /// What a check comes to.
@@ -316,13 +322,14 @@ impl Violation {
 
 /// Rules by id. The tables of each family stand in the file of the family.
 pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock::new(|| {
-    let families: [&'static [Rule]; 17] = [
+    let families: [&'static [Rule]; 19] = [
         alibaba_identity::RULES,
         alibaba_instance::RULES,
         alibaba_network::RULES,
         alibaba_node::RULES,
         alibaba_policy::RULES,
         alibaba_service::RULES,
+        cloud_controller::RULES,
         iam::RULES,
         instance::RULES,
         instance_tags::RULES,
@@ -333,6 +340,7 @@ pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock:
         orphans::RULES,
         ownership::RULES,
         security_groups::RULES,
+        service::RULES,
         subnets::RULES,
     ];
     let mut rules: Vec<&'static Rule> = families.into_iter().flatten().collect();

@@ -1,7 +1,7 @@
 //! Reading what the operator hands over: inventories, node lists, baselines.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::alibaba::principals;
 use crate::baseline::{self, Baseline};

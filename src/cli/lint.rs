@@ -110,7 +110,8 @@ impl Read {
                 Failure::usage(format!("cannot read the folder `{}`", path.display())).cause(error.to_string())
             })?;
             let extension = entry.path().extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-            if entry.file_type().is_file() && ["yaml", "yml", "json"].contains(&extension.to_ascii_lowercase().as_str()) {
+            if entry.file_type().is_file() && ["yaml", "yml", "json"].contains(&extension.to_ascii_lowercase().as_str())
+            {
                 self.number += 1;
                 if self.number > MAX_FILES {
                     return Err(Failure::usage(format!("more than {MAX_FILES} files in `{}`", path.display())));

@@ -165,7 +165,8 @@ fn cloud(container: &Container) -> Option<Provider> {
         return Some(Provider::Alibaba);
     }
     let words = || container.words.iter().map(|word| word.value.as_str());
-    let is_controller = last.contains("cloud-controller-manager") || words().any(|word| word.contains("cloud-controller-manager"));
+    let is_controller =
+        last.contains("cloud-controller-manager") || words().any(|word| word.contains("cloud-controller-manager"));
     let flags = flags(&container.words);
     let provider = flags.iter().rfind(|flag| flag.name == "cloud-provider")?;
     match provider.value.as_str() {
@@ -222,7 +223,11 @@ fn of_helm_chart(document: &Document) -> Option<CloudController> {
         let values = source.documents().ok()?.into_iter().next();
         if let Some(node) = values {
             let values = Document { source, node, kind: DocumentKind::ControllerValues, name: name.clone() };
-            return Some(of_values(&values, name, values.object(), version.as_deref(), is_bootstrap));
+            let mut found = of_values(&values, name, values.object(), version.as_deref(), is_bootstrap);
+            if let Some(chart) = &mut found.chart {
+                chart.place = object.head();
+            }
+            return Some(found);
         }
     }
     // `set` gives single values, and no values leave the chart's own.
@@ -247,9 +252,13 @@ fn of_values(
     version: Option<&str>,
     is_bootstrap: Option<bool>,
 ) -> CloudController {
-    let place = document.object().place();
+    let place = document.object().head();
     let at = |value: &str| Located { value: value.to_owned(), place: place.clone() };
-    let own_key = if selects_masters(version) { "node-role.kubernetes.io/master" } else { "node-role.kubernetes.io/control-plane" };
+    let own_key = if selects_masters(version) {
+        "node-role.kubernetes.io/master"
+    } else {
+        "node-role.kubernetes.io/control-plane"
+    };
     let is_kept = match values.at(&["nodeSelector"]) {
         Some(given) if given.node.value == crate::policy::json::Value::Null => false,
         Some(given) => given.node.get(own_key).is_none(),
@@ -260,9 +269,8 @@ fn of_values(
         .filter(|(_, value)| !is_empty(value.node))
         .filter_map(|(key, value)| Some((key, value.scalar()?)))
         .collect();
-    let own_selector_left = (is_kept && !node_selector.is_empty()).then(|| {
-        values.at(&["nodeSelector"]).map_or_else(|| place.clone(), Object::place)
-    });
+    let own_selector_left = (is_kept && !node_selector.is_empty())
+        .then(|| values.at(&["nodeSelector"]).map_or_else(|| place.clone(), Object::place));
     if is_kept {
         node_selector.push((at(own_key), String::new()));
     }
@@ -276,7 +284,8 @@ fn of_values(
     if words.is_empty() {
         words = vec![at("--v=2"), at("--cloud-provider=aws")];
     }
-    let repository = values.text(&["image", "repository"]).unwrap_or("registry.k8s.io/provider-aws/cloud-controller-manager");
+    let repository =
+        values.text(&["image", "repository"]).unwrap_or("registry.k8s.io/provider-aws/cloud-controller-manager");
     let tag = values.text(&["image", "tag"]).map(|tag| format!(":{tag}")).unwrap_or_default();
     let image = values.located(&["image", "tag"]).map_or_else(|| place.clone(), |tag| tag.place);
     let container = Container {
@@ -303,7 +312,8 @@ fn of_values(
         place: place.clone(),
         pod_place: place.clone(),
     };
-    let chart = Chart { name, own_selector_left, tolerations: given_tolerations.map(Object::place), is_bootstrap, place };
+    let chart =
+        Chart { name, own_selector_left, tolerations: given_tolerations.map(Object::place), is_bootstrap, place };
     made(workload, &container, Provider::Aws, Some(chart))
 }
 

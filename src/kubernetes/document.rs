@@ -222,9 +222,10 @@ pub(super) fn of_keys(node: &Node) -> Option<DocumentKind> {
 
 /// Whether a map is values of the chart of the AWS cloud controller.
 fn is_controller_values(node: &Node) -> bool {
-    let of_args = node.get("args").and_then(Node::items).is_some_and(|items| {
-        items.iter().filter_map(Node::as_str).any(|word| word.starts_with("--cloud-provider="))
-    });
+    let of_args = node
+        .get("args")
+        .and_then(Node::items)
+        .is_some_and(|items| items.iter().filter_map(Node::as_str).any(|word| word.starts_with("--cloud-provider=")));
     let repository = node.at(&["image", "repository"]).and_then(Node::as_str).unwrap_or_default();
     of_args || repository.ends_with("cloud-controller-manager")
 }

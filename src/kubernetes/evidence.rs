@@ -176,7 +176,12 @@ impl Evidence {
             let valid = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
             let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
             let column = valid.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
-            KubernetesError::Malformed { file: file.to_owned(), reason: "the text is not UTF-8".to_owned(), line, column }
+            KubernetesError::Malformed {
+                file: file.to_owned(),
+                reason: "the text is not UTF-8".to_owned(),
+                line,
+                column,
+            }
         })?;
         let text = match text.strip_prefix('\u{feff}') {
             Some(rest) => rest.to_owned(),
@@ -245,9 +250,8 @@ impl Evidence {
             services.sort_by(|a, b| (&a.namespace, &a.name, &a.place).cmp(&(&b.namespace, &b.name, &b.place)));
         }
         self.workloads.retain(|workload| is_first(&workload.uid));
-        self.workloads.sort_by(|a, b| {
-            (a.kind, &a.namespace, &a.name, &a.place).cmp(&(b.kind, &b.namespace, &b.name, &b.place))
-        });
+        self.workloads
+            .sort_by(|a, b| (a.kind, &a.namespace, &a.name, &a.place).cmp(&(b.kind, &b.namespace, &b.name, &b.place)));
         self
     }
 
@@ -337,8 +341,8 @@ impl Reading<'_> {
             }
             Found::Node => {
                 self.is_known = true;
-                let raw: RawNode =
-                    serde_json::from_str(item).map_err(|error| self.object(&kind, text::without_position(&error), &pointer))?;
+                let raw: RawNode = serde_json::from_str(item)
+                    .map_err(|error| self.object(&kind, text::without_position(&error), &pointer))?;
                 self.evidence.nodes.get_or_insert_default().push(raw.into());
                 Ok(())
             }
@@ -385,7 +389,8 @@ impl Reading<'_> {
             let of_list = kind.strip_suffix("List").unwrap_or_default();
             self.given(of_list, &version);
             for (index, item) in items.iter().enumerate() {
-                let text = |key: &str, default: &str| item.get(key).and_then(Node::as_str).unwrap_or(default).to_owned();
+                let text =
+                    |key: &str, default: &str| item.get(key).and_then(Node::as_str).unwrap_or(default).to_owned();
                 let (kind, version) = (text("kind", of_list), text("apiVersion", &version));
                 self.add(source, item.clone(), Found::of(&version, &kind), &kind, &format!("/items/{index}"))?;
             }

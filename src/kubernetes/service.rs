@@ -101,7 +101,8 @@ impl Service {
             let hostname = hostname.map(|name| Ingress::Hostname(name.to_owned()));
             hostname.or_else(|| Some(Ingress::Address(ingress.text(&["ip"])?.to_owned())))
         });
-        let texts = |path: &[&str]| object.items(path).filter_map(|item| item.node.as_str().map(str::to_owned)).collect();
+        let texts =
+            |path: &[&str]| object.items(path).filter_map(|item| item.node.as_str().map(str::to_owned)).collect();
         Ok(Self {
             namespace: text(&["metadata", "namespace"])?.unwrap_or_default(),
             name: name.value,

@@ -73,18 +73,17 @@ impl Source {
         Some(Self { file: Arc::clone(&self.file), lines: line_starts(&text), text, within })
     }
 
-    /// Lines before the content of a literal block, and how far it is indented.
+    /// Lines before the content of a literal block, and how far it is indented. What is read of a block begins with its content: its
+    /// header is the line before that ends with `|`.
     fn block(&self, node: &Node) -> Option<(usize, usize)> {
         let start = node.span.start;
-        self.text.get(start..)?.starts_with('|').then_some(())?;
-        let header = self.lines.partition_point(|line| *line <= start);
-        // The first line that is not empty decides, unless the header says it.
-        let written = self.text.get(start..)?.lines().next()?;
-        let said = written.bytes().find(u8::is_ascii_digit);
-        let content = self.text.get(*self.lines.get(header)?..)?;
-        let indent = content.lines().find(|line| !line.trim().is_empty())?;
-        let indent = indent.len() - indent.trim_start_matches(' ').len();
-        said.is_none().then_some((header, indent))
+        let first = self.lines.partition_point(|line| *line <= start).checked_sub(1)?;
+        let indent = self.text.get(*self.lines.get(first)?..start)?;
+        let before = self.text.get(..*self.lines.get(first)?)?;
+        let empty = before.lines().rev().take_while(|line| line.trim().is_empty()).count();
+        let header = before.lines().rev().nth(empty)?.trim_end();
+        let is_literal = header.ends_with('|') || header.ends_with("|-") || header.ends_with("|+");
+        (is_literal && indent.bytes().all(|byte| byte == b' ')).then_some((first - empty, indent.len()))
     }
 
     /// The text.
@@ -176,6 +175,14 @@ impl<'s> Object<'s> {
         self.source.place(self.node.span)
     }
 
+    /// What stands for the whole of it: its name, or its first key.
+    #[must_use]
+    pub fn head(self) -> Place {
+        let named = self.at(&["metadata", "name"]).map(Object::place);
+        let first = || self.node.members()?.first().map(|member| self.source.place(member.key_span));
+        named.or_else(first).unwrap_or_else(|| self.place())
+    }
+
     /// The text behind some keys.
     #[must_use]
     pub fn text(self, path: &[&str]) -> Option<&'s str> {
@@ -250,6 +257,19 @@ pub fn is_false(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn blocks_within_blocks_keep_their_lines() {
+        let text = "spec:\n  manifest: |-\n    a: b\n    values: |-\n      args:\n        - --x\n  after: 1\n";
+        let source = Source::new("f.yaml", text.to_owned());
+        let root = source.documents().unwrap().remove(0);
+        let inner = source.inner(root.at(&["spec", "manifest"]).unwrap()).unwrap();
+        let node = inner.documents().unwrap().remove(0);
+        let values = inner.inner(node.get("values").unwrap()).unwrap();
+        let node = values.documents().unwrap().remove(0);
+        let place = values.place(node.get("args").unwrap().items().unwrap()[0].span);
+        assert_eq!((place.line, place.column, place.end_column), (6, 11, 14));
+    }
 
     #[test]
     fn what_stands_in_a_block_keeps_its_lines() {

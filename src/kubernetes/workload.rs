@@ -192,12 +192,14 @@ impl Workload {
 
     pub(super) fn read(kind: WorkloadKind, object: Object<'_>) -> Result<Self, String> {
         let name = object.located(&["metadata", "name"]).ok_or("it has no `metadata.name`")?;
-        let pod = if kind == WorkloadKind::Pod { object.at(&["spec"]) } else { object.at(&["spec", "template", "spec"]) };
+        let pod =
+            if kind == WorkloadKind::Pod { object.at(&["spec"]) } else { object.at(&["spec", "template", "spec"]) };
         let pod = pod.ok_or("it has no specification of pods")?;
         let text = |path: &[&str]| object.text(path).unwrap_or_default().to_owned();
         let is_static = object.node.at(&["metadata", "annotations", "kubernetes.io/config.mirror"]).is_some();
         let selector = pod.members(&["nodeSelector"]).filter_map(|(key, value)| Some((key, value.scalar()?)));
-        let required = ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"];
+        let required =
+            ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"];
         let containers = pod.items(&["containers"]).filter_map(|container| {
             let words = ["command", "args"].into_iter().flat_map(|list| container.items(&[list]));
             let words = words.filter_map(|word| Some(Located { value: word.scalar()?, place: word.place() }));
@@ -239,10 +241,7 @@ fn affinity_term(term: Object<'_>) -> AffinityTerm {
         operator: expression.text(&["operator"]).unwrap_or_default().to_owned(),
         values: expression.items(&["values"]).filter_map(Object::scalar).collect(),
     });
-    AffinityTerm {
-        expressions: expressions.collect(),
-        has_fields: term.items(&["matchFields"]).next().is_some(),
-    }
+    AffinityTerm { expressions: expressions.collect(), has_fields: term.items(&["matchFields"]).next().is_some() }
 }
 
 /// A toleration of a list. Source: kubernetes/api `core/v1/types.go#Toleration`.

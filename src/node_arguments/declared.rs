@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::controller::ControllerVersion;
 use crate::kubernetes::{Document, DocumentKind, Evidence, FileDistribution, Located, Object, rke_part};
-use crate::policy::json::{Node, Value};
+use crate::policy::json::Value;
 
 use super::{Component, Distribution, NodeArguments};
 
@@ -20,7 +20,9 @@ pub fn declared(evidence: &Evidence) -> Vec<NodeArguments> {
         match document.kind {
             DocumentKind::RancherCluster => found.extend(rancher(document)),
             DocumentKind::RkeCluster => found.extend(rke(document)),
-            DocumentKind::Kubeadm => found.push(kubeadm(document, document.object(), version_beside(evidence, document))),
+            DocumentKind::Kubeadm => {
+                found.push(kubeadm(document, document.object(), version_beside(evidence, document)))
+            }
             DocumentKind::KubeadmWrapper => found.extend(wrapped(document)),
             _ => {}
         }
@@ -73,7 +75,7 @@ fn node_configs(evidence: &Evidence) -> Vec<NodeArguments> {
         let (mut distribution, mut place) = (None, None);
         for document in documents {
             distribution = distribution.or(document.distribution());
-            place.get_or_insert_with(|| document.object().place());
+            place.get_or_insert_with(|| document.object().head());
             merge(&mut merged, document.object());
         }
         let Some(place) = place else { continue };
@@ -142,10 +144,11 @@ fn rancher(document: &Document) -> Vec<NodeArguments> {
                 take(settings);
             }
         }
-        let names: Vec<&str> = ROLES.iter().filter(|(_, label, _)| roles.contains(label)).map(|(name, ..)| *name).collect();
+        let names: Vec<&str> =
+            ROLES.iter().filter(|(_, label, _)| roles.contains(label)).map(|(name, ..)| *name).collect();
         let is_server = names.iter().any(|name| *name != "worker");
         let name = format!("{}, machines of {}", document.name, names.join(", "));
-        let place = config.place();
+        let place = object.head();
         let arguments = merged.into_values().flatten();
         let version = kubernetes.parse().ok();
         found.push(NodeArguments::of_configuration(name, place, distribution, version, Some(is_server), arguments));
@@ -176,9 +179,9 @@ pub(crate) fn selector_matches(entry: Object<'_>, roles: &[&str]) -> bool {
         return true;
     };
     let value = |key: &str| roles.contains(&key).then_some("true");
-    let by_labels = selector.members(&["matchLabels"]).all(|(key, wanted)| {
-        value(&key.value).is_some_and(|found| wanted.scalar().as_deref() == Some(found))
-    });
+    let by_labels = selector
+        .members(&["matchLabels"])
+        .all(|(key, wanted)| value(&key.value).is_some_and(|found| wanted.scalar().as_deref() == Some(found)));
     let by_expressions = selector.items(&["matchExpressions"]).all(|expression| {
         let found = value(expression.text(&["key"]).unwrap_or_default());
         let is_among = || expression.items(&["values"]).any(|wanted| wanted.scalar().as_deref() == found);
@@ -222,7 +225,7 @@ fn rke(document: &Document) -> Option<NodeArguments> {
     let version = version.and_then(|version| version.parse().ok());
     let is_rke = cluster.node.get("services").is_some() || cluster.node.get("nodes").is_some();
     is_rke.then(|| {
-        let (name, place) = (document.name.clone(), cluster.place());
+        let (name, place) = (document.name.clone(), document.object().head());
         NodeArguments::of_configuration(name, place, Distribution::Rke, version, Some(true), arguments)
     })
 }
@@ -237,9 +240,7 @@ fn version_beside(evidence: &Evidence, document: &Document) -> Option<Controller
 /// Arguments of kubeadm: a map up to v1beta3, a list of names and values from v1beta4 on. Either is read here.
 fn extra_args(component: Component, object: Object<'_>, path: &[&str]) -> Arguments {
     match object.at(path).map(|found| &found.node.value) {
-        Some(Value::Object(_)) => {
-            passed(component, object.members(path).map(|(key, value)| (key, value.scalar())))
-        }
+        Some(Value::Object(_)) => passed(component, object.members(path).map(|(key, value)| (key, value.scalar()))),
         Some(Value::Array(_)) => {
             let named = object.items(path).filter_map(|item| {
                 let name = item.located(&["name"])?;
@@ -261,16 +262,22 @@ fn kubeadm(document: &Document, object: Object<'_>, version: Option<ControllerVe
     };
     let version = object.text(&["kubernetesVersion"]).and_then(|version| version.parse().ok()).or(version);
     let name = format!("{} of {}", document.name, document.source.file);
-    NodeArguments::of_configuration(name, object.place(), Distribution::Kubeadm, version, is_server, arguments)
+    NodeArguments::of_configuration(name, object.head(), Distribution::Kubeadm, version, is_server, arguments)
 }
 
 /// The configurations of kubeadm within objects of Cluster API.
 fn wrapped(document: &Document) -> Vec<NodeArguments> {
     let object = document.object();
-    let places: [&[&str]; 4] =
-        [&["spec", "kubeadmConfigSpec"], &["spec", "template", "spec", "kubeadmConfigSpec"], &["spec", "template", "spec"], &["spec"]];
+    let places: [&[&str]; 4] = [
+        &["spec", "kubeadmConfigSpec"],
+        &["spec", "template", "spec", "kubeadmConfigSpec"],
+        &["spec", "template", "spec"],
+        &["spec"],
+    ];
     let Some(spec) = places.into_iter().filter_map(|path| object.at(path)).find(|spec| {
-        ["clusterConfiguration", "initConfiguration", "joinConfiguration"].iter().any(|key| spec.node.get(key).is_some())
+        ["clusterConfiguration", "initConfiguration", "joinConfiguration"]
+            .iter()
+            .any(|key| spec.node.get(key).is_some())
     }) else {
         return Vec::new();
     };
@@ -284,14 +291,8 @@ fn wrapped(document: &Document) -> Vec<NodeArguments> {
         };
         let mut own = kubeadm(document, part, version);
         own.is_server = Some(is_control_plane);
-        own.started = super::Started::Declared { name: format!("{}, {key}", document.name), place: part.place() };
+        own.started = super::Started::Declared { name: format!("{}, {key}", document.name), place: part.head() };
         found.push(own);
     }
     found
-}
-
-/// Whether a value is of the kind that a list of arguments has.
-#[must_use]
-pub(crate) fn is_list(node: &Node) -> bool {
-    node.items().is_some()
 }

@@ -83,6 +83,10 @@ fn span(source: &str, place: &Place) -> Range<usize> {
         start + rest.char_indices().nth(column.saturating_sub(1)).map_or(rest.len(), |(at, _)| at)
     };
     let start = offset(place.line, place.column);
-    let end = if place.end_line == place.line { offset(place.end_line, place.end_column) } else { offset(place.line, usize::MAX) };
+    let end = if place.end_line == place.line {
+        offset(place.end_line, place.end_column)
+    } else {
+        offset(place.line, usize::MAX)
+    };
     start..end.max(start)
 }

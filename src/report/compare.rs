@@ -159,10 +159,7 @@ impl Report {
     fn knows_nodes(&self) -> bool {
         let is_about_nodes = |id: &str| {
             rules::find(id).is_some_and(|rule| {
-                matches!(
-                    rule.check,
-                    Check::Kubernetes(_) | Check::Alibaba(rules::alibaba::Check::Kubernetes(_))
-                )
+                matches!(rule.check, Check::Kubernetes(_) | Check::Alibaba(rules::alibaba::Check::Kubernetes(_)))
             })
         };
         self.rules.iter().any(|rule| rule.outcome != Outcome::NotApplicable && is_about_nodes(&rule.rule))

@@ -12,8 +12,8 @@ use crate::rules::{self, Outcome};
 use crate::text;
 
 use super::{
-    Comparison, Finding, GoneFinding, LintReport, NotAudited, PolicyDiffFindings, PolicyLintReport, Report, ReportSet, RuleOutcome,
-    TargetOutcome, Tool,
+    Comparison, Finding, GoneFinding, LintReport, NotAudited, PolicyDiffFindings, PolicyLintReport, Report, ReportSet,
+    RuleOutcome, TargetOutcome, Tool,
 };
 
 /// A finding, and whose it is.

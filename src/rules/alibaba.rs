@@ -12,7 +12,7 @@ use crate::view::Confidence;
 
 use super::alibaba_safety;
 use super::run::{conclude, describe, made, misses, sort};
-use super::{Checked, Counted, KubernetesContext, Fix, Outcome, Outcomes, Rule, RuleOutcome, Violation};
+use super::{Checked, Counted, Fix, KubernetesContext, Outcome, Outcomes, Rule, RuleOutcome, Violation};
 
 /// An installer whose tags are checked on request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +78,12 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
         let counted_of = match rule.check {
             super::Check::Alibaba(check) => results(context, rule, check, gaps),
             super::Check::Evidence(providers, check) if providers.contains(&Provider::Alibaba) => {
-                let asked = KubernetesContext { cluster_id: context.cluster_id(), evidence: context.kubernetes };
+                let asked = KubernetesContext {
+                    cluster_id: context.cluster_id(),
+                    evidence: context.kubernetes,
+                    cloud: Some(Provider::Alibaba),
+                    controller_version: context.options.controller_version,
+                };
                 vec![check(&asked)]
             }
             super::Check::Region(_)
@@ -164,7 +169,9 @@ fn results(context: &Context<'_>, rule: &Rule, check: Check, gaps: &[Gap]) -> Ve
         Check::Kubernetes(check) if all_is_read => {
             context.view.nodes.map(|nodes| check(context, nodes)).into_iter().collect()
         }
-        Check::Services(_) if context.kubernetes.services.is_none() => vec![Counted::not_applicable(SERVICES_NOT_GIVEN)],
+        Check::Services(_) if context.kubernetes.services.is_none() => {
+            vec![Counted::not_applicable(SERVICES_NOT_GIVEN)]
+        }
         Check::Services(check) if all_is_read => {
             context.kubernetes.services.as_deref().map(|services| check(context, services)).into_iter().collect()
         }

@@ -19,7 +19,8 @@ mod kubelet_cloud_config_flag;
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/node_arguments.rs"));
 
 /// Why these rules do not apply.
-const UNSAID: &str = "no Node says what it was started with, as those of RKE2 and K3s do, and no configuration was given";
+const UNSAID: &str =
+    "no Node says what it was started with, as those of RKE2 and K3s do, and no configuration was given";
 
 /// An argument that a component takes no longer from a Kubernetes version on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Caveat, Finding, Status, fingerprint};
-use crate::inventory::{Account, Gap, Read};
+use crate::inventory::{Account, Gap, Provider, Read};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::role_audit::{RoleAudit, RoleGap};
@@ -262,7 +262,12 @@ impl Task<'_, '_> {
             Self::Cluster(check) => (1, check(context)),
             Self::Kubernetes(check, nodes) => (nodes.len(), check(context, nodes)),
             Self::Evidence(check) => {
-                let asked = KubernetesContext { cluster_id: context.cluster_id(), evidence: context.kubernetes };
+                let asked = KubernetesContext {
+                    cluster_id: context.cluster_id(),
+                    evidence: context.kubernetes,
+                    cloud: Some(Provider::Aws),
+                    controller_version: context.controller_version,
+                };
                 let Counted { checked, outcome } = check(&asked);
                 (checked, outcome)
             }

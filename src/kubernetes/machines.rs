@@ -1,0 +1,84 @@
+//! The nodes that a configuration makes, with the labels and taints that its distribution gives them.
+
+use std::collections::BTreeMap;
+
+use crate::nodes::{KubernetesNode, Taint};
+
+use super::document::{Document, DocumentKind, rke_part};
+use super::evidence::Evidence;
+use super::source::{Object, Place};
+
+/// The nodes that the cluster configuration beside a place makes: that of the same file, or the only one that was given. `None` where
+/// there is none.
+#[must_use]
+pub fn declared_nodes(evidence: &Evidence, place: &Place) -> Option<Vec<KubernetesNode>> {
+    let is_cluster =
+        |document: &&Document| matches!(document.kind, DocumentKind::RancherCluster | DocumentKind::RkeCluster);
+    let clusters: Vec<&Document> = evidence.documents.iter().filter(is_cluster).collect();
+    let beside: Vec<&Document> = clusters.iter().copied().filter(|one| one.source.file == place.file).collect();
+    let cluster = match (beside.as_slice(), clusters.as_slice()) {
+        ([one], _) | ([], [one]) => *one,
+        _ => return None,
+    };
+    let nodes = match cluster.kind {
+        DocumentKind::RancherCluster => of_rancher(cluster),
+        _ => of_rke(cluster),
+    };
+    (!nodes.is_empty()).then_some(nodes)
+}
+
+/// One node for each pool of machines. Source: rancher/rancher `pkg/capr/planner`, `getTaints` and `addLabels`.
+fn of_rancher(cluster: &Document) -> Vec<KubernetesNode> {
+    let object = cluster.object();
+    let is_k3s = object.text(&["spec", "kubernetesVersion"]).unwrap_or_default().contains("+k3s");
+    let pools = object.items(&["spec", "rkeConfig", "machinePools"]);
+    let node = |pool: Object<'_>| {
+        let has = |role: &str| pool.switch(&[role]) == Some(true);
+        let (etcd, control_plane, worker) = (has("etcdRole"), has("controlPlaneRole"), has("workerRole"));
+        let mut labels: BTreeMap<String, String> = BTreeMap::new();
+        for (is_one, role) in [(etcd, "etcd"), (control_plane, "control-plane"), (worker, "worker")] {
+            if is_one {
+                labels.insert(format!("node-role.kubernetes.io/{role}"), "true".to_owned());
+            }
+        }
+        labels.extend(pool.members(&["labels"]).filter_map(|(key, value)| Some((key.value, value.scalar()?))));
+        let mut taints: Vec<Taint> = pool.items(&["taints"]).map(taint).collect();
+        if !worker && etcd && (!is_k3s || !control_plane) {
+            taints.push(Taint::new("node-role.kubernetes.io/etcd", "", "NoExecute"));
+        }
+        if !worker && control_plane {
+            taints.push(Taint::new("node-role.kubernetes.io/control-plane", "", "NoSchedule"));
+        }
+        let name = pool.text(&["name"]).unwrap_or_default().to_owned();
+        KubernetesNode { name, labels, taints, ..KubernetesNode::default() }
+    };
+    pools.map(node).filter(|node| !node.labels.is_empty()).collect()
+}
+
+/// The nodes of `cluster.yml`. Sources: rancher/rke `services/workerplane.go`, `cluster/reconcile.go`.
+fn of_rke(cluster: &Document) -> Vec<KubernetesNode> {
+    let object = rke_part(cluster);
+    let node = |node: Object<'_>| {
+        let roles: Vec<&str> = node.items(&["role"]).filter_map(|role| role.node.as_str()).collect();
+        let is_worker = roles.contains(&"worker");
+        let mut labels: BTreeMap<String, String> =
+            roles.iter().map(|role| (format!("node-role.kubernetes.io/{role}"), "true".to_owned())).collect();
+        labels.extend(node.members(&["labels"]).filter_map(|(key, value)| Some((key.value, value.scalar()?))));
+        let mut taints: Vec<Taint> = node.items(&["taints"]).map(taint).collect();
+        if !is_worker {
+            for (role, effect) in [("controlplane", "NoSchedule"), ("etcd", "NoExecute")] {
+                if roles.contains(&role) {
+                    taints.push(Taint::new(&format!("node-role.kubernetes.io/{role}"), "true", effect));
+                }
+            }
+        }
+        let name = node.text(&["hostname_override"]).or_else(|| node.text(&["address"])).unwrap_or_default().to_owned();
+        KubernetesNode { name, labels, taints, ..KubernetesNode::default() }
+    };
+    object.items(&["nodes"]).map(node).filter(|node| !node.labels.is_empty()).collect()
+}
+
+fn taint(taint: Object<'_>) -> Taint {
+    let text = |key: &str| taint.at(&[key]).and_then(Object::scalar).unwrap_or_default();
+    Taint { key: text("key"), value: text("value"), effect: text("effect") }
+}

@@ -1,0 +1,100 @@
+//! The AWS cloud controller: whether it runs, where, and with what flags and rights. All of these rules need workloads, or values of
+//! its chart.
+
+use std::borrow::Cow;
+
+use super::{Counted, KubernetesContext, Rule, Violation};
+use crate::finding::{Fix, ResourceRef, Severity};
+use crate::inventory::Provider;
+use crate::kubernetes::{CloudController, Place, UNINITIALIZED, declared_nodes};
+use crate::nodes::{KubernetesNode, Taint};
+use crate::resource::ResourceKind;
+
+mod ccm_absent;
+mod ccm_cloud_provider_flag;
+mod ccm_cloud_routes_without_cidr;
+mod ccm_dns_policy;
+mod ccm_duplicate;
+mod ccm_helm_selector_merged;
+mod ccm_image_registry;
+mod ccm_no_leader_election;
+mod ccm_not_host_network;
+mod ccm_selector_matches_no_node;
+mod ccm_toleration_missing;
+mod ccm_version_skew;
+mod node_controller_disabled;
+// mods
+
+pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/cloud_controller.rs"));
+
+/// Why these rules do not apply.
+const NO_CONTROLLER: &str = "neither a workload nor values of a chart of an AWS cloud controller were given";
+
+/// What a check says of each AWS cloud controller.
+fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> Counted {
+    let all = context.evidence.controllers().iter().filter(|controller| controller.cloud == Provider::Aws);
+    let all: Vec<&CloudController> = all.collect();
+    if all.is_empty() {
+        return Counted::not_applicable(NO_CONTROLLER);
+    }
+    Counted::new(all.len(), all.into_iter().filter_map(check))
+}
+
+/// A finding on a controller, at the place that shows it.
+pub(super) fn on(
+    controller: &CloudController,
+    severity: Severity,
+    place: &Place,
+    message: impl Into<String>,
+    fix: impl Into<String>,
+) -> Violation {
+    let resource = ResourceRef::bare(ResourceKind::Workload, controller.name());
+    Violation::new(severity, resource, message, Fix::none(fix)).at(place)
+}
+
+/// The nodes on which it may run: those that were given, or else those that a configuration makes.
+fn nodes<'e>(context: &'e KubernetesContext<'_>, controller: &CloudController) -> Option<Cow<'e, [KubernetesNode]>> {
+    match &context.evidence.nodes {
+        Some(nodes) => Some(Cow::Borrowed(nodes)),
+        None => declared_nodes(context.evidence, controller.place()).map(Cow::Owned),
+    }
+}
+
+/// The taint that every node has until its cloud controller has seen it.
+fn uninitialized() -> Taint {
+    Taint::new(UNINITIALIZED, "true", "NoSchedule")
+}
+
+/// Whether a taint says something about a moment: the node is not ready, or about to go.
+fn is_passing(taint: &Taint) -> bool {
+    let key = taint.key.as_str();
+    key.starts_with("node.kubernetes.io/")
+        || key.starts_with("node.cloudprovider.kubernetes.io/")
+        || key.starts_with("ToBeDeletedBy")
+        || key.starts_with("DeletionCandidateOf")
+}
+
+/// A selector as it is written.
+fn selector(controller: &CloudController) -> String {
+    let workload = &controller.workload;
+    let mut parts: Vec<String> = workload
+        .node_selector
+        .iter()
+        .map(|(key, value)| format!("{}: {}", key.value, if value.is_empty() { "\"\"" } else { value.as_str() }))
+        .collect();
+    if let Some(terms) = &workload.required_affinity {
+        let terms: Vec<String> = terms
+            .iter()
+            .map(|term| {
+                let expressions = term.expressions.iter().map(|expression| {
+                    let values = expression.values.join(", ");
+                    let values = if values.is_empty() { values } else { format!(" {values}") };
+                    format!("{} {}{values}", expression.key, expression.operator)
+                });
+                expressions.collect::<Vec<String>>().join(" and ")
+            })
+            .collect();
+        parts.push(format!("({})", terms.join(" or ")));
+    }
+    parts.join(", ")
+}

@@ -1,0 +1,41 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ccm-cloud-provider-flag",
+    title: "the cloud controller is not told its cloud",
+    severity: RuleSeverity::depends(Severity::Error, "error; warning for `aws/v2`"),
+    resources: &[ResourceKind::Workload],
+    condition: "An AWS cloud controller is started without `--cloud-provider=aws`, or with another value. `aws/v2` exists, and is not meant for use yet.",
+    impact: "it does not start: `--cloud-provider cannot be empty`, or `unknown cloud provider`",
+    fix: "Give it `--cloud-provider=aws`. `external` is for the kubelet and kube-controller-manager.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/cloud-provider-aws cmd/aws-cloud-controller-manager/main.go"],
+    example: "DaemonSet kube-system/aws-cloud-controller-manager has `--cloud-provider=external`",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |controller| {
+        let flag = controller.flag("cloud-provider");
+        let name = controller.name();
+        let name = text::printable(&name);
+        let (severity, message) = match flag.map(|flag| flag.value.as_str()) {
+            Some("aws") => return None,
+            None if !controller.knows_flags => return None,
+            None => (Severity::Error, format!("{name} has no `--cloud-provider`")),
+            Some("aws/v2") => {
+                (Severity::Warning, format!("{name} has `--cloud-provider=aws/v2`, which is not meant for use"))
+            }
+            Some(other) if other.contains("{{") || other.contains("$(") => return None,
+            Some(other) => (Severity::Error, format!("{name} has `--cloud-provider={}`", text::printable(other))),
+        };
+        let place = flag.map_or(controller.place(), |flag| &flag.place);
+        Some(on(controller, severity, place, message, "give it `--cloud-provider=aws`"))
+    })
+}

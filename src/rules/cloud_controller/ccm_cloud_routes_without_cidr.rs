@@ -1,0 +1,64 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+use std::net::IpAddr;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ccm-cloud-routes-without-cidr",
+    title: "cloud routes are on, and no pod network is named",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Workload],
+    condition: "The cloud controller has neither `--configure-cloud-routes=false` nor a `--cluster-cidr` that it can use (one range of addresses, or one of each family), and `--controllers` does not leave the route controller out. Cloud routes are on by default: the arguments of the chart itself are in this state.",
+    impact: "the process ends a moment after it has started, again and again: `error running controllers: invalid CIDR`. In between it seems to work",
+    fix: "Add `--configure-cloud-routes=false`. Only a network plugin like kubenet needs routes of the VPC, and then `--cluster-cidr` as well.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider app/core.go#startRouteController",
+        "https://github.com/kubernetes/cloud-provider-aws/issues/406",
+    ],
+    example: "HelmChart kube-system/aws-cloud-controller-manager leaves cloud routes on, and names no `--cluster-cidr`",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |controller| {
+        let is_off = !controller.is_on("configure-cloud-routes", true)
+            || !controller.runs(&["route", "route-controller", "node-route-controller"]);
+        if is_off || !controller.knows_flags {
+            return None;
+        }
+        let cidr = controller.flag("cluster-cidr").map(|flag| flag.value.as_str());
+        let why = match cidr {
+            None | Some("") => "names no `--cluster-cidr`".to_owned(),
+            Some(cidr) => match unusable(cidr) {
+                Some(why) => format!("`--cluster-cidr={}` {why}", text::printable(cidr)),
+                None => return None,
+            },
+        };
+        let name = controller.name();
+        let message = format!("{} leaves cloud routes on, and {why}", text::printable(&name));
+        let place = controller.flags.first().map_or(controller.place(), |flag| &flag.place);
+        Some(on(controller, Severity::Error, place, message, "add `--configure-cloud-routes=false` to its arguments"))
+    })
+}
+
+/// Why a value cannot be used. Source: kubernetes/cloud-provider `app/core.go#processCIDRs`, `#validateCIDRs`.
+fn unusable(cidr: &str) -> Option<&'static str> {
+    let parsed: Vec<Option<IpAddr>> = cidr.split(',').map(|one| address(one.trim())).collect();
+    let families = |is_v6: bool| parsed.iter().flatten().filter(|address| address.is_ipv6() == is_v6).count();
+    if parsed.contains(&None) {
+        return Some("is no range of addresses");
+    }
+    (families(false) > 1 || families(true) > 1).then_some("names two ranges of one family")
+}
+
+fn address(cidr: &str) -> Option<IpAddr> {
+    let (address, length) = cidr.split_once('/')?;
+    let address: IpAddr = address.parse().ok()?;
+    let longest: u8 = if address.is_ipv6() { 128 } else { 32 };
+    length.parse::<u8>().ok().filter(|length| *length <= longest).map(|_| address)
+}

@@ -1,0 +1,34 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ccm-dns-policy",
+    title: "the cloud controller asks the DNS of the cluster",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Workload],
+    condition: "The cloud controller is on the network of its node with `dnsPolicy: ClusterFirstWithHostNet`.",
+    impact: "on a new cluster the DNS runs only on initialised nodes, and those wait for the controller: it finds no endpoint of AWS",
+    fix: "Set `dnsPolicy: Default`.",
+    applicability: Applicability::None,
+    sources: &[
+        r#"Kubernetes documentation, "DNS for Services and Pods", "Pod's DNS Policy""#,
+        "kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/templates/daemonset.yaml",
+    ],
+    example: "DaemonSet kube-system/aws-cloud-controller-manager has `dnsPolicy: ClusterFirstWithHostNet`",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |controller| {
+        let policy =
+            controller.workload.dns_policy.as_ref().filter(|policy| policy.value == "ClusterFirstWithHostNet")?;
+        let name = controller.name();
+        let message = format!("{} has `dnsPolicy: ClusterFirstWithHostNet`", text::printable(&name));
+        Some(on(controller, Severity::Warning, &policy.place, message, "set `dnsPolicy: Default`"))
+    })
+}

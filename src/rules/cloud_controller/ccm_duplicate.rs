@@ -1,0 +1,65 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::inventory::Provider;
+use crate::kubernetes::CloudController;
+use crate::resource::ResourceKind;
+use crate::rules::Checked;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ccm-duplicate",
+    title: "two AWS cloud controllers run",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Workload],
+    condition: "Two workloads run the node controller of the AWS cloud controller, or two run its service controller, under locks of their own: in other namespaces (`--leader-elect-resource-namespace`) or by other names (`--leader-elect-resource-name`).",
+    impact: "both write providerIDs, which cannot be changed, and both make and change the load balancers of every Service",
+    fix: "Remove one of them, or give them different `--controllers`.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider app/controllermanager.go#Run",
+        "kubernetes/component-base config/types.go#LeaderElectionConfiguration",
+    ],
+    example: "DaemonSet kube-system/aws-cloud-controller-manager and Deployment cloud/aws-ccm both run the service controller",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    const JOBS: [(&str, [&str; 2]); 2] =
+        [("node", ["cloud-node", "cloud-node-controller"]), ("service", ["service", "service-lb-controller"])];
+    // Static pods of several control planes are one controller.
+    let all = context.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws && one.chart.is_none());
+    let mut all: Vec<&CloudController> = all.collect();
+    let lock = |one: &CloudController| {
+        let said =
+            |flag: &str, default: &str| one.flag(flag).map_or_else(|| default.to_owned(), |flag| flag.value.clone());
+        (
+            said("leader-elect-resource-namespace", "kube-system"),
+            said("leader-elect-resource-name", "cloud-controller-manager"),
+        )
+    };
+    all.sort_by_key(|one| lock(one));
+    // Those of one lock exclude each other.
+    all.dedup_by_key(|one| lock(one));
+    let first = all.first().copied();
+    let mut found: Option<Violation> = None;
+    if let Some(first) = first {
+        for other in all.iter().skip(1) {
+            let both = JOBS.into_iter().find(|(_, names)| first.runs(names) && other.runs(names));
+            if let (Some((job, _)), None) = (both, &found) {
+                let (one, two) = (first.name(), other.name());
+                let message =
+                    format!("{} and {} both run the {job} controller", text::printable(&one), text::printable(&two));
+                let fix = "remove one of them, or give them different `--controllers`";
+                found = Some(on(first, Severity::Error, first.place(), message, fix).at(other.place()));
+            }
+        }
+    }
+    let mut counted = of_each(context, |_| None);
+    if let (Checked::Done(violations), Some(found)) = (&mut counted.outcome, found) {
+        violations.push(found);
+    }
+    counted
+}

@@ -1,0 +1,52 @@
+use super::{nodes, of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::CloudController;
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ccm-helm-selector-merged",
+    title: "the chart's own node selector stays beside another",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Workload],
+    condition: r#"Values of the chart set `nodeSelector` with the label of a role, and leave the chart's own key in: Helm merges maps. The chart selects `node-role.kubernetes.io/control-plane: ""`, and up to 0.0.6 `node-role.kubernetes.io/master: ""`."#,
+    impact: "the pod needs a node with both labels, which none has: none is made, and nothing says so",
+    fix: "Set the chart's own key to `null` beside the other one, or use the same key.",
+    applicability: Applicability::None,
+    sources: &[
+        "https://github.com/kubernetes/cloud-provider-aws/issues/430",
+        r#"Helm documentation, "Values Files", "Deleting a Default Key""#,
+        "kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/values.yaml",
+    ],
+    example: r#"the values select node-role.kubernetes.io/controlplane, and the chart adds node-role.kubernetes.io/control-plane: """#,
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |controller| {
+        let chart = controller.chart.as_ref()?;
+        let place = chart.own_selector_left.as_ref()?;
+        if !has_role_key(controller)
+            || nodes(context, controller)
+                .is_some_and(|nodes| nodes.iter().any(|node| controller.workload.selects(node)))
+        {
+            return None;
+        }
+        let selector = &controller.workload.node_selector;
+        let ((own, _), given) = selector.split_last()?;
+        let given: Vec<&str> = given.iter().map(|(key, _)| key.value.as_str()).collect();
+        let message = format!("the values select {}, and the chart adds {}: \"\"", text::list(&given, 3), own.value);
+        let fix = format!("set `{}: null` beside it in `nodeSelector`", own.value);
+        Some(on(controller, Severity::Error, place, message, fix))
+    })
+}
+
+/// Whether the values of its chart select by the label of a role: another one, such as that of an operating system, may well be
+/// meant to hold as well.
+pub(super) fn has_role_key(controller: &CloudController) -> bool {
+    let given = controller.workload.node_selector.split_last().map(|(_, given)| given).unwrap_or_default();
+    given.iter().any(|(key, _)| key.value.starts_with("node-role.kubernetes.io/"))
+}

@@ -1,0 +1,43 @@
+use super::{nodes, of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::{WorkloadKind, is_false};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ccm-no-leader-election",
+    title: "several cloud controllers work at once",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Workload],
+    condition: "A cloud controller is started with `--leader-elect=false` as a DaemonSet, or as a Deployment with more than one replica.",
+    impact: "each pod makes and changes the same load balancers: Services get two of them, and changes undo each other",
+    fix: "Take `--leader-elect=false` out, or run one pod.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/cloud-provider app/controllermanager.go#Run"],
+    example: "DaemonSet kube-system/aws-cloud-controller-manager has `--leader-elect=false`",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |controller| {
+        let flag = controller.flag("leader-elect").filter(|flag| is_false(&flag.value))?;
+        let workload = &controller.workload;
+        let is_one = match workload.kind {
+            WorkloadKind::DaemonSet => false,
+            WorkloadKind::Deployment | WorkloadKind::StatefulSet => workload.replicas <= 1,
+            WorkloadKind::Pod => true,
+        };
+        // One node of a control plane has one pod.
+        let runs_on =
+            nodes(context, controller).map(|nodes| nodes.iter().filter(|node| workload.selects(node)).count());
+        if is_one || workload.kind == WorkloadKind::DaemonSet && runs_on == Some(1) {
+            return None;
+        }
+        let name = controller.name();
+        let message = format!("{} has `--leader-elect=false`", text::printable(&name));
+        Some(on(controller, Severity::Error, &flag.place, message, "take `--leader-elect=false` out of its arguments"))
+    })
+}

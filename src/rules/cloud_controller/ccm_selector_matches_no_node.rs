@@ -1,0 +1,61 @@
+use super::{nodes, of_each, on, selector};
+use crate::finding::{Applicability, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ccm-selector-matches-no-node",
+    title: "the cloud controller may run on no node",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Workload],
+    condition: "No Node has the labels that `nodeSelector` and the required node affinity of the cloud controller ask for. Without Nodes, the machines are looked at that a Rancher cluster or `cluster.yml` makes.",
+    impact: "no pod of it is made, and nothing says so: new nodes stay tainted, and Services get no load balancer",
+    fix: r#"Ask for a label that control-plane nodes of this distribution have: `node-role.kubernetes.io/control-plane` is `""` with kubeadm and kOps, `"true"` with RKE2 and K3s, and RKE has `controlplane`. Node affinity with `Exists` fits all of them."#,
+    applicability: Applicability::None,
+    sources: &[
+        "https://github.com/k3s-io/k3s/issues/1447",
+        "https://github.com/rancher/rancher/issues/43891",
+        "kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/values.yaml",
+    ],
+    example: r#"DaemonSet kube-system/aws-cloud-controller-manager may run on none of 6 nodes: none has node-role.kubernetes.io/control-plane: """#,
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |controller| {
+        let nodes = nodes(context, controller)?;
+        // What the values of a chart leave in is told by `ccm-helm-selector-merged`.
+        let is_merged = controller.chart.as_ref().is_some_and(|chart| chart.own_selector_left.is_some());
+        let selects = nodes.iter().any(|node| controller.workload.selects(node));
+        if nodes.is_empty() || selects || (is_merged && super::ccm_helm_selector_merged::has_role_key(controller)) {
+            return None;
+        }
+        let name = controller.name();
+        let selector = selector(controller);
+        let message = format!(
+            "{} may run on none of {}: none has {}",
+            text::printable(&name),
+            text::count(nodes.len(), "node"),
+            text::printable(&selector)
+        );
+        let labels = nodes.iter().flat_map(|node| &node.labels);
+        let mut roles: Vec<String> = labels
+            .filter(|(key, _)| {
+                let role = key.strip_prefix("node-role.kubernetes.io/");
+                role.is_some_and(|role| ["control-plane", "controlplane", "master"].contains(&role))
+            })
+            .map(|(key, value)| format!("`{key}: \"{value}\"`"))
+            .collect();
+        roles.sort();
+        roles.dedup();
+        let fix = match roles.as_slice() {
+            [] => "no node has the label of a control plane: select by a label that the nodes for it have".to_owned(),
+            roles => format!("the nodes of the control plane have {}: ask for that", text::list(roles, 3)),
+        };
+        let place = controller.workload.node_selector.first().map_or(controller.place(), |(key, _)| &key.place);
+        Some(on(controller, Severity::Error, place, message, fix))
+    })
+}

@@ -1,0 +1,72 @@
+use super::{is_passing, nodes, of_each, on, uninitialized};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::UNINITIALIZED;
+use crate::nodes::Taint;
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ccm-toleration-missing",
+    title: "taints keep the cloud controller away",
+    severity: RuleSeverity::depends(Severity::Error, "error; warning where some nodes take it"),
+    resources: &[ResourceKind::Workload],
+    condition: "The cloud controller does not tolerate `node.cloudprovider.kubernetes.io/uninitialized`, which new nodes have until it has seen them, or a taint of the nodes that it selects. Taints that pass, such as those of pressure, do not count.",
+    impact: "no pod of it runs where it is kept away: nobody initialises new nodes, and Services get no load balancer",
+    fix: "Tolerate with `operator: Exists`: taints of control planes have no value with kubeadm, kOps and Rancher, and `true` with RKE. Machines of Rancher with the role etcd also have `node-role.kubernetes.io/etcd:NoExecute`.",
+    applicability: Applicability::None,
+    sources: &[
+        "https://github.com/rancher/rancher/issues/43891",
+        "kubernetes/api core/v1/toleration.go#ToleratesTaint",
+        "kubernetes/kubernetes pkg/controller/daemon/util/daemonset_util.go#AddOrUpdateDaemonPodTolerations",
+        "rancher/rancher pkg/capr/planner",
+    ],
+    example: "DaemonSet kube-system/aws-cloud-controller-manager does not tolerate node-role.kubernetes.io/etcd:NoExecute, which all 3 nodes have that it selects",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |controller| {
+        let workload = &controller.workload;
+        let place = controller.chart.as_ref().and_then(|chart| chart.tolerations.as_ref());
+        let place = place.unwrap_or(if controller.chart.is_some() { controller.place() } else { &workload.pod_place });
+        let name = controller.name();
+        let name = text::printable(&name);
+        if workload.is_kept_away_by(&uninitialized()) {
+            let message = format!("{name} does not tolerate {UNINITIALIZED}, which every new node has");
+            let fix = format!("add the toleration `key: {UNINITIALIZED}`, `operator: Exists`");
+            return Some(on(controller, Severity::Error, place, message, fix));
+        }
+        let nodes = nodes(context, controller)?;
+        let selected: Vec<_> = nodes.iter().filter(|node| workload.selects(node)).collect();
+        let keeps_away = |taint: &&Taint| !is_passing(taint) && workload.is_kept_away_by(taint);
+        let blocked: Vec<_> =
+            selected.iter().filter(|node| node.taints.iter().any(|taint| keeps_away(&taint))).collect();
+        if blocked.is_empty() {
+            return None;
+        }
+        let is_nowhere = blocked.len() == selected.len();
+        if !is_nowhere && !controller.is_on_nodes() {
+            return None;
+        }
+        let taints = blocked.iter().flat_map(|node| node.taints.iter().filter(keeps_away));
+        let mut taints: Vec<String> = taints
+            .map(|taint| {
+                let value = if taint.value.is_empty() { String::new() } else { format!("={}", taint.value) };
+                format!("{}{value}:{}", taint.key, taint.effect)
+            })
+            .collect();
+        taints.sort();
+        taints.dedup();
+        let (number, severity) = match (is_nowhere, selected.len()) {
+            (true, 1) => ("the one node has".to_owned(), Severity::Error),
+            (true, all) => (format!("all {all} nodes have"), Severity::Error),
+            (false, all) => (format!("{} of {all} nodes have", blocked.len()), Severity::Warning),
+        };
+        let message = format!("{name} does not tolerate {}, which {number} that it selects", text::list(&taints, 3));
+        let fix = "tolerate these taints by key, with `operator: Exists`";
+        Some(on(controller, severity, place, message, fix))
+    })
+}

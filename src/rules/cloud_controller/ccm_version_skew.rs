@@ -1,0 +1,48 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ccm-version-skew",
+    title: "the cloud controller does not fit the version of Kubernetes",
+    severity: RuleSeverity::depends(
+        Severity::Warning,
+        "warning; error two or more versions ahead, or from before 1.27",
+    ),
+    resources: &[ResourceKind::Workload],
+    condition: "The tag of its image is of another minor version than Kubernetes, which is taken from the highest kubelet or from the configuration: newer, or older by more than one. An error when it is newer by two or more, or from before 1.27 on a later Kubernetes.",
+    impact: "the versions of the cloud controller are tested with the Kubernetes of the same number; a newer one may ask the API server for what it does not have",
+    fix: "Use the version of the image whose first two numbers are those of the API server.",
+    applicability: Applicability::None,
+    sources: &[
+        "https://kubernetes.io/releases/version-skew-policy/",
+        r#"kubernetes/cloud-provider-aws README.md, "Compatibility with Kubernetes""#,
+    ],
+    example: "DaemonSet kube-system/aws-cloud-controller-manager is of version 1.30.1, and Kubernetes of 1.33.2",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let Some(kubernetes) = context.evidence.kubernetes_version() else {
+        return Counted::not_applicable("the version of Kubernetes is not known");
+    };
+    of_each(context, |controller| {
+        let version = controller.version?;
+        let (own, of_cluster) = (version.minor()?, kubernetes.minor()?);
+        let severity = match own {
+            own if own >= of_cluster + 2 || (own < 27 && of_cluster >= 27) => Severity::Error,
+            own if own > of_cluster || own + 1 < of_cluster => Severity::Warning,
+            _ => return None,
+        };
+        let name = controller.name();
+        let message = format!("{} is of version {version}, and Kubernetes of {kubernetes}", text::printable(&name));
+        let image = controller.workload.containers.iter().map(|container| &container.image);
+        let place = image.filter(|image| image.value.contains(&format!("v{version}"))).map(|image| &image.place).next();
+        let fix = format!("use an image of version 1.{of_cluster}");
+        Some(on(controller, severity, place.unwrap_or(controller.place()), message, fix))
+    })
+}

@@ -1,0 +1,41 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::inventory::Provider;
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "node-controller-disabled",
+    title: "nobody initialises nodes",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Workload],
+    condition: "`--controllers` of the only AWS cloud controller leaves `cloud-node` (`cloud-node-controller`) out.",
+    impact: "new nodes keep the taint `node.cloudprovider.kubernetes.io/uninitialized` and get no providerID: no ordinary pod runs there, and load balancers leave them out",
+    fix: "Take `-cloud-node` out of `--controllers`. To leave Services to the AWS Load Balancer Controller, `--controllers=*,-service` is enough.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider app/controllermanager.go#ControllersDisabledByDefault",
+        "kubernetes/cloud-provider names/controller_names.go",
+        "kubernetes/controller-manager app/helper.go#IsControllerEnabled",
+    ],
+    example: "DaemonSet kube-system/aws-cloud-controller-manager has `--controllers=*,-cloud-node`",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    const NAMES: [&str; 2] = ["cloud-node", "cloud-node-controller"];
+    let all = context.evidence.controllers();
+    let is_done = all.iter().any(|controller| controller.cloud == Provider::Aws && controller.runs(&NAMES));
+    of_each(context, |controller| {
+        if is_done {
+            return None;
+        }
+        let flag = controller.flag("controllers")?;
+        let name = controller.name();
+        let message = format!("{} has `--controllers={}`", text::printable(&name), text::printable(&flag.value));
+        Some(on(controller, Severity::Error, &flag.place, message, "take `-cloud-node` out of `--controllers`"))
+    })
+}

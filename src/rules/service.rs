@@ -1,0 +1,169 @@
+//! Services of type `LoadBalancer` on AWS: who makes the load balancer of each one, and what its annotations do there. All of these
+//! rules need Services.
+
+use super::alibaba::SERVICES_NOT_GIVEN;
+use super::{Counted, KubernetesContext, Rule, Violation};
+use crate::controller::ControllerVersion;
+use crate::finding::{Fix, ResourceRef, Severity};
+use crate::inventory::Provider;
+use crate::kubernetes::{DocumentKind, Evidence, Ingress, Service};
+use crate::resource::ResourceKind;
+use crate::service_annotations::PREFIX;
+
+mod svc_annotation_no_effect;
+mod svc_annotation_too_new;
+mod svc_annotation_unknown;
+mod svc_annotation_value;
+mod svc_annotation_wrong_controller;
+mod svc_field_unsupported;
+mod svc_internal_drift;
+mod svc_internal_value;
+mod svc_list_spaces;
+mod svc_local_health_check;
+mod svc_no_node_port;
+mod svc_owned_by_nobody;
+mod svc_owned_by_two;
+mod svc_protocol_unsupported;
+mod svc_ssl_ports_match_nothing;
+mod svc_static_ip_count;
+mod svc_type_annotation_changed;
+mod svc_type_value_unknown;
+// mods
+
+pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/service.rs"));
+
+/// Who makes the load balancer of a Service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// The cloud controller makes a Classic Load Balancer.
+    Classic,
+    /// The cloud controller makes a Network Load Balancer.
+    Network,
+    /// The AWS Load Balancer Controller does.
+    LoadBalancerController,
+    /// Whoever knows its class.
+    OtherClass,
+    /// `external` without a kind of target: each leaves it to the other.
+    Nobody,
+}
+
+impl Owner {
+    /// Whether it is the cloud controller.
+    fn is_cloud_controller(self) -> bool {
+        matches!(self, Self::Classic | Self::Network)
+    }
+
+    /// What it makes, in a sentence.
+    fn load_balancer(self) -> &'static str {
+        match self {
+            Self::Classic => "a Classic Load Balancer",
+            Self::Network | Self::LoadBalancerController | Self::OtherClass | Self::Nobody => "a Network Load Balancer",
+        }
+    }
+}
+
+/// The class that the AWS Load Balancer Controller takes by default.
+const OF_LOAD_BALANCER_CONTROLLER: &str = "service.k8s.aws/nlb";
+
+/// The finalizers that say who made the load balancer.
+/// Sources: kubernetes/cloud-provider `service/helpers/helper.go#LoadBalancerCleanupFinalizer`; aws-load-balancer-controller
+/// `controllers/service/service_controller.go`.
+const CLEANUP: &str = "service.kubernetes.io/load-balancer-cleanup";
+const RESOURCES: &str = "service.k8s.aws/resources";
+
+/// Who makes the load balancer of a Service as it is written.
+/// Sources: kubernetes/cloud-provider `controllers/service/controller.go#wantsLoadBalancer`; cloud-provider-aws
+/// `pkg/providers/v1/aws_loadbalancer.go#isNLB`, `#isLBExternal`; aws-load-balancer-controller `pkg/service/service_utils.go`.
+fn owner(context: &KubernetesContext<'_>, service: &Service) -> Owner {
+    if let Some(class) = &service.load_balancer_class {
+        return if class == OF_LOAD_BALANCER_CONTROLLER { Owner::LoadBalancerController } else { Owner::OtherClass };
+    }
+    let annotation = |suffix: &str| value(service, suffix);
+    match (annotation("aws-load-balancer-type"), annotation("aws-load-balancer-nlb-target-type")) {
+        (Some("nlb-ip"), _) | (Some("external"), Some("ip" | "instance")) => Owner::LoadBalancerController,
+        // A webhook gives new Services a class, whatever else they say.
+        _ if service.uid.is_empty() && has_webhook(context.evidence) => Owner::LoadBalancerController,
+        (Some("external"), _) => Owner::Nobody,
+        (Some("nlb"), _) => Owner::Network,
+        _ => Owner::Classic,
+    }
+}
+
+/// The value of an annotation with the common prefix.
+fn value<'s>(service: &'s Service, suffix: &str) -> Option<&'s str> {
+    service.annotations.get(&format!("{PREFIX}{suffix}")).map(String::as_str)
+}
+
+/// Whether the AWS Load Balancer Controller makes itself the one for all new Services, which it does by default.
+/// Source: aws-load-balancer-controller `webhooks/core/service_mutator.go`.
+fn has_webhook(evidence: &Evidence) -> bool {
+    evidence.documents_of(DocumentKind::Webhook).any(|document| {
+        document.object().items(&["webhooks"]).any(|hook| hook.text(&["name"]) == Some("mservice.elbv2.k8s.aws"))
+    })
+}
+
+/// Whether the AWS Load Balancer Controller is among the workloads.
+fn has_load_balancer_controller(evidence: &Evidence) -> bool {
+    let images = evidence.workloads.iter().flat_map(|workload| &workload.containers);
+    let mut images = images.map(|container| container.image.value.split([':', '@']).next().unwrap_or_default());
+    images.any(|image| image.ends_with("aws-load-balancer-controller")) || has_webhook(evidence)
+}
+
+/// Whether a Service is one of a cluster on AWS: it says so, or the cluster does.
+fn is_of_aws(context: &KubernetesContext<'_>, service: &Service) -> bool {
+    let says_so = service.annotations.keys().any(|key| key.contains("/aws-load-balancer-"))
+        || service.ingress.iter().any(|one| matches!(one, Ingress::Hostname(name) if name.contains(".elb.")))
+        || service.finalizers.iter().any(|one| one == RESOURCES);
+    let evidence = context.evidence;
+    says_so
+        || context.cloud == Some(Provider::Aws)
+        || evidence.controllers().iter().any(|one| one.cloud == Provider::Aws)
+        || evidence.nodes.iter().flatten().any(|node| node.provider_id.starts_with("aws://"))
+}
+
+/// The version of the cloud controller: what was said, or what its image says.
+fn controller_version(context: &KubernetesContext<'_>) -> Option<ControllerVersion> {
+    let controllers = context.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
+    context.controller_version.or_else(|| controllers.filter_map(|one| one.version).max())
+}
+
+/// What a check says of each Service of type `LoadBalancer` on AWS.
+fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Service, Owner) -> Vec<Violation>) -> Counted {
+    let Some(services) = &context.evidence.services else { return Counted::not_applicable(SERVICES_NOT_GIVEN) };
+    let asked = services.iter().filter(|service| service.is_load_balancer() && is_of_aws(context, service));
+    let asked: Vec<&Service> = asked.collect();
+    if asked.is_empty() {
+        return Counted::not_applicable("no Service asks for a load balancer of AWS");
+    }
+    Counted::new(asked.len(), asked.into_iter().flat_map(|service| check(service, owner(context, service))))
+}
+
+/// A finding on a Service, at the value of one of its annotations, or at its name.
+fn on(
+    service: &Service,
+    suffix: Option<&str>,
+    severity: Severity,
+    message: impl Into<String>,
+    fix: impl Into<String>,
+) -> Violation {
+    let key = suffix.map(|suffix| format!("{PREFIX}{suffix}"));
+    let place = key.as_ref().and_then(|key| service.annotation_places.get(key)).map(|(_, value)| value);
+    let resource = ResourceRef::bare(ResourceKind::Service, service.full_name());
+    let violation = Violation::new(severity, resource, message, Fix::none(fix)).at(place.unwrap_or(&service.place));
+    match suffix {
+        Some(suffix) => violation.with_respect_to(suffix),
+        None => violation,
+    }
+}
+
+/// What kind of load balancer a host name is of.
+/// Source: AWS documentation of Elastic Load Balancing: `NAME.REGION.elb.amazonaws.com` of Classic Load Balancers, and
+/// `NAME.elb.REGION.amazonaws.com` of Network Load Balancers.
+fn kind_of_host(service: &Service) -> Option<Owner> {
+    let Some(Ingress::Hostname(name)) = service.ingress.first() else { return None };
+    let name = name.strip_suffix(".cn").unwrap_or(name);
+    if name.ends_with(".elb.amazonaws.com") {
+        return Some(Owner::Classic);
+    }
+    (name.contains(".elb.") && name.ends_with(".amazonaws.com")).then_some(Owner::Network)
+}

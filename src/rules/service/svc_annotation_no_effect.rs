@@ -1,0 +1,74 @@
+use super::{Owner, controller_version, of_each, on, value};
+use crate::controller::ControllerVersion;
+use crate::finding::{Applicability, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::service_annotations::{Effect, OF_CLOUD_CONTROLLER};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "svc-annotation-no-effect",
+    title: "an annotation does nothing for this kind of load balancer",
+    severity: RuleSeverity::depends(Severity::Warning, "warning; error where it is refused"),
+    resources: &[ResourceKind::Service],
+    condition: "The cloud controller reads the annotation only for the other kind of load balancer: `proxy-protocol` and connection settings for Classic ones, addresses for Network Load Balancers. Some it refuses: attributes of target groups on a Classic one, and from 1.36 on `extra-security-groups` on a Network Load Balancer.",
+    impact: "the load balancer is made without it, and nothing says so; where it is refused, the Service is not updated",
+    fix: "Take it out, or use the other kind of load balancer. Proxy protocol of a Network Load Balancer is `aws-load-balancer-target-group-attributes: proxy_protocol_v2.enabled=true`.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws_validations.go",
+    ],
+    example: "Service shop/web has aws-load-balancer-proxy-protocol, which does nothing for a Network Load Balancer",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let version = controller_version(context);
+    let minor = version.and_then(ControllerVersion::minor);
+    of_each(context, |service, owner| {
+        let mut found = Vec::new();
+        for known in &OF_CLOUD_CONTROLLER {
+            if value(service, known.suffix).is_none() {
+                continue;
+            }
+            let effect = match owner {
+                Owner::Classic => known.classic,
+                Owner::Network => known.network,
+                Owner::LoadBalancerController | Owner::OtherClass | Owner::Nobody => continue,
+            };
+            let (severity, does) = match effect {
+                Effect::Used => continue,
+                Effect::Ignored => (Severity::Warning, "does nothing for".to_owned()),
+                Effect::Refused(0) => (Severity::Error, "is refused for".to_owned()),
+                Effect::Refused(since) if minor.is_some_and(|minor| minor >= since) => {
+                    (Severity::Error, "is refused for".to_owned())
+                }
+                Effect::Refused(since) => (
+                    Severity::Warning,
+                    format!("does nothing, and is refused from the cloud controller 1.{since} on, for"),
+                ),
+                // The cloud configuration decides, which is not known.
+                Effect::Managed(since) if minor.is_none_or(|minor| minor >= since) => continue,
+                Effect::Managed(_) => (Severity::Warning, "does nothing for".to_owned()),
+            };
+            let name = service.full_name();
+            let message = format!(
+                "Service {} has {}, which {does} {}",
+                text::printable(&name),
+                known.suffix,
+                owner.load_balancer()
+            );
+            let fix = match (known.suffix, owner) {
+                ("aws-load-balancer-proxy-protocol", _) => {
+                    "write `service.beta.kubernetes.io/aws-load-balancer-target-group-attributes: proxy_protocol_v2.enabled=true`, from the cloud controller 1.34 on"
+                }
+                _ => "take it out, or use the other kind of load balancer in a new Service",
+            };
+            found.push(on(service, Some(known.suffix), severity, message, fix));
+        }
+        found
+    })
+}

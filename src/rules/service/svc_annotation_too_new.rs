@@ -1,0 +1,47 @@
+use super::{controller_version, of_each, on, value};
+use crate::finding::{Applicability, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::service_annotations::{OF_CLOUD_CONTROLLER, is_in};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "svc-annotation-too-new",
+    title: "an annotation is newer than the cloud controller",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Service],
+    condition: "The cloud controller of this version does not read the annotation yet. Its version is that of its image, or of --controller-version.",
+    impact: "it does nothing until the controller is upgraded; what was meant to hold now does not",
+    fix: "Upgrade the cloud controller, or take the annotation out.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/cloud-provider-aws, by its tags"],
+    example: "Service shop/web has aws-load-balancer-private-ipv4-addresses, which the cloud controller 1.33.0 does not read",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let Some(version) = controller_version(context) else {
+        return Counted::not_applicable("the version of the cloud controller is not known: see --controller-version");
+    };
+    of_each(context, |service, owner| {
+        if !owner.is_cloud_controller() {
+            return Vec::new();
+        }
+        let known =
+            OF_CLOUD_CONTROLLER.iter().filter(|known| value(service, known.suffix).is_some() && !is_in(known, version));
+        known
+            .map(|known| {
+                let name = service.full_name();
+                let message = format!(
+                    "Service {} has {}, which the cloud controller {version} does not read",
+                    text::printable(&name),
+                    known.suffix
+                );
+                let fix = "upgrade the cloud controller, or take the annotation out";
+                on(service, Some(known.suffix), Severity::Warning, message, fix)
+            })
+            .collect()
+    })
+}

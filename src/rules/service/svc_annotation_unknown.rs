@@ -1,0 +1,75 @@
+use super::of_each;
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::kubernetes::Place;
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
+use crate::service_annotations::{
+    OF_CLOUD_CONTROLLER, OF_LOAD_BALANCER_CONTROLLER, PREFIX, is_of_load_balancer_controller, of_cloud_controller,
+};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "svc-annotation-unknown",
+    title: "an annotation that no controller reads",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Service],
+    condition: "A Service has an annotation of a load balancer of AWS whose name, or whose prefix, neither the cloud controller nor the AWS Load Balancer Controller knows. The prefix is `service.beta.kubernetes.io/` for both.",
+    impact: "it does nothing, and nothing says so",
+    fix: "Correct the name.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go",
+        "kubernetes-sigs/aws-load-balancer-controller pkg/annotations/constants.go",
+    ],
+    example: "Service shop/web has `service.beta.kubernetes.io/aws-load-balancer-internall`, which no controller reads",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |service, _| {
+        let name = service.full_name();
+        let unread = |(key, (place, _)): (&String, &(Place, Place))| {
+            let meant = meant(key)?;
+            let message =
+                format!("Service {} has `{}`, which no controller reads", text::printable(&name), text::printable(key));
+            let fix = meant.map_or("take it out".to_owned(), |meant| format!("write `{meant}`"));
+            let resource = ResourceRef::bare(ResourceKind::Service, &name);
+            let violation = Violation::new(Severity::Warning, resource, message, Fix::none(fix));
+            Some(violation.with_respect_to(key.as_str()).at(place))
+        };
+        service.annotation_places.iter().filter_map(unread).collect()
+    })
+}
+
+/// How alike a name has to be, of 1, to be what was meant.
+const ALIKE: f64 = 0.9;
+
+/// What a key that nobody reads may mean, if anything; `None` where it is read, or of something else.
+fn meant(key: &str) -> Option<Option<String>> {
+    let (prefix, name) = key.split_once('/')?;
+    let is_read = |name: &str| of_cloud_controller(name).is_some() || is_of_load_balancer_controller(name);
+    if !name.starts_with("aws-") {
+        return None;
+    }
+    let own = PREFIX.trim_end_matches('/');
+    if prefix == own {
+        if is_read(name) {
+            return None;
+        }
+    } else {
+        // What others call theirs is not for us to judge.
+        let is_meant =
+            prefix.contains("kubern") && prefix.starts_with("service") || strsim::jaro_winkler(prefix, own) > ALIKE;
+        if !is_meant || !name.starts_with("aws-load-balancer-") {
+            return None;
+        }
+    }
+    let known = OF_CLOUD_CONTROLLER.iter().map(|known| known.suffix).chain(OF_LOAD_BALANCER_CONTROLLER);
+    let nearest = known
+        .map(|known| (strsim::jaro_winkler(name, known), known))
+        .max_by(|(a, x), (b, y)| a.total_cmp(b).then_with(|| y.cmp(x)))
+        .filter(|(alike, _)| *alike >= ALIKE);
+    Some(nearest.map(|(_, known)| format!("{PREFIX}{known}")))
+}

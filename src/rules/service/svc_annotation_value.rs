@@ -1,0 +1,63 @@
+use super::{Owner, of_each, on, value};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::Service;
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
+use crate::service_annotations::{Effect, OF_CLOUD_CONTROLLER, wrong};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "svc-annotation-value",
+    title: "the cloud controller does not take the value of an annotation",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Service],
+    condition: "A value is not of the kind that the cloud controller reads: no boolean, no number or one below what it takes, a protocol or an attribute that it does not know, or a list of subnets with nothing in it.",
+    impact: "the Service gets no load balancer, or its load balancer is not updated: the event says `error parsing service annotation`, or what else is wrong",
+    fix: "Correct the value.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws_validations.go",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#parseBoolAnnotation",
+    ],
+    example: "Service shop/web has `aws-load-balancer-healthcheck-interval: 3`, which is below 5",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |service, owner| {
+        if !owner.is_cloud_controller() {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for known in &OF_CLOUD_CONTROLLER {
+            let Some(given) = value(service, known.suffix) else { continue };
+            let effect = if owner == Owner::Network { known.network } else { known.classic };
+            let Some(why) = wrong(known, given, owner == Owner::Network).filter(|_| effect == Effect::Used) else {
+                continue;
+            };
+            let name = service.full_name();
+            let (name, given) = (text::printable(&name), text::printable(given));
+            let message = format!("Service {name} has `{}: {given}`, which {why}", known.suffix);
+            found.push(on(service, Some(known.suffix), Severity::Error, message, "correct the value"));
+        }
+        found.extend(backend_protocol(service, owner));
+        found
+    })
+}
+
+/// The protocol behind a listener with a certificate. Source: cloud-provider-aws `aws_loadbalancer.go#getListener`.
+fn backend_protocol(service: &Service, owner: Owner) -> Option<Violation> {
+    const SUFFIX: &str = "aws-load-balancer-backend-protocol";
+    let given = value(service, SUFFIX).filter(|_| owner == Owner::Classic)?;
+    value(service, "aws-load-balancer-ssl-cert")?;
+    if ["http", "https", "ssl", "tcp", ""].contains(&given) {
+        return None;
+    }
+    let name = service.full_name();
+    let (name, given) = (text::printable(&name), text::printable(given));
+    let message = format!("Service {name} has `{SUFFIX}: {given}`, which is none of http, https, ssl, tcp");
+    Some(on(service, Some(SUFFIX), Severity::Error, message, "write one of them in small letters"))
+}

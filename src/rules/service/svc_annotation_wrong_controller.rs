@@ -1,0 +1,74 @@
+use super::{Owner, of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::service_annotations::{PREFIX, is_of_load_balancer_controller, of_cloud_controller};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "svc-annotation-wrong-controller",
+    title: "an annotation is for another controller than that of the Service",
+    severity: RuleSeverity::depends(
+        Severity::Warning,
+        "warning; error where a load balancer that is meant to be internal is public",
+    ),
+    resources: &[ResourceKind::Service],
+    condition: "A Service for the cloud controller has an annotation that only the AWS Load Balancer Controller reads, or the other way round. An error where the Service is meant to be internal (`aws-load-balancer-scheme: internal`), and is not.",
+    impact: "the controller of the Service does not look at it",
+    fix: "Write what the controller of the Service reads, or make the Service for the other controller.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go",
+        "kubernetes-sigs/aws-load-balancer-controller pkg/annotations/constants.go",
+        "kubernetes-sigs/aws-load-balancer-controller docs/guide/service/annotations.md",
+    ],
+    example: "Service shop/web is for the cloud controller, which does not read aws-load-balancer-scheme: its load balancer is on the internet",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |service, owner| {
+        let mut found = Vec::new();
+        for (key, value) in &service.annotations {
+            let Some(suffix) = key.strip_prefix(PREFIX) else { continue };
+            let name = service.full_name();
+            let name = text::printable(&name);
+            let is_foreign = match owner {
+                Owner::Classic | Owner::Network => is_of_load_balancer_controller(suffix),
+                Owner::LoadBalancerController => of_cloud_controller(suffix).is_some_and(|known| !known.is_shared),
+                Owner::OtherClass | Owner::Nobody => false,
+            };
+            if !is_foreign {
+                continue;
+            }
+            let (reads, meant) = if owner.is_cloud_controller() {
+                ("the cloud controller", "the AWS Load Balancer Controller")
+            } else {
+                ("the AWS Load Balancer Controller", "the cloud controller")
+            };
+            let internal = super::value(service, "aws-load-balancer-internal");
+            let is_public = suffix == "aws-load-balancer-scheme"
+                && value == "internal"
+                && internal.is_none_or(|value| value.is_empty() || value == "false");
+            let message = format!("Service {name} is for {reads}, which does not read {suffix}");
+            let instead = match suffix {
+                "aws-load-balancer-scheme" if owner.is_cloud_controller() => {
+                    "write `service.beta.kubernetes.io/aws-load-balancer-internal: \"true\"` for an internal one"
+                        .to_owned()
+                }
+                _ => format!("take it out, or make the Service for {meant}"),
+            };
+            found.push(if is_public {
+                let message = format!("{message}: its load balancer is on the internet");
+                on(service, Some(suffix), Severity::Error, message, instead).impact(Some(
+                    "the load balancer is reachable from the internet, and was meant to be internal".to_owned(),
+                ))
+            } else {
+                on(service, Some(suffix), Severity::Warning, message, instead)
+            });
+        }
+        found
+    })
+}

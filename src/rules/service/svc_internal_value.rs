@@ -1,0 +1,53 @@
+use super::{Owner, of_each, on, value};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::{is_false, is_true};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "svc-internal-value",
+    title: "a value means internal that does not look like it",
+    severity: RuleSeverity::depends(Severity::Error, "error; warning where the value is odd and means yes"),
+    resources: &[ResourceKind::Service],
+    condition: "The cloud controller makes an internal load balancer for every value of `aws-load-balancer-internal` that is neither empty nor exactly `false`. Values that read as no are errors, others than `true`, `false` and the old `0.0.0.0/0` are warnings. The AWS Load Balancer Controller takes booleans alone.",
+    impact: "the load balancer is internal, and was meant to be reached from the internet",
+    fix: r#"Write `"true"`, or take the annotation out."#,
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancer",
+        "kubernetes-sigs/aws-load-balancer-controller pkg/annotations/parser.go#ParseBoolAnnotation",
+    ],
+    example: "Service shop/web has `aws-load-balancer-internal: False`, which makes it internal",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |service, owner| {
+        const SUFFIX: &str = "aws-load-balancer-internal";
+        let Some(internal) = value(service, SUFFIX) else { return Vec::new() };
+        let name = service.full_name();
+        let (name, shown) = (text::printable(&name), text::printable(internal));
+        let (severity, message) = match owner {
+            Owner::Classic | Owner::Network => {
+                let reads_as_no =
+                    is_false(internal) || ["no", "off", "n"].contains(&internal.to_ascii_lowercase().as_str());
+                let severity = match internal {
+                    "" | "false" | "true" | "0.0.0.0/0" => return Vec::new(),
+                    _ if reads_as_no => Severity::Error,
+                    _ => Severity::Warning,
+                };
+                (severity, format!("Service {name} has `{SUFFIX}: {shown}`, which makes it internal"))
+            }
+            Owner::LoadBalancerController if !is_true(internal) && !is_false(internal) => {
+                let message =
+                    format!("Service {name} has `{SUFFIX}: {shown}`, which the AWS Load Balancer Controller refuses");
+                (Severity::Error, message)
+            }
+            Owner::LoadBalancerController | Owner::OtherClass | Owner::Nobody => return Vec::new(),
+        };
+        vec![on(service, Some(SUFFIX), severity, message, "write `\"true\"` or `\"false\"`")]
+    })
+}

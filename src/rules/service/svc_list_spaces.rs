@@ -1,0 +1,48 @@
+use super::{Owner, of_each, on, value};
+use crate::finding::{Applicability, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "svc-list-spaces",
+    title: "spaces in a list become part of its items",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Service],
+    condition: "A Service for the cloud controller has spaces around the items of `aws-load-balancer-ssl-ports`, `-eip-allocations` or `-private-ipv4-addresses`. The controller does not trim those lists. (It trims subnets and security groups.)",
+    impact: "a port with a space is no port of the Service: it is served without TLS; an address with a space is not found",
+    fix: "Take the spaces out.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#getPortSets",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancer",
+    ],
+    example: "Service shop/web has `aws-load-balancer-ssl-ports: 443, 8443`, of which ` 8443` is no port",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |service, owner| {
+        let lists: &[&str] = match owner {
+            Owner::Classic => &["aws-load-balancer-ssl-ports"],
+            Owner::Network => &[
+                "aws-load-balancer-ssl-ports",
+                "aws-load-balancer-eip-allocations",
+                "aws-load-balancer-private-ipv4-addresses",
+            ],
+            Owner::LoadBalancerController | Owner::OtherClass | Owner::Nobody => &[],
+        };
+        let found = lists.iter().filter_map(|suffix| {
+            let given = value(service, suffix)?;
+            let spaced = given.split(',').find(|item| item.trim() != *item && !item.trim().is_empty())?;
+            let name = service.full_name();
+            let (name, given, spaced) = (text::printable(&name), text::printable(given), text::printable(spaced));
+            let what = if suffix.ends_with("ports") { "port" } else { "address" };
+            let message = format!("Service {name} has `{suffix}: {given}`, of which `{spaced}` is no {what}");
+            Some(on(service, Some(suffix), Severity::Error, message, "take the spaces out"))
+        });
+        found.collect()
+    })
+}

@@ -1,0 +1,46 @@
+use super::{of_each, on, value};
+use crate::finding::{Applicability, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "svc-local-health-check",
+    title: "the health check does not see which nodes have a pod",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Service],
+    condition: "A Service for the cloud controller has `externalTrafficPolicy: Local`, and annotations that check `traffic-port` or by TCP.",
+    impact: "nodes without a pod count as healthy, and drop what they are sent",
+    fix: "Leave the health check to the controller: it asks the port that tells (`healthCheckNodePort`) by HTTP.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancer",
+        r#"Kubernetes documentation, "Virtual IPs and Service Proxies", "External traffic policy""#,
+    ],
+    example: "Service shop/web sends only to nodes with a pod, and checks by `aws-load-balancer-healthcheck-port: traffic-port`",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |service, owner| {
+        if !owner.is_cloud_controller() || !service.is_local {
+            return Vec::new();
+        }
+        let checks =
+            [("aws-load-balancer-healthcheck-port", "traffic-port"), ("aws-load-balancer-healthcheck-protocol", "tcp")];
+        let found = checks.into_iter().find_map(|(suffix, wrong)| {
+            let given = value(service, suffix)?;
+            given.eq_ignore_ascii_case(wrong).then_some((suffix, given))
+        });
+        let Some((suffix, given)) = found else { return Vec::new() };
+        let name = service.full_name();
+        let message = format!(
+            "Service {} sends only to nodes with a pod, and checks by `{suffix}: {}`",
+            text::printable(&name),
+            text::printable(given)
+        );
+        vec![on(service, Some(suffix), Severity::Warning, message, "take the annotations of the health check out")]
+    })
+}

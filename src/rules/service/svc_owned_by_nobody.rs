@@ -1,0 +1,67 @@
+use super::{Owner, has_load_balancer_controller, of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::inventory::Provider;
+use crate::kubernetes::WorkloadKind;
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "svc-owned-by-nobody",
+    title: "no controller makes the load balancer of a Service",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Service],
+    condition: "A Service of type `LoadBalancer` has `aws-load-balancer-type: external` without `aws-load-balancer-nlb-target-type: ip` or `instance`; or its class is `service.k8s.aws/nlb` and the AWS Load Balancer Controller is not among all workloads; or the only cloud controller runs without its service controller, and the AWS Load Balancer Controller is not there.",
+    impact: "its address stays `<pending>` for ever, without an event",
+    fix: "Add `aws-load-balancer-nlb-target-type`, or install the controller that the Service asks for.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes-sigs/aws-load-balancer-controller pkg/service/service_utils.go",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#isLBExternal",
+        "kubernetes/cloud-provider controllers/service/controller.go#wantsLoadBalancer",
+    ],
+    example: "Service shop/web leaves its load balancer to the AWS Load Balancer Controller, which takes it only with aws-load-balancer-nlb-target-type",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let evidence = context.evidence;
+    let knows_workloads = evidence.workload_lists.contains(&WorkloadKind::Deployment)
+        && evidence.workloads.iter().any(|workload| workload.namespace == "kube-system" && !workload.uid.is_empty());
+    let has_other = has_load_balancer_controller(evidence);
+    let mut clouds = evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws).peekable();
+    let is_without = knows_workloads
+        && clouds.peek().is_some()
+        && clouds.all(|one| !one.runs(&["service", "service-lb-controller"]));
+    of_each(context, |service, owner| {
+        let name = service.full_name();
+        let name = text::printable(&name);
+        let (suffix, message, fix) = match owner {
+            Owner::Nobody => (
+                Some("aws-load-balancer-type"),
+                format!(
+                    "Service {name} leaves its load balancer to the AWS Load Balancer Controller, which takes it only with aws-load-balancer-nlb-target-type"
+                ),
+                "add the annotation `service.beta.kubernetes.io/aws-load-balancer-nlb-target-type: ip`, or `instance`",
+            ),
+            Owner::LoadBalancerController if knows_workloads && !has_other && service.load_balancer_class.is_some() => {
+                (
+                    None,
+                    format!(
+                        "Service {name} has the class `service.k8s.aws/nlb`, and the AWS Load Balancer Controller does not run"
+                    ),
+                    "install the AWS Load Balancer Controller, or make the Service again without `loadBalancerClass`",
+                )
+            }
+            Owner::Classic | Owner::Network if is_without && !has_other => (
+                None,
+                format!("Service {name} is for the cloud controller, whose service controller is switched off"),
+                "switch the service controller on (`--controllers`), or install the AWS Load Balancer Controller and make the Service again for it",
+            ),
+            _ => return Vec::new(),
+        };
+        vec![on(service, suffix, Severity::Error, message, fix)]
+    })
+}

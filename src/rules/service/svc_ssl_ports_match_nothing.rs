@@ -1,0 +1,50 @@
+use super::{Owner, of_each, on, value};
+use crate::finding::{Applicability, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "svc-ssl-ports-match-nothing",
+    title: "ports for TLS that the Service does not have",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Service],
+    condition: "An item of `aws-load-balancer-ssl-ports` is neither the number nor the name of a port of the Service, or `*` stands there for the AWS Load Balancer Controller, which knows no such sign.",
+    impact: "no listener gets the certificate because of it",
+    fix: "Name ports of the Service, by number or name.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#getPortSets",
+        "kubernetes-sigs/aws-load-balancer-controller pkg/service/model_build_listener.go",
+    ],
+    example: "Service shop/web has TLS for port `8443`, which it does not have",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |service, owner| {
+        const SUFFIX: &str = "aws-load-balancer-ssl-ports";
+        let Some(given) = value(service, SUFFIX).filter(|given| !given.trim().is_empty()) else { return Vec::new() };
+        let is_all = |item: &str| item == "*" && owner.is_cloud_controller();
+        let has = |item: &str| {
+            // Classic Load Balancers compare names in small letters.
+            let item = if owner == Owner::Classic { item.to_lowercase() } else { item.to_owned() };
+            service.ports.iter().any(|port| {
+                let name = if owner == Owner::Classic { port.name.to_lowercase() } else { port.name.clone() };
+                port.port.to_string() == item || (!name.is_empty() && name == item)
+            })
+        };
+        let items = given.split(',').map(str::trim).filter(|item| !item.is_empty());
+        let missing: Vec<&str> = items.filter(|item| !is_all(item) && !has(item)).collect();
+        if missing.is_empty() || matches!(owner, Owner::OtherClass | Owner::Nobody) || service.ports.is_empty() {
+            return Vec::new();
+        }
+        let name = service.full_name();
+        let missing = text::list(&missing, 5);
+        let message =
+            format!("Service {} has TLS for port `{missing}`, which it does not have", text::printable(&name));
+        vec![on(service, Some(SUFFIX), Severity::Warning, message, "name ports of the Service, by number or name")]
+    })
+}

@@ -1,0 +1,47 @@
+use super::{Owner, of_each, on, value};
+use crate::finding::{Applicability, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "svc-static-ip-count",
+    title: "not as many addresses as subnets",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Service],
+    condition: "A Service names subnets (`aws-load-balancer-subnets`) and addresses (`-eip-allocations` or `-private-ipv4-addresses`) for a Network Load Balancer, and not one address for each subnet.",
+    impact: "the load balancer is not made: each subnet needs one address",
+    fix: "Name as many addresses as subnets.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancerv2",
+        "kubernetes-sigs/aws-load-balancer-controller pkg/service/model_build_load_balancer.go",
+    ],
+    example: "Service shop/web names 3 subnets and 2 addresses",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |service, owner| {
+        let count = |list: &str| list.split(',').filter(|item| !item.trim().is_empty()).count();
+        let Some(subnets) = value(service, "aws-load-balancer-subnets").map(count).filter(|_| owner != Owner::Classic)
+        else {
+            return Vec::new();
+        };
+        let lists = ["aws-load-balancer-eip-allocations", "aws-load-balancer-private-ipv4-addresses"];
+        let found = lists.into_iter().filter_map(|suffix| {
+            let addresses = count(value(service, suffix)?);
+            if addresses == subnets {
+                return None;
+            }
+            let name = service.full_name();
+            let (name, subnets) = (text::printable(&name), text::count(subnets, "subnet"));
+            let addresses = if addresses == 1 { "1 address".to_owned() } else { format!("{addresses} addresses") };
+            let message = format!("Service {name} names {subnets} and {addresses}");
+            Some(on(service, Some(suffix), Severity::Error, message, "name one address for each subnet"))
+        });
+        found.collect()
+    })
+}

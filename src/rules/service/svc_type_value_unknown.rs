@@ -1,0 +1,41 @@
+use super::{Owner, of_each, on, value};
+use crate::finding::{Applicability, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "svc-type-value-unknown",
+    title: "a kind of load balancer that there is not",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Service],
+    condition: "`aws-load-balancer-type` is none of `nlb`, `nlb-ip` and `external`.",
+    impact: "the cloud controller makes a Classic Load Balancer, and says nothing",
+    fix: "Write `nlb` for a Network Load Balancer of the cloud controller, `external` for one of the AWS Load Balancer Controller, or nothing for a Classic one. Application Load Balancers are for Ingresses.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#isNLB",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#isLBExternal",
+    ],
+    example: "Service shop/web asks for the type `NLB`, and gets a Classic Load Balancer",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |service, owner| {
+        let Some(kind) = value(service, "aws-load-balancer-type").filter(|_| owner == Owner::Classic) else {
+            return Vec::new();
+        };
+        let name = service.full_name();
+        let (name, shown) = (text::printable(&name), text::printable(kind));
+        let message = format!("Service {name} asks for the type `{shown}`, and gets a Classic Load Balancer");
+        let fix = match kind.to_ascii_lowercase().as_str() {
+            "nlb" | "network" | "nlb-instance" => "write `nlb`",
+            "alb" | "application" => "use an Ingress for an Application Load Balancer, or write `nlb`",
+            _ => "write `nlb` or `external`, or take the annotation out",
+        };
+        vec![on(service, Some("aws-load-balancer-type"), Severity::Warning, message, fix)]
+    })
+}

@@ -1,0 +1,216 @@
+//! Annotations of Services that the AWS controllers read: who reads which, from which version on, and what they take.
+//!
+//! Sources: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go`, `aws_loadbalancer.go`, `aws_validations.go`;
+//! aws-load-balancer-controller `pkg/annotations/constants.go` and `pkg/service`; both by their tags.
+
+use crate::controller::ControllerVersion;
+use crate::kubernetes::{is_false, is_true};
+
+/// The prefix of all of them.
+pub const PREFIX: &str = "service.beta.kubernetes.io/";
+
+/// What an annotation does for a kind of load balancer of the cloud controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It is used.
+    Used,
+    /// It is not looked at.
+    Ignored,
+    /// It is refused, from this minor version on; not looked at before.
+    Refused(u32),
+    /// It is used from a version on where the cloud configuration says so; not looked at otherwise.
+    Managed(u32),
+}
+
+/// What a value may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Value {
+    /// Anything.
+    Any,
+    /// What Go takes for a boolean.
+    Bool,
+    /// A number, for a Classic Load Balancer not below this.
+    Number(i64),
+    /// One of these, in any case.
+    OneOf(&'static [&'static str]),
+    /// `*` and nothing else.
+    Star,
+    /// `traffic-port` or a number.
+    Port,
+    /// A list with something in it.
+    List,
+    /// Attributes of target groups.
+    TargetGroupAttributes,
+}
+
+/// An annotation that the cloud controller reads.
+#[derive(Debug)]
+pub struct OfCloudController {
+    /// Behind the prefix.
+    pub suffix: &'static str,
+    /// For a Classic Load Balancer.
+    pub classic: Effect,
+    /// For a Network Load Balancer.
+    pub network: Effect,
+    /// What it takes.
+    pub value: Value,
+    /// Whether the AWS Load Balancer Controller reads it as well.
+    pub is_shared: bool,
+    /// The first version with it; all that were ever released apart from Kubernetes where there is none.
+    pub since: Option<ControllerVersion>,
+}
+
+const fn both(suffix: &'static str, value: Value) -> OfCloudController {
+    OfCloudController { suffix, classic: Effect::Used, network: Effect::Used, value, is_shared: true, since: None }
+}
+
+const fn classic(suffix: &'static str, value: Value) -> OfCloudController {
+    OfCloudController { network: Effect::Ignored, is_shared: false, ..both(suffix, value) }
+}
+
+const fn network(suffix: &'static str, value: Value) -> OfCloudController {
+    OfCloudController { classic: Effect::Ignored, ..both(suffix, value) }
+}
+
+const HEALTH_PROTOCOLS: &[&str] = &["tcp", "http", "https"];
+
+/// Those that the cloud controller reads.
+pub const OF_CLOUD_CONTROLLER: [OfCloudController; 31] = [
+    both("aws-load-balancer-type", Value::Any),
+    both("aws-load-balancer-internal", Value::Any),
+    both("aws-load-balancer-subnets", Value::List),
+    both("aws-load-balancer-ssl-cert", Value::Any),
+    both("aws-load-balancer-ssl-ports", Value::Any),
+    both("aws-load-balancer-ssl-negotiation-policy", Value::Any),
+    both("aws-load-balancer-backend-protocol", Value::Any),
+    both("aws-load-balancer-additional-resource-tags", Value::Any),
+    OfCloudController { network: Effect::Managed(35), ..both("aws-load-balancer-security-groups", Value::Any) },
+    OfCloudController {
+        network: Effect::Refused(36),
+        ..classic("aws-load-balancer-extra-security-groups", Value::Any)
+    },
+    both("aws-load-balancer-cross-zone-load-balancing-enabled", Value::Bool),
+    both("aws-load-balancer-access-log-enabled", Value::Bool),
+    both("aws-load-balancer-access-log-s3-bucket-name", Value::Any),
+    both("aws-load-balancer-access-log-s3-bucket-prefix", Value::Any),
+    classic("aws-load-balancer-access-log-emit-interval", Value::Number(i64::MIN)),
+    classic("aws-load-balancer-connection-draining-enabled", Value::Bool),
+    classic("aws-load-balancer-connection-draining-timeout", Value::Number(i64::MIN)),
+    classic("aws-load-balancer-connection-idle-timeout", Value::Number(i64::MIN)),
+    OfCloudController { is_shared: true, ..classic("aws-load-balancer-proxy-protocol", Value::Star) },
+    both("aws-load-balancer-healthcheck-protocol", Value::OneOf(HEALTH_PROTOCOLS)),
+    both("aws-load-balancer-healthcheck-port", Value::Port),
+    both("aws-load-balancer-healthcheck-path", Value::Any),
+    both("aws-load-balancer-healthcheck-healthy-threshold", Value::Number(2)),
+    both("aws-load-balancer-healthcheck-unhealthy-threshold", Value::Number(2)),
+    both("aws-load-balancer-healthcheck-interval", Value::Number(5)),
+    both("aws-load-balancer-healthcheck-timeout", Value::Number(2)),
+    both("aws-load-balancer-target-node-labels", Value::Any),
+    network("aws-load-balancer-eip-allocations", Value::Any),
+    OfCloudController {
+        since: Some(ControllerVersion::new(1, 35, 0)),
+        ..network("aws-load-balancer-private-ipv4-addresses", Value::Any)
+    },
+    OfCloudController {
+        classic: Effect::Refused(0),
+        since: Some(ControllerVersion::new(1, 32, 6)),
+        ..network("aws-load-balancer-target-group-attributes", Value::TargetGroupAttributes)
+    },
+    both("load-balancer-source-ranges", Value::Any),
+];
+
+/// Those that only the AWS Load Balancer Controller reads. A name that ends with a full stop goes on with a protocol and a port.
+pub const OF_LOAD_BALANCER_CONTROLLER: [&str; 24] = [
+    "actions.",
+    "aws-load-balancer-alpn-policy",
+    "aws-load-balancer-attributes",
+    "aws-load-balancer-disable-nlb-sg",
+    "aws-load-balancer-enable-icmp-for-path-mtu-discovery",
+    "aws-load-balancer-enable-prefix-for-ipv6-source-nat",
+    "aws-load-balancer-enable-tcp-udp-listener",
+    "aws-load-balancer-healthcheck-success-codes",
+    "aws-load-balancer-inbound-sg-rules-on-private-link-traffic",
+    "aws-load-balancer-ip-address-type",
+    "aws-load-balancer-ipv6-addresses",
+    "aws-load-balancer-listener-attributes.",
+    "aws-load-balancer-manage-backend-security-group-rules",
+    "aws-load-balancer-minimum-load-balancer-capacity",
+    "aws-load-balancer-multi-cluster-target-group",
+    "aws-load-balancer-name",
+    "aws-load-balancer-nlb-target-type",
+    "aws-load-balancer-proxy-protocol-per-target-group",
+    "aws-load-balancer-quic-enabled-containers",
+    "aws-load-balancer-quic-enabled-ports",
+    "aws-load-balancer-scheme",
+    "aws-load-balancer-security-group-prefix-lists",
+    "aws-load-balancer-source-nat-ipv6-prefixes",
+    "aws-load-balancer-target-group-attributes.",
+];
+
+/// The annotation of a name behind the prefix, where the cloud controller reads it.
+#[must_use]
+pub fn of_cloud_controller(suffix: &str) -> Option<&'static OfCloudController> {
+    OF_CLOUD_CONTROLLER.iter().find(|known| known.suffix == suffix)
+}
+
+/// Whether only the AWS Load Balancer Controller reads a name.
+#[must_use]
+pub fn is_of_load_balancer_controller(suffix: &str) -> bool {
+    OF_LOAD_BALANCER_CONTROLLER
+        .iter()
+        .any(|known| if known.ends_with('.') { suffix.starts_with(known) } else { *known == suffix })
+}
+
+/// Whether a version of the cloud controller has an annotation. Attributes of target groups came to several lines at once, and are
+/// not in 1.34.1. Source: cloud-provider-aws, by its tags.
+#[must_use]
+pub fn is_in(annotation: &OfCloudController, version: ControllerVersion) -> bool {
+    let at = |minor, patch| ControllerVersion::new(1, minor, patch);
+    if annotation.suffix == "aws-load-balancer-target-group-attributes" {
+        return match version.minor() {
+            Some(32) => version >= at(32, 6),
+            Some(33) => version >= at(33, 3),
+            Some(34) => version != at(34, 1),
+            Some(minor) => minor >= 35,
+            None => true,
+        };
+    }
+    annotation.since.is_none_or(|since| version >= since)
+}
+
+/// What is wrong with a value, for a kind of load balancer; `None` where nothing is.
+#[must_use]
+pub fn wrong(annotation: &OfCloudController, value: &str, is_network: bool) -> Option<String> {
+    match annotation.value {
+        Value::Any => None,
+        Value::Bool => (!is_true(value) && !is_false(value)).then(|| "is neither `true` nor `false`".to_owned()),
+        Value::Number(least) => match value.parse::<i32>() {
+            Err(_) => Some("is no number".to_owned()),
+            Ok(number) if !is_network && i64::from(number) < least => Some(format!("is below {least}")),
+            Ok(_) => None,
+        },
+        Value::OneOf(values) => {
+            let is_one = values.contains(&value.to_ascii_lowercase().as_str());
+            (!is_one).then(|| format!("is none of {}", values.join(", ")))
+        }
+        Value::Star => (value != "*").then(|| "may only be `*`".to_owned()),
+        Value::Port => {
+            let is_port = value == "traffic-port" || value.parse::<u16>().is_ok();
+            (!is_port).then(|| "is neither `traffic-port` nor a port".to_owned())
+        }
+        Value::List => {
+            let is_empty = value.split(',').all(|item| item.trim().is_empty());
+            is_empty.then(|| "names nothing".to_owned())
+        }
+        Value::TargetGroupAttributes => value.split(',').find_map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            match (key.trim(), value.trim()) {
+                ("preserve_client_ip.enabled" | "proxy_protocol_v2.enabled", "true" | "false") => None,
+                ("preserve_client_ip.enabled" | "proxy_protocol_v2.enabled", _) => {
+                    Some(format!("gives {} neither `true` nor `false`", key.trim()))
+                }
+                (other, _) => Some(format!("has {other}, which the cloud controller does not set")),
+            }
+        }),
+    }
+}
