@@ -12,7 +12,7 @@ use crate::nodes::KubernetesNode;
 
 mod declared;
 
-pub use declared::declared;
+pub use declared::{declared, role_sets, selector_matches};
 
 /// What starts the components of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,6 +63,19 @@ impl Distribution {
             (Self::Kubeadm, Component::ControllerManager) => "controllerManager.extraArgs",
         }
     }
+}
+
+/// Whether `cloud-provider-name: aws` of RKE2 only names the node, and gives no component an argument.
+/// Source: rancher/rke2 `pkg/rke2/rke2_linux.go`, by its tags.
+#[must_use]
+pub fn is_name_only(version: Option<ControllerVersion>) -> bool {
+    version.is_some_and(|version| match version.minor() {
+        Some(29) => version >= ControllerVersion::new(1, 29, 11),
+        Some(30) => version >= ControllerVersion::new(1, 30, 7),
+        Some(31) => version >= ControllerVersion::new(1, 31, 3),
+        Some(minor) => minor > 31,
+        None => true,
+    })
 }
 
 /// A component to which the distribution passes arguments on.

@@ -14,12 +14,14 @@ use crate::view::{ClusterView, RegionView};
 pub mod alibaba;
 mod alibaba_identity;
 mod alibaba_instance;
+mod alibaba_kubernetes;
 mod alibaba_network;
 mod alibaba_node;
 mod alibaba_policy;
 mod alibaba_safety;
 mod alibaba_service;
 mod cloud_controller;
+mod cluster_configuration;
 pub(crate) mod fix_safety;
 mod iam;
 mod instance;
@@ -35,6 +37,7 @@ mod region;
 mod run;
 mod security_groups;
 mod service;
+mod storage;
 mod subjects;
 mod subnets;
 
@@ -205,12 +208,28 @@ pub struct Counted {
 
 impl Counted {
     fn new(checked: usize, found: impl IntoIterator<Item = Violation>) -> Self {
-        Self { checked, outcome: Checked::Done(found.into_iter().collect()) }
+        Self { checked, outcome: Checked::Done(once(found)) }
     }
 
     fn not_applicable(why: &'static str) -> Self {
         Self { checked: 0, outcome: Checked::NotApplicable(why) }
     }
+}
+
+/// What shows at one place of a file for several of what the file makes is told once, with all of them.
+fn once(found: impl IntoIterator<Item = Violation>) -> Vec<Violation> {
+    let mut all: Vec<Violation> = Vec::new();
+    for violation in found {
+        let is_same = |one: &&mut Violation| {
+            !one.locations.is_empty() && one.locations == violation.locations && one.message == violation.message
+        };
+        match all.iter_mut().find(is_same) {
+            Some(first) if first.resource == violation.resource => {}
+            Some(first) => first.related.push(violation.resource),
+            None => all.push(violation),
+        }
+    }
+    all
 }
 
 impl From<Vec<Violation>> for Checked {
@@ -322,14 +341,16 @@ impl Violation {
 
 /// Rules by id. The tables of each family stand in the file of the family.
 pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock::new(|| {
-    let families: [&'static [Rule]; 19] = [
+    let families: [&'static [Rule]; 22] = [
         alibaba_identity::RULES,
         alibaba_instance::RULES,
+        alibaba_kubernetes::RULES,
         alibaba_network::RULES,
         alibaba_node::RULES,
         alibaba_policy::RULES,
         alibaba_service::RULES,
         cloud_controller::RULES,
+        cluster_configuration::RULES,
         iam::RULES,
         instance::RULES,
         instance_tags::RULES,
@@ -341,6 +362,7 @@ pub static RULES: std::sync::LazyLock<Vec<&'static Rule>> = std::sync::LazyLock:
         ownership::RULES,
         security_groups::RULES,
         service::RULES,
+        storage::RULES,
         subnets::RULES,
     ];
     let mut rules: Vec<&'static Rule> = families.into_iter().flatten().collect();

@@ -80,7 +80,7 @@ impl Exit {
 }
 
 /// Why a command could not do its work, for the person at the terminal.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Failure {
     /// How the run ends.
     pub exit: Exit,

@@ -135,6 +135,8 @@ impl Read {
                 self.lint.files.push(name.clone());
                 self.lint.texts.insert(name.into(), text);
             }
+            // What is put together from parts is right only as a whole.
+            Err(error @ KubernetesError::Object { .. }) if !is_named => self.lint.left_out.push(error.to_string()),
             Err(KubernetesError::Nothing { .. }) if !is_named => self.lint.without.push(name),
             // What a chart is made of is no YAML before it is rendered.
             Err(KubernetesError::Malformed { .. }) if !is_named && text.contains("{{") => {

@@ -74,6 +74,10 @@ fn run(command: &Command, configured: Option<&Config>) -> Result<Exit, Failure> 
 
 fn lint(args: &super::lint::LintArgs) -> Result<Exit, Failure> {
     let (found, broken) = super::lint::lint(args)?;
+    // Of files of which none can be read there is nothing to show.
+    if let Some(failure) = broken.as_ref().filter(|_| found.files.is_empty()) {
+        return Err(failure.clone());
+    }
     let report = LintReport::new(&found);
     write_findings(&args.output, &ReportView::from(&report), |format, options, out| match format {
         PageFormat::Table => render::kubernetes_lint(&found, options, out),

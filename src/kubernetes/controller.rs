@@ -38,6 +38,8 @@ pub struct Chart {
     pub own_selector_left: Option<Place>,
     /// Whether the values replace the tolerations, and where.
     pub tolerations: Option<Place>,
+    /// Whether the rights that the chart gives let it get `ServiceAccounts`.
+    pub gets_service_accounts: bool,
     /// Whether its job runs on a cluster without initialised nodes (`bootstrap`); `None` where no `HelmChart` says it.
     pub is_bootstrap: Option<bool>,
     /// Where it stands.
@@ -312,9 +314,25 @@ fn of_values(
         place: place.clone(),
         pod_place: place.clone(),
     };
-    let chart =
-        Chart { name, own_selector_left, tolerations: given_tolerations.map(Object::place), is_bootstrap, place };
+    let chart = Chart {
+        name,
+        own_selector_left,
+        tolerations: given_tolerations.map(Object::place),
+        gets_service_accounts: gets_service_accounts(values),
+        is_bootstrap,
+        place,
+    };
     made(workload, &container, Provider::Aws, Some(chart))
+}
+
+/// Whether `clusterRoleRules` of the values let it get `ServiceAccounts`; the chart's own do not.
+fn gets_service_accounts(values: Object<'_>) -> bool {
+    values.items(&["clusterRoleRules"]).any(|rule| {
+        let has = |key: &str, wanted: &str| {
+            rule.items(&[key]).filter_map(|value| value.node.as_str()).any(|value| value == "*" || value == wanted)
+        };
+        has("resources", "serviceaccounts") && has("verbs", "get")
+    })
 }
 
 /// What the chart tolerates by itself.

@@ -160,10 +160,10 @@ struct Reading<'f> {
 }
 
 impl Evidence {
-    /// Evidence of Nodes alone.
+    /// Evidence of Nodes alone, if they are known.
     #[must_use]
-    pub fn of_nodes(nodes: Vec<KubernetesNode>) -> Self {
-        Self { nodes: Some(nodes), ..Self::default() }
+    pub fn of_nodes(nodes: impl Into<Option<Vec<KubernetesNode>>>) -> Self {
+        Self { nodes: nodes.into(), ..Self::default() }
     }
 
     /// Reads the output of kubectl in JSON or YAML, manifests, and configurations of clusters; `file` is only used in errors and
@@ -453,7 +453,7 @@ impl Reading<'_> {
                 self.evidence.services.get_or_insert_default().push(service);
             }
             Found::Workload(kind) => {
-                let workload = Workload::read(kind, object).map_err(wrong)?;
+                let Some(workload) = Workload::read(kind, object).map_err(wrong)? else { return Ok(()) };
                 self.evidence.workload_lists.insert(kind);
                 self.evidence.workloads.push(workload);
             }

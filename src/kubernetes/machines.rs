@@ -8,18 +8,25 @@ use super::document::{Document, DocumentKind, rke_part};
 use super::evidence::Evidence;
 use super::source::{Object, Place};
 
-/// The nodes that the cluster configuration beside a place makes: that of the same file, or the only one that was given. `None` where
-/// there is none.
+/// The nodes that the cluster configuration of the same file as a place makes. `None` where there is none, or more than one.
+#[must_use]
+pub fn declared_beside(evidence: &Evidence, place: &Place) -> Option<Vec<KubernetesNode>> {
+    only(clusters(evidence).filter(|one| one.source.file == place.file))
+}
+
+/// The same, or those of the only cluster that was given.
 #[must_use]
 pub fn declared_nodes(evidence: &Evidence, place: &Place) -> Option<Vec<KubernetesNode>> {
-    let is_cluster =
-        |document: &&Document| matches!(document.kind, DocumentKind::RancherCluster | DocumentKind::RkeCluster);
-    let clusters: Vec<&Document> = evidence.documents.iter().filter(is_cluster).collect();
-    let beside: Vec<&Document> = clusters.iter().copied().filter(|one| one.source.file == place.file).collect();
-    let cluster = match (beside.as_slice(), clusters.as_slice()) {
-        ([one], _) | ([], [one]) => *one,
-        _ => return None,
-    };
+    declared_beside(evidence, place).or_else(|| only(clusters(evidence)))
+}
+
+fn clusters(evidence: &Evidence) -> impl Iterator<Item = &Document> {
+    let is_cluster = |kind: DocumentKind| matches!(kind, DocumentKind::RancherCluster | DocumentKind::RkeCluster);
+    evidence.documents.iter().filter(move |document| is_cluster(document.kind))
+}
+
+fn only<'e>(mut clusters: impl Iterator<Item = &'e Document>) -> Option<Vec<KubernetesNode>> {
+    let cluster = clusters.next().filter(|_| clusters.next().is_none())?;
     let nodes = match cluster.kind {
         DocumentKind::RancherCluster => of_rancher(cluster),
         _ => of_rke(cluster),

@@ -190,11 +190,12 @@ impl Workload {
         !is_of_daemon && !self.tolerations.iter().any(|toleration| toleration.tolerates(taint))
     }
 
-    pub(super) fn read(kind: WorkloadKind, object: Object<'_>) -> Result<Self, String> {
+    /// Reads a workload; `None` where it has no specification of pods, as a patch of one.
+    pub(super) fn read(kind: WorkloadKind, object: Object<'_>) -> Result<Option<Self>, String> {
         let name = object.located(&["metadata", "name"]).ok_or("it has no `metadata.name`")?;
         let pod =
             if kind == WorkloadKind::Pod { object.at(&["spec"]) } else { object.at(&["spec", "template", "spec"]) };
-        let pod = pod.ok_or("it has no specification of pods")?;
+        let Some(pod) = pod else { return Ok(None) };
         let text = |path: &[&str]| object.text(path).unwrap_or_default().to_owned();
         let is_static = object.node.at(&["metadata", "annotations", "kubernetes.io/config.mirror"]).is_some();
         let selector = pod.members(&["nodeSelector"]).filter_map(|(key, value)| Some((key, value.scalar()?)));
@@ -209,7 +210,7 @@ impl Workload {
                 words: words.collect(),
             })
         });
-        Ok(Self {
+        Ok(Some(Self {
             kind,
             api_version: text(&["apiVersion"]),
             namespace: text(&["metadata", "namespace"]),
@@ -231,7 +232,7 @@ impl Workload {
             name: name.value,
             place: name.place,
             pod_place: pod.place(),
-        })
+        }))
     }
 }
 

@@ -128,7 +128,7 @@ fn rancher(document: &Document) -> Vec<NodeArguments> {
     let kubernetes = object.text(&["spec", "kubernetesVersion"]).unwrap_or_default();
     let distribution = if kubernetes.contains("+k3s") { Distribution::K3s } else { Distribution::Rke2 };
     let mut found = Vec::new();
-    for roles in role_sets(config) {
+    for (names, roles) in role_sets(config) {
         let mut merged: BTreeMap<String, Arguments> = BTreeMap::new();
         let mut take = |settings: Object<'_>| {
             for (key, value) in settings.members(&[]) {
@@ -144,10 +144,8 @@ fn rancher(document: &Document) -> Vec<NodeArguments> {
                 take(settings);
             }
         }
-        let names: Vec<&str> =
-            ROLES.iter().filter(|(_, label, _)| roles.contains(label)).map(|(name, ..)| *name).collect();
-        let is_server = names.iter().any(|name| *name != "worker");
-        let name = format!("{}, machines of {}", document.name, names.join(", "));
+        let is_server = names != "worker";
+        let name = format!("{}, machines of {names}", document.name);
         let place = object.head();
         let arguments = merged.into_values().flatten();
         let version = kubernetes.parse().ok();
@@ -156,8 +154,9 @@ fn rancher(document: &Document) -> Vec<NodeArguments> {
     found
 }
 
-/// The sets of roles that machines have: those of the pools, or one server and one worker where machines register by hand.
-fn role_sets(config: Object<'_>) -> BTreeSet<Vec<&'static str>> {
+/// The sets of roles that machines have, in words and as labels: those of the pools, or one server and one worker where machines register by hand.
+#[must_use]
+pub fn role_sets(config: Object<'_>) -> Vec<(String, Vec<&'static str>)> {
     let pools = config.items(&["machinePools"]).map(|pool| {
         let held = ROLES.iter().filter(|(.., key)| pool.switch(&[key]) == Some(true));
         held.map(|(_, label, _)| *label).collect::<Vec<&str>>()
@@ -168,13 +167,17 @@ fn role_sets(config: Object<'_>) -> BTreeSet<Vec<&'static str>> {
         sets.insert(labels.iter().take(2).copied().collect());
         sets.insert(labels.iter().skip(2).copied().collect());
     }
-    sets
+    let named = |roles: Vec<&'static str>| {
+        let names = ROLES.iter().filter(|(_, label, _)| roles.contains(label)).map(|(name, ..)| *name);
+        (names.collect::<Vec<&str>>().join(" and "), roles)
+    };
+    sets.into_iter().map(named).collect()
 }
 
 /// Whether a selector of machines matches machines of these roles; without one, all machines.
 /// Source: rancher/rancher `pkg/capr/planner/config.go#addUserConfig`, by `metav1.LabelSelectorAsSelector`.
 #[must_use]
-pub(crate) fn selector_matches(entry: Object<'_>, roles: &[&str]) -> bool {
+pub fn selector_matches(entry: Object<'_>, roles: &[&str]) -> bool {
     let Some(selector) = entry.at(&["machineLabelSelector"]).filter(|found| found.node.value != Value::Null) else {
         return true;
     };

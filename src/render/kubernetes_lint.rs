@@ -63,10 +63,15 @@ fn shown(lint: &KubernetesLint, finding: &Finding, renderer: &Renderer) -> Strin
             Snippet::source(source).path(name).annotation(AnnotationKind::Primary.span(span))
         }),
     );
-    let on = place.is_none().then(|| format!("on {} {}", finding.resource.kind.noun(), finding.resource.id));
-    let on = on.as_deref().map(text::printable);
-    if let Some(on) = &on {
-        group = group.element(Level::NOTE.no_name().message(on.as_ref()));
+    // A file stands above, and what the message names need not be named again.
+    let named: Vec<&str> = std::iter::once(&finding.resource)
+        .chain(&finding.related)
+        .map(|one| one.id.as_str())
+        .filter(|id| place.is_none_or(|place| &*place.file != *id) && !finding.message.contains(id))
+        .collect();
+    let named = (!named.is_empty()).then(|| format!("in {}", text::list(&named, 3)));
+    if let Some(named) = &named {
+        group = group.element(Level::NOTE.message(named.as_str()));
     }
     let (impact, advice) = (finding.impact.clone(), finding.advice());
     let (impact, advice) = (text::printable(&impact), text::printable(&advice));

@@ -1,16 +1,17 @@
-//! The AWS cloud controller: whether it runs, where, and with what flags and rights. All of these rules need workloads, or values of
+//! The cloud controller, most of it of AWS: whether it runs, where, and with what flags and rights. All of these rules need workloads, or values of
 //! its chart.
 
 use std::borrow::Cow;
 
-use super::{Counted, KubernetesContext, Rule, Violation};
+use super::{ANY_CLOUD, Counted, KubernetesContext, Rule, Violation};
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::inventory::Provider;
-use crate::kubernetes::{CloudController, Place, UNINITIALIZED, declared_nodes};
+use crate::kubernetes::{CloudController, Place, UNINITIALIZED, declared_beside, declared_nodes};
 use crate::nodes::{KubernetesNode, Taint};
 use crate::resource::ResourceKind;
 
 mod ccm_absent;
+mod ccm_authentication_role_elsewhere;
 mod ccm_cloud_provider_flag;
 mod ccm_cloud_routes_without_cidr;
 mod ccm_dns_policy;
@@ -19,20 +20,40 @@ mod ccm_helm_selector_merged;
 mod ccm_image_registry;
 mod ccm_no_leader_election;
 mod ccm_not_host_network;
+mod ccm_rbac_missing;
+mod ccm_rbac_serviceaccount_get;
+mod ccm_rbac_wide;
 mod ccm_selector_matches_no_node;
 mod ccm_toleration_missing;
 mod ccm_version_skew;
+mod controller_manifest_obsolete;
 mod node_controller_disabled;
 // mods
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/cloud_controller.rs"));
 
 /// Why these rules do not apply.
-const NO_CONTROLLER: &str = "neither a workload nor values of a chart of an AWS cloud controller were given";
+const NO_CONTROLLER: &str = "neither a workload nor values of a chart of such a cloud controller were given";
 
 /// What a check says of each AWS cloud controller.
 fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> Counted {
-    let all = context.evidence.controllers().iter().filter(|controller| controller.cloud == Provider::Aws);
+    of_clouds(context, &[Provider::Aws], check)
+}
+
+/// What a check says of each cloud controller of the audited cloud, or of any where none is audited.
+fn of_any(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> Counted {
+    match &context.cloud {
+        Some(cloud) => of_clouds(context, std::slice::from_ref(cloud), check),
+        None => of_clouds(context, ANY_CLOUD, check),
+    }
+}
+
+fn of_clouds(
+    context: &KubernetesContext<'_>,
+    clouds: &[Provider],
+    check: impl Fn(&CloudController) -> Option<Violation>,
+) -> Counted {
+    let all = context.evidence.controllers().iter().filter(|controller| clouds.contains(&controller.cloud));
     let all: Vec<&CloudController> = all.collect();
     if all.is_empty() {
         return Counted::not_applicable(NO_CONTROLLER);
@@ -54,9 +75,15 @@ pub(super) fn on(
 
 /// The nodes on which it may run: those that were given, or else those that a configuration makes.
 fn nodes<'e>(context: &'e KubernetesContext<'_>, controller: &CloudController) -> Option<Cow<'e, [KubernetesNode]>> {
+    // Files without a cluster may be of several clusters: those of one file are of one.
+    let beside = || declared_beside(context.evidence, controller.place());
+    if let Some(declared) = context.cloud.is_none().then(beside).flatten() {
+        return Some(Cow::Owned(declared));
+    }
     match &context.evidence.nodes {
-        Some(nodes) => Some(Cow::Borrowed(nodes)),
-        None => declared_nodes(context.evidence, controller.place()).map(Cow::Owned),
+        // A manifest may make a Node; what a cluster has says which kubelet it runs.
+        Some(nodes) if nodes.iter().all(|node| !node.kubelet_version.is_empty()) => Some(Cow::Borrowed(nodes)),
+        _ => declared_nodes(context.evidence, controller.place()).map(Cow::Owned),
     }
 }
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use tagaudit::alibaba::{Inventory, PrincipalOptions};
 use tagaudit::estate::{Estate, EstateRef};
 use tagaudit::finding::{Applicability, Finding};
-use tagaudit::nodes::KubernetesNode;
+use tagaudit::kubernetes::Evidence;
 use tagaudit::plan::{self, Approvals, Plan, Planned, Scope, SkipReason, simulate};
 use tagaudit::report::SourceKind;
 use tagaudit::rules::{RULES, Rule};
@@ -28,7 +28,7 @@ impl Told {
             let read = tagaudit::nodes::parse("nodes", list.to_string().as_bytes()).unwrap();
             read.into_iter().collect()
         });
-        let kubernetes = Evidence { nodes, ..Evidence::default() };
+        let kubernetes = Evidence::of_nodes(nodes);
         Self { options, kubernetes, rules: RULES.to_vec() }
     }
 

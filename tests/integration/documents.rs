@@ -261,6 +261,45 @@ fn the_schema_of_policy_lint_takes_its_findings_from_the_report() {
 }
 
 #[test]
+fn the_schema_of_lint_takes_its_findings_from_the_report() {
+    let report: serde_json::Value = serde_json::from_str(&read("docs/report.schema.json")).unwrap();
+    let texts = serde_json::json!({"type": "array", "items": {"type": "string"}});
+    let rules = report["properties"]["rules"].clone();
+    let mut defs = serde_json::Map::new();
+    let named = |part: &serde_json::Value| -> Vec<String> {
+        let text = part.to_string();
+        text.split("#/$defs/").skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
+    };
+    let mut wanted = vec!["finding".to_owned()];
+    wanted.extend(named(&rules));
+    while let Some(name) = wanted.pop() {
+        let part = report["$defs"][&name].clone();
+        wanted.extend(named(&part));
+        wanted.retain(|name| !defs.contains_key(name));
+        defs.insert(name, part);
+    }
+    let schema = serde_json::json!({
+        "$schema": report["$schema"],
+        "title": "tagaudit lint",
+        "description": "The output of `tagaudit lint --format json`.",
+        "type": "object",
+        "additionalProperties": false,
+        "required": ["schema", "tool", "files", "without", "left_out", "findings", "rules"],
+        "properties": {
+            "schema": {"const": tagaudit::report::LINT_SCHEMA},
+            "tool": report["properties"]["tool"],
+            "files": texts,
+            "without": texts,
+            "left_out": texts,
+            "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
+            "rules": rules,
+        },
+        "$defs": defs,
+    });
+    in_step("docs/lint.schema.json", &(serde_json::to_string_pretty(&schema).unwrap() + "\n"));
+}
+
+#[test]
 fn every_report_follows_the_schema() {
     let validator = schema("report.schema.json");
     for world in super::worlds::all() {

@@ -38,6 +38,7 @@ mod fix_worlds;
 mod fixtures;
 mod formats;
 mod jobs;
+mod lint;
 #[cfg(feature = "aws")]
 mod live;
 #[cfg(feature = "aws")]

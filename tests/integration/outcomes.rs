@@ -217,7 +217,7 @@ fn with(
     nodes: Option<&[KubernetesNode]>,
     baselines: &RoleAuditOptions,
 ) -> Audit {
-    let evidence = tagaudit::kubernetes::Evidence { nodes: nodes.map(<[_]>::to_vec), ..Default::default() };
+    let evidence = tagaudit::kubernetes::Evidence::of_nodes(nodes.map(<[_]>::to_vec));
     let auditor = scan::Auditor {
         cluster_id,
         kubernetes: &evidence,

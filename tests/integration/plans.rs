@@ -39,7 +39,7 @@ fn build(
         rules: RULES.iter().map(|rule| rule.id).collect(),
     };
     let rules: Vec<_> = RULES.to_vec();
-    let evidence = tagaudit::kubernetes::Evidence { nodes: nodes.clone(), ..Default::default() };
+    let evidence = tagaudit::kubernetes::Evidence::of_nodes(nodes.clone());
     let options = tagaudit::scan::Auditor {
         cluster_id,
         kubernetes: &evidence,

@@ -1,7 +1,7 @@
-use super::{of_each, on};
+use super::{of_any, on};
 use crate::finding::{Applicability, Severity};
 use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
 
 pub(super) const RULE: Rule = Rule {
@@ -20,11 +20,11 @@ pub(super) const RULE: Rule = Rule {
     example: "DaemonSet kube-system/aws-cloud-controller-manager has `dnsPolicy: ClusterFirstWithHostNet`",
     reads: &[],
     subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    check: Check::Evidence(ANY_CLOUD, check),
 };
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
-    of_each(context, |controller| {
+    of_any(context, |controller| {
         let policy =
             controller.workload.dns_policy.as_ref().filter(|policy| policy.value == "ClusterFirstWithHostNet")?;
         let name = controller.name();

@@ -1,8 +1,8 @@
-use super::{nodes, of_each, on};
+use super::{nodes, of_any, on};
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{WorkloadKind, is_false};
 use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
 
 pub(super) const RULE: Rule = Rule {
@@ -18,11 +18,11 @@ pub(super) const RULE: Rule = Rule {
     example: "DaemonSet kube-system/aws-cloud-controller-manager has `--leader-elect=false`",
     reads: &[],
     subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    check: Check::Evidence(ANY_CLOUD, check),
 };
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
-    of_each(context, |controller| {
+    of_any(context, |controller| {
         let flag = controller.flag("leader-elect").filter(|flag| is_false(&flag.value))?;
         let workload = &controller.workload;
         let is_one = match workload.kind {

@@ -1,7 +1,7 @@
-use super::{nodes, of_each, on, selector};
+use super::{nodes, of_any, on, selector};
 use crate::finding::{Applicability, Severity};
 use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
 
 pub(super) const RULE: Rule = Rule {
@@ -21,11 +21,11 @@ pub(super) const RULE: Rule = Rule {
     example: r#"DaemonSet kube-system/aws-cloud-controller-manager may run on none of 6 nodes: none has node-role.kubernetes.io/control-plane: """#,
     reads: &[],
     subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    check: Check::Evidence(ANY_CLOUD, check),
 };
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
-    of_each(context, |controller| {
+    of_any(context, |controller| {
         let nodes = nodes(context, controller)?;
         // What the values of a chart leave in is told by `ccm-helm-selector-merged`.
         let is_merged = controller.chart.as_ref().is_some_and(|chart| chart.own_selector_left.is_some());

@@ -1,9 +1,9 @@
-use super::{is_passing, nodes, of_each, on, uninitialized};
+use super::{is_passing, nodes, of_any, on, uninitialized};
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::UNINITIALIZED;
 use crate::nodes::Taint;
 use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
 
 pub(super) const RULE: Rule = Rule {
@@ -24,11 +24,11 @@ pub(super) const RULE: Rule = Rule {
     example: "DaemonSet kube-system/aws-cloud-controller-manager does not tolerate node-role.kubernetes.io/etcd:NoExecute, which all 3 nodes have that it selects",
     reads: &[],
     subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    check: Check::Evidence(ANY_CLOUD, check),
 };
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
-    of_each(context, |controller| {
+    of_any(context, |controller| {
         let workload = &controller.workload;
         let place = controller.chart.as_ref().and_then(|chart| chart.tolerations.as_ref());
         let place = place.unwrap_or(if controller.chart.is_some() { controller.place() } else { &workload.pod_place });

@@ -1,0 +1,98 @@
+//! What a `ServiceAccount` may do: the rules of all roles that are bound to it, as the API server's authorizer sees them.
+
+use super::document::{Document, DocumentKind};
+use super::evidence::Evidence;
+use super::source::Object;
+
+/// The rights of a `ServiceAccount`, as far as they were given.
+#[derive(Debug)]
+pub struct Rights<'e> {
+    /// Rules with the namespace in which they hold; everywhere where there is none.
+    rules: Vec<(Option<&'e str>, Object<'e>)>,
+    /// Whether a role is bound that was not given: nothing can be said to be missing then.
+    pub has_unknown: bool,
+    /// Bindings that name it.
+    pub bindings: Vec<&'e Document>,
+}
+
+impl<'e> Rights<'e> {
+    /// Those of a `ServiceAccount` of a namespace.
+    #[must_use]
+    pub fn of(evidence: &'e Evidence, namespace: &str, name: &str) -> Self {
+        let mut rights = Self { rules: Vec::new(), has_unknown: false, bindings: Vec::new() };
+        for binding in evidence.documents_of(DocumentKind::RoleBinding) {
+            let object = binding.object();
+            let is_subject = |subject: Object<'_>| {
+                let text = |key: &str| subject.text(&[key]).unwrap_or_default();
+                match text("kind") {
+                    "ServiceAccount" => text("name") == name && text("namespace") == namespace,
+                    "Group" => ["system:serviceaccounts", "system:authenticated"].contains(&text("name")),
+                    "User" => text("name") == format!("system:serviceaccount:{namespace}:{name}"),
+                    _ => false,
+                }
+            };
+            if !object.items(&["subjects"]).any(is_subject) {
+                continue;
+            }
+            rights.bindings.push(binding);
+            let own = object.text(&["metadata", "namespace"]);
+            let holds_in =
+                if binding.kind_name() == "ClusterRoleBinding" { None } else { Some(own.unwrap_or_default()) };
+            let role = (object.text(&["roleRef", "kind"]), object.text(&["roleRef", "name"]));
+            match find(evidence, role, own) {
+                // The API server puts together what a role gathers from others.
+                Some(role) if role.node.get("aggregationRule").is_some() && role.node.get("rules").is_none() => {
+                    rights.has_unknown = true;
+                }
+                Some(role) => {
+                    let rules = role.object().items(&["rules"]);
+                    rights.rules.extend(rules.map(|rule| (holds_in, rule)));
+                }
+                None => rights.has_unknown = true,
+            }
+        }
+        rights
+    }
+
+    /// Whether an action is allowed, in a namespace or, without one, everywhere.
+    /// Source: kubernetes/kubernetes `plugin/pkg/auth/authorizer/rbac/rbac.go#RuleAllows`.
+    #[must_use]
+    pub fn allows(&self, verb: &str, group: &str, resource: &str, namespace: Option<&str>) -> bool {
+        self.rules.iter().any(|(holds_in, rule)| {
+            let has = |key: &str, wanted: &str| {
+                let mut values = rule.items(&[key]).filter_map(|value| value.node.as_str());
+                values.any(|value| value == "*" || value == wanted)
+            };
+            let of_resource = has("resources", resource)
+                || resource.split_once('/').is_some_and(|(_, part)| {
+                    let all = format!("*/{part}");
+                    let mut values = rule.items(&["resources"]).filter_map(|value| value.node.as_str());
+                    values.any(|value| value == all)
+                });
+            holds_in.is_none_or(|holds_in| namespace == Some(holds_in))
+                && has("verbs", verb)
+                && has("apiGroups", group)
+                && of_resource
+        })
+    }
+
+    /// Whether all is allowed everywhere.
+    #[must_use]
+    pub fn allows_all(&self) -> bool {
+        self.allows("*", "*", "*", None)
+    }
+}
+
+/// A role by the kind and name of a reference, for a binding of a namespace.
+fn find<'e>(
+    evidence: &'e Evidence,
+    role: (Option<&str>, Option<&str>),
+    namespace: Option<&str>,
+) -> Option<&'e Document> {
+    evidence.documents_of(DocumentKind::Role).find(|document| {
+        let object = document.object();
+        Some(document.kind_name()) == role.0
+            && object.text(&["metadata", "name"]) == role.1
+            && (role.0 == Some("ClusterRole") || object.text(&["metadata", "namespace"]) == namespace)
+    })
+}

@@ -1,0 +1,35 @@
+//! The cloud controller of Alibaba Cloud and Services for it, as the cluster and its manifests have them; no account is asked.
+
+use super::{Counted, KubernetesContext, Rule, Violation};
+use crate::controller::ControllerVersion;
+use crate::finding::Severity;
+use crate::inventory::Provider;
+use crate::kubernetes::{CloudController, Place};
+
+mod ali_access_key_in_configmap;
+mod ali_cloud_config_content;
+mod ali_cloud_config_missing;
+mod ali_cloud_routes_without_cidr;
+mod ali_flag_removed;
+mod ali_node_excluded;
+mod ali_svc_annotation_unknown;
+// mods
+
+pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_kubernetes.rs"));
+
+/// What a check says of each cloud controller of Alibaba Cloud.
+fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> Counted {
+    let all = context.evidence.controllers().iter().filter(|controller| controller.cloud == Provider::Alibaba);
+    let all: Vec<&CloudController> = all.collect();
+    if all.is_empty() {
+        return Counted::not_applicable("no workload of a cloud controller of Alibaba Cloud was given");
+    }
+    Counted::new(all.len(), all.into_iter().filter_map(check))
+}
+
+/// A finding on a controller: from version 2 on it is another program, so that what only that one refuses is a warning before it.
+fn from_two_on(controller: &CloudController, place: &Place, told: impl Fn(&str) -> String, fix: &str) -> Violation {
+    let is_before = controller.version.is_some_and(|version| version < ControllerVersion::new(2, 0, 0));
+    let (severity, version) = if is_before { (Severity::Warning, "version 2 of it") } else { (Severity::Error, "it") };
+    super::cloud_controller::on(controller, severity, place, told(version), fix)
+}

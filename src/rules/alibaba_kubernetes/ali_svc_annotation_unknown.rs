@@ -1,0 +1,145 @@
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::SERVICES_NOT_GIVEN;
+use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ali-svc-annotation-unknown",
+    title: "an annotation that the cloud controller does not read",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Service],
+    condition: "A Service has an annotation `service.beta.kubernetes.io/alibaba-cloud-loadbalancer-…` (or the older `alicloud-loadbalancer-…`) whose name the cloud controller does not know.",
+    impact: "it does nothing, and nothing says so",
+    fix: "Correct the name.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/reconcile/annotation/annotations.go"],
+    example: "Service shop/web has `service.beta.kubernetes.io/alibaba-cloud-loadbalancer-adress-type`, which the cloud controller does not read",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ALIBABA, check),
+};
+
+/// Names behind the prefix, of 2.14.0.
+const KNOWN: [&str; 84] = [
+    "acl-id",
+    "acl-status",
+    "acl-type",
+    "additional-cert-ids",
+    "additional-resource-tags",
+    "address-type",
+    "alpn",
+    "alpn-policy",
+    "backend-ip-version",
+    "backend-label",
+    "bandwidth",
+    "bandwidth-package-id",
+    "cacert",
+    "cacert-id",
+    "cert-id",
+    "charge-type",
+    "connection-drain",
+    "connection-drain-timeout",
+    "cookie",
+    "cookie-timeout",
+    "cps",
+    "cross-zone-enabled",
+    "default-weight",
+    "delete-protection",
+    "domain-extensions",
+    "established-timeout",
+    "external-ip-type",
+    "force-override-listeners",
+    "forward-port",
+    "health-check-connect-port",
+    "health-check-connect-timeout",
+    "health-check-domain",
+    "health-check-flag",
+    "health-check-httpcode",
+    "health-check-interval",
+    "health-check-method",
+    "health-check-switch",
+    "health-check-timeout",
+    "health-check-type",
+    "health-check-uri",
+    "healthy-threshold",
+    "hostname",
+    "http2-enabled",
+    "id",
+    "idle-timeout",
+    "ignore-weight-update",
+    "instance-charge-type",
+    "ip",
+    "ip-version",
+    "ipv6-address-type",
+    "listener-port-range",
+    "master-zoneid",
+    "modification-protection",
+    "name",
+    "network-type",
+    "persistence-timeout",
+    "ppv2-pvl-ep-id-enabled",
+    "ppv2-pvl-eps-id-enabled",
+    "ppv2-pvl-vpc-id-enabled",
+    "preserve-client-ip",
+    "preserve-lb-on-delete",
+    "protocol-port",
+    "proxy-protocol",
+    "remove-unscheduled-backend",
+    "request-timeout",
+    "resource-group-id",
+    "scheduler",
+    "security-group-ids",
+    "server-group-type",
+    "slave-zoneid",
+    "spec",
+    "sticky-session",
+    "sticky-session-type",
+    "tls-cipher-policy",
+    "tunnel-type",
+    "type",
+    "unhealthy-threshold",
+    "vgroup-port",
+    "vswitch-id",
+    "weight",
+    "xforwardedfor-clientsrcport",
+    "xforwardedfor-proto",
+    "xforwardedfor-slbport",
+    "zone-maps",
+];
+
+const PREFIXES: [&str; 2] =
+    ["service.beta.kubernetes.io/alibaba-cloud-loadbalancer-", "service.beta.kubernetes.io/alicloud-loadbalancer-"];
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let Some(services) = &context.evidence.services else { return Counted::not_applicable(SERVICES_NOT_GIVEN) };
+    let asked: Vec<_> = services.iter().filter(|service| service.is_load_balancer()).collect();
+    let mut found = Vec::new();
+    for service in &asked {
+        for (key, (place, _)) in &service.annotation_places {
+            let Some((prefix, name)) = PREFIXES.iter().find_map(|prefix| Some((prefix, key.strip_prefix(prefix)?)))
+            else {
+                continue;
+            };
+            if KNOWN.contains(&name) {
+                continue;
+            }
+            let full = service.full_name();
+            let message = format!(
+                "Service {} has `{}`, which the cloud controller does not read",
+                text::printable(&full),
+                text::printable(key)
+            );
+            let alike = |known: &&&str| strsim::jaro_winkler(name, known) > 0.9;
+            let nearest = KNOWN
+                .iter()
+                .filter(alike)
+                .max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)));
+            let fix = nearest.map_or_else(|| "take it out".to_owned(), |nearest| format!("write `{prefix}{nearest}`"));
+            let resource = ResourceRef::bare(ResourceKind::Service, full.as_str());
+            let violation = Violation::new(Severity::Warning, resource, message, Fix::none(fix));
+            found.push(violation.with_respect_to(key.as_str()).at(place));
+        }
+    }
+    Counted::new(asked.len(), found)
+}

@@ -1,0 +1,56 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::{DocumentKind, Object};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ccm-authentication-role-elsewhere",
+    title: "the cloud controller cannot read how to authenticate",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Workload],
+    condition: "A RoleBinding to `extension-apiserver-authentication-reader` for a ServiceAccount of a cloud controller stands in another namespace than kube-system, where alone that Role is. The chart makes it in the namespace of its release.",
+    impact: "the controller does not read who may ask its port, and refuses requests to it; in some versions it does not start",
+    fix: "Make the RoleBinding in kube-system, or install the chart there.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/templates/rolebinding.yaml",
+        "kubernetes/kubernetes plugin/pkg/auth/authorizer/rbac/bootstrappolicy/namespace_policy.go",
+    ],
+    example: "RoleBinding cloud/ccm-auth is for a Role that there is only in kube-system",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |controller| {
+        if controller.chart.is_some() && controller.workload.namespace != "kube-system" {
+            let message = format!(
+                "the chart makes a RoleBinding in {} for a Role that there is only in kube-system",
+                text::printable(&controller.workload.namespace)
+            );
+            return Some(on(
+                controller,
+                Severity::Error,
+                controller.place(),
+                message,
+                "install the chart in kube-system",
+            ));
+        }
+        let wrong = context.evidence.documents_of(DocumentKind::RoleBinding).find(|binding| {
+            let object = binding.object();
+            let is_subject = |subject: Object<'_>| {
+                subject.text(&["name"]) == Some(controller.workload.service_account.as_str())
+                    && subject.text(&["namespace"]) == Some(controller.workload.namespace.as_str())
+            };
+            binding.kind_name() == "RoleBinding"
+                && object.text(&["roleRef", "name"]) == Some("extension-apiserver-authentication-reader")
+                && object.text(&["metadata", "namespace"]).is_some_and(|namespace| namespace != "kube-system")
+                && object.items(&["subjects"]).any(is_subject)
+        })?;
+        let message = format!("{} is for a Role that there is only in kube-system", text::printable(&wrong.name));
+        Some(on(controller, Severity::Error, &wrong.object().head(), message, "make it in kube-system"))
+    })
+}

@@ -1,0 +1,68 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::Rights;
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ccm-rbac-missing",
+    title: "the cloud controller may not do what it does",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Workload],
+    condition: "The ServiceAccount of the AWS cloud controller is bound to roles, and a right that its code needs is in none of them: on nodes, the status of Services, leases in kube-system and events. A role that was not given counts as one that allows it.",
+    impact: "without leases it never becomes leader and does nothing at all; without the others its changes are refused (`forbidden`)",
+    fix: "Add the right to its ClusterRole.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider controllers/node/node_controller.go",
+        "kubernetes/cloud-provider controllers/service/controller.go",
+        "kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/values.yaml",
+    ],
+    example: "ServiceAccount kube-system/cloud-controller-manager may not patch services/status",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+/// Verbs on resources that the code needs, with the API group.
+const NEEDED: [(&str, &str, &[&str]); 5] = [
+    ("", "nodes", &["get", "list", "watch", "update", "patch", "delete"]),
+    ("", "nodes/status", &["patch"]),
+    ("", "services", &["list", "watch"]),
+    ("", "services/status", &["patch"]),
+    ("", "events", &["create", "patch"]),
+];
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |controller| {
+        let workload = &controller.workload;
+        let rights = Rights::of(context.evidence, &workload.namespace, &workload.service_account);
+        if rights.bindings.is_empty() || rights.has_unknown || controller.chart.is_some() {
+            return None;
+        }
+        let runs_services = controller.runs(&["service", "service-lb-controller"]);
+        // With credentials for each controller the rights are those of the controllers.
+        let own = controller.is_on("use-service-account-credentials", false);
+        let mut missing: Vec<String> = NEEDED
+            .into_iter()
+            .filter(|(_, resource, _)| !own && (runs_services || !resource.starts_with("services")))
+            .flat_map(|(group, resource, verbs)| verbs.iter().map(move |verb| (group, resource, *verb)))
+            .filter(|(group, resource, verb)| !rights.allows(verb, group, resource, None))
+            .map(|(_, resource, verb)| format!("{verb} {resource}"))
+            .collect();
+        let leads = controller.is_on("leader-elect", true);
+        let leases = ["get", "create", "update"]
+            .into_iter()
+            .filter(|verb| leads && !rights.allows(verb, "coordination.k8s.io", "leases", Some("kube-system")));
+        missing.extend(leases.map(|verb| format!("{verb} leases")));
+        if missing.is_empty() {
+            return None;
+        }
+        let name = format!("{}/{}", workload.namespace, workload.service_account);
+        let message = format!("ServiceAccount {} may not {}", text::printable(&name), text::list(&missing, 6));
+        let place =
+            rights.bindings.first().map_or_else(|| controller.place().clone(), |binding| binding.object().head());
+        Some(on(controller, Severity::Error, &place, message, "add the rights to its ClusterRole"))
+    })
+}

@@ -1,0 +1,42 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::{Document, Rights};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ccm-rbac-wide",
+    title: "the cloud controller may do everything",
+    severity: RuleSeverity::always(Severity::Info),
+    resources: &[ResourceKind::Workload],
+    condition: "The ServiceAccount of the AWS cloud controller is bound to rules that allow everything, such as those of `cluster-admin`.",
+    impact: "whoever gets its token has the cluster",
+    fix: "Bind it to the rules of the chart's ClusterRole.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/values.yaml"],
+    example: "ServiceAccount kube-system/cloud-controller-manager may do everything",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |controller| {
+        let workload = &controller.workload;
+        let rights = Rights::of(context.evidence, &workload.namespace, &workload.service_account);
+        let is_admin = |binding: &&&Document| {
+            let object = binding.object();
+            object.text(&["roleRef", "name"]) == Some("cluster-admin") && binding.kind_name() == "ClusterRoleBinding"
+        };
+        let admin = rights.bindings.iter().find(is_admin);
+        if admin.is_none() && !rights.allows_all() {
+            return None;
+        }
+        let name = format!("{}/{}", workload.namespace, workload.service_account);
+        let message = format!("ServiceAccount {} may do everything", text::printable(&name));
+        let place =
+            admin.or(rights.bindings.first()).map_or_else(|| controller.place().clone(), |one| one.object().head());
+        Some(on(controller, Severity::Info, &place, message, "bind it to the rules of the chart's ClusterRole instead"))
+    })
+}

@@ -1,0 +1,58 @@
+use super::on;
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::Rights;
+use crate::resource::ResourceKind;
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "controller-manifest-obsolete",
+    title: "a manifest is of an API that is gone",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Workload],
+    condition: "A cloud controller is a DaemonSet or a Deployment of `extensions/v1beta1`, `apps/v1beta1` or `apps/v1beta2`, which ended with Kubernetes 1.15, or a role bound to it is of `rbac.authorization.k8s.io/v1beta1`, which ended with 1.21.",
+    impact: "the API server refuses the manifest: `no matches for kind`",
+    fix: "Write `apps/v1` with a `selector`, and `rbac.authorization.k8s.io/v1`.",
+    applicability: Applicability::None,
+    sources: &["https://kubernetes.io/docs/reference/using-api/deprecation-guide/"],
+    example: "DaemonSet kube-system/cloud-controller-manager is of `extensions/v1beta1`, which Kubernetes has not had since 1.16",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ANY_CLOUD, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let evidence = context.evidence;
+    if evidence.controllers().is_empty() {
+        return Counted::not_applicable("no cloud controller was given");
+    }
+    let version = evidence.kubernetes_version().and_then(crate::controller::ControllerVersion::minor);
+    let mut found = Vec::new();
+    for controller in evidence.controllers() {
+        let workload = &controller.workload;
+        let is_gone = |since: u32| version.is_none_or(|minor| minor >= since);
+        if ["extensions/v1beta1", "apps/v1beta1", "apps/v1beta2"].contains(&workload.api_version.as_str())
+            && is_gone(16)
+        {
+            let name = controller.name();
+            let message = format!(
+                "{} is of `{}`, which Kubernetes has not had since 1.16",
+                text::printable(&name),
+                workload.api_version
+            );
+            found.push(on(controller, Severity::Error, &workload.place, message, "write `apps/v1` with a `selector`"));
+        }
+        let rights = Rights::of(evidence, &workload.namespace, &workload.service_account);
+        let old = rights.bindings.iter().find(|one| one.api_version() == "rbac.authorization.k8s.io/v1beta1");
+        if let Some(old) = old.filter(|_| is_gone(22)) {
+            let message = format!(
+                "{} is of `rbac.authorization.k8s.io/v1beta1`, which Kubernetes has not had since 1.22",
+                text::printable(&old.name)
+            );
+            let violation =
+                on(controller, Severity::Error, &old.object().head(), message, "write `rbac.authorization.k8s.io/v1`");
+            found.push(violation.with_respect_to("rbac"));
+        }
+    }
+    Counted::new(evidence.controllers().len(), found)
+}

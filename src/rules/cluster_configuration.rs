@@ -1,0 +1,92 @@
+//! Files from which clusters are made: RKE2, K3s, Rancher, RKE, kubeadm, and the kubelet's image credentials. All of these rules need
+//! such files.
+
+use super::{Counted, KubernetesContext, Rule, Violation};
+use crate::finding::{Fix, ResourceRef, Severity};
+use crate::kubernetes::{Document, DocumentKind, Place};
+use crate::node_arguments::{NodeArguments, Started};
+use crate::resource::ResourceKind;
+
+mod component_argument_misspelt;
+mod ecr_config_invalid;
+mod ecr_credential_flag_alone;
+mod embedded_manifest_malformed;
+mod helm_chart_not_bootstrap;
+mod kubeadm_extra_args_shape;
+mod kubeadm_version_refused;
+mod kubelet_cloud_provider_missing;
+mod leader_migration_kcm_external;
+mod leader_migration_one_side;
+mod provider_id_constant;
+mod rancher_selector_config_misindented;
+mod rancher_selector_matches_no_machine;
+mod rancher_selector_replaces_list;
+mod rke2_cloud_options_conflict;
+mod rke2_cloud_provider_aws;
+mod rke_extra_args_cloud_provider;
+mod rke_in_tree_aws_removed;
+mod rke_key_unknown;
+mod rke_metadata_hostname_off;
+mod servicelb_beside_cloud_controller;
+// mods
+
+pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/cluster_configuration.rs"));
+
+/// What a check says of each document of a kind.
+fn of_each(
+    context: &KubernetesContext<'_>,
+    kind: DocumentKind,
+    check: impl Fn(&Document) -> Vec<Violation>,
+) -> Counted {
+    let documents: Vec<&Document> = context.evidence.documents_of(kind).collect();
+    if documents.is_empty() {
+        return Counted::not_applicable(match kind {
+            DocumentKind::RancherCluster => "no cluster of Rancher was given",
+            DocumentKind::RkeCluster => "no `cluster.yml` of RKE was given",
+            DocumentKind::Kubeadm => "no configuration of kubeadm was given",
+            DocumentKind::CredentialProviderConfig => "no configuration of image credentials was given",
+            _ => "no such configuration was given",
+        });
+    }
+    Counted::new(documents.len(), documents.into_iter().flat_map(check))
+}
+
+/// What a check says of whatever starts nodes: Nodes that say it, and configurations.
+fn of_arguments(context: &KubernetesContext<'_>, check: impl Fn(&NodeArguments) -> Option<Violation>) -> Counted {
+    let all = context.evidence.arguments();
+    if all.is_empty() {
+        return Counted::not_applicable("neither a Node says what it was started with, nor was a configuration given");
+    }
+    Counted::new(all.len(), all.iter().filter_map(check))
+}
+
+/// A finding on a configuration, at a place of it.
+fn on(
+    name: &str,
+    severity: Severity,
+    place: &Place,
+    what: &str,
+    message: impl Into<String>,
+    fix: impl Into<String>,
+) -> Violation {
+    let resource = ResourceRef::bare(ResourceKind::ClusterConfig, name);
+    Violation::new(severity, resource, message, Fix::none(fix)).at(place).with_respect_to(what)
+}
+
+/// A finding on what starts nodes: on the Node, or on the configuration, at a place of it.
+fn on_started(
+    arguments: &NodeArguments,
+    severity: Severity,
+    place: Option<&Place>,
+    what: &str,
+    message: impl Into<String>,
+    fix: impl Into<String>,
+) -> Violation {
+    match &arguments.started {
+        Started::Declared { name, place: whole } => on(name, severity, place.unwrap_or(whole), what, message, fix),
+        Started::Node(name) => {
+            let resource = ResourceRef::bare(ResourceKind::Node, name);
+            Violation::new(severity, resource, message, Fix::none(fix)).with_respect_to(what)
+        }
+    }
+}

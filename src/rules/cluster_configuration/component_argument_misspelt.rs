@@ -1,0 +1,97 @@
+use super::{of_arguments, on_started};
+use crate::finding::{Applicability, Severity};
+use crate::node_arguments::Component;
+use crate::resource::ResourceKind;
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "component-argument-misspelt",
+    title: "a component is given a flag that is not its own",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
+    condition: "An argument in `kubelet-arg`, `kube-apiserver-arg` or `kube-controller-manager-arg`, or in the extra arguments of RKE or kubeadm, about the cloud provider is no flag of that component: a setting of RKE2 such as `cloud-provider-name`, a space instead of a dash, or a near miss.",
+    impact: "the component does not start: `unknown flag`",
+    fix: "Write the flag as the component has it: `cloud-provider=external` for the kubelet.",
+    applicability: Applicability::None,
+    sources: &[
+        "https://github.com/rancher/terraform-provider-rancher2/issues/1266",
+        "kubernetes/kubernetes cmd/kubelet/app/options/options.go",
+    ],
+    example: "kubelet is given `cloud-provider-name`, which it does not know",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ANY_CLOUD, check),
+};
+
+/// Flags about the cloud, nodes and names of each component. Source: Kubernetes documentation, "Component tools".
+const KNOWN: [(Component, &[&str]); 3] = [
+    (
+        Component::Kubelet,
+        &[
+            "cloud-config",
+            "cloud-provider",
+            "hostname-override",
+            "node-ip",
+            "node-labels",
+            "node-status-max-images",
+            "node-status-update-frequency",
+            "provider-id",
+        ],
+    ),
+    (
+        Component::ApiServer,
+        &["cloud-config", "cloud-provider", "cloud-provider-gce-l7lb-src-cidrs", "cloud-provider-gce-lb-src-cidrs"],
+    ),
+    (
+        Component::ControllerManager,
+        &[
+            "cloud-config",
+            "cloud-provider",
+            "cloud-provider-gce-lb-src-cidrs",
+            "node-cidr-mask-size",
+            "node-cidr-mask-size-ipv4",
+            "node-cidr-mask-size-ipv6",
+            "node-eviction-rate",
+            "node-monitor-grace-period",
+            "node-monitor-period",
+            "node-startup-grace-period",
+            "node-sync-period",
+        ],
+    ),
+];
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_arguments(context, |arguments| {
+        let given = KNOWN.into_iter().flat_map(|(component, known)| {
+            arguments.of_component(component).into_iter().map(move |argument| (component, known, argument))
+        });
+        let mut wrong = given.filter(|(_, known, argument)| {
+            let name = argument.name;
+            let is_meant = [
+                "cloud-",
+                "cloud_",
+                "cloud ",
+                "hostname-",
+                "hostname_",
+                "hostname ",
+                "provider-",
+                "provider_",
+                "provider ",
+            ]
+            .iter()
+            .any(|prefix| name.starts_with(prefix));
+            is_meant && !known.contains(&name)
+        });
+        let (component, known, argument) = wrong.next()?;
+        let (name, component) = (text::printable(argument.name), component.name());
+        let message = format!("{component} is given `{name}`, which it does not know");
+        let nearest = known
+            .iter()
+            .max_by(|a, b| strsim::jaro_winkler(argument.name, a).total_cmp(&strsim::jaro_winkler(argument.name, b)));
+        let nearest = nearest.filter(|nearest| strsim::jaro_winkler(argument.name, nearest) > 0.85);
+        let fix = nearest.map_or_else(|| format!("take `{name}` out"), |nearest| format!("write `{nearest}`"));
+        let what = format!("{component} {}", argument.name);
+        Some(on_started(arguments, Severity::Error, argument.place, &what, message, fix))
+    })
+}

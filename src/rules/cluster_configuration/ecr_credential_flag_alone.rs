@@ -1,0 +1,41 @@
+use super::{of_arguments, on_started};
+use crate::finding::{Applicability, Severity};
+use crate::node_arguments::Component;
+use crate::resource::ResourceKind;
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+
+pub(super) const RULE: Rule = Rule {
+    id: "ecr-credential-flag-alone",
+    title: "the kubelet is given half of its image credentials",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
+    condition: "The kubelet is given `image-credential-provider-config` without `image-credential-provider-bin-dir`, or the other way round.",
+    impact: "the kubelet does not start",
+    fix: "Give it both, or none.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/kubernetes pkg/credentialprovider/plugin/plugin.go#RegisterCredentialProviderPlugins",
+        r#"Kubernetes documentation, "Configure a kubelet image credential provider""#,
+    ],
+    example: "`image-credential-provider-config` is without `image-credential-provider-bin-dir`",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ANY_CLOUD, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    const BOTH: [&str; 2] = ["image-credential-provider-config", "image-credential-provider-bin-dir"];
+    of_arguments(context, |arguments| {
+        // RKE2 and K3s have a default for each.
+        let kubelet = arguments.of_component(Component::Kubelet);
+        let given = BOTH.map(|name| kubelet.iter().rfind(|argument| argument.name == name));
+        let own = BOTH.map(|name| arguments.value(name).is_some());
+        let (one, other, place) = match given {
+            [Some(one), None] if !own.contains(&true) => (BOTH[0], BOTH[1], one.place),
+            [None, Some(one)] if !own.contains(&true) => (BOTH[1], BOTH[0], one.place),
+            _ => return None,
+        };
+        let message = format!("`{one}` is without `{other}`");
+        Some(on_started(arguments, Severity::Error, place, one, message, format!("add `{other}`")))
+    })
+}

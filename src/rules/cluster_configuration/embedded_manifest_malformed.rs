@@ -1,0 +1,75 @@
+use super::on;
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::{Document, DocumentKind};
+use crate::resource::ResourceKind;
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "embedded-manifest-malformed",
+    title: "a text of YAML within a configuration cannot be read",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "`additionalManifest` of a Rancher cluster, `addons` of RKE, or a key of a ConfigMap is no YAML, or holds an object that is none. `valuesContent` of a HelmChart is a map instead of a text.",
+    impact: "nothing of the text is applied, or the chart is installed without the values",
+    fix: "Correct the text at the place that is named. Tabs do not indent, and a block begins with `|`.",
+    applicability: Applicability::None,
+    sources: &[
+        "rancher/rancher pkg/capr/planner/config.go#addUserConfig",
+        "k3s-io/helm-controller pkg/apis/helm.cattle.io/v1/types.go",
+    ],
+    example: "the manifest is no YAML: did not find expected key",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ANY_CLOUD, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let evidence = context.evidence;
+    let charts: Vec<&Document> = evidence
+        .documents
+        .iter()
+        .filter(|one| matches!(one.kind, DocumentKind::HelmChart | DocumentKind::HelmChartConfig))
+        .collect();
+    let hosts = evidence.documents.iter().filter(|one| {
+        matches!(one.kind, DocumentKind::RancherCluster | DocumentKind::RkeCluster | DocumentKind::ConfigMap)
+    });
+    let checked = hosts.count() + charts.len();
+    if checked == 0 {
+        return Counted::not_applicable("no configuration with a manifest in it was given");
+    }
+    let mut found: Vec<Violation> = evidence
+        .malformed
+        .iter()
+        .map(|one| {
+            let message = format!(
+                "the text within {} cannot be read: {}",
+                text::printable(&one.document),
+                text::printable(&one.reason)
+            );
+            let fix = "correct the text at this place";
+            on(&one.document, Severity::Error, &one.place, "malformed", message, fix)
+        })
+        .collect();
+    for chart in charts {
+        let Some(values) = chart.object().at(&["spec", "valuesContent"]) else { continue };
+        let why = match (values.node.as_str(), chart.source.inner(values.node)) {
+            (None, _) => "is no text, but a map".to_owned(),
+            (Some(_), Some(inner)) => match inner.documents() {
+                Ok(_) => continue,
+                Err(error) => format!("is no YAML: {} at line {}", text::printable(&error.reason), error.line),
+            },
+            (Some(_), None) => continue,
+        };
+        let message = format!("`valuesContent` of {} {why}", text::printable(&chart.name));
+        found.push(on(
+            &chart.name,
+            Severity::Error,
+            &values.place(),
+            "valuesContent",
+            message,
+            "write it as a block: `valuesContent: |`",
+        ));
+    }
+    Counted::new(checked, found)
+}

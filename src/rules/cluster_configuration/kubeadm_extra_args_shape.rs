@@ -1,0 +1,52 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::{DocumentKind, is_empty};
+use crate::resource::ResourceKind;
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+
+pub(super) const RULE: Rule = Rule {
+    id: "kubeadm-extra-args-shape",
+    title: "kubeadm cannot read extra arguments of this shape",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "Extra arguments are a map in `v1beta4` of kubeadm, or a list in an earlier version.",
+    impact: "kubeadm ends with an error: `cannot unmarshal`",
+    fix: "Write a list of `name` and `value` in `v1beta4`, and a map before it.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/kubernetes cmd/kubeadm/app/apis/kubeadm/v1beta4/types.go",
+        "kubernetes/kubernetes cmd/kubeadm/app/apis/kubeadm/v1beta3/types.go",
+    ],
+    example: "`nodeRegistration.kubeletExtraArgs` is a map, and v1beta4 takes a list",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ANY_CLOUD, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, DocumentKind::Kubeadm, |document| {
+        let object = document.object();
+        let version = document.api_version().rsplit('/').next().unwrap_or_default();
+        let takes_list = version == "v1beta4";
+        let paths: [&[&str]; 5] = [
+            &["nodeRegistration", "kubeletExtraArgs"],
+            &["apiServer", "extraArgs"],
+            &["controllerManager", "extraArgs"],
+            &["scheduler", "extraArgs"],
+            &["etcd", "local", "extraArgs"],
+        ];
+        let found = paths.into_iter().filter_map(|path| {
+            let arguments = object.at(path).filter(|arguments| !is_empty(arguments.node))?;
+            let is_list = arguments.node.items().is_some();
+            if is_list == takes_list || !version.starts_with("v1beta") {
+                return None;
+            }
+            let (is, takes) = if takes_list { ("a map", "a list") } else { ("a list", "a map") };
+            let path = path.join(".");
+            let message = format!("`{path}` is {is}, and {version} takes {takes}");
+            let fix = if takes_list { "write a list of `name` and `value`" } else { "write a map of names and values" };
+            Some(on(&document.name, Severity::Error, &arguments.head(), &path, message, fix))
+        });
+        found.collect()
+    })
+}

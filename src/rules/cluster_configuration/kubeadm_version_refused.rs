@@ -1,0 +1,47 @@
+use super::{of_each, on};
+use crate::controller::ControllerVersion;
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::DocumentKind;
+use crate::resource::ResourceKind;
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "kubeadm-version-refused",
+    title: "kubeadm does not read this version of its configuration",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "A configuration of kubeadm is of `v1beta2` or older, which kubeadm takes no more from 1.27 on, or of `v1beta1` or older, which ended with 1.21; or its kind is gone. The version of Kubernetes decides where the file names it.",
+    impact: "kubeadm ends with an error before it does anything",
+    fix: "Rewrite it with `kubeadm config migrate`.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/kubernetes cmd/kubeadm/app/util/config/common.go#validateSupportedVersion"],
+    example: "`kubeadm.k8s.io/v1beta2` is refused by kubeadm 1.27 and later",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ANY_CLOUD, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, DocumentKind::Kubeadm, |document| {
+        let object = document.object();
+        let Some(version) = object.located(&["apiVersion"]) else { return Vec::new() };
+        let minor = object.text(&["kubernetesVersion"]).and_then(|text| text.parse::<ControllerVersion>().ok());
+        let minor = minor.and_then(ControllerVersion::minor);
+        let last = match version.value.rsplit('/').next().unwrap_or_default() {
+            "v1alpha1" => 11,
+            "v1alpha2" => 12,
+            "v1alpha3" => 14,
+            "v1beta1" => 21,
+            "v1beta2" => 26,
+            _ => return Vec::new(),
+        };
+        // A file for the kubeadm of its time is right.
+        if minor.is_some_and(|minor| minor <= last) {
+            return Vec::new();
+        }
+        let message = format!("`{}` is refused by kubeadm 1.{} and later", text::printable(&version.value), last + 1);
+        let fix = "rewrite it with `kubeadm config migrate`";
+        vec![on(&document.name, Severity::Error, &version.place, "apiVersion", message, fix)]
+    })
+}

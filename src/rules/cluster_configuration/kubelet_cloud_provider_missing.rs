@@ -1,0 +1,61 @@
+use super::{of_arguments, on_started};
+use crate::finding::{Applicability, Severity};
+use crate::inventory::Provider;
+use crate::node_arguments::{Component, Distribution, Started, is_name_only};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+
+pub(super) const RULE: Rule = Rule {
+    id: "kubelet-cloud-provider-missing",
+    title: "kubelets do not wait for the cloud controller",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
+    condition: "An AWS cloud controller is there or declared, and a configuration, or a Node that says what it was started with, has no `cloud-provider=external` for the kubelet: neither by itself, nor by `cloud-provider-name: external` of RKE2.",
+    impact: "such a node registers without the taint of uninitialised nodes and never gets a providerID: load balancers leave it out, and volumes cannot be attached. Nodes that are there already keep theirs, which hides it",
+    fix: "Set `kubelet-arg: cloud-provider=external` for all nodes.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode",
+        "rancher/rke2 pkg/rke2/rke2_linux.go",
+        "k3s-io/k3s pkg/daemons/agent/agent.go",
+    ],
+    example: "the kubelet is started without `cloud-provider=external`",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let controllers = context.evidence.controllers();
+    let of_aws = || controllers.iter().filter(|one| one.cloud == Provider::Aws);
+    if of_aws().next().is_none() {
+        return Counted::not_applicable(
+            "neither a workload nor values of a chart of an AWS cloud controller were given",
+        );
+    }
+    let nodes_say = controllers.iter().any(|one| one.chart.is_none());
+    of_arguments(context, |arguments| {
+        // Configurations of one file are for the cluster of that file.
+        let is_asked = match &arguments.started {
+            Started::Node(_) => nodes_say,
+            Started::Declared { place, .. } => {
+                nodes_say && context.evidence.nodes.is_some() || of_aws().any(|one| one.place().file == place.file)
+            }
+        };
+        let kubelet = arguments.component_value(Component::Kubelet, "cloud-provider");
+        let by_name = match (arguments.distribution, arguments.cloud_provider_name()) {
+            (Distribution::Rke2, Some("aws")) => !is_name_only(arguments.version),
+            (Distribution::Rke2, Some(_)) => true,
+            _ => false,
+        };
+        let is_of_kubelet =
+            arguments.distribution != Distribution::Kubeadm || !arguments.of_component(Component::Kubelet).is_empty();
+        if !is_asked || kubelet.is_some() || by_name || !is_of_kubelet || arguments.distribution == Distribution::Rke {
+            return None;
+        }
+        let setting = arguments.distribution.setting(Component::Kubelet);
+        let message = "the kubelet is started without `cloud-provider=external`";
+        let fix = format!("add `cloud-provider=external` to `{setting}`");
+        Some(on_started(arguments, Severity::Error, arguments.place_of("kubelet-arg"), "kubelet", message, fix))
+    })
+}

@@ -1,0 +1,35 @@
+use super::{of_arguments, on_started};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::is_true;
+use crate::node_arguments::Component;
+use crate::resource::ResourceKind;
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+
+pub(super) const RULE: Rule = Rule {
+    id: "leader-migration-kcm-external",
+    title: "kube-controller-manager keeps the lock that the cloud controller waits for",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
+    condition: "kube-controller-manager is started with `cloud-provider=external` and `enable-leader-migration`.",
+    impact: "it holds the lock of the migration without doing the work: the cloud controller never takes it over",
+    fix: "Take `enable-leader-migration` away from kube-controller-manager in the step that makes it external.",
+    applicability: Applicability::None,
+    sources: &[r#"Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager""#],
+    example: "kube-controller-manager is external and has `enable-leader-migration`",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ANY_CLOUD, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_arguments(context, |arguments| {
+        let given = arguments.of_component(Component::ControllerManager);
+        let find = |name: &str| given.iter().rfind(|argument| argument.name == name);
+        let migration =
+            find("enable-leader-migration").filter(|found| found.value.is_empty() || is_true(found.value))?;
+        find("cloud-provider").filter(|found| found.value == "external")?;
+        let message = "kube-controller-manager is external and has `enable-leader-migration`";
+        let fix = "take `enable-leader-migration` out of its arguments";
+        Some(on_started(arguments, Severity::Error, migration.place, "enable-leader-migration", message, fix))
+    })
+}

@@ -1,0 +1,53 @@
+use super::{of_arguments, on_started};
+use crate::finding::{Applicability, Severity};
+use crate::inventory::Provider;
+use crate::kubernetes::is_true;
+use crate::node_arguments::{Component, Started};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "leader-migration-one-side",
+    title: "the old controller and the new one both work",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
+    condition: "kube-controller-manager is started with `cloud-provider=aws`, an AWS cloud controller is there as well, and `enable-leader-migration` is not set on both.",
+    impact: "both make and change the load balancers and routes of the cluster at once",
+    fix: "Set `enable-leader-migration` on both sides, or stop one of them.",
+    applicability: Applicability::None,
+    sources: &[r#"Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager""#],
+    example: "kube-controller-manager works for AWS beside DaemonSet kube-system/aws-cloud-controller-manager",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let of_aws = context.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
+    let of_aws: Vec<_> = of_aws.collect();
+    if of_aws.is_empty() {
+        return Counted::not_applicable(
+            "neither a workload nor values of a chart of an AWS cloud controller were given",
+        );
+    }
+    of_arguments(context, |arguments| {
+        let given = arguments.of_component(Component::ControllerManager);
+        let provider =
+            given.iter().rfind(|argument| argument.name == "cloud-provider").filter(|one| one.value == "aws")?;
+        let migrates = given
+            .iter()
+            .any(|one| one.name == "enable-leader-migration" && (one.value.is_empty() || is_true(one.value)));
+        let beside = of_aws.iter().find(|one| match &arguments.started {
+            Started::Node(_) => one.chart.is_none(),
+            Started::Declared { place, .. } => one.place().file == place.file,
+        })?;
+        if migrates && beside.is_on("enable-leader-migration", false) {
+            return None;
+        }
+        let name = beside.name();
+        let message = format!("kube-controller-manager works for AWS beside {}", text::printable(&name));
+        let fix = "set `enable-leader-migration` on both sides, or stop one of them";
+        Some(on_started(arguments, Severity::Error, provider.place, "leader migration", message, fix))
+    })
+}

@@ -1,0 +1,53 @@
+use super::{of_arguments, on_started};
+use crate::finding::{Applicability, Severity};
+use crate::node_arguments::{Component, Distribution, Started};
+use crate::nodes;
+use crate::resource::ResourceKind;
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "provider-id-constant",
+    title: "a configuration for many nodes gives all of them one identity",
+    severity: RuleSeverity::depends(Severity::Warning, "warning; error where it names no instance"),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "A configuration has `provider-id` for the kubelet, with a literal id: of the form `aws:///ZONE/i-…`, or of none that the cloud controller can read. A configuration of RKE2 or K3s may be for one node alone, so that only a wrong form is an error.",
+    impact: "a providerID cannot be changed: all nodes but one are taken for another instance, and have to be made again",
+    fix: "Take it out: the cloud controller finds the instance by itself. Otherwise write it on each node from the metadata of its instance.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go#MapToAWSInstanceID",
+        "kubernetes/kubernetes pkg/kubelet/kubelet_node_status.go",
+    ],
+    example: "the kubelets of machines of worker are all given `provider-id=aws:///eu-west-1a/i-0123`",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ANY_CLOUD, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_arguments(context, |arguments| {
+        let Started::Declared { name, .. } = &arguments.started else { return None };
+        let kubelet = arguments.of_component(Component::Kubelet);
+        let argument = kubelet.iter().rfind(|argument| argument.name == "provider-id")?;
+        let id = argument.value;
+        // Filled in on each node.
+        if id.contains("{{") || id.contains('$') || id.is_empty() {
+            return None;
+        }
+        let is_alibaba = crate::alibaba::provider_id::looks_like_one(id).is_some();
+        let is_wrong = nodes::parse_provider_id(id).is_none() && !is_alibaba;
+        let is_of_one =
+            matches!(arguments.distribution, Distribution::Rke2 | Distribution::K3s) && !name.contains("machines of");
+        let shown = text::printable(id);
+        let (severity, message) = match (is_wrong, is_of_one) {
+            (true, _) => {
+                (Severity::Error, format!("the kubelet is given `provider-id={shown}`, which names no instance"))
+            }
+            (false, true) => return None,
+            (false, false) => (Severity::Warning, format!("all of these kubelets are given `provider-id={shown}`")),
+        };
+        let fix = "take it out: the cloud controller finds the instance by itself";
+        Some(on_started(arguments, severity, argument.place, "provider-id", message, fix))
+    })
+}

@@ -1,0 +1,56 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::{DocumentKind, is_empty};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "rancher-selector-config-misindented",
+    title: "settings of machines stand beside `config`, not in it",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "An item of `spec.rkeConfig.machineSelectorConfig` has other keys than `machineLabelSelector` and `config`, or its `config` is empty. The API server drops such keys: of an applied cluster only the empty `config` is left. The guide of Rancher for AWS is indented so.",
+    impact: "none of the settings reaches a machine, and nothing says so",
+    fix: "Indent the settings by two more, so that they stand under `config`.",
+    applicability: Applicability::None,
+    sources: &[
+        "rancher/rancher pkg/capr/planner/config.go#addUserConfig",
+        r#"Rancher documentation, "Setting up the Amazon Cloud Provider""#,
+    ],
+    example: "kube-apiserver-arg, kubelet-arg stand beside `config` instead of under it",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, DocumentKind::RancherCluster, |document| {
+        let entries = document.object().items(&["spec", "rkeConfig", "machineSelectorConfig"]);
+        let found = entries.enumerate().filter_map(|(index, entry)| {
+            let beside: Vec<_> = entry
+                .members(&[])
+                .filter(|(key, _)| key.value != "machineLabelSelector" && key.value != "config")
+                .map(|(key, _)| key)
+                .collect();
+            let is_empty = entry.node.get("config").is_none_or(is_empty);
+            let what = index.to_string();
+            match beside.first() {
+                Some(first) => {
+                    let names: Vec<&str> = beside.iter().map(|key| key.value.as_str()).collect();
+                    let verb = if names.len() == 1 { "stands" } else { "stand" };
+                    let message = format!("{} {verb} beside `config` instead of under it", text::list(&names, 5));
+                    let fix = "indent them by two more, so that they stand under `config`";
+                    Some(on(&document.name, Severity::Error, &first.place, &what, message, fix))
+                }
+                None if is_empty => {
+                    let message = "`config` is empty: settings that stood beside it were dropped";
+                    let fix = "put the settings of these machines under `config`, or take the entry out";
+                    Some(on(&document.name, Severity::Error, &entry.head(), &what, message, fix))
+                }
+                None => None,
+            }
+        });
+        found.collect()
+    })
+}

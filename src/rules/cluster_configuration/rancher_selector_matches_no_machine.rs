@@ -1,0 +1,48 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::DocumentKind;
+use crate::node_arguments::{role_sets, selector_matches};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "rancher-selector-matches-no-machine",
+    title: "settings are for machines that there are not",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "The selector of an entry of `machineSelectorConfig` matches no machine: only the labels `rke.cattle.io/etcd-role`, `…/control-plane-role` and `…/worker-role` say `true` there, as a text. Machines have other labels as well, but an entry that names a role by another label, or as a boolean, is for none.",
+    impact: "the settings reach no machine, and nothing says so",
+    fix: "Select by `rke.cattle.io/control-plane-role`, and write `'true'` in quotation marks.",
+    applicability: Applicability::None,
+    sources: &["rancher/rancher pkg/capr/planner/config.go#addUserConfig"],
+    example: "the selector by node-role.kubernetes.io/control-plane matches no machine",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, DocumentKind::RancherCluster, |document| {
+        let Some(config) = document.object().at(&["spec", "rkeConfig"]) else { return Vec::new() };
+        let sets = role_sets(config);
+        let entries = config.items(&["machineSelectorConfig"]).enumerate();
+        let found = entries.filter_map(|(index, entry)| {
+            let by_labels = entry.members(&["machineLabelSelector", "matchLabels"]).map(|(key, _)| key);
+            let by_expressions = entry
+                .items(&["machineLabelSelector", "matchExpressions"])
+                .filter_map(|expression| expression.located(&["key"]));
+            let keys: Vec<_> = by_labels.chain(by_expressions).collect();
+            // Own labels of machines are not known here.
+            let is_of_roles = |key: &str| key.contains("node-role.kubernetes.io/") || key.starts_with("rke.cattle.io/");
+            let named = keys.iter().find(|key| is_of_roles(&key.value))?;
+            if sets.iter().any(|(_, labels)| selector_matches(entry, labels)) {
+                return None;
+            }
+            let message = format!("the selector by {} matches no machine", text::printable(&named.value));
+            let fix = "select by `rke.cattle.io/control-plane-role`, `…/etcd-role` or `…/worker-role`, each with the text `'true'`, for pools that there are";
+            Some(on(&document.name, Severity::Warning, &named.place, &index.to_string(), message, fix))
+        });
+        found.collect()
+    })
+}

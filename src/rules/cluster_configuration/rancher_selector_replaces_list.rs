@@ -1,0 +1,69 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::{DocumentKind, Object, Place};
+use crate::node_arguments::{role_sets, selector_matches};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+use std::collections::BTreeMap;
+
+pub(super) const RULE: Rule = Rule {
+    id: "rancher-selector-replaces-list",
+    title: "a list of arguments replaces another one",
+    severity: RuleSeverity::depends(
+        Severity::Warning,
+        "warning; error where `cloud-provider=external` or `provider-id` is lost",
+    ),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "A setting with a list stands in `machineGlobalConfig` and again in an entry of `machineSelectorConfig` that matches the same machines, or in two entries: the later one replaces the earlier one. An error where `cloud-provider=external` or `provider-id=` is lost.",
+    impact: "the arguments of the earlier list do not reach these machines",
+    fix: "Repeat in the later list what has to stay of the earlier one.",
+    applicability: Applicability::None,
+    sources: &["rancher/rancher pkg/capr/planner/config.go#addUserConfig"],
+    example: "`kubelet-arg` for machines of control plane replaces that of line 12: `cloud-provider=external` is lost",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, DocumentKind::RancherCluster, |document| {
+        let Some(config) = document.object().at(&["spec", "rkeConfig"]) else { return Vec::new() };
+        let mut found: BTreeMap<Place, Violation> = BTreeMap::new();
+        for (names, labels) in role_sets(config) {
+            let mut lists: BTreeMap<String, (Vec<String>, Place)> = BTreeMap::new();
+            let global = config.at(&["machineGlobalConfig"]).into_iter();
+            let entries = config.items(&["machineSelectorConfig"]).filter(|entry| selector_matches(*entry, &labels));
+            for settings in global.chain(entries.filter_map(|entry| entry.at(&["config"]))) {
+                for (key, value) in settings.members(&[]).filter(|(_, value)| value.node.items().is_some()) {
+                    let items: Vec<String> = value.items(&[]).filter_map(Object::scalar).collect();
+                    let Some((before, place)) = lists.insert(key.value.clone(), (items.clone(), key.place.clone()))
+                    else {
+                        continue;
+                    };
+                    let lost: Vec<String> = before.into_iter().filter(|item| !items.contains(item)).collect();
+                    if lost.is_empty() {
+                        continue;
+                    }
+                    let is_needed = |item: &String| {
+                        item.trim_start_matches('-').starts_with("cloud-provider=external")
+                            || item.trim_start_matches('-').starts_with("provider-id=")
+                    };
+                    let is_bad = key.value == "kubelet-arg" && lost.iter().any(is_needed);
+                    let severity = if is_bad { Severity::Error } else { Severity::Warning };
+                    let message = format!(
+                        "`{}` for machines of {names} replaces that of line {}: `{}` is lost",
+                        text::printable(&key.value),
+                        place.line,
+                        text::list(&lost, 3)
+                    );
+                    let fix = "repeat in this list what has to stay of the other one";
+                    let violation =
+                        on(&document.name, severity, &key.place, &format!("{} {names}", key.value), message, fix);
+                    found.entry(key.place).or_insert(violation);
+                }
+            }
+        }
+        found.into_values().collect()
+    })
+}

@@ -1,0 +1,41 @@
+use super::{of_arguments, on_started};
+use crate::finding::{Applicability, Severity};
+use crate::node_arguments::Distribution;
+use crate::resource::ResourceKind;
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+
+pub(super) const RULE: Rule = Rule {
+    id: "rke2-cloud-options-conflict",
+    title: "RKE2 does not start with these options",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
+    condition: "`cloud-provider-config` is without `cloud-provider-name`, or `node-external-ip` stands beside one of them.",
+    impact: "RKE2 does not start: `--cloud-provider-config requires --cloud-provider-name`, or `can't set node-external-ip while using cloud provider`",
+    fix: "Name the provider, or take the other option out. Rancher leaves `node-external-ip` out where a provider is named.",
+    applicability: Applicability::None,
+    sources: &["rancher/rke2 pkg/rke2/rke2_linux.go#initExecutor"],
+    example: "`node-external-ip` stands beside `cloud-provider-name`",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ANY_CLOUD, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_arguments(context, |arguments| {
+        if arguments.distribution != Distribution::Rke2 {
+            return None;
+        }
+        let has = |name: &str| arguments.value(name).is_some();
+        let has_name = arguments.cloud_provider_name().is_some();
+        let (option, message, fix) = if has("cloud-provider-config") && !has_name {
+            let message = "`cloud-provider-config` is without `cloud-provider-name`";
+            ("cloud-provider-config", message, "name the provider: `cloud-provider-name: external`")
+        } else if has("node-external-ip") && has_name {
+            let message = "`node-external-ip` stands beside `cloud-provider-name`";
+            ("node-external-ip", message, "take `node-external-ip` out: the cloud controller says the addresses")
+        } else {
+            return None;
+        };
+        Some(on_started(arguments, Severity::Error, arguments.place_of(option), option, message, fix))
+    })
+}

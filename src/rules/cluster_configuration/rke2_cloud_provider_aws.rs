@@ -1,0 +1,56 @@
+use super::{of_arguments, on_started};
+use crate::controller::ControllerVersion;
+use crate::finding::{Applicability, Severity};
+use crate::node_arguments::{Component, Distribution, is_name_only};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+
+pub(super) const RULE: Rule = Rule {
+    id: "rke2-cloud-provider-aws",
+    title: "`cloud-provider-name: aws` is not what it was",
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error; warning where the version is not known, info where it works",
+    ),
+    resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
+    condition: "`cloud-provider-name: aws` of RKE2 means three things. Before 1.29.11, 1.30.7 and 1.31.3 it gives every component `--cloud-provider=aws`, which from Kubernetes 1.27 on none of them takes. From then on it only names the node after the metadata of its instance. Where arguments of the components say `external`, it works, and is only noted.",
+    impact: "before those versions the components do not start; from them on no node waits for the cloud controller, and none gets a providerID",
+    fix: "Write `cloud-provider-name: external`, and `node-name-from-cloud-provider-metadata: true` where names have to come from the instance.",
+    applicability: Applicability::None,
+    sources: &["https://github.com/rancher/rke2/issues/4183", "rancher/rke2 pkg/rke2/rke2_linux.go#initExecutor"],
+    example: "`cloud-provider-name: aws` gives kubelet no `--cloud-provider=external` from RKE2 1.33.1 on",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_arguments(context, |arguments| {
+        if arguments.distribution != Distribution::Rke2 || arguments.cloud_provider_name() != Some("aws") {
+            return None;
+        }
+        let version = arguments.version;
+        let is_external =
+            |component: Component| arguments.component_value(component, "cloud-provider") == Some("external");
+        let in_tree = version.is_some_and(|version| version < ControllerVersion::new(1, 27, 0));
+        let servers = [Component::ApiServer, Component::ControllerManager];
+        let is_overridden = is_external(Component::Kubelet)
+            && (arguments.is_server == Some(false) || servers.into_iter().all(is_external));
+        let (severity, message) = match (is_name_only(version), version) {
+            // That is the provider of Kubernetes itself: `in-tree-cloud-provider` is about its end.
+            (false, Some(_)) if in_tree => return None,
+            (false, Some(version)) if !is_overridden => {
+                (Severity::Error, format!("`cloud-provider-name: aws` gives components `--cloud-provider=aws`, which Kubernetes {version} does not take"))
+            }
+            (true, Some(version)) if !is_external(Component::Kubelet) => {
+                (Severity::Error, format!("`cloud-provider-name: aws` gives the kubelet no `--cloud-provider=external`, in RKE2 {version}"))
+            }
+            (_, None) if !is_external(Component::Kubelet) => {
+                (Severity::Warning, "`cloud-provider-name: aws` gives the kubelet no `--cloud-provider=external` from RKE2 1.29.11, 1.30.7 and 1.31.3 on".to_owned())
+            }
+            _ => (Severity::Info, "`cloud-provider-name: aws` is deprecated, and only names the node".to_owned()),
+        };
+        let fix = "write `cloud-provider-name: external` and `node-name-from-cloud-provider-metadata: true`";
+        Some(on_started(arguments, severity, arguments.place_of("cloud-provider-name"), "aws", message, fix))
+    })
+}

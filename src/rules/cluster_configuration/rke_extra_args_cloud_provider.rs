@@ -1,0 +1,48 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::{DocumentKind, rke_part};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "rke-extra-args-cloud-provider",
+    title: "RKE is told the provider twice",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "`extra_args` of a service in `cluster.yml` have `cloud-provider`, and `cloud_provider.name` is set as well.",
+    impact: "the extra argument wins for that component alone, and the components disagree",
+    fix: "Say it once: by `cloud_provider.name`.",
+    applicability: Applicability::None,
+    sources: &["rancher/rke cluster/plan.go"],
+    example: "`services.kubelet.extra_args` has `cloud-provider=external` beside `cloud_provider.name: external-aws`",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, DocumentKind::RkeCluster, |document| {
+        let cluster = rke_part(document);
+        let Some(name) = cluster.text(&["cloud_provider", "name"]).filter(|name| !name.is_empty()) else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for service in ["kubelet", "kube-api", "kube-controller"] {
+            for (key, value) in cluster.members(&["services", service, "extra_args"]) {
+                if key.value != "cloud-provider" {
+                    continue;
+                }
+                let value = value.scalar().unwrap_or_default();
+                let message = format!(
+                    "`services.{service}.extra_args` has `cloud-provider={}` beside `cloud_provider.name: {}`",
+                    text::printable(&value),
+                    text::printable(name)
+                );
+                let fix = "take it out of `extra_args`";
+                found.push(on(&document.name, Severity::Warning, &key.place, service, message, fix));
+            }
+        }
+        found
+    })
+}

@@ -1,0 +1,42 @@
+use super::{of_each, on};
+use crate::controller::ControllerVersion;
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::{DocumentKind, rke_part};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+
+pub(super) const RULE: Rule = Rule {
+    id: "rke-in-tree-aws-removed",
+    title: "RKE is asked for a provider that is gone",
+    severity: RuleSeverity::depends(Severity::Error, "error; warning before 1.27"),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "`cloud_provider.name: aws` of RKE stands beside a `kubernetes_version` of 1.27 or later. Before that it is a warning: the provider ends there.",
+    impact: "RKE refuses the configuration: `Cloud provider aws is invalid for` this version",
+    fix: "Move to the external cloud controller: `cloud_provider.name: external-aws` with `useInstanceMetadataHostname: true`, from RKE 1.4.15 and 1.5.0 on.",
+    applicability: Applicability::None,
+    sources: &["rancher/rke cluster/cluster.go#setCloudProvider"],
+    example: "`cloud_provider.name: aws` ended with Kubernetes 1.26, and this is 1.27.8",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, DocumentKind::RkeCluster, |document| {
+        let cluster = rke_part(document);
+        let name = cluster.located(&["cloud_provider", "name"]).or_else(|| cluster.located(&["cloudProvider", "name"]));
+        let Some(name) = name.filter(|name| name.value == "aws") else { return Vec::new() };
+        let version = cluster.text(&["kubernetes_version"]).or_else(|| cluster.text(&["kubernetesVersion"]));
+        let version: Option<ControllerVersion> = version.and_then(|version| version.parse().ok());
+        let (severity, message) = match version {
+            Some(version) if version >= ControllerVersion::new(1, 27, 0) => (
+                Severity::Error,
+                format!("`cloud_provider.name: aws` ended with Kubernetes 1.26, and this is {version}"),
+            ),
+            _ => (Severity::Warning, "`cloud_provider.name: aws` ends with Kubernetes 1.26".to_owned()),
+        };
+        let fix =
+            "move to `external-aws` with `useInstanceMetadataHostname: true`, and install the AWS cloud controller";
+        vec![on(&document.name, severity, &name.place, "aws", message, fix)]
+    })
+}

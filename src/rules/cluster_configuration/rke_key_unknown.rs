@@ -1,0 +1,88 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::{DocumentKind, Located, rke_part};
+use crate::resource::ResourceKind;
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "rke-key-unknown",
+    title: "RKE does not read a key of its configuration",
+    severity: RuleSeverity::depends(Severity::Error, "error; warning for keys of nodes"),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "A key under `cloud_provider` or of an item of `nodes` in `cluster.yml` is none that RKE has: it takes any. `use_instance_metadata_hostname` is one, which its documentation prints: the key is `useInstanceMetadataHostname`. In Terraform the other spelling is right.",
+    impact: "the setting does nothing, and nothing says so. Without the name of the metadata nodes are called by their addresses, and the cloud controller finds no instance of that name",
+    fix: "Write the key as RKE has it.",
+    applicability: Applicability::None,
+    sources: &["rancher/rke types/rke_types.go", "https://github.com/rancher/rke/issues/3445"],
+    example: "`use_instance_metadata_hostname` is no key of RKE",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ANY_CLOUD, check),
+};
+
+/// Keys of `types/rke_types.go`, as YAML and as JSON have them.
+const OF_PROVIDER: [&str; 12] = [
+    "name",
+    "useInstanceMetadataHostname",
+    "awsCloudProvider",
+    "azureCloudProvider",
+    "openstackCloudProvider",
+    "vsphereCloudProvider",
+    "harvesterCloudProvider",
+    "customCloudProvider",
+    "aws_cloud_provider",
+    "azure_cloud_provider",
+    "openstack_cloud_provider",
+    "vsphere_cloud_provider",
+];
+const OF_NODES: [&str; 18] = [
+    "address",
+    "port",
+    "internal_address",
+    "internalAddress",
+    "role",
+    "hostname_override",
+    "hostnameOverride",
+    "user",
+    "docker_socket",
+    "dockerSocket",
+    "ssh_agent_auth",
+    "ssh_key",
+    "ssh_key_path",
+    "ssh_cert",
+    "ssh_cert_path",
+    "labels",
+    "taints",
+    "nodeName",
+];
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, DocumentKind::RkeCluster, |document| {
+        let cluster = rke_part(document);
+        let mut found = Vec::new();
+        let mut add = |key: &Located<String>, known: &[&str], severity: Severity| {
+            let plain = |text: &str| text.replace('_', "").to_lowercase();
+            let meant = known.iter().find(|one| plain(one) == plain(&key.value)).copied().or_else(|| {
+                let alike = |one: &&&str| strsim::jaro_winkler(one, &key.value) > 0.9;
+                known.iter().find(alike).copied()
+            });
+            let message = format!("`{}` is no key of RKE", text::printable(&key.value));
+            let fix = meant.map_or_else(|| "take it out".to_owned(), |meant| format!("write `{meant}`"));
+            found.push(on(&document.name, severity, &key.place, &key.value, message, fix));
+        };
+        for path in [["cloud_provider"], ["cloudProvider"]] {
+            for (key, _) in cluster.members(&path).filter(|(key, _)| !OF_PROVIDER.contains(&key.value.as_str())) {
+                add(&key, &OF_PROVIDER, Severity::Error);
+            }
+        }
+        // Rancher gives nodes keys of its own.
+        let is_file = document.kind_name().is_empty();
+        for node in cluster.items(&["nodes"]).filter(|_| is_file) {
+            for (key, _) in node.members(&[]).filter(|(key, _)| !OF_NODES.contains(&key.value.as_str())) {
+                add(&key, &OF_NODES, Severity::Warning);
+            }
+        }
+        found
+    })
+}

@@ -1,0 +1,54 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::{DocumentKind, rke_part};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "rke-metadata-hostname-off",
+    title: "RKE names nodes in a way that the cloud controller cannot find",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "`cloud_provider.name: external-aws` stands in `cluster.yml` without `useInstanceMetadataHostname: true`, and a node has no `hostname_override` of the form `ip-….compute.internal` or `i-…`. RKE then names it by its `address`.",
+    impact: "the cloud controller looks for an instance of that name and finds none: the node keeps the taint of uninitialised nodes",
+    fix: "Set `useInstanceMetadataHostname: true`, together with `internal_address` of each node.",
+    applicability: Applicability::None,
+    sources: &["rancher/rke cluster/cluster.go", "https://github.com/rancher/rancher/issues/43258"],
+    example: "2 nodes are named by their address: `useInstanceMetadataHostname` is off",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, DocumentKind::RkeCluster, |document| {
+        let cluster = rke_part(document);
+        let Some(name) = cluster.located(&["cloud_provider", "name"]).filter(|name| name.value == "external-aws")
+        else {
+            return Vec::new();
+        };
+        let nodes: Vec<_> = cluster.items(&["nodes"]).collect();
+        let is_on = cluster.switch(&["cloud_provider", "useInstanceMetadataHostname"]) == Some(true);
+        let is_found = |name: &str| name.starts_with("i-") || name.ends_with(".internal");
+        if is_on {
+            // RKE finds a node again by its internal address.
+            let without = nodes.iter().find(|node| node.text(&["internal_address"]).is_none());
+            let found = without.map(|node| {
+                let message = "a node has no `internal_address`, by which RKE finds it under its new name";
+                let fix = "give each node its `internal_address`";
+                on(&document.name, Severity::Error, &node.head(), "internal_address", message, fix)
+                    .impact(Some("`rke up` ends with `failed to find node`".to_owned()))
+            });
+            return found.into_iter().collect();
+        }
+        let unnamed = nodes.iter().filter(|node| !node.text(&["hostname_override"]).is_some_and(is_found)).count();
+        if unnamed == 0 {
+            return Vec::new();
+        }
+        let are = if unnamed == 1 { "is named by its address" } else { "are named by their address" };
+        let message = format!("{} {are}: `useInstanceMetadataHostname` is off", text::count(unnamed, "node"));
+        let fix = "set `useInstanceMetadataHostname: true` in `cloud_provider`";
+        vec![on(&document.name, Severity::Error, &name.place, "useInstanceMetadataHostname", message, fix)]
+    })
+}

@@ -1,0 +1,51 @@
+use super::{of_arguments, on_started};
+use crate::finding::{Applicability, Severity};
+use crate::inventory::Provider;
+use crate::node_arguments::{Distribution, Started};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+
+pub(super) const RULE: Rule = Rule {
+    id: "servicelb-beside-cloud-controller",
+    title: "two controllers write the addresses of Services",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
+    condition: "A server of K3s does not have `servicelb` in `disable`, or one of RKE2 has `enable-servicelb: true`, and an AWS cloud controller runs its service controller, or is declared with it in the same file.",
+    impact: "both give every Service of type `LoadBalancer` an address, and each takes that of the other away",
+    fix: "Add `servicelb` to `disable` of K3s; take `enable-servicelb` out for RKE2.",
+    applicability: Applicability::None,
+    sources: &["https://github.com/k3s-io/k3s/issues/6554", "k3s-io/k3s pkg/cloudprovider/servicelb.go"],
+    example: "K3s runs ServiceLB beside the AWS cloud controller",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let of_aws = context.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
+    let with_services: Vec<_> = of_aws.filter(|one| one.runs(&["service", "service-lb-controller"])).collect();
+    if with_services.is_empty() {
+        return Counted::not_applicable("no AWS cloud controller with its service controller was given");
+    }
+    let nodes_say = with_services.iter().any(|one| one.chart.is_none());
+    of_arguments(context, |arguments| {
+        let is_asked = match &arguments.started {
+            Started::Node(_) => nodes_say,
+            Started::Declared { place, .. } => with_services.iter().any(|one| one.place().file == place.file),
+        };
+        if !is_asked || arguments.is_server != Some(true) {
+            return None;
+        }
+        let disabled = arguments.all("disable");
+        let is_disabled = disabled.iter().any(|(value, _)| value.split(',').any(|one| one.trim() == "servicelb"));
+        let (name, is_on, option, fix) = match arguments.distribution {
+            Distribution::K3s => ("K3s", !is_disabled, "disable", "add `servicelb` to `disable` on all servers"),
+            Distribution::Rke2 => {
+                ("RKE2", arguments.is_on("enable-servicelb"), "enable-servicelb", "take `enable-servicelb` out")
+            }
+            Distribution::Rke | Distribution::Kubeadm => return None,
+        };
+        let message = format!("{name} runs ServiceLB beside the AWS cloud controller");
+        is_on.then(|| on_started(arguments, Severity::Error, arguments.place_of(option), "servicelb", message, fix))
+    })
+}

@@ -1,0 +1,41 @@
+//! Storage classes for volumes of AWS. All of these rules need storage classes.
+
+use super::{Counted, KubernetesContext, Rule, Violation};
+use crate::finding::{Fix, ResourceRef, Severity};
+use crate::kubernetes::{Document, DocumentKind, Place};
+use crate::resource::ResourceKind;
+
+mod storageclass_immediate_binding;
+mod storageclass_in_tree_provisioner;
+mod storageclass_parameter_unknown;
+// mods
+
+pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/storage.rs"));
+
+/// The provisioner that was part of Kubernetes, and that of the driver.
+const IN_TREE: &str = "kubernetes.io/aws-ebs";
+const DRIVER: &str = "ebs.csi.aws.com";
+
+/// What a check says of each storage class for EBS.
+fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Document, &str) -> Vec<Violation>) -> Counted {
+    let classes = context.evidence.documents_of(DocumentKind::StorageClass);
+    let classes = classes.filter_map(|class| Some((class, class.object().text(&["provisioner"])?)));
+    let classes: Vec<_> = classes.filter(|(_, provisioner)| [IN_TREE, DRIVER].contains(provisioner)).collect();
+    if classes.is_empty() {
+        return Counted::not_applicable("no storage class for EBS was given");
+    }
+    Counted::new(classes.len(), classes.into_iter().flat_map(|(class, provisioner)| check(class, provisioner)))
+}
+
+fn on(
+    class: &Document,
+    severity: Severity,
+    place: &Place,
+    what: &str,
+    message: impl Into<String>,
+    fix: impl Into<String>,
+) -> Violation {
+    let name = class.object().text(&["metadata", "name"]).unwrap_or_default();
+    let resource = ResourceRef::bare(ResourceKind::StorageClass, name);
+    Violation::new(severity, resource, message, Fix::none(fix)).at(place).with_respect_to(what)
+}

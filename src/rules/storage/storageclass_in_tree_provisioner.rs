@@ -1,0 +1,37 @@
+use super::{DRIVER, IN_TREE, of_each, on};
+use crate::controller::ControllerVersion;
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::Object;
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "storageclass-in-tree-provisioner",
+    title: "a storage class names the provisioner that is gone",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::StorageClass],
+    condition: "A storage class has the provisioner `kubernetes.io/aws-ebs`. It was part of Kubernetes until 1.26; since 1.23 its volumes are made by the driver `ebs.csi.aws.com` in its stead, if that is installed.",
+    impact: "there are no snapshots and no `gp3` by default; without the driver, claims wait for ever",
+    fix: "Make a class with the provisioner `ebs.csi.aws.com`, and move the mark of the default to it: parameters of a class cannot be changed.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/kubernetes staging/src/k8s.io/csi-translation-lib/plugins/aws_ebs.go"],
+    example: "StorageClass gp2 has the provisioner `kubernetes.io/aws-ebs`",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |class, provisioner| {
+        let before =
+            context.evidence.kubernetes_version().and_then(ControllerVersion::minor).is_some_and(|minor| minor < 23);
+        if provisioner != IN_TREE || before {
+            return Vec::new();
+        }
+        let message = format!("{} has the provisioner `{IN_TREE}`", text::printable(&class.name));
+        let fix = format!("make a class with the provisioner `{DRIVER}`, and move the mark of the default to it");
+        let place = class.object().at(&["provisioner"]).map_or_else(|| class.object().head(), Object::place);
+        vec![on(class, Severity::Warning, &place, "provisioner", message, fix)]
+    })
+}

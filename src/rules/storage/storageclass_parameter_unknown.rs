@@ -1,0 +1,77 @@
+use super::{DRIVER, IN_TREE, of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "storageclass-parameter-unknown",
+    title: "a parameter that the EBS driver does not take",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::StorageClass],
+    condition: "A storage class of `ebs.csi.aws.com` has a parameter that the driver does not know, `zone` and `zones` among them, or `iops` beside `iopsPerGB`; or one of `kubernetes.io/aws-ebs` has `zone` or `zones` beside `allowedTopologies`.",
+    impact: "every volume of the class fails to be made: `Invalid parameter key`",
+    fix: "Take it out; zones are `allowedTopologies`.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes-sigs/aws-ebs-csi-driver pkg/driver/controller.go#CreateVolume",
+        "kubernetes-sigs/aws-ebs-csi-driver docs/parameters.md",
+    ],
+    example: "StorageClass fast has the parameter `zones`, which the driver does not take",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+/// Parameters of the driver, which it compares in small letters.
+const KNOWN: [&str; 19] = [
+    "allowautoiopsincreaseonmodify",
+    "allowautoiopspergbincrease",
+    "blockexpress",
+    "blocksize",
+    "bytesperinode",
+    "csi.storage.k8s.io/fstype",
+    "encrypted",
+    "ext4bigalloc",
+    "ext4clustersize",
+    "ext4encryptionsupport",
+    "fstype",
+    "inodesize",
+    "iops",
+    "iopspergb",
+    "kmskeyid",
+    "numberofinodes",
+    "throughput",
+    "type",
+    "volumeinitializationrate",
+];
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |class, provisioner| {
+        let object = class.object();
+        let has_topologies = object.items(&["allowedTopologies"]).next().is_some();
+        let names: Vec<String> = object.members(&["parameters"]).map(|(key, _)| key.value.to_lowercase()).collect();
+        let mut found = Vec::new();
+        for (key, _) in object.members(&["parameters"]) {
+            let name = key.value.to_lowercase();
+            let is_zone = name == "zone" || name == "zones";
+            let is_of_driver = KNOWN.contains(&name.as_str())
+                || name.starts_with("tagspecification")
+                || name.starts_with("csi.storage.k8s.io/");
+            let shown = text::printable(&key.value);
+            let class_name = text::printable(&class.name);
+            let (message, fix) = if provisioner == DRIVER && !is_of_driver {
+                let fix = if is_zone { "write the zones as `allowedTopologies`" } else { "take it out" };
+                (format!("{class_name} has the parameter `{shown}`, which the driver does not take"), fix)
+            } else if provisioner == IN_TREE && is_zone && has_topologies {
+                (format!("{class_name} has `{shown}` beside `allowedTopologies`"), "take the parameter out")
+            } else if provisioner == DRIVER && name == "iopspergb" && names.iter().any(|one| one == "iops") {
+                (format!("{class_name} has `iops` beside `iopsPerGB`"), "keep one of them")
+            } else {
+                continue;
+            };
+            found.push(on(class, Severity::Error, &key.place, &key.value, message, fix));
+        }
+        found
+    })
+}
