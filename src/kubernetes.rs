@@ -1,6 +1,7 @@
 //! What a cluster says of itself: what kubectl prints, and the files from which a cluster is made. Every object is recognised by
 //! its content; what no rule looks at is read over.
 
+pub mod arguments;
 mod controller;
 mod document;
 mod evidence;

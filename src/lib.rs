@@ -20,7 +20,6 @@ pub mod journal;
 pub mod json_input;
 pub mod kubernetes;
 pub mod kubernetes_lint;
-pub mod node_arguments;
 pub mod nodes;
 pub mod permissions;
 pub mod plan;

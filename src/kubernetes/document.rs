@@ -258,7 +258,7 @@ pub(super) fn inner_texts(kind: DocumentKind) -> &'static [&'static [&'static st
 
 /// The keys of RKE, wherever its configuration stands.
 #[must_use]
-pub fn rke_part<'d>(document: &'d Document) -> Object<'d> {
+pub fn rke_part(document: &Document) -> Object<'_> {
     let object = document.object();
     let wrapped = [&["rancher_kubernetes_engine_config"][..], &["spec", "rancherKubernetesEngineConfig"]];
     wrapped.iter().find_map(|path| object.at(path)).unwrap_or(object)

@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::controller::ControllerVersion;
-use crate::node_arguments::{self, NodeArguments};
 use crate::nodes::{KubernetesNode, RawNode};
 use crate::policy::json::{Node, Span};
 use crate::text;
 
+use super::arguments::{self, NodeArguments};
 use super::controller::{self, CloudController};
 use super::document::{Document, DocumentKind, inner_texts, name_of, of_api, of_keys};
 use super::service::Service;
@@ -129,6 +129,7 @@ struct ItemProbe<'t> {
 }
 
 /// What an object of the API is for the rules.
+#[derive(Clone, Copy)]
 enum Found {
     Node,
     Service,
@@ -174,7 +175,7 @@ impl Evidence {
     pub fn parse(file: &str, bytes: Vec<u8>) -> Result<Self, KubernetesError> {
         let text = String::from_utf8(bytes).map_err(|error| {
             let valid = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
-            let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
+            let line = valid.split(|byte| *byte == b'\n').count();
             let column = valid.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
             KubernetesError::Malformed {
                 file: file.to_owned(),
@@ -260,7 +261,7 @@ impl Evidence {
     pub fn arguments(&self) -> &[NodeArguments] {
         self.arguments.get_or_init(|| {
             let mut all = NodeArguments::of_nodes(self.nodes.as_deref().unwrap_or_default());
-            all.extend(node_arguments::declared(self));
+            all.extend(arguments::declared(self));
             for one in &mut all {
                 one.version = one.version.or(self.assumed);
             }

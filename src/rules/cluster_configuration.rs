@@ -3,8 +3,8 @@
 
 use super::{Counted, KubernetesContext, Rule, Violation};
 use crate::finding::{Fix, ResourceRef, Severity};
+use crate::kubernetes::arguments::{NodeArguments, Started};
 use crate::kubernetes::{Document, DocumentKind, Place};
-use crate::node_arguments::{NodeArguments, Started};
 use crate::resource::ResourceKind;
 
 mod component_argument_misspelt;

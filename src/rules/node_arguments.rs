@@ -6,7 +6,7 @@ use super::{Counted, KubernetesContext, Rule, Violation};
 use crate::controller::ControllerVersion;
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::kubernetes::Place;
-use crate::node_arguments::{Component, Distribution, NodeArguments, Started};
+use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Started};
 use crate::resource::ResourceKind;
 use crate::text;
 

@@ -123,7 +123,7 @@ fn findings_of_every_broken_file() {
     insta::assert_snapshot!("lint-findings", lines);
 }
 
-/// Findings stand on what their rule is about, and never say what a ConfigMap holds.
+/// Findings stand on what their rule is about, and never say what a `ConfigMap` holds.
 #[test]
 fn findings_are_about_what_their_rule_looks_at_and_tell_no_secret() {
     let mut places = 0;
@@ -383,8 +383,8 @@ fn the_version_of_the_controller_follows_that_of_kubernetes() {
 /// A Service for a load balancer of AWS, with annotations behind the common prefix.
 fn service(annotations: &[(&str, &str)], more: &str) -> String {
     let prefix = "service.beta.kubernetes.io/";
-    let annotations: String =
-        annotations.iter().map(|(key, value)| format!("    {prefix}{key}: {}\n", serde_json::json!(value))).collect();
+    let line = |(key, value): &(&str, &str)| format!("    {prefix}{key}: {}\n", serde_json::json!(value));
+    let annotations = annotations.iter().map(line).collect::<Vec<String>>().concat();
     format!(
         "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n  namespace: shop\n  annotations:\n    {prefix}aws-load-balancer-additional-resource-tags: a=b\n{annotations}spec:\n  type: LoadBalancer\n  ports: [{{name: https, port: 443}}]\n{more}"
     )
@@ -596,6 +596,15 @@ fn the_page_shows_the_line_and_marks_the_place() {
     let (code, page) = text(&lint(&["fixtures/kubernetes/broken/rancher.yaml"]));
     assert_eq!(code, Some(1));
     insta::assert_snapshot!("lint", page);
+}
+
+#[test]
+fn the_readme_shows_what_it_prints() {
+    let (_, page) = text(&lint(&["fixtures/kubernetes/broken/rancher.yaml"]));
+    let readme = super::documents::read("README.md");
+    let shown = readme.split("```text\n").find(|block| block.starts_with("error[rancher-")).unwrap();
+    let shown = shown.split("```").next().unwrap().trim_end();
+    assert!(page.contains(shown), "{shown}");
 }
 
 #[test]

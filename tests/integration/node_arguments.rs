@@ -137,6 +137,9 @@ fn without_arguments_the_rules_do_not_apply_and_say_why() {
     let report = report(&world.inventory, world.cluster_id, Some(&nodes));
     for id in RULES {
         let rule = report.rules.iter().find(|rule| rule.rule == id).unwrap();
-        assert_eq!(rule.why.as_deref(), Some("no Node says what it was started with, as those of RKE2 and K3s do"));
+        assert_eq!(
+            rule.why.as_deref(),
+            Some("no Node says what it was started with, as those of RKE2 and K3s do, and no configuration was given")
+        );
     }
 }

@@ -45,7 +45,7 @@ const KNOWN: [&str; 20] = [
     "vswitchid",
 ];
 
-/// The cloud configuration of a ConfigMap: where it stands, whether it has an access key, whether only half of one, what is wrong
+/// The cloud configuration of a `ConfigMap`: where it stands, whether it has an access key, whether only half of one, what is wrong
 /// with its keys, and whether it names the cluster. `None` where there is none, or where it cannot be read.
 pub(super) fn cloud_config(map: &Document) -> Option<(Place, bool, bool, Vec<Located<String>>, bool)> {
     let text = map.object().at(&["data", "cloud-config.conf"])?;

@@ -1,6 +1,6 @@
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::kubernetes::arguments::Component;
 use crate::kubernetes::{UNINITIALIZED, WorkloadKind};
-use crate::node_arguments::Component;
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};

@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Workload],
     condition: "The cloud controller is on the network of its node with `dnsPolicy: ClusterFirstWithHostNet`.",
-    impact: "on a new cluster the DNS runs only on initialised nodes, and those wait for the controller: it finds no endpoint of AWS",
+    impact: "on a new cluster the DNS runs only on initialised nodes, and those wait for the controller: it does not find its cloud",
     fix: "Set `dnsPolicy: Default`.",
     applicability: Applicability::None,
     sources: &[

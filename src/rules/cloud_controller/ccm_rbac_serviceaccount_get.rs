@@ -27,15 +27,14 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> Counted {
     of_each(context, |controller| {
         let flag = controller.flag("use-service-account-credentials").filter(|flag| is_true(&flag.value))?;
-        let may = match &controller.chart {
-            Some(chart) => chart.gets_service_accounts,
-            None => {
-                let workload = &controller.workload;
-                let rights = Rights::of(context.evidence, &workload.namespace, &workload.service_account);
-                rights.bindings.is_empty()
-                    || rights.has_unknown
-                    || rights.allows("get", "", "serviceaccounts", Some("kube-system"))
-            }
+        let may = if let Some(chart) = &controller.chart {
+            chart.gets_service_accounts
+        } else {
+            let workload = &controller.workload;
+            let rights = Rights::of(context.evidence, &workload.namespace, &workload.service_account);
+            rights.bindings.is_empty()
+                || rights.has_unknown
+                || rights.allows("get", "", "serviceaccounts", Some("kube-system"))
         };
         if may {
             return None;

@@ -1,6 +1,6 @@
 use super::{of_arguments, on_started};
 use crate::finding::{Applicability, Severity};
-use crate::node_arguments::Component;
+use crate::kubernetes::arguments::Component;
 use crate::resource::ResourceKind;
 use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;

@@ -1,7 +1,7 @@
 use super::{of_arguments, on_started};
 use crate::finding::{Applicability, Severity};
 use crate::inventory::Provider;
-use crate::node_arguments::{Component, Distribution, Started, is_name_only};
+use crate::kubernetes::arguments::{Component, Distribution, Started, is_name_only};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 

@@ -1,8 +1,8 @@
 use super::{of_arguments, on_started};
 use crate::finding::{Applicability, Severity};
 use crate::inventory::Provider;
+use crate::kubernetes::arguments::{Component, Started};
 use crate::kubernetes::is_true;
-use crate::node_arguments::{Component, Started};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;

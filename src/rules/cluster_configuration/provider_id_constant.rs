@@ -1,6 +1,6 @@
 use super::{of_arguments, on_started};
 use crate::finding::{Applicability, Severity};
-use crate::node_arguments::{Component, Distribution, Started};
+use crate::kubernetes::arguments::{Component, Distribution, Started};
 use crate::nodes;
 use crate::resource::ResourceKind;
 use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     fix: "Take it out: the cloud controller finds the instance by itself. Otherwise write it on each node from the metadata of its instance.",
     applicability: Applicability::None,
     sources: &[
-        "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go#MapToAWSInstanceID",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go",
         "kubernetes/kubernetes pkg/kubelet/kubelet_node_status.go",
     ],
     example: "the kubelets of machines of worker are all given `provider-id=aws:///eu-west-1a/i-0123`",

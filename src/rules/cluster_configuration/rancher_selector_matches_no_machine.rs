@@ -1,7 +1,7 @@
 use super::{of_each, on};
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::DocumentKind;
-use crate::node_arguments::{role_sets, selector_matches};
+use crate::kubernetes::arguments::{role_sets, selector_matches};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;

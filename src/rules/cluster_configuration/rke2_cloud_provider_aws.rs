@@ -1,7 +1,7 @@
 use super::{of_arguments, on_started};
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Severity};
-use crate::node_arguments::{Component, Distribution, is_name_only};
+use crate::kubernetes::arguments::{Component, Distribution, is_name_only};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 

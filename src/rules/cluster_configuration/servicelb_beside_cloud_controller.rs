@@ -1,7 +1,7 @@
 use super::{of_arguments, on_started};
 use crate::finding::{Applicability, Severity};
 use crate::inventory::Provider;
-use crate::node_arguments::{Distribution, Started};
+use crate::kubernetes::arguments::{Distribution, Started};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 

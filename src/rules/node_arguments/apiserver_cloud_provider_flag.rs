@@ -1,5 +1,5 @@
 use crate::finding::{Applicability, Severity};
-use crate::node_arguments::Component;
+use crate::kubernetes::arguments::Component;
 use crate::resource::ResourceKind;
 use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 

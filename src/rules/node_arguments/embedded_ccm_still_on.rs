@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Fix, Severity};
 use crate::kubernetes::Place;
-use crate::node_arguments::{Component, Distribution, NodeArguments, Started};
+use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Started};
 use crate::resource::ResourceKind;
 use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;

@@ -41,7 +41,6 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             };
             let (severity, does) = match effect {
                 Effect::Used => continue,
-                Effect::Ignored => (Severity::Warning, "does nothing for".to_owned()),
                 Effect::Refused(0) => (Severity::Error, "is refused for".to_owned()),
                 Effect::Refused(since) if minor.is_some_and(|minor| minor >= since) => {
                     (Severity::Error, "is refused for".to_owned())
@@ -52,7 +51,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                 ),
                 // The cloud configuration decides, which is not known.
                 Effect::Managed(since) if minor.is_none_or(|minor| minor >= since) => continue,
-                Effect::Managed(_) => (Severity::Warning, "does nothing for".to_owned()),
+                Effect::Ignored | Effect::Managed(_) => (Severity::Warning, "does nothing for".to_owned()),
             };
             let name = service.full_name();
             let message = format!(

@@ -31,7 +31,10 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     of_each(context, |service, _| {
         let name = service.full_name();
         let unread = |(key, (place, _)): (&String, &(Place, Place))| {
-            let meant = meant(key)?;
+            if is_read(key) {
+                return None;
+            }
+            let meant = meant(key);
             let message =
                 format!("Service {} has `{}`, which no controller reads", text::printable(&name), text::printable(key));
             let fix = meant.map_or("take it out".to_owned(), |meant| format!("write `{meant}`"));
@@ -46,30 +49,26 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
 /// How alike a name has to be, of 1, to be what was meant.
 const ALIKE: f64 = 0.9;
 
-/// What a key that nobody reads may mean, if anything; `None` where it is read, or of something else.
-fn meant(key: &str) -> Option<Option<String>> {
-    let (prefix, name) = key.split_once('/')?;
-    let is_read = |name: &str| of_cloud_controller(name).is_some() || is_of_load_balancer_controller(name);
-    if !name.starts_with("aws-") {
-        return None;
-    }
+/// Whether a key is read, or of something else.
+fn is_read(key: &str) -> bool {
+    let Some((prefix, name)) = key.split_once('/').filter(|(_, name)| name.starts_with("aws-")) else { return true };
     let own = PREFIX.trim_end_matches('/');
     if prefix == own {
-        if is_read(name) {
-            return None;
-        }
-    } else {
-        // What others call theirs is not for us to judge.
-        let is_meant =
-            prefix.contains("kubern") && prefix.starts_with("service") || strsim::jaro_winkler(prefix, own) > ALIKE;
-        if !is_meant || !name.starts_with("aws-load-balancer-") {
-            return None;
-        }
+        return of_cloud_controller(name).is_some() || is_of_load_balancer_controller(name);
     }
+    // What others call theirs is not for us to judge.
+    let is_meant =
+        prefix.contains("kubern") && prefix.starts_with("service") || strsim::jaro_winkler(prefix, own) > ALIKE;
+    !is_meant || !name.starts_with("aws-load-balancer-")
+}
+
+/// What a key that nobody reads may mean.
+fn meant(key: &str) -> Option<String> {
+    let (_, name) = key.split_once('/')?;
     let known = OF_CLOUD_CONTROLLER.iter().map(|known| known.suffix).chain(OF_LOAD_BALANCER_CONTROLLER);
-    let nearest = known
+    known
         .map(|known| (strsim::jaro_winkler(name, known), known))
         .max_by(|(a, x), (b, y)| a.total_cmp(b).then_with(|| y.cmp(x)))
-        .filter(|(alike, _)| *alike >= ALIKE);
-    Some(nearest.map(|(_, known)| format!("{PREFIX}{known}")))
+        .filter(|(alike, _)| *alike >= ALIKE)
+        .map(|(_, known)| format!("{PREFIX}{known}"))
 }

@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     title: "spaces in a list become part of its items",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "A Service for the cloud controller has spaces around the items of `aws-load-balancer-ssl-ports`, `-eip-allocations` or `-private-ipv4-addresses`. The controller does not trim those lists. (It trims subnets and security groups.)",
+    condition: "A Service for the cloud controller has spaces around the items of `aws-load-balancer-ssl-ports`, `-eip-allocations` or `-private-ipv4-addresses`. The controller does not trim those lists; it trims subnets and security groups.",
     impact: "a port with a space is no port of the Service: it is served without TLS; an address with a space is not found",
     fix: "Take the spaces out.",
     applicability: Applicability::None,

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::controller::ControllerVersion;
-use crate::kubernetes::{Document, DocumentKind, Evidence, FileDistribution, Located, Object, rke_part};
 use crate::policy::json::Value;
 
+use super::super::{Document, DocumentKind, Evidence, FileDistribution, Located, Object, rke_part};
 use super::{Component, Distribution, NodeArguments};
 
 /// Arguments of a configuration by name, in the order of the text.
@@ -21,7 +21,7 @@ pub fn declared(evidence: &Evidence) -> Vec<NodeArguments> {
             DocumentKind::RancherCluster => found.extend(rancher(document)),
             DocumentKind::RkeCluster => found.extend(rke(document)),
             DocumentKind::Kubeadm => {
-                found.push(kubeadm(document, document.object(), version_beside(evidence, document)))
+                found.push(kubeadm(document, document.object(), version_beside(evidence, document)));
             }
             DocumentKind::KubeadmWrapper => found.extend(wrapped(document)),
             _ => {}
@@ -92,22 +92,19 @@ fn node_configs(evidence: &Evidence) -> Vec<NodeArguments> {
 
 /// The file that a drop-in belongs to.
 fn main_file(file: &str) -> String {
-    let path = Path::new(file);
-    let folder = path.parent().map(Path::display).map(|folder| folder.to_string()).unwrap_or_default();
-    match folder.strip_suffix(".d") {
-        Some(main) if main.ends_with(".yaml") => main.to_owned(),
-        _ => file.to_owned(),
-    }
+    let folder = Path::new(file).parent().filter(|folder| folder.extension().is_some_and(|extension| extension == "d"));
+    let main = folder.map(|folder| folder.with_extension(""));
+    let main = main.filter(|main| main.extension().is_some_and(|extension| extension == "yaml"));
+    main.map_or_else(|| file.to_owned(), |main| main.display().to_string())
 }
 
 fn merge(merged: &mut BTreeMap<String, Arguments>, config: Object<'_>) {
     for (key, value) in config.members(&[]) {
-        match key.value.strip_suffix('+') {
-            Some(name) => merged.entry(name.to_owned()).or_default().extend(arguments_of(name, value)),
-            None => {
-                let arguments = arguments_of(&key.value, value);
-                merged.insert(key.value, arguments);
-            }
+        if let Some(name) = key.value.strip_suffix('+') {
+            merged.entry(name.to_owned()).or_default().extend(arguments_of(name, value));
+        } else {
+            let arguments = arguments_of(&key.value, value);
+            merged.insert(key.value, arguments);
         }
     }
 }
