@@ -6,6 +6,7 @@ mod controller;
 mod document;
 mod evidence;
 mod machines;
+mod read;
 mod rights;
 mod service;
 mod source;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::finding::Finding;
-use crate::kubernetes::Evidence;
+use crate::kubernetes::{Evidence, Source};
 use crate::rules::{self, KubernetesContext, Rule, RuleOutcome};
 
 /// What is called the cluster where nobody says its id.
@@ -24,12 +24,13 @@ pub struct KubernetesLint {
     /// What became of each rule.
     pub rules: Vec<RuleOutcome>,
     /// The texts, to which places refer.
-    pub texts: BTreeMap<Arc<str>, String>,
+    pub texts: BTreeMap<Arc<str>, Arc<Source>>,
 }
 
 impl KubernetesLint {
     /// Runs the rules that ask no cloud.
     pub fn check(&mut self, evidence: &Evidence, selected: &[&'static Rule]) {
+        self.texts = evidence.sources.iter().map(|source| (Arc::clone(&source.file), Arc::clone(source))).collect();
         let context = KubernetesContext { cluster_id: CLUSTER, evidence, cloud: None, controller_version: None };
         let outcomes = rules::run_on_evidence(&context, selected);
         self.findings = outcomes.findings;

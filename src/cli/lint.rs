@@ -82,7 +82,7 @@ pub(super) fn evidence(paths: &[PathBuf]) -> Result<Evidence, Failure> {
         (Some(broken), _) => Err(broken),
         (None, Some(left_out)) => Err(Failure::usage(format!("cannot read all of --kubernetes: {left_out}"))
             .help("name the files instead of the folder")),
-        (None, None) => Ok(read.evidence),
+        (None, None) => Ok(read.evidence.without_sources()),
     }
 }
 
@@ -128,18 +128,17 @@ impl Read {
     fn file(&mut self, path: &Path, is_named: bool) -> Result<(), Failure> {
         let name = path.display().to_string();
         let bytes = input::bytes(path, input::MAX_NODES_BYTES, "file")?;
-        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let is_template = !is_named && memchr::memmem::find(&bytes, b"{{").is_some();
         match Evidence::parse(&name, bytes) {
             Ok(found) => {
                 self.evidence = std::mem::take(&mut self.evidence).and(found);
-                self.lint.files.push(name.clone());
-                self.lint.texts.insert(name.into(), text);
+                self.lint.files.push(name);
             }
             // What is put together from parts is right only as a whole.
             Err(error @ KubernetesError::Object { .. }) if !is_named => self.lint.left_out.push(error.to_string()),
             Err(KubernetesError::Nothing { .. }) if !is_named => self.lint.without.push(name),
             // What a chart is made of is no YAML before it is rendered.
-            Err(KubernetesError::Malformed { .. }) if !is_named && text.contains("{{") => {
+            Err(KubernetesError::Malformed { .. }) if is_template => {
                 self.lint.left_out.push(format!("{name}: a template: render it first, as with `helm template`"));
             }
             Err(error) => {

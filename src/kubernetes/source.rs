@@ -36,10 +36,13 @@ pub struct Source {
     /// The file, as it was named.
     pub file: Arc<str>,
     text: String,
-    /// Where each line begins.
+    /// How many lines have ended at each [`STEP`] of the text: one number for a line would be as much as a tenth of a long list.
     lines: Vec<usize>,
     within: Within,
 }
+
+/// Bytes between two counts of lines.
+const STEP: usize = 8 * 1024;
 
 /// What the lines of a text are in its file.
 #[derive(Debug)]
@@ -56,7 +59,7 @@ impl Source {
     /// A file.
     #[must_use]
     pub fn new(file: &str, text: String) -> Self {
-        Self { file: file.into(), lines: line_starts(&text), text, within: Within::File }
+        Self { file: file.into(), lines: count_lines(&text), text, within: Within::File }
     }
 
     /// A text that is the value of a string in this one. What stands in a literal block (`|`) keeps its lines.
@@ -70,20 +73,21 @@ impl Source {
             }
             _ => Within::Place(self.place(node.span)),
         };
-        Some(Self { file: Arc::clone(&self.file), lines: line_starts(&text), text, within })
+        Some(Self { file: Arc::clone(&self.file), lines: count_lines(&text), text, within })
     }
 
     /// Lines before the content of a literal block, and how far it is indented. What is read of a block begins with its content: its
     /// header is the line before that ends with `|`.
     fn block(&self, node: &Node) -> Option<(usize, usize)> {
         let start = node.span.start;
-        let first = self.lines.partition_point(|line| *line <= start).checked_sub(1)?;
-        let indent = self.text.get(*self.lines.get(first)?..start)?;
-        let before = self.text.get(..*self.lines.get(first)?)?;
+        let before = self.text.get(..start)?;
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let (before, indent) = (self.text.get(..line_start)?, self.text.get(line_start..start)?);
         let empty = before.lines().rev().take_while(|line| line.trim().is_empty()).count();
         let header = before.lines().rev().nth(empty)?.trim_end();
         let is_literal = header.ends_with('|') || header.ends_with("|-") || header.ends_with("|+");
-        (is_literal && indent.bytes().all(|byte| byte == b' ')).then_some((first - empty, indent.len()))
+        let line = self.line(line_start);
+        (is_literal && indent.bytes().all(|byte| byte == b' ')).then_some((line - 1 - empty, indent.len()))
     }
 
     /// The text.
@@ -118,10 +122,18 @@ impl Source {
     }
 
     fn position(&self, offset: usize) -> (usize, usize) {
-        let line = self.lines.partition_point(|start| *start <= offset);
-        let start = line.checked_sub(1).and_then(|index| self.lines.get(index)).copied().unwrap_or_default();
+        let offset = offset.min(self.text.len());
+        let start = self.text.get(..offset).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
         let before = self.text.get(start..offset).unwrap_or_default();
-        (line, before.chars().count() + 1)
+        (self.line(offset), before.chars().count() + 1)
+    }
+
+    /// The line of an offset.
+    fn line(&self, offset: usize) -> usize {
+        let step = offset / STEP;
+        let counted = self.lines.get(step).copied().unwrap_or_default();
+        let rest = self.text.as_bytes().get(step * STEP..offset).unwrap_or_default();
+        counted + newlines(rest) + 1
     }
 
     /// The documents of YAML, or of JSON, which is YAML as well.
@@ -148,9 +160,18 @@ impl Source {
     }
 }
 
-fn line_starts(text: &str) -> Vec<usize> {
-    let behind = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
-    std::iter::once(0).chain(behind).collect()
+fn count_lines(text: &str) -> Vec<usize> {
+    let mut counted = 0;
+    let mut counts = vec![0];
+    for part in text.as_bytes().chunks(STEP) {
+        counted += newlines(part);
+        counts.push(counted);
+    }
+    counts
+}
+
+fn newlines(bytes: &[u8]) -> usize {
+    memchr::memchr_iter(b'\n', bytes).count()
 }
 
 /// An object of a source: what rules read, by keys.

@@ -55,7 +55,7 @@ fn shown(lint: &KubernetesLint, finding: &Finding, renderer: &Renderer) -> Strin
     let place = finding.locations.first();
     let source = place.and_then(|place| lint.texts.get(&place.file));
     // The same length: places stay right.
-    let source = source.map(|source| text::same_length_printable(source));
+    let source = source.map(|source| text::same_length_printable(source.text()));
     let name = place.map(|place| text::printable(&place.file).into_owned());
     let mut group = level.primary_title(message.as_ref()).id(finding.rule).elements(
         source.as_deref().zip(place).zip(name.as_deref()).map(|((source, place), name)| {

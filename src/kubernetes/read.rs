@@ -1,0 +1,397 @@
+//! Reading an input: what each value of it is, and what rules need of that.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use crate::nodes::RawNode;
+use crate::policy::json::{Node, Span};
+use crate::text;
+
+use super::document::{Document, DocumentKind, inner_texts, name_of, of_api, of_keys};
+use super::evidence::{Evidence, KubernetesError, Malformed};
+use super::service::Service;
+use super::source::{Object, Place, Source};
+use super::workload::{Workload, WorkloadKind};
+
+/// The first look at a value: what it is, and its items where it is a list.
+#[derive(Deserialize)]
+struct Probe<'t> {
+    #[serde(default, borrow)]
+    kind: Option<Cow<'t, str>>,
+    #[serde(default, borrow, rename = "apiVersion")]
+    api_version: Option<Cow<'t, str>>,
+    #[serde(default)]
+    metadata: ProbeMetadata,
+    #[serde(default, borrow)]
+    items: Option<Vec<&'t RawValue>>,
+}
+
+#[derive(Default, Deserialize)]
+struct ProbeMetadata {
+    #[serde(default, rename = "continue")]
+    next: Option<String>,
+}
+
+/// What an object of the API is for the rules.
+#[derive(Clone, Copy)]
+enum Found {
+    Node,
+    Service,
+    Workload(WorkloadKind),
+    Document(DocumentKind),
+    Other,
+}
+
+impl Found {
+    fn of(api_version: &str, kind: &str) -> Self {
+        match kind {
+            "Node" => Self::Node,
+            // Knative has Services as well.
+            "Service" if !api_version.contains('/') => Self::Service,
+            _ => WorkloadKind::of(kind)
+                .map(Self::Workload)
+                .or_else(|| of_api(api_version, kind).map(Self::Document))
+                .unwrap_or(Self::Other),
+        }
+    }
+}
+
+/// An input while it is read.
+pub(super) struct Reading<'f> {
+    file: &'f str,
+    pub(super) evidence: Evidence,
+    /// Whether anything of it is of a kind that rules look at.
+    pub(super) is_known: bool,
+}
+
+impl<'f> Reading<'f> {
+    pub(super) fn new(file: &'f str) -> Self {
+        Self { file, evidence: Evidence::default(), is_known: false }
+    }
+
+    /// Reads a text, in JSON or YAML.
+    pub(super) fn text(&mut self, source: &Arc<Source>) -> Result<(), KubernetesError> {
+        let is_json = source.text().trim_start().starts_with(['{', '[']);
+        match if is_json { self.json(source) } else { Ok(false) } {
+            Ok(true) => {}
+            Ok(false) => self.yaml(source)?,
+            // YAML may begin like JSON.
+            Err(error @ KubernetesError::Malformed { .. }) => match source.documents() {
+                Ok(documents) => documents.into_iter().try_for_each(|node| self.document(source, node))?,
+                Err(_) => return Err(error),
+            },
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Reads JSON: one value, or several behind one another. Lists are read item by item: they may be long.
+    fn json(&mut self, source: &Arc<Source>) -> Result<bool, KubernetesError> {
+        let text = source.text();
+        let mut at = 0;
+        while text.get(at..).is_some_and(|rest| !rest.trim_start().is_empty()) {
+            let rest = text.get(at..).unwrap_or_default();
+            let mut probes = serde_json::Deserializer::from_str(rest).into_iter::<Probe<'_>>();
+            if let Some(Ok(probe)) = probes.next() {
+                let end = at + probes.byte_offset();
+                self.probed(source, probe, text.get(at..end).unwrap_or_default())?;
+                at = end;
+                continue;
+            }
+            // What is no object of the API is looked at as it is.
+            let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
+            let Some(value) = values.next() else { break };
+            let value = value.map_err(|error| self.malformed(source, at, &error))?.get();
+            if !value.starts_with('{') {
+                return Ok(false);
+            }
+            self.whole(source, value)?;
+            at += values.byte_offset();
+        }
+        Ok(true)
+    }
+
+    /// A JSON value of which the first look was taken.
+    fn probed(&mut self, source: &Arc<Source>, probe: Probe<'_>, value: &str) -> Result<(), KubernetesError> {
+        let kind = probe.kind.as_deref().unwrap_or_default();
+        if !kind.ends_with("List") {
+            return self.whole(source, value.trim_start());
+        }
+        if probe.metadata.next.is_some_and(|next| !next.is_empty()) {
+            return Err(KubernetesError::Partial { file: self.file.to_owned() });
+        }
+        let no_items = || KubernetesError::NoItems { file: self.file.to_owned(), kind: kind.to_owned() };
+        let items = probe.items.ok_or_else(no_items)?;
+        let (of_list, version) = (kind.strip_suffix("List").unwrap_or_default(), probe.api_version.as_deref());
+        self.given(of_list, version.unwrap_or_default());
+        for (index, item) in items.into_iter().enumerate() {
+            self.item(source, item.get(), (of_list, version.unwrap_or_default()), index)?;
+        }
+        Ok(())
+    }
+
+    /// An item of a JSON list. Those of a list of one kind do not repeat it.
+    fn item(
+        &mut self,
+        source: &Arc<Source>,
+        item: &str,
+        (of_list, list_version): (&str, &str),
+        index: usize,
+    ) -> Result<(), KubernetesError> {
+        let (version, kind) = first_look(item);
+        let (version, kind) = (version.unwrap_or_else(|| list_version.into()), kind.unwrap_or_else(|| of_list.into()));
+        let pointer = format!("/items/{index}");
+        match Found::of(&version, &kind) {
+            Found::Other => Ok(()),
+            // Of many thousand pods only a few are looked at.
+            Found::Workload(WorkloadKind::Pod) if !OF_PODS.iter().any(|mark| has(item, mark)) => {
+                self.given(&kind, &version);
+                Ok(())
+            }
+            Found::Node => {
+                self.is_known = true;
+                let raw: RawNode = serde_json::from_str(item)
+                    .map_err(|error| self.object(&kind, text::without_position(&error), &pointer))?;
+                self.evidence.nodes.get_or_insert_default().push(raw.into());
+                Ok(())
+            }
+            found => {
+                let node = placed(source, item).map_err(|reason| self.object(&kind, reason, &pointer))?;
+                self.add(source, node, found, &kind, &pointer)
+            }
+        }
+    }
+
+    /// A JSON value that is no list.
+    fn whole(&mut self, source: &Arc<Source>, value: &str) -> Result<(), KubernetesError> {
+        let node = placed(source, value).map_err(|reason| KubernetesError::Malformed {
+            file: self.file.to_owned(),
+            reason,
+            line: 1,
+            column: 1,
+        })?;
+        self.document(source, node)
+    }
+
+    fn yaml(&mut self, source: &Arc<Source>) -> Result<(), KubernetesError> {
+        let documents = source.documents().map_err(|error| KubernetesError::Malformed {
+            file: self.file.to_owned(),
+            reason: error.reason,
+            line: error.line,
+            column: error.column,
+        })?;
+        documents.into_iter().try_for_each(|node| self.document(source, node))
+    }
+
+    /// A document: an object, a list of them, or a configuration.
+    fn document(&mut self, source: &Arc<Source>, node: Node) -> Result<(), KubernetesError> {
+        let text = |key: &str| node.get(key).and_then(Node::as_str).unwrap_or_default().to_owned();
+        let (kind, version) = (text("kind"), text("apiVersion"));
+        if kind.ends_with("List") && node.get("spec").is_none() {
+            let next = node.at(&["metadata", "continue"]).and_then(Node::as_str).unwrap_or_default();
+            if !next.is_empty() {
+                return Err(KubernetesError::Partial { file: self.file.to_owned() });
+            }
+            let Some(items) = node.get("items").and_then(Node::items) else {
+                return Err(KubernetesError::NoItems { file: self.file.to_owned(), kind });
+            };
+            let of_list = kind.strip_suffix("List").unwrap_or_default();
+            self.given(of_list, &version);
+            for (index, item) in items.iter().enumerate() {
+                let text =
+                    |key: &str, default: &str| item.get(key).and_then(Node::as_str).unwrap_or(default).to_owned();
+                let (kind, version) = (text("kind", of_list), text("apiVersion", &version));
+                self.add(source, item.clone(), Found::of(&version, &kind), &kind, &format!("/items/{index}"))?;
+            }
+            return Ok(());
+        }
+        if !kind.is_empty() && !version.is_empty() {
+            return self.add(source, node, Found::of(&version, &kind), &kind, "");
+        }
+        match of_keys(&node) {
+            Some(found) => self.add(source, node, Found::Document(found), self.file, ""),
+            // kubectl prints no apiVersion where it is told to leave it out.
+            None if !kind.is_empty() => self.add(source, node, Found::of(&version, &kind), &kind, ""),
+            None => Ok(()),
+        }
+    }
+
+    /// A list of one kind was given, even where it is empty.
+    fn given(&mut self, kind: &str, version: &str) {
+        match Found::of(version, kind) {
+            Found::Node => {
+                self.evidence.nodes.get_or_insert_default();
+            }
+            Found::Service => {
+                self.evidence.services.get_or_insert_default();
+            }
+            Found::Workload(kind) => {
+                self.evidence.workload_lists.insert(kind);
+            }
+            Found::Document(_) => {}
+            Found::Other => return,
+        }
+        self.is_known = true;
+    }
+
+    fn add(
+        &mut self,
+        source: &Arc<Source>,
+        node: Node,
+        found: Found,
+        kind: &str,
+        pointer: &str,
+    ) -> Result<(), KubernetesError> {
+        let object = Object { source, node: &node };
+        let placed = || {
+            let place = object.place();
+            let pointer = if pointer.is_empty() { String::new() } else { format!("{pointer}, ") };
+            format!("{pointer}line {}", place.line)
+        };
+        let wrong = |reason: String| self.object(kind, reason, &placed());
+        match found {
+            Found::Other => return Ok(()),
+            Found::Node => {
+                let json = node.to_string();
+                let raw: RawNode =
+                    serde_json::from_str(&json).map_err(|error| wrong(text::without_position(&error)))?;
+                self.evidence.nodes.get_or_insert_default().push(raw.into());
+            }
+            Found::Service => {
+                let service = Service::read(object).map_err(wrong)?;
+                self.evidence.services.get_or_insert_default().push(service);
+            }
+            Found::Workload(kind) => {
+                let Some(workload) = Workload::read(kind, object).map_err(wrong)? else { return Ok(()) };
+                self.evidence.workload_lists.insert(kind);
+                self.evidence.workloads.push(workload);
+            }
+            Found::Document(kind) => self.keep(source, node, kind),
+        }
+        self.is_known = true;
+        Ok(())
+    }
+
+    /// Keeps a document, and reads the texts within it.
+    fn keep(&mut self, source: &Arc<Source>, node: Node, kind: DocumentKind) {
+        let name = match node.get("kind").and_then(Node::as_str) {
+            Some(kind) => name_of(&node, kind),
+            None => self.file.to_owned(),
+        };
+        for path in inner_texts(kind) {
+            let Some(text) = node.at(path) else { continue };
+            let Some(inner) = source.inner(text) else { continue };
+            self.inner(&name, inner);
+        }
+        self.evidence.documents.push(Document { source: Arc::clone(source), node, kind, name });
+    }
+
+    /// The documents of a text within another document. What is wrong with them is for a rule to say.
+    fn inner(&mut self, document: &str, source: Source) {
+        let source = Arc::new(source);
+        let mut malformed = |place: Place, reason: String| {
+            self.evidence.malformed.push(Malformed { document: document.to_owned(), place, reason });
+        };
+        let documents = match source.documents() {
+            Ok(documents) => documents,
+            Err(error) => {
+                let place = source.place(Span { start: error.offset, end: error.offset });
+                return malformed(place, error.reason);
+            }
+        };
+        for node in documents {
+            let place = source.place(Span { start: node.span.start, end: node.span.start });
+            if let Err(error) = self.document(&source, node) {
+                let reason = error.to_string();
+                self.evidence.malformed.push(Malformed { document: document.to_owned(), place, reason });
+            }
+        }
+    }
+
+    /// An error of the value that begins at an offset.
+    fn malformed(&self, source: &Source, at: usize, error: &serde_json::Error) -> KubernetesError {
+        let before = source.place(Span { start: at, end: at });
+        KubernetesError::Malformed {
+            file: self.file.to_owned(),
+            reason: text::without_position(error),
+            line: before.line + error.line().saturating_sub(1),
+            column: if error.line() <= 1 { before.column - 1 + error.column().max(1) } else { error.column() },
+        }
+    }
+
+    fn object(&self, kind: &str, reason: String, place: &str) -> KubernetesError {
+        KubernetesError::Object {
+            file: self.file.to_owned(),
+            kind: kind.to_owned(),
+            reason,
+            place: if place.is_empty() { "/".to_owned() } else { place.to_owned() },
+        }
+    }
+}
+
+/// Marks of pods that rules look at: cloud controllers, and what a node runs by itself.
+const OF_PODS: [&str; 2] = ["cloud-controller-manager", "kubernetes.io/config.mirror"];
+
+fn has(text: &str, mark: &str) -> bool {
+    memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some()
+}
+
+/// `apiVersion` and `kind` of a JSON object. They stand first as the API writes it, and then the rest is not read.
+fn first_look(item: &str) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>) {
+    let mut found = (None, None);
+    let mut deserializer = serde_json::Deserializer::from_str(item);
+    // It ends early, which is an error here and nowhere else.
+    let _ = FirstLook(&mut found).deserialize(&mut deserializer);
+    found
+}
+
+struct FirstLook<'f, 't>(&'f mut (Option<Cow<'t, str>>, Option<Cow<'t, str>>));
+
+impl<'t> DeserializeSeed<'t> for FirstLook<'_, 't> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'t>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'t> Visitor<'t> for FirstLook<'_, 't> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'t>>(self, mut members: A) -> Result<(), A::Error> {
+        while let Some(key) = members.next_key::<Cow<'t, str>>()? {
+            match &*key {
+                "apiVersion" => self.0.0 = Some(members.next_value::<Text<'t>>()?.0),
+                "kind" => self.0.1 = Some(members.next_value::<Text<'t>>()?.0),
+                _ => {
+                    members.next_value::<IgnoredAny>()?;
+                }
+            }
+            if self.0.0.is_some() && self.0.1.is_some() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A text, borrowed where it can be.
+#[derive(Deserialize)]
+struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
+
+/// A part of a JSON text, with the places that it has in the whole.
+fn placed(source: &Source, part: &str) -> Result<Node, String> {
+    let before = part.as_ptr().addr().saturating_sub(source.text().as_ptr().addr());
+    let mut node = Node::parse(part).map_err(|error| error.reason)?;
+    node.move_by(before);
+    Ok(node)
+}
