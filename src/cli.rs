@@ -15,6 +15,7 @@ use crate::view::NodeRoleSelector;
 use outputs::Outputs;
 
 mod config;
+mod example;
 mod failure;
 mod fix;
 mod input;
@@ -75,8 +76,10 @@ enum Command {
     Config(ConfigCommand),
     /// List the rules
     Rules(RulesArgs),
-    /// Explain one rule: condition, what breaks, fix, sources
+    /// Explain one rule (condition, what breaks, fix, sources), or what a node is started with
     Explain(ExplainArgs),
+    /// Print a correct minimal set for the AWS cloud controller: configuration, chart values, policies, tags
+    Example(example::ExampleArgs),
     /// The embedded baseline policies
     #[command(subcommand)]
     Baseline(BaselineCommand),
@@ -289,6 +292,8 @@ struct AuditArgs {
     scp: Vec<PathBuf>,
     #[command(flatten)]
     catalogue: policy::args::CatalogueArgs,
+    #[command(flatten)]
+    target: lint::TargetArgs,
     /// Say which role nodes have: `SELECTOR=ROLE[,ROLE]`, where a selector is an instance id, `name:GLOB`, `profile:GLOB`, `asg:GLOB` or `tag:KEY[=VALUE]`
     #[arg(long, value_name = "SELECTOR=ROLE", help_heading = "Audit")]
     node_role: Vec<NodeRoleSelector>,
@@ -414,7 +419,15 @@ enum RulesFormat {
 #[derive(Debug, Args)]
 struct ExplainArgs {
     /// Rule id
-    rule: String,
+    #[arg(required_unless_present = "effective", conflicts_with = "effective")]
+    rule: Option<String>,
+    /// Show what a Node, or the nodes of a configuration whose name holds this, are really started with: drop-ins, selectors
+    /// and lists merged, each with the place that decides it
+    #[arg(long, value_name = "NODE", requires = "kubernetes")]
+    effective: Option<String>,
+    /// Nodes and configurations, as with `scan --kubernetes`; repeatable
+    #[arg(long, value_name = "PATH", requires = "effective")]
+    kubernetes: Vec<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value_t = ExplainFormat::Text)]
     format: ExplainFormat,

@@ -14,9 +14,9 @@ mod workload;
 
 pub use controller::{Chart, CloudController, Flag, UNINITIALIZED};
 pub use document::{Distribution as FileDistribution, Document, DocumentKind, is_empty, rke_part};
-pub use evidence::{Evidence, KubernetesError, Malformed, is_of_all_namespaces};
+pub use evidence::{Evidence, KubernetesError, Malformed, Target, is_of_all_namespaces};
 pub use machines::{declared_beside, declared_nodes};
 pub use rights::Rights;
 pub use service::{Ingress, Service, ServicePort};
-pub use source::{Located, Object, Place, Source, is_false, is_true};
+pub use source::{Located, Object, Place, Source, is_false, is_no, is_true, is_yes};
 pub use workload::{AffinityTerm, Container, Expression, Toleration, Workload, WorkloadKind};

@@ -28,13 +28,21 @@ pub struct KubernetesLint {
 }
 
 impl KubernetesLint {
-    /// Runs the rules that ask no cloud.
-    pub fn check(&mut self, evidence: &Evidence, selected: &[&'static Rule]) {
-        self.texts = evidence.sources.iter().map(|source| (Arc::clone(&source.file), Arc::clone(source))).collect();
-        let context = KubernetesContext { cluster_id: CLUSTER, evidence, cloud: None, controller_version: None };
-        let outcomes = rules::run_on_evidence(&context, selected);
-        self.findings = outcomes.findings;
-        self.rules = outcomes.rules;
+    /// Runs the rules that ask no cloud on what is of one cluster, each by itself.
+    pub fn check(&mut self, clusters: &[Evidence], selected: &[&'static Rule]) {
+        for evidence in clusters {
+            self.texts.extend(evidence.sources.iter().map(|source| (Arc::clone(&source.file), Arc::clone(source))));
+            let context = KubernetesContext { cluster_id: CLUSTER, evidence, cloud: None, controller_version: None };
+            let outcomes = rules::run_on_evidence(&context, selected);
+            self.findings.extend(outcomes.findings);
+            if self.rules.is_empty() {
+                self.rules = outcomes.rules;
+                continue;
+            }
+            for (all, one) in self.rules.iter_mut().zip(outcomes.rules) {
+                all.add(one);
+            }
+        }
         // As a person reads them: what stands in no file, such as what Nodes say, comes first.
         self.findings.sort_by(|a, b| {
             let key =

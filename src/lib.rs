@@ -14,6 +14,7 @@ pub mod clusters;
 pub mod config;
 pub mod controller;
 pub mod estate;
+pub mod example;
 pub mod finding;
 pub mod inventory;
 pub mod journal;

@@ -4,6 +4,7 @@
 mod asff;
 mod clusters;
 mod csv;
+mod effective;
 mod emit;
 mod event;
 mod format;
@@ -26,6 +27,7 @@ mod targets;
 pub use asff::asff;
 pub use clusters::clusters;
 pub use csv::csv;
+pub use effective::{effective, effective_json};
 pub use emit::{EmitFormat, emit};
 pub use format::{FileFormat, FindingsFormat, ReportFormat};
 pub use html::{html, html_set};

@@ -181,6 +181,10 @@ pub fn is_in(annotation: &OfCloudController, version: ControllerVersion) -> bool
 /// What is wrong with a value, for a kind of load balancer; `None` where nothing is.
 #[must_use]
 pub fn wrong(annotation: &OfCloudController, value: &str, is_network: bool) -> Option<String> {
+    // An empty value is none, but for the numbers of health checks.
+    if value.is_empty() && !annotation.suffix.starts_with("aws-load-balancer-healthcheck-") {
+        return None;
+    }
     match annotation.value {
         Value::Any => None,
         Value::Bool => (!is_true(value) && !is_false(value)).then(|| "is neither `true` nor `false`".to_owned()),
@@ -189,11 +193,14 @@ pub fn wrong(annotation: &OfCloudController, value: &str, is_network: bool) -> O
             Ok(number) if !is_network && i64::from(number) < least => Some(format!("is below {least}")),
             Ok(_) => None,
         },
+        // ELB itself decides for Classic Load Balancers.
+        Value::OneOf(_) if !is_network || value.is_empty() => None,
         Value::OneOf(values) => {
             let is_one = values.contains(&value.to_ascii_lowercase().as_str());
             (!is_one).then(|| format!("is none of {}", values.join(", ")))
         }
         Value::Star => (value != "*").then(|| "may only be `*`".to_owned()),
+        Value::Port if value.is_empty() => None,
         Value::Port => {
             let is_port = value == "traffic-port" || value.parse::<u16>().is_ok();
             (!is_port).then(|| "is neither `traffic-port` nor a port".to_owned())
@@ -205,7 +212,7 @@ pub fn wrong(annotation: &OfCloudController, value: &str, is_network: bool) -> O
         Value::TargetGroupAttributes => value.split(',').find_map(|pair| {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             match (key.trim(), value.trim()) {
-                ("preserve_client_ip.enabled" | "proxy_protocol_v2.enabled", "true" | "false") => None,
+                ("", _) | ("preserve_client_ip.enabled" | "proxy_protocol_v2.enabled", "true" | "false") => None,
                 ("preserve_client_ip.enabled" | "proxy_protocol_v2.enabled", _) => {
                     Some(format!("gives {} neither `true` nor `false`", key.trim()))
                 }

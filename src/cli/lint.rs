@@ -1,5 +1,6 @@
 //! `tagaudit lint`: the rules on Kubernetes alone, on files.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -8,7 +9,7 @@ use walkdir::WalkDir;
 use crate::controller::ControllerVersion;
 use crate::finding::Severity;
 use crate::inventory::Provider;
-use crate::kubernetes::{Evidence, KubernetesError};
+use crate::kubernetes::{Evidence, KubernetesError, Target};
 use crate::kubernetes_lint::KubernetesLint;
 use crate::render::FindingsFormat;
 use crate::rules;
@@ -32,6 +33,8 @@ pub(super) struct LintArgs {
     /// The Kubernetes version of what does not say its own, such as 1.33
     #[arg(long, value_name = "VERSION", help_heading = "Audit")]
     kubernetes_version: Option<ControllerVersion>,
+    #[command(flatten)]
+    target: TargetArgs,
     /// Run only these rules; repeatable, `*` and `?` allowed
     #[arg(long, value_name = "ID", help_heading = "Audit")]
     rule: Vec<String>,
@@ -43,6 +46,23 @@ pub(super) struct LintArgs {
     fail_on: FailOn,
     #[command(flatten)]
     pub(super) output: Outputs<FindingsFormat>,
+}
+
+/// The versions that an upgrade leads to.
+#[derive(Debug, Args)]
+pub(super) struct TargetArgs {
+    /// The version of Kubernetes that an upgrade leads to: what ends on the way there is an error
+    #[arg(long, value_name = "VERSION", help_heading = "Audit")]
+    pub(super) target_kubernetes: Option<ControllerVersion>,
+    /// The version of the cloud controller that an upgrade leads to
+    #[arg(long, value_name = "VERSION", help_heading = "Audit")]
+    pub(super) target_controller: Option<ControllerVersion>,
+}
+
+impl From<&TargetArgs> for Target {
+    fn from(args: &TargetArgs) -> Self {
+        Self { kubernetes: args.target_kubernetes, controller: args.target_controller }
+    }
 }
 
 /// Checks files. What is wrong with a file as a whole is told after what was found in the others.
@@ -58,9 +78,10 @@ pub(super) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Failure>),
     for path in &args.paths {
         read.path(path)?;
     }
-    let Read { evidence, mut lint, broken, .. } = read;
-    let evidence = evidence.assuming(args.kubernetes_version);
-    lint.check(&evidence, &selected);
+    let Read { clusters, mut lint, broken, .. } = read;
+    let target = Target::from(&args.target);
+    let clusters = clusters.into_values().map(|one| one.assuming(args.kubernetes_version).towards(target));
+    lint.check(&clusters.collect::<Vec<Evidence>>(), &selected);
     Ok((lint, broken))
 }
 
@@ -82,14 +103,18 @@ pub(super) fn evidence(paths: &[PathBuf]) -> Result<Evidence, Failure> {
         (Some(broken), _) => Err(broken),
         (None, Some(left_out)) => Err(Failure::usage(format!("cannot read all of --kubernetes: {left_out}"))
             .help("name the files instead of the folder")),
-        (None, None) => Ok(read.evidence.without_sources()),
+        (None, None) => {
+            let all = read.clusters.into_values().fold(Evidence::default(), Evidence::and);
+            Ok(all.without_sources())
+        }
     }
 }
 
 /// Files while they are read.
 #[derive(Default)]
 struct Read {
-    evidence: Evidence,
+    /// What is of one cluster: the files that are named, and those of each folder.
+    clusters: BTreeMap<PathBuf, Evidence>,
     lint: KubernetesLint,
     /// The first file that cannot be read.
     broken: Option<Failure>,
@@ -99,7 +124,7 @@ struct Read {
 impl Read {
     fn path(&mut self, path: &Path) -> Result<(), Failure> {
         if !path.is_dir() {
-            return self.file(path, true);
+            return self.file(path, None);
         }
         let is_hidden = |entry: &walkdir::DirEntry| {
             entry.depth() > 0 && entry.file_name().to_str().is_some_and(|name| name.starts_with('.'))
@@ -116,7 +141,11 @@ impl Read {
                 if self.number > MAX_FILES {
                     return Err(Failure::usage(format!("more than {MAX_FILES} files in `{}`", path.display())));
                 }
-                self.file(entry.path(), false)?;
+                let folder = entry.path().parent().unwrap_or(path);
+                // Drop-ins are of the file beside their folder.
+                let is_of_drop_ins = folder.extension().is_some_and(|extension| extension == "d");
+                let folder = folder.parent().filter(|_| is_of_drop_ins && folder != path).unwrap_or(folder);
+                self.file(entry.path(), Some(folder))?;
             }
         }
         if self.lint.files.len() == before && self.lint.left_out.is_empty() && self.broken.is_none() {
@@ -125,13 +154,16 @@ impl Read {
         Ok(())
     }
 
-    fn file(&mut self, path: &Path, is_named: bool) -> Result<(), Failure> {
+    /// Reads a file: one that is named, or one of a folder.
+    fn file(&mut self, path: &Path, folder: Option<&Path>) -> Result<(), Failure> {
+        let is_named = folder.is_none();
         let name = path.display().to_string();
         let bytes = input::bytes(path, input::MAX_NODES_BYTES, "file")?;
-        let is_template = !is_named && memchr::memmem::find(&bytes, b"{{").is_some();
+        let is_template = memchr::memmem::find(&bytes, b"{{").is_some();
         match Evidence::parse(&name, bytes) {
             Ok(found) => {
-                self.evidence = std::mem::take(&mut self.evidence).and(found);
+                let cluster = self.clusters.entry(folder.unwrap_or(Path::new("")).to_owned()).or_default();
+                *cluster = std::mem::take(cluster).and(found);
                 self.lint.files.push(name);
             }
             // What is put together from parts is right only as a whole.

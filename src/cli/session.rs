@@ -45,6 +45,7 @@ impl<'a> Scope<'a> {
         if let Some(path) = &audit.nodes {
             given = given.and(Evidence::of_nodes(input::nodes(path)?));
         }
+        let given = given.towards((&audit.target).into());
         Ok(Self { cluster_id, kubernetes: given, baselines, audit, config: None })
     }
 
@@ -90,6 +91,7 @@ impl<'a> Scope<'a> {
             baseline,
             scp,
             catalogue,
+            target,
             node_role,
             controller_version,
             cloud_routes,
@@ -103,6 +105,9 @@ impl<'a> Scope<'a> {
         options.extend(baseline.iter().map(|baseline| format!("--baseline {baseline}")));
         options.extend(scp.iter().map(|path| format!("--scp {}", path.display())));
         options.extend(catalogue.catalogue.as_ref().map(|path| format!("--catalogue {}", path.display())));
+        let targets = [("kubernetes", target.target_kubernetes), ("controller", target.target_controller)];
+        let targets = targets.into_iter().filter_map(|(of, version)| Some(format!("--target-{of} {}", version?)));
+        options.extend(targets);
         options.extend(node_role.iter().map(|selector| format!("--node-role {selector}")));
         options.extend(controller_version.map(|version| format!("--controller-version {version}")));
         options.extend(cloud_routes.then(|| "--cloud-routes".to_owned()));

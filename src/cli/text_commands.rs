@@ -7,9 +7,10 @@ use serde_json::json;
 
 use crate::baseline::EMBEDDED;
 use crate::inventory::Provider;
+use crate::kubernetes::arguments::{NodeArguments, Started};
 use crate::permissions;
 use crate::policy::RAM;
-use crate::render::{layout, rule_page};
+use crate::render::{self, layout, rule_page};
 use crate::rules::{self, RULES, Rule};
 use crate::text;
 
@@ -96,8 +97,12 @@ pub(super) fn unknown_rule(name: &str) -> Failure {
 }
 
 pub(super) fn explain(args: &ExplainArgs, width: usize, out: &mut dyn Write) -> Result<io::Result<()>, Failure> {
-    let Some(rule) = rules::find(&args.rule) else {
-        return Err(unknown_rule(&args.rule));
+    if let Some(name) = &args.effective {
+        return explain_effective(name, args, width, out);
+    }
+    let asked = args.rule.as_deref().unwrap_or_default();
+    let Some(rule) = rules::find(asked) else {
+        return Err(unknown_rule(asked));
     };
     Ok(match args.format {
         ExplainFormat::Json => serde_json::to_writer_pretty(&mut *out, &rule_json(rule))
@@ -105,6 +110,42 @@ pub(super) fn explain(args: &ExplainArgs, width: usize, out: &mut dyn Write) -> 
             .and_then(|()| writeln!(out)),
         ExplainFormat::Markdown => out.write_all(rule_page::markdown(rule).as_bytes()),
         ExplainFormat::Text => explain_text(rule, width, out),
+    })
+}
+
+/// What nodes are started with.
+fn explain_effective(
+    name: &str,
+    args: &ExplainArgs,
+    width: usize,
+    out: &mut dyn Write,
+) -> Result<io::Result<()>, Failure> {
+    if args.format == ExplainFormat::Markdown {
+        return Err(Failure::usage("what a node is started with is written as text or JSON"));
+    }
+    let evidence = super::lint::evidence(&args.kubernetes)?;
+    let name_of = |one: &NodeArguments| match &one.started {
+        Started::Node(name) | Started::Declared { name, .. } => name.clone(),
+    };
+    let is_asked = |one: &&NodeArguments| match &one.started {
+        Started::Node(found) => found == name,
+        Started::Declared { name: found, .. } => found.contains(name),
+    };
+    let found: Vec<&NodeArguments> = evidence.arguments().iter().filter(is_asked).collect();
+    if found.is_empty() {
+        let names: Vec<String> = evidence.arguments().iter().map(name_of).collect();
+        let help = if names.is_empty() {
+            "only Nodes of RKE2 and K3s and configurations say what nodes are started with".to_owned()
+        } else {
+            format!("these are known: {}", text::list(&names, 8))
+        };
+        return Err(Failure::usage(format!("nothing says what `{name}` is started with")).help(help));
+    }
+    Ok(match args.format {
+        ExplainFormat::Json => serde_json::to_writer_pretty(&mut *out, &render::effective_json(&found))
+            .map_err(io::Error::from)
+            .and_then(|()| writeln!(out)),
+        ExplainFormat::Text | ExplainFormat::Markdown => render::effective(&found, width, out),
     })
 }
 

@@ -12,7 +12,7 @@ use crate::nodes::KubernetesNode;
 
 mod declared;
 
-pub use declared::{declared, role_sets, selector_matches};
+pub use declared::{Machines, declared, machines, selector_matches};
 
 /// What starts the components of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -240,6 +240,13 @@ impl NodeArguments {
         self.arguments.iter().rfind(|argument| argument.name == name)?.place.as_ref()
     }
 
+    /// All arguments with their values, in their order; a switch without a value is `true`.
+    pub fn settings(&self) -> impl Iterator<Item = (&str, &str, Option<&Place>)> {
+        self.arguments.iter().map(|argument| {
+            (argument.name.as_str(), argument.value.as_deref().unwrap_or("true"), argument.place.as_ref())
+        })
+    }
+
     /// All values of an argument, with their places.
     #[must_use]
     pub fn all(&self, name: &str) -> Vec<(&str, Option<&Place>)> {
@@ -292,6 +299,15 @@ impl NodeArguments {
     }
 }
 
+/// An argument of a component as the component reads it: its flags take underscores for dashes.
+/// Source: kubernetes/component-base `cli/flag/flags.go#WordSepNormalizeFunc`.
+fn with_dashes(argument: &str) -> String {
+    match argument.split_once('=') {
+        Some((name, value)) => format!("{}={value}", name.replace('_', "-")),
+        None => argument.replace('_', "-"),
+    }
+}
+
 /// Names and values. A value is the next word, unless that is an argument itself, or stands behind `=`.
 fn parse(words: &[String]) -> Vec<Argument> {
     let mut found: Vec<Argument> = Vec::new();
@@ -311,6 +327,10 @@ fn parse(words: &[String]) -> Vec<Argument> {
                 }
             }
         }
+    }
+    let of_components = Component::ALL.map(Component::argument);
+    for argument in found.iter_mut().filter(|argument| of_components.contains(&argument.name.as_str())) {
+        argument.value = argument.value.as_deref().map(with_dashes);
     }
     found
 }

@@ -3,7 +3,7 @@
 use crate::controller::ControllerVersion;
 use crate::inventory::Provider;
 
-use super::document::{Document, DocumentKind, is_empty};
+use super::document::{Document, DocumentKind, is_controller_image, is_empty};
 use super::evidence::Evidence;
 use super::source::{Located, Object, Place};
 use super::workload::{Container, Toleration, Workload, WorkloadKind, toleration};
@@ -74,9 +74,13 @@ impl CloudController {
     /// Source: kubernetes/controller-manager `app/helper.go#IsControllerEnabled`.
     #[must_use]
     pub fn runs(&self, names: &[&str]) -> bool {
-        let said = self.flag("controllers").map_or("*", |flag| flag.value.as_str());
+        // Given several times, the lists add up.
+        let mut said = self.flags.iter().filter(|flag| flag.name == "controllers").peekable();
+        if said.peek().is_none() {
+            return true;
+        }
         let mut has_star = false;
-        for one in said.split(',').map(str::trim) {
+        for one in said.flat_map(|flag| flag.value.split(',').map(str::trim)) {
             if names.contains(&one) {
                 return true;
             }
@@ -158,7 +162,7 @@ fn cloud(container: &Container) -> Option<Provider> {
         _ => path,
     };
     let last = path.rsplit('/').next().unwrap_or(path);
-    if path.ends_with("provider-aws/cloud-controller-manager") || last == "aws-cloud-controller-manager" {
+    if is_controller_image(path, false) {
         return Some(Provider::Aws);
     }
     let is_alibaba = last.starts_with("cloud-controller-manager") && path.contains("/acs/")
@@ -178,6 +182,18 @@ fn cloud(container: &Container) -> Option<Provider> {
     }
 }
 
+/// Flags that are switches: the word behind one is not its value.
+const SWITCHES: [&str; 8] = [
+    "allocate-node-cidrs",
+    "allow-untagged-cloud",
+    "configure-cloud-routes",
+    "contention-profiling",
+    "enable-leader-migration",
+    "leader-elect",
+    "profiling",
+    "use-service-account-credentials",
+];
+
 /// Flags of a program that reads them as Go's `pflag` does: `--name=value`, or `--name value`.
 fn flags(words: &[Located<String>]) -> Vec<Flag> {
     let mut found: Vec<Flag> = Vec::new();
@@ -186,7 +202,7 @@ fn flags(words: &[Located<String>]) -> Vec<Flag> {
         match word.value.strip_prefix("--") {
             Some(rest) => {
                 let (name, value) = rest.split_once('=').map_or((rest, None), |(name, value)| (name, Some(value)));
-                is_open = value.is_none();
+                is_open = value.is_none() && !SWITCHES.contains(&name);
                 // YAML's own quotation marks are gone: these are part of the word, and of the value.
                 let value = value.unwrap_or("true").to_owned();
                 found.push(Flag { name: name.to_owned(), value, place: word.place.clone() });
@@ -220,6 +236,12 @@ fn of_helm_chart(document: &Document) -> Option<CloudController> {
     let version = object.text(&["spec", "version"]).map(str::to_owned);
     let is_bootstrap = Some(object.switch(&["spec", "bootstrap"]) == Some(true));
     let name = document.name.clone();
+    let set = object.at(&["spec", "set"]).filter(|set| !is_empty(set.node));
+    // Single values go over all others, by names with full stops; what they make of lists and maps is not told here.
+    let known = ["hostNetworking", "image.tag", "image.repository", "namespace", "serviceAccountName"];
+    if set.is_some_and(|set| set.members(&[]).any(|(key, _)| !known.contains(&key.value.as_str()))) {
+        return None;
+    }
     if let Some(inner) = object.at(&["spec", "valuesContent"]).and_then(|text| document.source.inner(text.node)) {
         let source = std::sync::Arc::new(inner);
         let values = source.documents().ok()?.into_iter().next();
@@ -229,11 +251,31 @@ fn of_helm_chart(document: &Document) -> Option<CloudController> {
             if let Some(chart) = &mut found.chart {
                 chart.place = object.head();
             }
-            return Some(found);
+            return Some(with_set(found, set));
         }
     }
-    // `set` gives single values, and no values leave the chart's own.
-    Some(of_values(document, name, object.at(&["spec", "values"]).unwrap_or(object), version.as_deref(), is_bootstrap))
+    // No values leave the chart's own.
+    let values = object.at(&["spec", "values"]).unwrap_or(object);
+    Some(with_set(of_values(document, name, values, version.as_deref(), is_bootstrap), set))
+}
+
+/// What the chart makes of single values beside the others.
+fn with_set(mut found: CloudController, set: Option<Object<'_>>) -> CloudController {
+    let Some(set) = set else { return found };
+    let text = |key: &str| set.at(&[key]).and_then(Object::scalar);
+    if let Some(on) = set.switch(&["hostNetworking"]) {
+        found.workload.is_on_host_network = on;
+    }
+    if let Some(namespace) = text("namespace") {
+        found.workload.namespace = namespace;
+    }
+    if let Some(account) = text("serviceAccountName") {
+        found.workload.service_account = account;
+    }
+    if let Some(tag) = text("image.tag") {
+        found.version = version(&format!("image:{tag}"));
+    }
+    found
 }
 
 /// Whether a version of the chart selects nodes by the label that Kubernetes 1.24 took away.

@@ -153,7 +153,7 @@ const OF_K3S: [&str; 9] = [
 ];
 
 /// Kinds of the API that are documents, with the group of their `apiVersion`.
-const KINDS: [(&str, &str, DocumentKind); 22] = [
+const KINDS: [(&str, &str, DocumentKind); 23] = [
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
     ("management.cattle.io", "Cluster", DocumentKind::RkeCluster),
     ("helm.cattle.io", "HelmChart", DocumentKind::HelmChart),
@@ -161,6 +161,7 @@ const KINDS: [(&str, &str, DocumentKind); 22] = [
     ("kubeadm.k8s.io", "ClusterConfiguration", DocumentKind::Kubeadm),
     ("kubeadm.k8s.io", "InitConfiguration", DocumentKind::Kubeadm),
     ("kubeadm.k8s.io", "JoinConfiguration", DocumentKind::Kubeadm),
+    ("kubeadm.k8s.io", "ClusterStatus", DocumentKind::Kubeadm),
     ("kubeadm.k8s.io", "MasterConfiguration", DocumentKind::Kubeadm),
     ("kubeadm.k8s.io", "NodeConfiguration", DocumentKind::Kubeadm),
     ("controlplane.cluster.x-k8s.io", "KubeadmControlPlane", DocumentKind::KubeadmWrapper),
@@ -220,14 +221,25 @@ pub(super) fn of_keys(node: &Node) -> Option<DocumentKind> {
     is_config.then_some(DocumentKind::NodeConfig)
 }
 
-/// Whether a map is values of the chart of the AWS cloud controller.
+/// Whether a map is values of the chart of the AWS cloud controller: the image says so, or, where none is named, its arguments. Charts
+/// of other controllers have the same keys.
 fn is_controller_values(node: &Node) -> bool {
-    let of_args = node
-        .get("args")
-        .and_then(Node::items)
-        .is_some_and(|items| items.iter().filter_map(Node::as_str).any(|word| word.starts_with("--cloud-provider=")));
-    let repository = node.at(&["image", "repository"]).and_then(Node::as_str).unwrap_or_default();
-    of_args || repository.ends_with("cloud-controller-manager")
+    let args = node.get("args").and_then(Node::items).unwrap_or_default();
+    let is_for_aws = args.iter().filter_map(Node::as_str).any(|word| word == "--cloud-provider=aws");
+    let has_other_key = ["clusterRoleRules", "hostNetworking", "nodeSelector", "tolerations", "namespace"];
+    match node.at(&["image", "repository"]).and_then(Node::as_str) {
+        Some(repository) => is_controller_image(repository, is_for_aws),
+        None => is_for_aws && has_other_key.iter().any(|key| node.get(key).is_some()),
+    }
+}
+
+/// Whether the path of an image is that of the AWS cloud controller. Copies keep the last part of the path, which other clouds have as
+/// well: then the arguments decide.
+pub(super) fn is_controller_image(path: &str, is_for_aws: bool) -> bool {
+    let last = path.rsplit('/').next().unwrap_or(path);
+    path.ends_with("provider-aws/cloud-controller-manager")
+        || last == "aws-cloud-controller-manager"
+        || last == "cloud-controller-manager" && is_for_aws
 }
 
 /// What an object of the API is called.

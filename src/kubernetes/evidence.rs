@@ -31,10 +31,21 @@ pub struct Evidence {
     pub malformed: Vec<Malformed>,
     /// The texts, for showing places.
     pub sources: Vec<Arc<Source>>,
+    /// The versions that an upgrade leads to, where one is planned.
+    pub target: Target,
     /// The Kubernetes version of what does not say its own.
     assumed: Option<ControllerVersion>,
     arguments: OnceLock<Vec<NodeArguments>>,
     controllers: OnceLock<Vec<CloudController>>,
+}
+
+/// The versions that an upgrade leads to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Target {
+    /// Of Kubernetes.
+    pub kubernetes: Option<ControllerVersion>,
+    /// Of the cloud controller.
+    pub controller: Option<ControllerVersion>,
 }
 
 /// A text within a document that is not YAML.
@@ -133,6 +144,12 @@ impl Evidence {
         }
         reading.evidence.sources.push(source);
         Ok(reading.evidence.sorted())
+    }
+
+    /// The same on the way to other versions.
+    #[must_use]
+    pub fn towards(self, target: Target) -> Self {
+        Self { target, ..self }
     }
 
     /// The same with a Kubernetes version for what does not say its own.

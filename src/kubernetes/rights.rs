@@ -41,7 +41,10 @@ impl<'e> Rights<'e> {
             let role = (object.text(&["roleRef", "kind"]), object.text(&["roleRef", "name"]));
             match find(evidence, role, own) {
                 // The API server puts together what a role gathers from others.
-                Some(role) if role.node.get("aggregationRule").is_some() && role.node.get("rules").is_none() => {
+                Some(role)
+                    if role.node.get("aggregationRule").is_some()
+                        && role.object().items(&["rules"]).next().is_none() =>
+                {
                     rights.has_unknown = true;
                 }
                 Some(role) => {

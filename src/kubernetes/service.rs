@@ -41,6 +41,8 @@ pub struct Service {
     pub ingress: Vec<Ingress>,
     /// Where it stands: its name.
     pub place: Place,
+    /// Where the fields of `spec` stand.
+    pub field_places: BTreeMap<String, Place>,
 }
 
 /// A port of a Service.
@@ -119,6 +121,7 @@ impl Service {
             is_without_node_ports: object.switch(&["spec", "allocateLoadBalancerNodePorts"]) == Some(false),
             ports: ports.collect(),
             ingress: ingress.collect(),
+            field_places: object.members(&["spec"]).map(|(key, _)| (key.value, key.place)).collect(),
             place: name.place,
         })
     }

@@ -237,7 +237,7 @@ impl<'s> Object<'s> {
     pub fn switch(self, path: &[&str]) -> Option<bool> {
         match &self.node.at(path)?.value {
             Value::Bool(value) => Some(*value),
-            Value::String(text) => Some(is_true(text)),
+            Value::String(text) => Some(is_true(text) || is_yes(text)),
             _ => None,
         }
     }
@@ -267,6 +267,18 @@ impl<'s> Object<'s> {
 #[must_use]
 pub fn is_true(text: &str) -> bool {
     matches!(text, "1" | "t" | "T" | "true" | "TRUE" | "True")
+}
+
+/// What YAML 1.1 takes for true beside `true`, and with it kubectl, Helm, RKE2 and K3s.
+#[must_use]
+pub fn is_yes(text: &str) -> bool {
+    matches!(text, "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "y" | "Y")
+}
+
+/// What YAML 1.1 takes for false beside `false`.
+#[must_use]
+pub fn is_no(text: &str) -> bool {
+    matches!(text, "no" | "No" | "NO" | "off" | "Off" | "OFF" | "n" | "N")
 }
 
 /// What Go's `strconv.ParseBool` takes for false.

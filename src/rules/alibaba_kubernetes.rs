@@ -27,9 +27,16 @@ fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> 
     Counted::new(all.len(), all.into_iter().filter_map(check))
 }
 
-/// A finding on a controller: from version 2 on it is another program, so that what only that one refuses is a warning before it.
-fn from_two_on(controller: &CloudController, place: &Place, told: impl Fn(&str) -> String, fix: &str) -> Violation {
-    let is_before = controller.version.is_some_and(|version| version < ControllerVersion::new(2, 0, 0));
-    let (severity, version) = if is_before { (Severity::Warning, "version 2 of it") } else { (Severity::Error, "it") };
-    super::cloud_controller::on(controller, severity, place, told(version), fix)
+/// A finding on a controller. From version 2 on it is another program: what only that one refuses is a warning before it, and where the
+/// version is not known.
+fn from_two_on(
+    controller: &CloudController,
+    place: &Place,
+    told: impl Fn(&str) -> String,
+    (impact, fix): (&str, &str),
+) -> Violation {
+    let is_two = controller.version.is_some_and(|version| version >= ControllerVersion::new(2, 0, 0));
+    let (severity, version) = if is_two { (Severity::Error, "it") } else { (Severity::Warning, "version 2 of it") };
+    let impact = (!is_two).then(|| format!("after the upgrade to version 2 {impact}"));
+    super::cloud_controller::on(controller, severity, place, told(version), fix).impact(impact)
 }

@@ -8,6 +8,7 @@ use crate::kubernetes::{Document, DocumentKind, Place};
 use crate::resource::ResourceKind;
 
 mod component_argument_misspelt;
+mod component_cloud_provider_mixed;
 mod ecr_config_invalid;
 mod ecr_credential_flag_alone;
 mod embedded_manifest_malformed;
@@ -17,6 +18,7 @@ mod kubeadm_version_refused;
 mod kubelet_cloud_provider_missing;
 mod leader_migration_kcm_external;
 mod leader_migration_one_side;
+mod node_name_constant;
 mod provider_id_constant;
 mod rancher_selector_config_misindented;
 mod rancher_selector_matches_no_machine;

@@ -3,16 +3,20 @@
 use super::{Context, Rule};
 use crate::finding::ResourceRef;
 use crate::inventory::{Instance, InstanceState, Read};
-use crate::nodes::{self, KubernetesNode};
+use crate::nodes::{self, KubernetesNode, ProviderId};
 use crate::resource::ResourceKind;
 use crate::tags;
 
 mod ccm_wrong_cloud_provider;
 mod instance_without_node;
+mod node_address_of_another_instance;
 mod node_name_mismatch;
 mod node_provider_id_invalid;
+mod node_provider_id_shared;
 mod node_provider_id_without_zone;
+mod node_shutdown_taint_stale;
 mod node_without_instance;
+mod node_zone_label_mismatch;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/node.rs"));
 
@@ -22,6 +26,13 @@ const INSTANCES: Read = Read::DescribeInstances;
 
 fn resource(node: &KubernetesNode) -> ResourceRef {
     ResourceRef::bare(ResourceKind::Node, &node.name)
+}
+
+/// The instance that the providerID of a Node names, with its region, where it was read.
+fn instance_of<'a>(context: &'a Context<'_>, node: &KubernetesNode) -> Option<(&'a str, &'a Instance)> {
+    let Some(ProviderId::Instance(id)) = nodes::parse_provider_id(&node.provider_id) else { return None };
+    let mut found = context.view.regions.iter().filter_map(|region| Some((region, region.instance(id)?)));
+    found.next().map(|(region, instance)| (region.region.name.as_str(), instance))
 }
 
 /// Live instances that the controller would find for a name: by private DNS name, among those with the cluster tag.

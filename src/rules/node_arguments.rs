@@ -22,6 +22,9 @@ pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/node_argum
 const UNSAID: &str =
     "no Node says what it was started with, as those of RKE2 and K3s do, and no configuration was given";
 
+/// The last minor version of Kubernetes in RKE.
+const LAST_OF_RKE: u32 = 32;
+
 /// An argument that a component takes no longer from a Kubernetes version on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Ending {
@@ -37,6 +40,12 @@ struct Ending {
 impl Ending {
     fn is_past(&self, arguments: &NodeArguments) -> bool {
         arguments.version.is_some_and(|version| version >= ControllerVersion::new(1, self.minor, 0))
+    }
+
+    /// The version that is aimed at, where the argument ends on the way there.
+    fn on_the_way(&self, context: &KubernetesContext<'_>) -> Option<ControllerVersion> {
+        let target = context.evidence.target.kubernetes?;
+        (target >= ControllerVersion::new(1, self.minor, 0)).then_some(target)
     }
 }
 
@@ -58,6 +67,8 @@ fn endings(context: &KubernetesContext<'_>, find: impl Fn(Component, &str, &str)
                 find(component, argument.name, argument.value).into_iter().map(move |ending| (ending, argument.place))
             })
             .collect();
+        // RKE ended with 1.32: what ends later does not end there.
+        own.retain(|(ending, _)| arguments.distribution != Distribution::Rke || ending.minor <= LAST_OF_RKE);
         own.sort();
         own.dedup();
         for (ending, place) in own {
@@ -71,12 +82,12 @@ fn endings(context: &KubernetesContext<'_>, find: impl Fn(Component, &str, &str)
     }
     violations.extend(found.into_iter().map(|((ending, distribution), nodes)| {
         let is_past = nodes.iter().any(|node| ending.is_past(node));
-        let (severity, takes, impact, when) = told(&ending, is_past);
+        let Told { severity, takes, impact, when, target } = told(&ending, is_past, ending.on_the_way(context));
         let Ending { component, argument, minor, .. } = &ending;
         let (component, setting) = (component.name(), distribution.setting(*component));
         let argument = text::printable(argument);
         let message = format!(
-            "{} {} {component} with `{argument}`, which it {takes} until 1.{}",
+            "{} {} {component} with `{argument}`, which it {takes} until 1.{}{target}",
             text::count(nodes.len(), "Node"),
             if nodes.len() == 1 { "starts" } else { "start" },
             minor.saturating_sub(1)
@@ -91,14 +102,29 @@ fn endings(context: &KubernetesContext<'_>, find: impl Fn(Component, &str, &str)
 }
 
 /// How bad an ending is, and how it is told.
-fn told(ending: &Ending, is_past: bool) -> (Severity, &'static str, String, String) {
+struct Told {
+    severity: Severity,
+    takes: &'static str,
+    impact: String,
+    when: String,
+    target: String,
+}
+
+/// An ending as it is told: an error where it is past, or on the way to the version that is aimed at.
+fn told(ending: &Ending, is_past: bool, target: Option<ControllerVersion>) -> Told {
     let Ending { component, minor, log, .. } = ending;
     let component = component.name();
     if is_past {
-        return (Severity::Error, "took", format!("{component} does not start: `{log}`"), String::new());
+        let impact = format!("{component} does not start: `{log}`");
+        return Told { severity: Severity::Error, takes: "took", impact, when: String::new(), target: String::new() };
     }
-    let impact = format!("the upgrade to 1.{minor} stops there: {component} does not start, and says `{log}`");
-    (Severity::Warning, "takes", impact, format!(" before the upgrade to 1.{minor}"))
+    Told {
+        severity: if target.is_some() { Severity::Error } else { Severity::Warning },
+        takes: "takes",
+        impact: format!("the upgrade to 1.{minor} stops there: {component} does not start, and says `{log}`"),
+        when: format!(" before the upgrade to 1.{minor}"),
+        target: target.map_or_else(String::new, |target| format!(", and the target is {target}")),
+    }
 }
 
 fn of_declared(
@@ -108,10 +134,11 @@ fn of_declared(
     ending: &Ending,
     place: Option<&Place>,
 ) -> Violation {
-    let (severity, takes, impact, when) = told(ending, ending.is_past(arguments));
+    let Told { severity, takes, impact, when, target } =
+        told(ending, ending.is_past(arguments), ending.on_the_way(context));
     let (component, setting) = (ending.component.name(), arguments.distribution.setting(ending.component));
     let (argument, last) = (text::printable(&ending.argument), ending.minor.saturating_sub(1));
-    let message = format!("{component} is started with `{argument}`, which it {takes} until 1.{last}");
+    let message = format!("{component} is started with `{argument}`, which it {takes} until 1.{last}{target}");
     let fix = Fix::none(format!("take `{argument}` out of `{setting}`{when}"));
     let violation = of_configuration(context, severity, name, message, fix);
     let violation = violation.with_respect_to(format!("{component} {argument}")).impact(Some(impact));

@@ -64,6 +64,23 @@ pub struct RuleOutcome {
     pub why: Option<String>,
 }
 
+impl RuleOutcome {
+    /// Takes what became of the same rule elsewhere.
+    pub(crate) fn add(&mut self, other: Self) {
+        let weight = |outcome: Outcome| match outcome {
+            Outcome::Failed => 3,
+            Outcome::NotAudited => 2,
+            Outcome::Passed => 1,
+            Outcome::NotApplicable => 0,
+        };
+        let checked = self.checked + other.checked;
+        if weight(other.outcome) > weight(self.outcome) {
+            *self = other;
+        }
+        self.checked = checked;
+    }
+}
+
 /// What running the rules gave.
 #[derive(Debug, Default)]
 pub struct Outcomes {

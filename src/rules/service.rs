@@ -16,10 +16,12 @@ mod svc_annotation_unknown;
 mod svc_annotation_value;
 mod svc_annotation_wrong_controller;
 mod svc_field_unsupported;
+mod svc_host_name_not_classic;
 mod svc_internal_drift;
 mod svc_internal_value;
 mod svc_list_spaces;
 mod svc_local_health_check;
+mod svc_no_eligible_node;
 mod svc_no_node_port;
 mod svc_owned_by_nobody;
 mod svc_owned_by_two;
@@ -127,6 +129,11 @@ fn controller_version(context: &KubernetesContext<'_>) -> Option<ControllerVersi
     context.controller_version.or_else(|| controllers.filter_map(|one| one.version).max())
 }
 
+/// The version of the cloud controller that refuses what it refuses: the one that is aimed at, if that is later.
+fn strictest_version(context: &KubernetesContext<'_>) -> Option<ControllerVersion> {
+    controller_version(context).max(context.evidence.target.controller)
+}
+
 /// What a check says of each Service of type `LoadBalancer` on AWS.
 fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Service, Owner) -> Vec<Violation>) -> Counted {
     let Some(services) = &context.evidence.services else { return Counted::not_applicable(SERVICES_NOT_GIVEN) };
@@ -154,6 +161,13 @@ fn on(
         Some(suffix) => violation.with_respect_to(suffix),
         None => violation,
     }
+}
+
+/// An error on a Service, at a field of its `spec`.
+fn on_field(service: &Service, field: &str, message: impl Into<String>, fix: impl Into<String>) -> Violation {
+    let place = service.field_places.get(field).unwrap_or(&service.place);
+    let resource = ResourceRef::bare(ResourceKind::Service, service.full_name());
+    Violation::new(Severity::Error, resource, message, Fix::none(fix)).at(place)
 }
 
 /// What kind of load balancer a host name is of.

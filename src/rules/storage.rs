@@ -5,9 +5,11 @@ use crate::finding::{Fix, ResourceRef, Severity};
 use crate::kubernetes::{Document, DocumentKind, Place};
 use crate::resource::ResourceKind;
 
+mod ebs_csi_driver_missing;
 mod storageclass_immediate_binding;
 mod storageclass_in_tree_provisioner;
 mod storageclass_parameter_unknown;
+mod storageclass_several_defaults;
 // mods
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/storage.rs"));

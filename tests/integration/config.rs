@@ -307,7 +307,9 @@ fn everything_that_the_flags_can_say_the_file_can_say() {
             (Takes::One, Some(choice), _) => format!("\"{choice}\""),
             (Takes::Many, Some(choice), _) => format!("[\"{choice}\"]"),
             (Takes::One, None, "timeout" | "requests-per-second" | "targets-at-once") => "60".to_owned(),
-            (Takes::One, None, "controller-version") => "\"1.31\"".to_owned(),
+            (Takes::One, None, "controller-version" | "target-kubernetes" | "target-controller") => {
+                "\"1.31\"".to_owned()
+            }
             (Takes::Many, None, "node-role") => "\"name:x=worker\"".to_owned(),
             (Takes::Many, None, "controller-role") => "\"arn:aws:iam::111122223333:role/x\"".to_owned(),
             (Takes::Many, None, "baseline") => "\"worker=rancher-worker\"".to_owned(),

@@ -8,7 +8,7 @@ use std::process::Output;
 use serde_json::Value;
 use tagaudit::finding::{Finding, Severity};
 use tagaudit::inventory::Provider;
-use tagaudit::kubernetes::Evidence;
+use tagaudit::kubernetes::{Evidence, Target};
 use tagaudit::kubernetes_lint::KubernetesLint;
 use tagaudit::rules::{RULES, is_on_evidence};
 
@@ -59,14 +59,14 @@ fn checked(files: &[PathBuf]) -> KubernetesLint {
         evidence = evidence.and(Evidence::parse(&name, std::fs::read(file).unwrap()).unwrap());
     }
     let mut lint = KubernetesLint::default();
-    lint.check(&evidence, &RULES);
+    lint.check(&[evidence], &RULES);
     lint
 }
 
 /// What the rules say of a text.
 fn found(text: &str) -> Vec<Finding> {
     let mut lint = KubernetesLint::default();
-    lint.check(&Evidence::parse("f.yaml", text.as_bytes().to_vec()).unwrap(), &RULES);
+    lint.check(&[Evidence::parse("f.yaml", text.as_bytes().to_vec()).unwrap()], &RULES);
     lint.findings
 }
 
@@ -221,7 +221,7 @@ fn selectors_of_rancher_match_as_the_planner_does() {
         (String::new(), (1, false)),
         ("        machineLabelSelector: null\n".to_owned(), (1, false)),
         (label("rke.cattle.io/worker-role: 'true'"), (1, false)),
-        (label("rke.cattle.io/worker-role: true"), (1, false)),
+        (label("rke.cattle.io/worker-role: true"), (0, true)),
         (label("rke.cattle.io/worker-role: 'yes'"), (0, true)),
         (label("node-role.kubernetes.io/worker: 'true'"), (0, true)),
         (label("team: shop"), (0, false)),
@@ -242,7 +242,7 @@ fn drop_ins_of_rke2_replace_or_add() {
         let evidence = Evidence::parse("/etc/rancher/rke2/config.yaml", main.into()).unwrap();
         let more = Evidence::parse("/etc/rancher/rke2/config.yaml.d/10.yaml", drop_in.into()).unwrap();
         let mut lint = KubernetesLint::default();
-        lint.check(&more.and(evidence), &RULES);
+        lint.check(&[more.and(evidence)], &RULES);
         lint.findings.iter().map(|finding| finding.rule).collect::<Vec<_>>()
     };
     assert_eq!(of("kubelet-arg:\n  - max-pods=10\n"), Vec::<&str>::new(), "a later list replaces an earlier one");
@@ -447,7 +447,13 @@ fn values_of_annotations_are_read_as_the_controller_does() {
         (vec![nlb, ("aws-load-balancer-healthcheck-interval", "4")], vec![]),
         (vec![("aws-load-balancer-healthcheck-interval", "5s")], vec![(value, Severity::Error)]),
         (vec![("aws-load-balancer-healthcheck-protocol", "HTTP")], vec![]),
-        (vec![("aws-load-balancer-healthcheck-protocol", "grpc")], vec![(value, Severity::Error)]),
+        (vec![("aws-load-balancer-healthcheck-protocol", "SSL")], vec![]),
+        (vec![nlb, ("aws-load-balancer-healthcheck-protocol", "SSL")], vec![(value, Severity::Error)]),
+        (vec![("aws-load-balancer-access-log-enabled", "")], vec![]),
+        (vec![("aws-load-balancer-proxy-protocol", "")], vec![]),
+        (vec![("aws-load-balancer-connection-draining-timeout", "")], vec![]),
+        (vec![("aws-load-balancer-healthcheck-interval", "")], vec![(value, Severity::Error)]),
+        (vec![nlb, ("aws-load-balancer-target-group-attributes", "preserve_client_ip.enabled=true,")], vec![]),
         (vec![("aws-load-balancer-healthcheck-port", "traffic-port")], vec![]),
         (vec![("aws-load-balancer-healthcheck-port", "https")], vec![(value, Severity::Error)]),
         (vec![("aws-load-balancer-subnets", " , ")], vec![(value, Severity::Error)]),
@@ -463,7 +469,8 @@ fn values_of_annotations_are_read_as_the_controller_does() {
             vec![("svc-annotation-no-effect", Severity::Error)],
         ),
         (vec![("aws-load-balancer-ssl-ports", "443")], vec![]),
-        (vec![("aws-load-balancer-ssl-ports", "HTTPS")], vec![]),
+        (vec![("aws-load-balancer-ssl-ports", "HTTPS")], vec![("svc-ssl-ports-match-nothing", Severity::Warning)]),
+        (vec![("aws-load-balancer-ssl-ports", "https")], vec![]),
         (vec![nlb, ("aws-load-balancer-ssl-ports", "HTTPS")], vec![("svc-ssl-ports-match-nothing", Severity::Warning)]),
         (vec![("aws-load-balancer-ssl-ports", "*")], vec![]),
         (
@@ -769,4 +776,294 @@ fn a_scan_takes_folders_of_yaml() {
         assert_eq!(scan(&format!("fixtures/kubernetes/clean/{file}")).0, Some(code), "{file}");
     }
     assert_eq!(scan("fixtures/kubernetes/nowhere").0, Some(2));
+}
+
+#[test]
+fn what_ends_on_the_way_to_a_version_is_an_error() {
+    let file = "fixtures/kubernetes/broken/kubeadm.yaml";
+    let of =
+        |target: &str| text(&lint(&["--rule", "apiserver-cloud-provider-flag", "--target-kubernetes", target, file])).1;
+    assert!(of("1.32").starts_with("warning["), "{}", of("1.32"));
+    assert!(
+        of("1.33").starts_with("error[") && of("1.33").contains("until 1.32, and the target is 1.33"),
+        "{}",
+        of("1.33")
+    );
+    let excluded = "fixtures/kubernetes/broken/excluded.yaml";
+    let of =
+        |target: &str| text(&lint(&["--rule", "svc-host-name-not-classic", "--target-controller", target, excluded])).1;
+    assert!(of("1.35").starts_with("note["), "{}", of("1.35"));
+    assert!(of("1.36").starts_with("error["), "{}", of("1.36"));
+    let cluster = rancher("v1.33.1+rke2r1", "    machineGlobalConfig: {cloud-provider-name: external}\n");
+    let severity = |target: Option<&str>| {
+        let target = Target { kubernetes: target.map(|target| target.parse().unwrap()), controller: None };
+        let mut lint = KubernetesLint::default();
+        lint.check(&[Evidence::parse("f.yaml", cluster.clone().into_bytes()).unwrap().towards(target)], &RULES);
+        lint.findings.iter().find(|one| one.rule == "embedded-ccm-still-on").map(|one| one.severity)
+    };
+    assert_eq!(
+        [None, Some("1.35"), Some("1.36")].map(severity),
+        [Severity::Warning, Severity::Warning, Severity::Error].map(Some)
+    );
+}
+
+#[test]
+fn which_nodes_stand_behind_a_load_balancer() {
+    let of = |labels: &str, tag: &str, annotations: &[(&str, &str)]| {
+        let node = node(labels, "").replace("spec: {taints: []}", "spec: {providerID: 'aws:///a/i-1'}");
+        let text = service(annotations, "")
+            + "---\n"
+            + &controller("      tolerations: [{operator: Exists}]\n", NO_ROUTES, &node).replace("v1.33.0", tag);
+        rules_of(&text).into_iter().map(|(rule, _)| rule).filter(|rule| rule.contains("node")).collect::<Vec<_>>()
+    };
+    const LABEL: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
+    let no_node = "svc-no-eligible-node";
+    assert_eq!(of("", "v1.33.0", &[]), [""; 0]);
+    assert_eq!(of(&format!("{LABEL}: ''"), "v1.34.0", &[]), [no_node]);
+    assert_eq!(of(&format!("{LABEL}: 'true'"), "v1.34.0", &[]), [no_node]);
+    assert_eq!(of(&format!("{LABEL}: 'false'"), "v1.34.0", &[]), [""; 0]);
+    assert_eq!(of(&format!("{LABEL}: 'false'"), "v1.33.0", &[]).len(), 2);
+    let labels = [("aws-load-balancer-target-node-labels", "pool=web,zone")];
+    assert_eq!(of("pool: web, zone: a", "v1.33.0", &labels), [""; 0]);
+    assert_eq!(of("pool: db, zone: a", "v1.33.0", &labels), [no_node]);
+    assert_eq!(of("pool: web", "v1.33.0", &labels), [no_node]);
+}
+
+/// What the tool prints as right is right for its own rules, at every version, and the versions that have none are refused.
+#[test]
+fn examples_pass_lint_at_every_version() {
+    let mut checked_files = 0;
+    for distribution in ["rke2", "k3s", "rke", "kubeadm"] {
+        for minor in 27..=36 {
+            let folder = tempfile::tempdir().unwrap();
+            let root = folder.path().join("example");
+            let root = root.to_str().unwrap();
+            let version = format!("1.{minor}");
+            let example = |more: &[&str]| {
+                run(&[&["example", distribution, "--kubernetes-version", version.as_str()], more].concat())
+            };
+            let (code, page) = text(&example(&["-o", root]));
+            if distribution == "rke" && minor > 32 {
+                assert_eq!(code, Some(2), "{page}");
+                continue;
+            }
+            assert_eq!(code, Some(0), "{page}");
+            assert_eq!(text(&example(&["-o", root])).0, Some(2), "nothing is overwritten");
+            for file in files_of(Path::new(root)) {
+                let name = file.file_name().unwrap().to_str().unwrap();
+                let given = std::fs::read_to_string(&file).unwrap();
+                if let Some(role) = name.strip_prefix("policy-").and_then(|name| name.strip_suffix(".json")) {
+                    let baseline = format!("effective-{role}");
+                    let against = [
+                        "policy",
+                        "diff",
+                        "--baseline",
+                        &baseline,
+                        "--controller-version",
+                        &version,
+                        file.to_str().unwrap(),
+                    ];
+                    let (code, page) = text(&run(&against));
+                    assert_eq!(code, Some(0), "{page}");
+                    assert!(page.contains("granted"), "{page}");
+                } else if name != "tags.md" {
+                    let (code, page) =
+                        text(&lint(&["--fail-on", "info", "--kubernetes-version", &version, file.to_str().unwrap()]));
+                    assert_eq!(code, Some(0), "{distribution} 1.{minor} {name}: {page}\n{given}");
+                    checked_files += 1;
+                }
+            }
+            // All of it together, as one cluster has it.
+            let (code, page) = text(&lint(&["--fail-on", "info", "--kubernetes-version", &version, root]));
+            assert!(matches!(code, Some(0)), "{distribution} 1.{minor}: {page}");
+        }
+    }
+    assert!(checked_files > 80, "{checked_files}");
+    for version in ["1.26", "1.37", "2.0"] {
+        assert_eq!(text(&run(&["example", "rke2", "--kubernetes-version", version])).0, Some(2), "{version}");
+    }
+    insta::assert_snapshot!(
+        "example-rke2",
+        text(&run(&["example", "rke2", "--kubernetes-version", "1.33", "--cluster-id", "shop"])).1
+    );
+    insta::assert_snapshot!("example-kubeadm", text(&run(&["example", "kubeadm", "--kubernetes-version", "1.30"])).1);
+}
+
+#[test]
+fn what_nodes_are_started_with_is_shown_merged_and_without_secrets() {
+    let explain = |arguments: &[&str]| text(&run(&[&["explain", "--effective"], arguments].concat()));
+    let (code, page) = explain(&["prod", "--kubernetes", "fixtures/kubernetes/broken/rancher.yaml"]);
+    assert_eq!(code, Some(0));
+    insta::assert_snapshot!("effective", page);
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    write("rke2/config.yaml", "token: K10topsecret\nkubelet-arg: [a=b]\ntls-san: [x]\netcd-s3-secret-key: topsecret\n");
+    write("rke2/config.yaml.d/50.yaml", "kubelet-arg+: [c=d, registry-password=topsecret]\n");
+    let root = folder.path().to_str().unwrap();
+    for format in ["text", "json"] {
+        let (code, page) = explain(&["config.yaml", "--kubernetes", root, "--format", format]);
+        assert_eq!(code, Some(0), "{page}");
+        assert!(page.contains("a=b") && page.contains("50.yaml") && !page.contains("topsecret"), "{page}");
+    }
+    let (code, page) = explain(&["other", "--kubernetes", root]);
+    assert_eq!(code, Some(2), "{page}");
+    assert!(page.contains("these are known: "), "{page}");
+}
+
+#[test]
+fn values_of_other_charts_are_not_taken_for_those_of_the_controller() {
+    let is_one =
+        |text: &str| Evidence::parse("values.yaml", text.into()).is_ok_and(|one| !one.controllers().is_empty());
+    for (values, expected) in [
+        ("args: [--cloud-provider=aws]\nnodeSelector: {a: b}\n", true),
+        ("args: [--cloud-provider=aws]\n", false),
+        ("image: {repository: registry.k8s.io/provider-aws/cloud-controller-manager}\n", true),
+        (
+            "image: {repository: registry.example.com/aws-cloud-controller-manager}\nargs: [--cloud-provider=external]\n",
+            true,
+        ),
+        ("image: {repository: registry.example.com/cloud-controller-manager}\nargs: [--cloud-provider=aws]\n", true),
+        ("image: {repository: registry.example.com/cloud-controller-manager}\nargs: [--cloud-provider=gce]\n", false),
+        (
+            "image: {repository: docker.io/hetznercloud/hcloud-cloud-controller-manager}\nargs: {cloud-provider: hcloud}\n",
+            false,
+        ),
+        ("image: {repository: registry.k8s.io/provider-os/openstack-cloud-controller-manager}\n", false),
+        (
+            "image: {repository: registry.k8s.io/autoscaling/cluster-autoscaler}\nargs: [--cloud-provider=aws]\nnodeSelector: {a: b}\n",
+            false,
+        ),
+        ("image: {repository: registry.k8s.io/kube-controller-manager}\nargs: [--cloud-provider=external]\n", false),
+    ] {
+        assert_eq!(is_one(values), expected, "{values}");
+    }
+}
+
+#[test]
+fn single_values_of_a_chart_go_over_the_others() {
+    let of = |set: &str| {
+        rules_of(&format!(
+            "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata: {{name: ccm, namespace: kube-system}}\nspec:\n  chart: aws-cloud-controller-manager\n  bootstrap: yes\n  set: {set}\n  valuesContent: |-\n    args: [--cloud-provider=aws, --configure-cloud-routes=false]\n"
+        ))
+    };
+    assert_eq!(of("{}"), [("ccm-not-host-network", Severity::Warning)]);
+    assert_eq!(of("{hostNetworking: 'true'}"), []);
+    assert_eq!(of("{hostNetworking: yes}"), []);
+    assert_eq!(of("{'args[0]': --v=2}"), [], "what it makes of a list is not known");
+}
+
+#[test]
+fn flags_are_read_as_the_controller_reads_them() {
+    let of = |args: &str| -> Vec<&'static str> {
+        let all = rules_of(&controller("      tolerations: [{operator: Exists}]\n", args, ""));
+        all.into_iter().map(|(rule, _)| rule).collect()
+    };
+    assert_eq!(
+        of("--configure-cloud-routes, 'false'"),
+        ["ccm-cloud-routes-without-cidr"],
+        "a switch takes no other word"
+    );
+    assert_eq!(of("--leader-elect, 'false', --configure-cloud-routes=false"), [""; 0]);
+    assert_eq!(of("'--controllers=*', '--controllers=-node-route-controller'"), [""; 0], "lists add up");
+    assert_eq!(of("'--controllers=-cloud-node', --configure-cloud-routes=false"), ["node-controller-disabled"]);
+    assert_eq!(of("'--cluster-cidr=10.0.0.0/16, fd00::/48'"), ["ccm-cloud-routes-without-cidr"]);
+    let kubeadm = |argument: &str| {
+        rules_of(&format!(
+            "apiVersion: kubeadm.k8s.io/v1beta3\nkind: JoinConfiguration\nnodeRegistration: {{kubeletExtraArgs: {{{argument}}}}}\n"
+        ))
+    };
+    assert_eq!(kubeadm("cloud_provider: external"), [], "underscores are dashes");
+    assert_eq!(kubeadm("'cloud-provider ': external"), [("component-argument-misspelt", Severity::Error)]);
+}
+
+#[test]
+fn booleans_of_yaml_1_1_are_booleans() {
+    let config = |value: &str| {
+        let text = format!(
+            "cluster-init: true\nflannel-backend: none\ndisable-cloud-controller: {value}\nkubelet-arg: [cloud-provider=external]\n"
+        );
+        rules_of(&text).into_iter().map(|(rule, _)| rule).collect::<Vec<_>>()
+    };
+    for value in ["true", "yes", "on", "Yes"] {
+        assert_eq!(config(value), [""; 0], "{value}");
+    }
+    for value in ["false", "no", "off"] {
+        assert_eq!(config(value), ["embedded-ccm-still-on"], "{value}");
+    }
+}
+
+#[test]
+fn roles_that_are_put_together_elsewhere_are_not_known() {
+    let text = controller("      serviceAccountName: ccm\n      tolerations: [{operator: Exists}]\n", NO_ROUTES, "");
+    let rest = "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: ccm}\naggregationRule: {clusterRoleSelectors: [{matchLabels: {a: b}}]}\nrules: []\n---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: ccm}\nroleRef: {kind: ClusterRole, name: ccm}\nsubjects: [{kind: ServiceAccount, name: ccm, namespace: kube-system}]\n";
+    assert_eq!(rules_of(&(text + rest)), []);
+}
+
+#[test]
+fn pools_are_told_apart_where_a_selector_names_them() {
+    let of = |pool: &str| {
+        let config = format!(
+            "    machineGlobalConfig: {{disable-cloud-controller: true}}\n    machineSelectorConfig:\n      - config: {{kube-apiserver-arg: [cloud-provider=external]}}\n        machineLabelSelector: {{matchLabels: {{rke.cattle.io/rke-machine-pool-name: {pool}}}}}\n    machinePools: [{{name: control, etcdRole: true, controlPlaneRole: true}}, {{name: work, workerRole: true}}]\n"
+        );
+        rules_of(&rancher("v1.33.1+rke2r1", &config)).into_iter().map(|(rule, _)| rule).collect::<Vec<_>>()
+    };
+    assert_eq!(of("control"), ["apiserver-cloud-provider-flag"]);
+    assert_eq!(of("work"), [""; 0], "workers run no kube-apiserver");
+    let blank = "    machineSelectorConfig: [{config: {}}]\n";
+    assert_eq!(rules_of(&rancher("v1.33.1+rke2r1", blank)), [], "Rancher's own form writes it");
+}
+
+#[test]
+fn what_the_scheduler_does_not_place_needs_no_toleration() {
+    let of = |kind: &str, more: &str, args: &str| {
+        let text = controller(more, args, "").replace("kind: DaemonSet", kind);
+        rules_of(&text).iter().any(|(rule, _)| *rule == "ccm-toleration-missing")
+    };
+    assert!(of("kind: DaemonSet", "", NO_ROUTES) && of("kind: Deployment", "", NO_ROUTES));
+    assert!(!of("kind: Deployment", "", &format!("{NO_ROUTES}, --kubeconfig=/k")), "it works for another cluster");
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: ccm, namespace: kube-system}\nspec:\n  nodeName: a\n  hostNetwork: true\n  containers: [{name: c, image: 'x/aws-cloud-controller-manager:v1.33.0', args: [--cloud-provider=aws, --configure-cloud-routes=false]}]\n";
+    assert_eq!(rules_of(pod), []);
+}
+
+#[test]
+fn folders_are_clusters_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, namespace) in [("prod", "kube-system"), ("stage", "ccm")] {
+        let args = format!("{NO_ROUTES}, --leader-elect-resource-namespace={namespace}");
+        let text = controller("      tolerations: [{operator: Exists}]\n", &args, "");
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+        std::fs::write(folder.path().join(name).join("ccm.yaml"), text).unwrap();
+    }
+    let root = folder.path().to_str().unwrap();
+    assert_eq!(text(&lint(&[root])).0, Some(0));
+    let [one, other] = ["prod", "stage"].map(|name| format!("{root}/{name}/ccm.yaml"));
+    let (code, page) = text(&lint(&[&one, &other]));
+    assert_eq!(code, Some(1), "files that are named together are of one cluster: {page}");
+    assert!(page.contains("ccm-duplicate"), "{page}");
+    std::fs::write(folder.path().join("t.yaml"), "a: {{ .Values.x }}\nb: [\n").unwrap();
+    assert_eq!(text(&lint(&[&format!("{root}/t.yaml")])).0, Some(4), "a template by its name too");
+}
+
+#[test]
+fn a_configuration_of_the_alibaba_controller_of_unknown_version_is_a_warning() {
+    let of = |tag: &str| {
+        let text = std::fs::read_to_string(folder("broken").join("alibaba.yaml")).unwrap().replace("v2.9.0", tag);
+        let all = rules_of(&text);
+        all.into_iter().find(|(rule, _)| *rule == "ali-flag-removed").map(|(_, severity)| severity)
+    };
+    assert_eq!(
+        ["v1.9.3.110-g3ab4ff5-aliyun", "latest", "v2.9.0"].map(of),
+        [Severity::Warning, Severity::Warning, Severity::Error].map(Some)
+    );
+}
+
+#[test]
+fn fields_of_services_are_marked_where_they_stand() {
+    let text = service(&[], "  sessionAffinity: ClientIP\n");
+    let line = text.lines().position(|line| line.contains("sessionAffinity")).unwrap() + 1;
+    assert_eq!(line_of(&text, "svc-field-unsupported"), Some(line));
 }

@@ -1318,6 +1318,14 @@ fn broken() -> World {
     }
     // route-table-tag-count: the pod network of a Node
     nodes[0]["spec"]["podCIDR"] = json!("10.244.1.0/24");
+    // node-zone-label-mismatch, node-shutdown-taint-stale, node-address-of-another-instance, node-provider-id-shared
+    nodes[1]["metadata"]["labels"]["topology.kubernetes.io/zone"] = json!("us-east-1z");
+    nodes[1]["spec"]["taints"] =
+        json!([{"key": "node.cloudprovider.kubernetes.io/shutdown", "value": "", "effect": "NoSchedule"}]);
+    let address = main.region.instances.iter().find(|instance| instance.id == "i-0cp1").unwrap();
+    nodes[2]["status"]["addresses"] = json!([{"type": "InternalIP", "address": address.private_ip_address}]);
+    let copied = nodes[3]["spec"]["providerID"].as_str().unwrap().to_owned();
+    nodes.push(kubernetes_node("copied-image", &copied, &[], "v1.31.4+rke2r1"));
     // node-provider-id-invalid, node-name-mismatch
     nodes.push(kubernetes_node("odd-provider", "aws://111122223333/us-east-1a/odd", &[], "v1.31.4+rke2r1"));
     nodes.push(kubernetes_node("worker-99.corp.example", "", &[], "v1.31.4+rke2r1"));

@@ -1,13 +1,13 @@
 //! What configurations start nodes with, merged as the distribution merges them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::controller::ControllerVersion;
 use crate::policy::json::Value;
 
-use super::super::{Document, DocumentKind, Evidence, FileDistribution, Located, Object, rke_part};
-use super::{Component, Distribution, NodeArguments};
+use super::super::{Document, DocumentKind, Evidence, FileDistribution, Located, Object, is_no, is_yes, rke_part};
+use super::{Component, Distribution, NodeArguments, with_dashes};
 
 /// Arguments of a configuration by name, in the order of the text.
 type Arguments = Vec<(String, Located<String>)>;
@@ -33,7 +33,16 @@ pub fn declared(evidence: &Evidence) -> Vec<NodeArguments> {
 /// A value of a flat configuration as arguments: each item of a list is one.
 fn arguments_of(key: &str, value: Object<'_>) -> Arguments {
     let items = value.node.items().map_or_else(|| vec![value], |_| value.items(&[]).collect());
-    let scalars = items.into_iter().filter_map(|item| Some(Located { value: item.scalar()?, place: item.place() }));
+    let scalars = items.into_iter().filter_map(|item| {
+        let value = item.scalar()?;
+        let value = match value.as_str() {
+            yes if is_yes(yes) => "true".to_owned(),
+            no if is_no(no) => "false".to_owned(),
+            _ if key.ends_with("-arg") => with_dashes(&value),
+            _ => value,
+        };
+        Some(Located { value, place: item.place() })
+    });
     scalars.map(|value| (key.to_owned(), value)).collect()
 }
 
@@ -116,8 +125,21 @@ const ROLES: [(&str, &str, &str); 3] = [
     ("worker", "rke.cattle.io/worker-role", "workerRole"),
 ];
 
-/// What a Rancher cluster gives machines of each set of roles: the configuration of all, and then that of every selector that
-/// matches, whose values replace what was there.
+/// The label of the pool that a machine is of.
+/// Source: rancher/rancher `pkg/apis/rke.cattle.io/v1`, `pkg/capr/common.go#RKEMachinePoolNameLabel`.
+const POOL: &str = "rke.cattle.io/rke-machine-pool-name";
+
+/// Machines that are configured alike, in words and by the labels that selectors may name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Machines {
+    /// Their roles, and their pool where a selector tells pools apart.
+    pub name: String,
+    /// Labels.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// What a Rancher cluster gives machines of each kind: the configuration of all, and then that of every selector that matches, whose
+/// values replace what was there.
 /// Source: rancher/rancher `pkg/capr/planner/config.go#addUserConfig`.
 fn rancher(document: &Document) -> Vec<NodeArguments> {
     let object = document.object();
@@ -125,7 +147,7 @@ fn rancher(document: &Document) -> Vec<NodeArguments> {
     let kubernetes = object.text(&["spec", "kubernetesVersion"]).unwrap_or_default();
     let distribution = if kubernetes.contains("+k3s") { Distribution::K3s } else { Distribution::Rke2 };
     let mut found = Vec::new();
-    for (names, roles) in role_sets(config) {
+    for machines in machines(config) {
         let mut merged: BTreeMap<String, Arguments> = BTreeMap::new();
         let mut take = |settings: Object<'_>| {
             for (key, value) in settings.members(&[]) {
@@ -137,54 +159,77 @@ fn rancher(document: &Document) -> Vec<NodeArguments> {
             take(global);
         }
         for entry in config.items(&["machineSelectorConfig"]) {
-            if let Some(settings) = entry.at(&["config"]).filter(|_| selector_matches(entry, &roles)) {
+            if let Some(settings) = entry.at(&["config"]).filter(|_| selector_matches(entry, &machines.labels)) {
                 take(settings);
             }
         }
-        let is_server = names != "worker";
-        let name = format!("{}, machines of {names}", document.name);
-        let place = object.head();
+        let is_server = ROLES.iter().take(2).any(|(_, label, _)| machines.labels.contains_key(*label));
+        let name = format!("{}, machines of {}", document.name, machines.name);
         let arguments = merged.into_values().flatten();
         let version = kubernetes.parse().ok();
+        let place = object.head();
         found.push(NodeArguments::of_configuration(name, place, distribution, version, Some(is_server), arguments));
     }
     found
 }
 
-/// The sets of roles that machines have, in words and as labels: those of the pools, or one server and one worker where machines register by hand.
+/// The kinds of machines: those of the pools by their roles, each pool by itself where a selector names another label, or one server and
+/// one worker where machines register by hand.
 #[must_use]
-pub fn role_sets(config: Object<'_>) -> Vec<(String, Vec<&'static str>)> {
-    let pools = config.items(&["machinePools"]).map(|pool| {
-        let held = ROLES.iter().filter(|(.., key)| pool.switch(&[key]) == Some(true));
-        held.map(|(_, label, _)| *label).collect::<Vec<&str>>()
-    });
-    let mut sets: BTreeSet<Vec<&'static str>> = pools.filter(|roles| !roles.is_empty()).collect();
-    if sets.is_empty() {
-        let labels = ROLES.map(|(_, label, _)| label);
-        sets.insert(labels.iter().take(2).copied().collect());
-        sets.insert(labels.iter().skip(2).copied().collect());
-    }
-    let named = |roles: Vec<&'static str>| {
-        let names = ROLES.iter().filter(|(_, label, _)| roles.contains(label)).map(|(name, ..)| *name);
-        (names.collect::<Vec<&str>>().join(" and "), roles)
+pub fn machines(config: Object<'_>) -> Vec<Machines> {
+    let of_roles = |roles: Vec<&'static str>| {
+        let names: Vec<&str> =
+            ROLES.iter().filter(|(_, label, _)| roles.contains(label)).map(|(name, ..)| *name).collect();
+        let labels = roles.into_iter().map(|label| (label.to_owned(), "true".to_owned()));
+        Machines { name: names.join(" and "), labels: labels.collect() }
     };
-    sets.into_iter().map(named).collect()
+    let by_pool = config.items(&["machineSelectorConfig"]).any(|entry| {
+        let by_labels = entry.members(&["machineLabelSelector", "matchLabels"]).map(|(key, _)| key.value);
+        let by_expressions = entry.items(&["machineLabelSelector", "matchExpressions"]);
+        let by_expressions = by_expressions.filter_map(|one| one.text(&["key"]).map(str::to_owned));
+        by_labels.chain(by_expressions).any(|key| !ROLES.iter().any(|(_, label, _)| *label == key))
+    });
+    let pools = config.items(&["machinePools"]).filter_map(|pool| {
+        let held = ROLES.iter().filter(|(.., key)| pool.switch(&[key]) == Some(true));
+        let mut machines = of_roles(held.map(|(_, label, _)| *label).collect());
+        if machines.labels.is_empty() {
+            return None;
+        }
+        if by_pool {
+            let name = pool.text(&["name"]).unwrap_or_default();
+            machines.name = format!("pool {name} ({})", machines.name);
+            machines.labels.insert(POOL.to_owned(), name.to_owned());
+            let own = pool.members(&["labels"]).filter_map(|(key, value)| Some((key.value, value.scalar()?)));
+            machines.labels.extend(own);
+        }
+        Some(machines)
+    });
+    let mut all: Vec<Machines> = pools.collect();
+    if all.is_empty() {
+        let labels = ROLES.map(|(_, label, _)| label);
+        all.push(of_roles(labels.iter().take(2).copied().collect()));
+        all.push(of_roles(labels.iter().skip(2).copied().collect()));
+    }
+    all.sort();
+    all.dedup();
+    all
 }
 
-/// Whether a selector of machines matches machines of these roles; without one, all machines.
+/// Whether a selector of machines matches machines with these labels; without one, all machines. A value that is no text is refused by
+/// the API server.
 /// Source: rancher/rancher `pkg/capr/planner/config.go#addUserConfig`, by `metav1.LabelSelectorAsSelector`.
 #[must_use]
-pub fn selector_matches(entry: Object<'_>, roles: &[&str]) -> bool {
+pub fn selector_matches(entry: Object<'_>, labels: &BTreeMap<String, String>) -> bool {
     let Some(selector) = entry.at(&["machineLabelSelector"]).filter(|found| found.node.value != Value::Null) else {
         return true;
     };
-    let value = |key: &str| roles.contains(&key).then_some("true");
+    let value = |key: &str| labels.get(key).map(String::as_str);
     let by_labels = selector
         .members(&["matchLabels"])
-        .all(|(key, wanted)| value(&key.value).is_some_and(|found| wanted.scalar().as_deref() == Some(found)));
+        .all(|(key, wanted)| value(&key.value).is_some_and(|found| wanted.node.as_str() == Some(found)));
     let by_expressions = selector.items(&["matchExpressions"]).all(|expression| {
         let found = value(expression.text(&["key"]).unwrap_or_default());
-        let is_among = || expression.items(&["values"]).any(|wanted| wanted.scalar().as_deref() == found);
+        let is_among = || expression.items(&["values"]).any(|wanted| wanted.node.as_str() == found);
         match expression.text(&["operator"]).unwrap_or_default() {
             "In" => found.is_some() && is_among(),
             "NotIn" => found.is_none() || !is_among(),
@@ -199,7 +244,7 @@ pub fn selector_matches(entry: Object<'_>, roles: &[&str]) -> bool {
 /// Names that a map of arguments has, as they are passed: `NAME=VALUE`.
 fn passed(component: Component, found: impl Iterator<Item = (Located<String>, Option<String>)>) -> Arguments {
     let argument = |(key, value): (Located<String>, Option<String>)| {
-        let value = format!("{}={}", key.value, value.unwrap_or_default());
+        let value = with_dashes(&format!("{}={}", key.value, value.unwrap_or_default()));
         (component.argument().to_owned(), Located { value, place: key.place })
     };
     found.map(argument).collect()

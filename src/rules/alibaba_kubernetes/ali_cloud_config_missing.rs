@@ -7,7 +7,10 @@ use crate::text;
 pub(super) const RULE: Rule = Rule {
     id: "ali-cloud-config-missing",
     title: "the cloud controller has no cloud configuration",
-    severity: RuleSeverity::depends(Severity::Error, "error; warning before version 2"),
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error; warning before version 2, and where the version is not known",
+    ),
     resources: &[ResourceKind::Workload],
     condition: "A cloud controller of Alibaba Cloud is started without `--cloud-config`. Version 2 does not do without it, so that it is a warning before that.",
     impact: "it does not start: `cloud config cannot be empty`",
@@ -31,7 +34,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             controller,
             controller.place(),
             told,
-            "mount the configuration as a file, and name it with `--cloud-config`",
+            (RULE.impact, "mount the configuration as a file, and name it with `--cloud-config`"),
         ))
     })
 }

@@ -7,7 +7,10 @@ use crate::text;
 pub(super) const RULE: Rule = Rule {
     id: "ali-cloud-routes-without-cidr",
     title: "cloud routes are on, and no pod network is named",
-    severity: RuleSeverity::depends(Severity::Error, "error; warning before version 2"),
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error; warning before version 2, and where the version is not known",
+    ),
     resources: &[ResourceKind::Workload],
     condition: "A cloud controller of Alibaba Cloud has neither `--configure-cloud-routes=false` nor `--cluster-cidr`. Cloud routes are on by default.",
     impact: "it does not start: `--cluster-cidr must be set when --configure-cloud-routes=true`",
@@ -30,6 +33,6 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let told =
             |_: &str| format!("{} leaves cloud routes on, and names no `--cluster-cidr`", text::printable(&name));
         let place = controller.flags.first().map_or(controller.place(), |flag| &flag.place);
-        Some(from_two_on(controller, place, told, "add `--configure-cloud-routes=false`"))
+        Some(from_two_on(controller, place, told, (RULE.impact, "add `--configure-cloud-routes=false`")))
     })
 }

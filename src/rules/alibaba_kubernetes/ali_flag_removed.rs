@@ -7,7 +7,10 @@ use crate::text;
 pub(super) const RULE: Rule = Rule {
     id: "ali-flag-removed",
     title: "a flag that version 2 of the cloud controller does not know",
-    severity: RuleSeverity::depends(Severity::Error, "error; warning before version 2"),
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error; warning before version 2, and where the version is not known",
+    ),
     resources: &[ResourceKind::Workload],
     condition: "A cloud controller of Alibaba Cloud is started with `--address`, `--port`, `--bind-address` or `--secure-port`, which version 2 does not have; a warning before that.",
     impact: "it does not start: `unknown flag`",
@@ -28,6 +31,6 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let told =
             |version: &str| format!("{} has `--{}`, which {version} does not know", text::printable(&name), flag.name);
         let fix = "use `--metrics-bind-addr` and `--health-probe-bind-addr`";
-        Some(from_two_on(controller, &flag.place, told, fix))
+        Some(from_two_on(controller, &flag.place, told, (RULE.impact, fix)))
     })
 }

@@ -1,4 +1,5 @@
 use super::{of_each, on};
+use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Severity};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
@@ -7,9 +8,9 @@ use crate::text;
 pub(super) const RULE: Rule = Rule {
     id: "ccm-cloud-provider-flag",
     title: "the cloud controller is not told its cloud",
-    severity: RuleSeverity::depends(Severity::Error, "error; warning for `aws/v2`"),
+    severity: RuleSeverity::depends(Severity::Error, "error; warning for `aws/v2` before 1.29"),
     resources: &[ResourceKind::Workload],
-    condition: "An AWS cloud controller is started without `--cloud-provider=aws`, or with another value. `aws/v2` exists, and is not meant for use yet.",
+    condition: "An AWS cloud controller is started without `--cloud-provider=aws`, or with another value. Up to 1.28 there was `aws/v2` as well, which was never meant for use.",
     impact: "it does not start: `--cloud-provider cannot be empty`, or `unknown cloud provider`",
     fix: "Give it `--cloud-provider=aws`. `external` is for the kubelet and kube-controller-manager.",
     applicability: Applicability::None,
@@ -29,7 +30,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             Some("aws") => return None,
             None if !controller.knows_flags => return None,
             None => (Severity::Error, format!("{name} has no `--cloud-provider`")),
-            Some("aws/v2") => {
+            Some("aws/v2") if controller.version.is_some_and(|version| version < ControllerVersion::new(1, 29, 0)) => {
                 (Severity::Warning, format!("{name} has `--cloud-provider=aws/v2`, which is not meant for use"))
             }
             Some(other) if other.contains("{{") || other.contains("$(") => return None,

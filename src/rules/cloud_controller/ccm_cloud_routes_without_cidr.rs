@@ -48,7 +48,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
 
 /// Why a value cannot be used. Source: kubernetes/cloud-provider `app/core.go#processCIDRs`, `#validateCIDRs`.
 fn unusable(cidr: &str) -> Option<&'static str> {
-    let parsed: Vec<Option<IpAddr>> = cidr.split(',').map(|one| address(one.trim())).collect();
+    let parsed: Vec<Option<IpAddr>> = cidr.trim().split(',').map(address).collect();
     let families = |is_v6: bool| parsed.iter().flatten().filter(|address| address.is_ipv6() == is_v6).count();
     if parsed.contains(&None) {
         return Some("is no range of addresses");

@@ -1,5 +1,6 @@
 use super::{nodes, of_any, on, selector};
 use crate::finding::{Applicability, Severity};
+use crate::kubernetes::WorkloadKind;
 use crate::resource::ResourceKind;
 use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
@@ -26,6 +27,10 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
     of_any(context, |controller| {
+        let is_elsewhere = !controller.is_on_nodes() && controller.flag("kubeconfig").is_some();
+        if controller.workload.kind == WorkloadKind::Pod || is_elsewhere {
+            return None;
+        }
         let nodes = nodes(context, controller)?;
         // What the values of a chart leave in is told by `ccm-helm-selector-merged`.
         let is_merged = controller.chart.as_ref().is_some_and(|chart| chart.own_selector_left.is_some());

@@ -1,6 +1,6 @@
 use super::{is_passing, nodes, of_any, on, uninitialized};
 use crate::finding::{Applicability, Severity};
-use crate::kubernetes::UNINITIALIZED;
+use crate::kubernetes::{UNINITIALIZED, WorkloadKind};
 use crate::nodes::Taint;
 use crate::resource::ResourceKind;
 use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
@@ -30,6 +30,12 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> Counted {
     of_any(context, |controller| {
         let workload = &controller.workload;
+        // A static pod, or one for a named node, passes the scheduler by; and a controller with the way to another API server works for
+        // another cluster than the one that runs it.
+        let is_elsewhere = !controller.is_on_nodes() && controller.flag("kubeconfig").is_some();
+        if workload.kind == WorkloadKind::Pod || is_elsewhere {
+            return None;
+        }
         let place = controller.chart.as_ref().and_then(|chart| chart.tolerations.as_ref());
         let place = place.unwrap_or(if controller.chart.is_some() { controller.place() } else { &workload.pod_place });
         let name = controller.name();

@@ -33,7 +33,10 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                 .filter(|(key, _)| key.value != "machineLabelSelector" && key.value != "config")
                 .map(|(key, _)| key)
                 .collect();
-            let is_empty = entry.node.get("config").is_none_or(is_empty);
+            // The form of Rancher writes one entry for all machines with nothing in it.
+            let is_blank = entry.node.get("config").is_some_and(|config| config.members().is_some())
+                && entry.node.get("machineLabelSelector").is_none();
+            let is_empty = !is_blank && entry.node.get("config").is_none_or(is_empty);
             let what = index.to_string();
             match beside.first() {
                 Some(first) => {

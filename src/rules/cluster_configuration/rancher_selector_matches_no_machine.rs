@@ -1,7 +1,7 @@
 use super::{of_each, on};
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::DocumentKind;
-use crate::kubernetes::arguments::{role_sets, selector_matches};
+use crate::kubernetes::arguments::{machines, selector_matches};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
@@ -25,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> Counted {
     of_each(context, DocumentKind::RancherCluster, |document| {
         let Some(config) = document.object().at(&["spec", "rkeConfig"]) else { return Vec::new() };
-        let sets = role_sets(config);
+        let sets = machines(config);
         let entries = config.items(&["machineSelectorConfig"]).enumerate();
         let found = entries.filter_map(|(index, entry)| {
             let by_labels = entry.members(&["machineLabelSelector", "matchLabels"]).map(|(key, _)| key);
@@ -34,9 +34,9 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                 .filter_map(|expression| expression.located(&["key"]));
             let keys: Vec<_> = by_labels.chain(by_expressions).collect();
             // Own labels of machines are not known here.
-            let is_of_roles = |key: &str| key.contains("node-role.kubernetes.io/") || key.starts_with("rke.cattle.io/");
+            let is_of_roles = |key: &str| key.contains("node-role.kubernetes.io/") || key.starts_with("rke.cattle.io/") && key.ends_with("-role");
             let named = keys.iter().find(|key| is_of_roles(&key.value))?;
-            if sets.iter().any(|(_, labels)| selector_matches(entry, labels)) {
+            if sets.iter().any(|machines| selector_matches(entry, &machines.labels)) {
                 return None;
             }
             let message = format!("the selector by {} matches no machine", text::printable(&named.value));

@@ -1,6 +1,6 @@
 use super::{of_each, on};
 use crate::finding::{Applicability, Severity};
-use crate::kubernetes::arguments::{role_sets, selector_matches};
+use crate::kubernetes::arguments::{Machines, machines, selector_matches};
 use crate::kubernetes::{DocumentKind, Object, Place};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
@@ -30,7 +30,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     of_each(context, DocumentKind::RancherCluster, |document| {
         let Some(config) = document.object().at(&["spec", "rkeConfig"]) else { return Vec::new() };
         let mut found: BTreeMap<Place, Violation> = BTreeMap::new();
-        for (names, labels) in role_sets(config) {
+        for Machines { name: names, labels } in machines(config) {
             let mut lists: BTreeMap<String, (Vec<String>, Place)> = BTreeMap::new();
             let global = config.at(&["machineGlobalConfig"]).into_iter();
             let entries = config.items(&["machineSelectorConfig"]).filter(|entry| selector_matches(*entry, &labels));

@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "RKE is told the provider twice",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`extra_args` of a service in `cluster.yml` have `cloud-provider`, and `cloud_provider.name` is set as well.",
+    condition: "`extra_args` of a service in `cluster.yml` have `cloud-provider` with another value than `cloud_provider.name` gives it.",
     impact: "the extra argument wins for that component alone, and the components disagree",
     fix: "Say it once: by `cloud_provider.name`.",
     applicability: Applicability::None,
@@ -34,6 +34,10 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                     continue;
                 }
                 let value = value.scalar().unwrap_or_default();
+                // `external-aws` gives the components `external`.
+                if name.starts_with(&value) && !value.is_empty() {
+                    continue;
+                }
                 let message = format!(
                     "`services.{service}.extra_args` has `cloud-provider={}` beside `cloud_provider.name: {}`",
                     text::printable(&value),

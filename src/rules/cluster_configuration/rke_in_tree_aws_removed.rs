@@ -33,7 +33,12 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                 Severity::Error,
                 format!("`cloud_provider.name: aws` ended with Kubernetes 1.26, and this is {version}"),
             ),
-            _ => (Severity::Warning, "`cloud_provider.name: aws` ends with Kubernetes 1.26".to_owned()),
+            _ => {
+                let target = context.evidence.target.kubernetes;
+                let is_on_the_way = target.is_some_and(|target| target >= ControllerVersion::new(1, 27, 0));
+                let severity = if is_on_the_way { Severity::Error } else { Severity::Warning };
+                (severity, "`cloud_provider.name: aws` ends with Kubernetes 1.26".to_owned())
+            }
         };
         let fix =
             "move to `external-aws` with `useInstanceMetadataHostname: true`, and install the AWS cloud controller";

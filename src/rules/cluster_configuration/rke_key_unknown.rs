@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::depends(Severity::Error, "error; warning for keys of nodes"),
     resources: &[ResourceKind::ClusterConfig],
     condition: "A key under `cloud_provider` or of an item of `nodes` in `cluster.yml` is none that RKE has: it takes any. `use_instance_metadata_hostname` is one, which its documentation prints: the key is `useInstanceMetadataHostname`. In Terraform the other spelling is right.",
-    impact: "the setting does nothing, and nothing says so. Without the name of the metadata nodes are called by their addresses, and the cloud controller finds no instance of that name",
+    impact: "the setting does nothing, and nothing says so",
     fix: "Write the key as RKE has it.",
     applicability: Applicability::None,
     sources: &["rancher/rke types/rke_types.go", "https://github.com/rancher/rke/issues/3445"],

@@ -8,7 +8,10 @@ use super::{Ending, endings};
 pub(super) const RULE: Rule = Rule {
     id: "apiserver-cloud-provider-flag",
     title: "servers pass `--cloud-provider` to kube-apiserver",
-    severity: RuleSeverity::depends(Severity::Warning, "warning; error where a Node runs a version without it"),
+    severity: RuleSeverity::depends(
+        Severity::Warning,
+        "warning; error where a Node runs a version without it, or --target-kubernetes is one",
+    ),
     resources: &[ResourceKind::Cluster, ResourceKind::ClusterConfig],
     condition: "Servers of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE or kubeadm, have `cloud-provider=…` in `kube-apiserver-arg`. kube-apiserver has had no such flag since Kubernetes 1.33.",
     impact: "the upgrade to 1.33 stops at the first server: kube-apiserver does not start (`unknown flag: --cloud-provider`)",

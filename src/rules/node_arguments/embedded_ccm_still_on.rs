@@ -13,7 +13,10 @@ use super::{UNSAID, of_configuration, of_nodes};
 pub(super) const RULE: Rule = Rule {
     id: "embedded-ccm-still-on",
     title: "the distribution's own cloud controller runs beside another one",
-    severity: RuleSeverity::depends(Severity::Error, "error; warning where RKE2 still switches its own off"),
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error; warning where RKE2 still switches its own off, and no --target-kubernetes says otherwise",
+    ),
     resources: &[ResourceKind::Cluster, ResourceKind::ClusterConfig],
     condition: "Servers of RKE2 or K3s ask for another cloud controller (`cloud-provider-name` of RKE2, or `cloud-provider=external` in `kubelet-arg`) and do not have `disable-cloud-controller: true`. RKE2 switched its own off wherever a name was given, until 1.35; `rancher-vsphere` and `harvester` still do.",
     impact: "the distribution's controller gives new Nodes `rke2://` or `k3s://` providerIDs, which cannot be changed: such a Node has to be replaced",
@@ -51,7 +54,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     let mut found: BTreeMap<(Distribution, Asked), Vec<(&NodeArguments, Severity)>> = BTreeMap::new();
     let mut violations = Vec::new();
     for arguments in &servers {
-        let Some((asked, severity)) = of_server(arguments) else { continue };
+        let Some((asked, severity)) = of_server(arguments, context.evidence.target.kubernetes) else { continue };
         match &arguments.started {
             Started::Node(_) => found.entry((arguments.distribution, asked)).or_default().push((arguments, severity)),
             Started::Declared { name, place } => {
@@ -113,7 +116,7 @@ enum Asked {
 }
 
 /// How one server asks for another cloud controller beside its own, and how bad that is; `None` where it does not.
-fn of_server(arguments: &NodeArguments) -> Option<(Asked, Severity)> {
+fn of_server(arguments: &NodeArguments, target: Option<ControllerVersion>) -> Option<(Asked, Severity)> {
     if arguments.is_on("disable-cloud-controller") {
         return None;
     }
@@ -126,6 +129,9 @@ fn of_server(arguments: &NodeArguments) -> Option<(Asked, Severity)> {
     match (arguments.distribution, name) {
         (Distribution::Rke2, _) if version.is_some_and(|version| version < FIRST) => None,
         (Distribution::Rke2, Some(_)) if version.is_some_and(|version| version >= LEFT_ON) => {
+            Some((Asked::ByName, Severity::Error))
+        }
+        (Distribution::Rke2, Some(_)) if target.is_some_and(|target| target >= LEFT_ON) => {
             Some((Asked::ByName, Severity::Error))
         }
         (Distribution::Rke2, Some(_)) => Some((Asked::ByName, Severity::Warning)),

@@ -8,7 +8,10 @@ use super::{Ending, endings};
 pub(super) const RULE: Rule = Rule {
     id: "in-tree-cloud-provider",
     title: "components ask for Kubernetes' own AWS provider",
-    severity: RuleSeverity::depends(Severity::Warning, "warning; error where a Node runs a version without it"),
+    severity: RuleSeverity::depends(
+        Severity::Warning,
+        "warning; error where a Node runs a version without it, or --target-kubernetes is one",
+    ),
     resources: &[ResourceKind::Cluster, ResourceKind::ClusterConfig],
     condition: "Nodes of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE or kubeadm, have `cloud-provider=aws` in `kubelet-arg`, `kube-apiserver-arg` or `kube-controller-manager-arg`. That provider was part of Kubernetes until 1.26.",
     impact: "from 1.27 on the component does not start: `unknown cloud provider`",

@@ -8,7 +8,10 @@ use super::{Ending, endings};
 pub(super) const RULE: Rule = Rule {
     id: "kubelet-cloud-config-flag",
     title: "nodes pass `--cloud-config` to the kubelet",
-    severity: RuleSeverity::depends(Severity::Warning, "warning; error where a Node runs a version without it"),
+    severity: RuleSeverity::depends(
+        Severity::Warning,
+        "warning; error where a Node runs a version without it, or --target-kubernetes is one",
+    ),
     resources: &[ResourceKind::Cluster, ResourceKind::ClusterConfig],
     condition: "Nodes of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE or kubeadm, have `cloud-config=…` in `kubelet-arg`. Beside an external cloud controller the kubelet reads nothing from it, and since Kubernetes 1.34 it has no such flag.",
     impact: "the upgrade to 1.34 stops at the first node: the kubelet does not start (`unknown flag: --cloud-config`)",

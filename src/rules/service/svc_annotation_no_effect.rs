@@ -1,4 +1,4 @@
-use super::{Owner, controller_version, of_each, on, value};
+use super::{Owner, of_each, on, strictest_version, value};
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Severity};
 use crate::resource::ResourceKind;
@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
-    let version = controller_version(context);
+    let version = strictest_version(context);
     let minor = version.and_then(ControllerVersion::minor);
     of_each(context, |service, owner| {
         let mut found = Vec::new();

@@ -44,8 +44,27 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             found.push(on(service, Some(known.suffix), Severity::Error, message, "correct the value"));
         }
         found.extend(backend_protocol(service, owner));
+        found.extend(client_address(service, owner));
         found
     })
+}
+
+/// Ports of UDP keep the address of the client.
+/// Source: cloud-provider-aws `aws_validations.go#validateServiceAnnotationTargetGroupAttributes`.
+fn client_address(service: &Service, owner: Owner) -> Option<Violation> {
+    const SUFFIX: &str = "aws-load-balancer-target-group-attributes";
+    let given = value(service, SUFFIX).filter(|_| owner == Owner::Network)?;
+    let is_off = given.split(',').any(|pair| pair.trim() == "preserve_client_ip.enabled=false");
+    if !is_off || !service.ports.iter().any(|port| port.protocol == "UDP") {
+        return None;
+    }
+    let name = service.full_name();
+    let message = format!(
+        "Service {} has `{SUFFIX}: {}`, which ports of UDP do not take",
+        text::printable(&name),
+        text::printable(given)
+    );
+    Some(on(service, Some(SUFFIX), Severity::Error, message, "take `preserve_client_ip.enabled=false` out"))
 }
 
 /// The protocol behind a listener with a certificate. Source: cloud-provider-aws `aws_loadbalancer.go#getListener`.

@@ -1,4 +1,4 @@
-use super::{of_each, on, value};
+use super::{of_each, on_field, value};
 use crate::finding::{Applicability, Severity};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
     condition: "A Service for the cloud controller has `sessionAffinity: ClientIP` or `loadBalancerIP`, or a source range that is no range of addresses.",
-    impact: "the Service gets no load balancer: `unsupported load balancer affinity`, or `LoadBalancerIP cannot be specified for AWS ELB`",
+    impact: "the Service gets no load balancer, and its event says why",
     fix: "Take the field out; for fixed addresses use a Network Load Balancer with `aws-load-balancer-eip-allocations`.",
     applicability: Applicability::None,
     sources: &[
@@ -35,7 +35,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let mut add = |field: &str, what: String, fix: &str| {
             let message =
                 format!("Service {name} has `{}`, which the cloud controller refuses", text::printable(&what));
-            found.push(on(service, None, Severity::Error, message, fix).with_respect_to(field));
+            found.push(on_field(service, field, message, fix).with_respect_to(field));
         };
         if service.has_client_affinity {
             add("sessionAffinity", "sessionAffinity: ClientIP".to_owned(), "take `sessionAffinity` out");

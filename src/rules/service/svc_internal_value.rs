@@ -1,6 +1,6 @@
 use super::{Owner, of_each, on, value};
 use crate::finding::{Applicability, Severity};
-use crate::kubernetes::{is_false, is_true};
+use crate::kubernetes::{is_false, is_no, is_true};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
@@ -30,24 +30,32 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let Some(internal) = value(service, SUFFIX) else { return Vec::new() };
         let name = service.full_name();
         let (name, shown) = (text::printable(&name), text::printable(internal));
-        let (severity, message) = match owner {
+        let (severity, message, impact) = match owner {
             Owner::Classic | Owner::Network => {
-                let reads_as_no =
-                    is_false(internal) || ["no", "off", "n"].contains(&internal.to_ascii_lowercase().as_str());
-                let severity = match internal {
+                let reads_as_no = is_false(internal) || is_no(internal);
+                let (severity, impact) = match internal {
                     "" | "false" | "true" | "0.0.0.0/0" => return Vec::new(),
-                    _ if reads_as_no => Severity::Error,
-                    _ => Severity::Warning,
+                    _ if reads_as_no => (Severity::Error, None),
+                    _ => {
+                        (Severity::Warning, Some("the load balancer is internal, whatever the value was meant to say"))
+                    }
                 };
-                (severity, format!("Service {name} has `{SUFFIX}: {shown}`, which makes it internal"))
+                (severity, format!("Service {name} has `{SUFFIX}: {shown}`, which makes it internal"), impact)
             }
-            Owner::LoadBalancerController if !is_true(internal) && !is_false(internal) => {
+            // With `scheme` it does not look at it.
+            Owner::LoadBalancerController
+                if !is_true(internal)
+                    && !is_false(internal)
+                    && value(service, "aws-load-balancer-scheme").is_none() =>
+            {
                 let message =
                     format!("Service {name} has `{SUFFIX}: {shown}`, which the AWS Load Balancer Controller refuses");
-                (Severity::Error, message)
+                (Severity::Error, message, Some("the Service gets no load balancer"))
             }
             Owner::LoadBalancerController | Owner::OtherClass | Owner::Nobody => return Vec::new(),
         };
-        vec![on(service, Some(SUFFIX), severity, message, "write `\"true\"` or `\"false\"`")]
+        let impact = impact.map(str::to_owned);
+        let fix = "write `\"true\"` or `\"false\"`";
+        vec![on(service, Some(SUFFIX), severity, message, fix).impact(impact)]
     })
 }

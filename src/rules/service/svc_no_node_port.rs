@@ -1,4 +1,4 @@
-use super::{of_each, on};
+use super::{of_each, on_field};
 use crate::finding::{Applicability, Severity};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
@@ -33,6 +33,11 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             "Service {} has no node port for port {ports}, and the load balancer leaves it out",
             text::printable(&name)
         );
-        vec![on(service, None, Severity::Error, message, "take `allocateLoadBalancerNodePorts: false` out")]
+        vec![on_field(
+            service,
+            "allocateLoadBalancerNodePorts",
+            message,
+            "take `allocateLoadBalancerNodePorts: false` out",
+        )]
     })
 }

@@ -1,4 +1,4 @@
-use super::{Owner, of_each, on};
+use super::{Owner, of_each, on_field};
 use crate::finding::{Applicability, Severity};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
     condition: "A Service for the cloud controller has ports of UDP on a Classic Load Balancer, of SCTP, or of TCP and UDP together.",
-    impact: "the Service gets no load balancer: `Protocol UDP not supported by load balancer`, or `mixed protocol is not supported`",
+    impact: "the Service gets no load balancer: `Protocol … not supported by LoadBalancer`, or `mixed protocol is not supported for LoadBalancer`",
     fix: "Use a Network Load Balancer for UDP, and a Service for each protocol.",
     applicability: Applicability::None,
     sources: &[
@@ -45,6 +45,6 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         } else {
             return Vec::new();
         };
-        vec![on(service, None, Severity::Error, message, fix)]
+        vec![on_field(service, "ports", message, fix)]
     })
 }

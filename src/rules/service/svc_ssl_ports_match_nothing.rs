@@ -29,11 +29,10 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let Some(given) = value(service, SUFFIX).filter(|given| !given.trim().is_empty()) else { return Vec::new() };
         let is_all = |item: &str| item == "*" && owner.is_cloud_controller();
         let has = |item: &str| {
-            // Classic Load Balancers compare names in small letters.
-            let item = if owner == Owner::Classic { item.to_lowercase() } else { item.to_owned() };
+            // Names of ports are put into small letters for Classic Load Balancers, and items of the list are not.
             service.ports.iter().any(|port| {
                 let name = if owner == Owner::Classic { port.name.to_lowercase() } else { port.name.clone() };
-                port.port.to_string() == item || (!name.is_empty() && name == item)
+                port.port.to_string() == item || (!name.is_empty() && name == *item)
             })
         };
         let items = given.split(',').map(str::trim).filter(|item| !item.is_empty());

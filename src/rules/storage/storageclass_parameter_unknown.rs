@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::StorageClass],
     condition: "A storage class of `ebs.csi.aws.com` has a parameter that the driver does not know, `zone` and `zones` among them, or `iops` beside `iopsPerGB`; or one of `kubernetes.io/aws-ebs` has `zone` or `zones` beside `allowedTopologies`.",
-    impact: "every volume of the class fails to be made: `Invalid parameter key`",
+    impact: "every volume of the class fails to be made",
     fix: "Take it out; zones are `allowedTopologies`.",
     applicability: Applicability::None,
     sources: &[

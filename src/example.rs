@@ -1,0 +1,207 @@
+//! A correct minimal set for the AWS cloud controller on a distribution and a version: configuration, chart values, policies, tags.
+
+use std::fmt::Write as _;
+
+use crate::baseline::{self, Embedded};
+use crate::controller::ControllerVersion;
+use crate::tags;
+
+/// A distribution of which there is an example.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Distribution {
+    /// RKE2.
+    Rke2,
+    /// K3s.
+    K3s,
+    /// RKE.
+    Rke,
+    /// kubeadm.
+    Kubeadm,
+}
+
+/// A file of an example.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExampleFile {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it goes, or what is done with it.
+    pub about: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// The first minor version without a provider for AWS of its own, and the last of which there is a cloud controller.
+const VERSIONS: std::ops::RangeInclusive<u32> = 27..=36;
+
+/// The last minor version of RKE, whose end was in 2025.
+const LAST_OF_RKE: u32 = 32;
+
+/// The files for a cluster of an id.
+///
+/// # Errors
+/// When there is no example for the version.
+pub fn example(
+    distribution: Distribution,
+    version: ControllerVersion,
+    cluster_id: &str,
+) -> Result<Vec<ExampleFile>, String> {
+    let (first, last) = (*VERSIONS.start(), *VERSIONS.end());
+    let minor = version.minor().filter(|minor| VERSIONS.contains(minor)).ok_or_else(|| {
+        format!("there is no example for Kubernetes {version}: the external cloud controller of AWS is needed from 1.{first} on, and 1.{last} is the last known")
+    })?;
+    if distribution == Distribution::Rke && minor > LAST_OF_RKE {
+        return Err(format!("there is no RKE for Kubernetes {version}: 1.{LAST_OF_RKE} was the last"));
+    }
+    let mut files = match distribution {
+        Distribution::Rke2 => rke2(minor),
+        Distribution::K3s => k3s(minor),
+        Distribution::Rke => rke(minor),
+        Distribution::Kubeadm => kubeadm(minor),
+    };
+    let policy = |name: &'static str, about: &str, embedded: &str| {
+        let document = |found: &Embedded| found.document(Some(version));
+        let text = baseline::find(embedded).map(document).unwrap_or_default();
+        ExampleFile { name, about: about.to_owned(), text }
+    };
+    files.push(policy(
+        "policy-controlplane.json",
+        "the policy of the role of control-plane instances: what the controller's code calls",
+        "effective-controlplane",
+    ));
+    files.push(policy("policy-worker.json", "the policy of the role of all other instances", "effective-worker"));
+    files.push(ExampleFile {
+        name: "tags.md",
+        about: "what has to be tagged".to_owned(),
+        text: tagged(&tags::cluster_key(cluster_id)),
+    });
+    Ok(files)
+}
+
+fn tagged(key: &str) -> String {
+    let mut text = String::from("| resource | tag | value |\n|---|---|---|\n");
+    for (resource, key, value) in [
+        ("every instance", key, "`owned`"),
+        ("one security group of every instance, and no second one", key, "`owned`"),
+        ("subnets for load balancers", key, "`shared`, or `owned` where no other cluster is there"),
+        ("public subnets", "kubernetes.io/role/elb", "`1`"),
+        ("private subnets", "kubernetes.io/role/internal-elb", "`1`"),
+    ] {
+        let _ = writeln!(text, "| {resource} | `{key}` | {value} |");
+    }
+    text
+}
+
+/// What the chart is given: the labels and taints of control-plane nodes are the distribution's own.
+fn values(distribution: Distribution, minor: u32) -> String {
+    let selector = match distribution {
+        Distribution::Rke2 | Distribution::K3s => "nodeSelector:\n  node-role.kubernetes.io/control-plane: \"true\"\n",
+        // Maps are merged: the chart's own key has to go.
+        Distribution::Rke => {
+            "nodeSelector:\n  node-role.kubernetes.io/control-plane: null\n  node-role.kubernetes.io/controlplane: \"true\"\n"
+        }
+        Distribution::Kubeadm => "nodeSelector:\n  node-role.kubernetes.io/control-plane: \"\"\n",
+    };
+    let taints: &[&str] = match distribution {
+        Distribution::Rke2 | Distribution::K3s => &["control-plane", "etcd"],
+        Distribution::Rke => &["controlplane", "etcd"],
+        Distribution::Kubeadm => &["control-plane"],
+    };
+    let mut text = format!(
+        "hostNetworking: true\nimage:\n  tag: v1.{minor}.0\n{selector}tolerations:\n  - key: node.cloudprovider.kubernetes.io/uninitialized\n    operator: Exists\n"
+    );
+    for taint in taints {
+        let _ = write!(text, "  - key: node-role.kubernetes.io/{taint}\n    operator: Exists\n");
+    }
+    text.push_str("args:\n  - --v=2\n  - --cloud-provider=aws\n  - --configure-cloud-routes=false\n");
+    text
+}
+
+/// The chart as the controller of RKE2 and K3s installs it.
+fn helm_chart(distribution: Distribution, minor: u32, folder: &str) -> ExampleFile {
+    let indented: String = values(distribution, minor).lines().flat_map(|line| ["    ", line, "\n"]).collect();
+    ExampleFile {
+        name: "aws-cloud-controller-manager.yaml",
+        about: format!(
+            "{folder}/aws-cloud-controller-manager.yaml on one server, or `additionalManifest` of a Rancher cluster"
+        ),
+        text: format!(
+            "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata:\n  name: aws-cloud-controller-manager\n  namespace: kube-system\nspec:\n  repo: https://kubernetes.github.io/cloud-provider-aws\n  chart: aws-cloud-controller-manager\n  targetNamespace: kube-system\n  bootstrap: true\n  valuesContent: |-\n{indented}"
+        ),
+    }
+}
+
+fn chart_values(distribution: Distribution, minor: u32) -> ExampleFile {
+    ExampleFile {
+        name: "values.yaml",
+        about: "helm upgrade --install aws-cloud-controller-manager aws-cloud-controller-manager --repo https://kubernetes.github.io/cloud-provider-aws --namespace kube-system --values values.yaml".to_owned(),
+        text: values(distribution, minor),
+    }
+}
+
+fn rke2(minor: u32) -> Vec<ExampleFile> {
+    // The three lines of releases that got the option are not told apart by their minor versions.
+    let name = if minor >= 32 { "node-name-from-cloud-provider-metadata: true\n" } else { "" };
+    let agent = format!("cloud-provider-name: external\n{name}kubelet-arg:\n  - cloud-provider=external\n");
+    vec![
+        ExampleFile {
+            name: "server.yaml",
+            about: "/etc/rancher/rke2/config.yaml on servers".to_owned(),
+            text: format!("write-kubeconfig-mode: \"0600\"\ndisable-cloud-controller: true\n{agent}"),
+        },
+        ExampleFile { name: "agent.yaml", about: "/etc/rancher/rke2/config.yaml on agents".to_owned(), text: agent },
+        helm_chart(Distribution::Rke2, minor, "/var/lib/rancher/rke2/server/manifests"),
+    ]
+}
+
+fn k3s(minor: u32) -> Vec<ExampleFile> {
+    let agent = "kubelet-arg:\n  - cloud-provider=external\n";
+    vec![
+        ExampleFile {
+            name: "server.yaml",
+            about: "/etc/rancher/k3s/config.yaml on servers".to_owned(),
+            text: format!(
+                "write-kubeconfig-mode: \"0600\"\ndisable-cloud-controller: true\ndisable:\n  - servicelb\n{agent}"
+            ),
+        },
+        ExampleFile {
+            name: "agent.yaml",
+            about: "/etc/rancher/k3s/config.yaml on agents".to_owned(),
+            text: agent.to_owned(),
+        },
+        helm_chart(Distribution::K3s, minor, "/var/lib/rancher/k3s/server/manifests"),
+    ]
+}
+
+fn rke(minor: u32) -> Vec<ExampleFile> {
+    vec![
+        ExampleFile {
+            name: "cluster.yml",
+            about: format!("for `rke up`, from RKE 1.4.15 and 1.5.0 on; add `kubernetes_version` of 1.{minor} and your nodes"),
+            text: "cloud_provider:\n  name: external-aws\n  useInstanceMetadataHostname: true\nnodes:\n  - address: 203.0.113.10\n    internal_address: 10.0.1.10\n    user: rancher\n    role: [controlplane, etcd]\n  - address: 203.0.113.11\n    internal_address: 10.0.1.11\n    user: rancher\n    role: [worker]\n".to_owned(),
+        },
+        chart_values(Distribution::Rke, minor),
+    ]
+}
+
+fn kubeadm(minor: u32) -> Vec<ExampleFile> {
+    // v1beta4 came with 1.31; extra arguments are a list there.
+    let is_list = minor >= 31;
+    let api = if is_list { "v1beta4" } else { "v1beta3" };
+    let external =
+        if is_list { "    - name: cloud-provider\n      value: external\n" } else { "    cloud-provider: external\n" };
+    let registration = format!(
+        "nodeRegistration:\n  # The name that the instance has in EC2: `hostname -f` where no other domain is set.\n  kubeletExtraArgs:\n{external}"
+    );
+    let text = format!(
+        "apiVersion: kubeadm.k8s.io/{api}\nkind: ClusterConfiguration\nkubernetesVersion: v1.{minor}.0\ncontrollerManager:\n  extraArgs:\n{external}---\napiVersion: kubeadm.k8s.io/{api}\nkind: InitConfiguration\n{registration}---\napiVersion: kubeadm.k8s.io/{api}\nkind: JoinConfiguration\n{registration}"
+    );
+    vec![
+        ExampleFile {
+            name: "kubeadm.yaml",
+            about: "for `kubeadm init --config` and, with what `kubeadm token create` prints, `kubeadm join --config`"
+                .to_owned(),
+            text,
+        },
+        chart_values(Distribution::Kubeadm, minor),
+    ]
+}

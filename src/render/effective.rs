@@ -1,0 +1,109 @@
+//! What nodes are started with, for a person and for programs: each argument with the place that decides it.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use crate::kubernetes::Place;
+use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Started};
+use crate::text;
+
+use super::style::layout;
+
+/// Names of arguments whose values are credentials, or hold them.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["token", "secret", "password", "access-key", "datastore-endpoint", "credential", "private"]
+        .iter()
+        .any(|word| name.contains(word))
+        // The provider of image credentials is named by its paths.
+        && !name.starts_with("image-credential-provider")
+}
+
+/// The value as it is shown.
+fn shown(name: &str, value: &str) -> String {
+    // What is passed on has a name of its own.
+    let inner = value.split_once('=').map_or("", |(name, _)| name);
+    if is_secret(name) || is_secret(inner) && !inner.is_empty() { "(not shown)".to_owned() } else { value.to_owned() }
+}
+
+fn title(arguments: &NodeArguments) -> String {
+    let who = match &arguments.started {
+        Started::Node(name) => format!("Node {name}"),
+        Started::Declared { name, .. } => name.clone(),
+    };
+    let version = arguments.version.map(|version| format!(" {version}")).unwrap_or_default();
+    let role = match arguments.is_server {
+        Some(true) => ", server",
+        Some(false) => ", agent",
+        None => "",
+    };
+    format!("{who}: {}{version}{role}", arguments.distribution.name())
+}
+
+fn place(place: Option<&Place>) -> String {
+    place.map_or_else(String::new, |place| format!("{}:{}:{}", place.file, place.line, place.column))
+}
+
+/// Writes what some nodes are started with for a person.
+///
+/// # Errors
+/// When the writer fails.
+pub fn effective(found: &[&NodeArguments], width: usize, out: &mut dyn Write) -> io::Result<()> {
+    for (index, arguments) in found.iter().enumerate() {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        writeln!(out, "{}", text::printable(&title(arguments)))?;
+        let mut table = layout(width, &["setting", "value", "decided at"]);
+        for (name, value, at) in arguments.settings() {
+            let value = shown(name, value);
+            table.add_row([&*text::printable(name), &*text::printable(&value), &*text::printable(&place(at))]);
+        }
+        writeln!(out, "{table}")?;
+        let mut started = layout(width, &["component", "is started with"]);
+        for component in Component::ALL {
+            for argument in arguments.of_component(component) {
+                let value = shown(argument.name, argument.value);
+                let word =
+                    if value.is_empty() { argument.name.to_owned() } else { format!("{}={value}", argument.name) };
+                started.add_row([component.name(), &*text::printable(&format!("--{word}"))]);
+            }
+        }
+        writeln!(out, "{started}")?;
+        if matches!(arguments.distribution, Distribution::Rke2 | Distribution::K3s) {
+            writeln!(out, "beside what {} gives each of them by itself", arguments.distribution.name())?;
+        }
+    }
+    Ok(())
+}
+
+/// The same for programs.
+#[must_use]
+pub fn effective_json(found: &[&NodeArguments]) -> Value {
+    let one = |arguments: &&NodeArguments| {
+        let (kind, name) = match &arguments.started {
+            Started::Node(name) => ("node", name),
+            Started::Declared { name, .. } => ("cluster-config", name),
+        };
+        let settings = arguments.settings().map(|(name, value, at)| {
+            let place = at.map(|place| json!({"file": &*place.file, "line": place.line, "column": place.column}));
+            json!({"name": name, "value": shown(name, value), "place": place})
+        });
+        let components = Component::ALL.into_iter().map(|component| {
+            let given = arguments.of_component(component);
+            let given = given.iter().map(|one| json!({"name": one.name, "value": shown(one.name, one.value)}));
+            (component.name().to_owned(), given.collect::<Vec<Value>>().into())
+        });
+        json!({
+            "kind": kind,
+            "name": name,
+            "distribution": arguments.distribution.name(),
+            "kubernetes_version": arguments.version.map(|version| version.to_string()),
+            "server": arguments.is_server,
+            "settings": settings.collect::<Vec<Value>>(),
+            "components": components.collect::<serde_json::Map<String, Value>>(),
+        })
+    };
+    json!({"schema": "tagaudit.effective/1", "started": found.iter().map(one).collect::<Vec<Value>>()})
+}

@@ -1,0 +1,44 @@
+use super::{of_arguments, on_started};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::arguments::{Component, Started};
+use crate::resource::ResourceKind;
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "node-name-constant",
+    title: "all machines get one name",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "A Rancher cluster gives machines of a role a literal `node-name`, or `hostname-override` for their kubelets.",
+    impact: "the second machine of that name does not join, or takes the Node of the first; and the cloud controller finds at most one instance by it",
+    fix: "Take it out, and let the machine say its name; with RKE2 `node-name-from-cloud-provider-metadata: true` takes that of the instance.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/kubernetes pkg/kubelet/kubelet_node_status.go#tryRegisterWithAPIServer",
+        "rancher/rke2 pkg/rke2/rke2_linux.go",
+    ],
+    example: "`node-name: worker` is given to all machines of worker",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ANY_CLOUD, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_arguments(context, |arguments| {
+        let Started::Declared { name, .. } = &arguments.started else { return None };
+        let machines = name.split(", machines of ").nth(1)?;
+        let kubelet = arguments.of_component(Component::Kubelet);
+        let by_kubelet = kubelet.iter().rfind(|argument| argument.name == "hostname-override");
+        let (what, given, place) = match (arguments.value("node-name"), by_kubelet) {
+            (Some(given), _) => ("node-name", given, arguments.place_of("node-name")),
+            (None, Some(argument)) => ("hostname-override", argument.value, argument.place),
+            (None, None) => return None,
+        };
+        if given.contains('$') || given.contains("{{") {
+            return None;
+        }
+        let message = format!("`{what}: {}` is given to all machines of {machines}", text::printable(given));
+        Some(on_started(arguments, Severity::Error, place, what, message, format!("take `{what}` out")))
+    })
+}

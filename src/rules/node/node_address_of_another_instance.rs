@@ -1,0 +1,62 @@
+use super::{INSTANCES, NODE, instance_of, resource};
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::inventory::Instance;
+use crate::nodes::KubernetesNode;
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+use std::collections::BTreeMap;
+pub(super) const RULE: Rule = Rule {
+    id: "node-address-of-another-instance",
+    title: "the address of a Node is that of another instance",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: NODE,
+    condition: "The internal address of a Node is the private address of a live instance of the same VPC, and its providerID names another one.",
+    impact: "load balancers send its traffic to the other instance, and when that one stops, this Node is taken for stopped or deleted",
+    fix: "Delete the Node and register its machine again: a providerID cannot be changed. A copied image, or a fixed `provider-id` in user data, is the usual cause.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go#MapToAWSInstanceID",
+        "kubernetes/kubernetes pkg/apis/core/validation/validation.go#ValidateNodeUpdate",
+    ],
+    example: "Node `worker-1` names instance `i-0a`, and 10.0.1.12 is the address of `i-0b`",
+    reads: &[INSTANCES],
+    subjects: Subjects::KubernetesNodes,
+    check: Check::Kubernetes(check),
+};
+
+fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+    let mut by_address: BTreeMap<(&str, &str), &Instance> = BTreeMap::new();
+    for region in &context.view.regions {
+        for instance in region.region.instances.iter().filter(|instance| instance.state.is_live()) {
+            let place = instance.vpc_id.as_deref().zip(instance.private_ip_address.as_deref());
+            by_address.extend(place.map(|place| (place, instance)));
+        }
+    }
+    nodes
+        .iter()
+        .filter_map(|node| {
+            let (_, named) = instance_of(context, node)?;
+            let vpc = named.vpc_id.as_deref()?;
+            let own = named.private_ip_address.as_deref()?;
+            // It may have several, of which one is enough.
+            if node.internal_addresses.iter().any(|address| address == own) {
+                return None;
+            }
+            let (address, other) = node.internal_addresses.iter().find_map(|address| {
+                let found = by_address.get(&(vpc, address.as_str()))?;
+                Some((address, *found))
+            })?;
+            let message = format!(
+                "Node `{}` names instance `{}`, and {} is the address of `{}`",
+                text::printable(&node.name),
+                text::printable(&named.id),
+                text::printable(address),
+                text::printable(&other.id)
+            );
+            let fix = Fix::none("delete the Node and register its machine again: a providerID cannot be changed");
+            let related = [&named.id, &other.id].map(|id| ResourceRef::bare(ResourceKind::Instance, id));
+            Some(Violation::new(Severity::Error, resource(node), message, fix).related(related))
+        })
+        .collect()
+}

@@ -1,0 +1,45 @@
+use super::{INSTANCES, NODE, resource};
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::nodes::KubernetesNode;
+use crate::nodes::{self, ProviderId};
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+use std::collections::BTreeMap;
+pub(super) const RULE: Rule = Rule {
+    id: "node-provider-id-shared",
+    title: "two Nodes are one instance",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: NODE,
+    condition: "The providerIDs of two Nodes name one instance.",
+    impact: "the cloud controller takes both for that instance: traffic of the one goes to the other, and what happens to the instance happens to both Nodes",
+    fix: "Delete the Node that does not run on the instance, and register its machine again without a fixed `provider-id`.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/instances.go#MapToAWSInstanceID"],
+    example: "Nodes `worker-1` and `worker-2` both name instance `i-0a`",
+    reads: &[INSTANCES],
+    subjects: Subjects::KubernetesNodes,
+    check: Check::Kubernetes(check),
+};
+
+fn check(_: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+    let mut of_instances: BTreeMap<&str, Vec<&KubernetesNode>> = BTreeMap::new();
+    for node in nodes {
+        if let Some(ProviderId::Instance(id)) = nodes::parse_provider_id(&node.provider_id) {
+            of_instances.entry(id).or_default().push(node);
+        }
+    }
+    let shared = of_instances.into_iter().filter(|(_, nodes)| nodes.len() > 1);
+    shared
+        .filter_map(|(id, nodes)| {
+            let (first, others) = nodes.split_first()?;
+            let names: Vec<String> = nodes.iter().map(|node| format!("`{}`", node.name)).collect();
+            let both = if nodes.len() == 2 { "both" } else { "all" };
+            let message = format!("Nodes {} {both} name instance `{}`", text::list(&names, 4), text::printable(id));
+            let fix = Fix::none("delete the Node that does not run on the instance, and register its machine again");
+            let related =
+                others.iter().map(|node| resource(node)).chain([ResourceRef::bare(ResourceKind::Instance, id)]);
+            Some(Violation::new(Severity::Error, resource(first), message, fix).related(related).with_respect_to(id))
+        })
+        .collect()
+}

@@ -1,0 +1,45 @@
+use super::{INSTANCES, NODE, instance_of, resource};
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::inventory::InstanceState;
+use crate::nodes::KubernetesNode;
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+pub(super) const RULE: Rule = Rule {
+    id: "node-shutdown-taint-stale",
+    title: "a Node counts as stopped, and its instance runs",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: NODE,
+    condition: "A Node has the taint `node.cloudprovider.kubernetes.io/shutdown`, and its instance is running.",
+    impact: "no pod is scheduled there; the controller that takes the taint away when the Node is ready does not work",
+    fix: "See why the cloud controller does not: `cloud-node-lifecycle` in `--controllers`, its leader, its permissions. Then the taint goes by itself.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/cloud-provider controllers/nodelifecycle/node_lifecycle_controller.go#MonitorNodes"],
+    example: "Node `worker-1` has the taint `node.cloudprovider.kubernetes.io/shutdown`, and its instance `i-0a` is running",
+    reads: &[INSTANCES],
+    subjects: Subjects::KubernetesNodes,
+    check: Check::Kubernetes(check),
+};
+
+const TAINT: &str = "node.cloudprovider.kubernetes.io/shutdown";
+
+fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+    nodes
+        .iter()
+        .filter(|node| node.taints.iter().any(|taint| taint.key == TAINT))
+        .filter_map(|node| {
+            let (_, instance) = instance_of(context, node)?;
+            if instance.state != InstanceState::Running {
+                return None;
+            }
+            let message = format!(
+                "Node `{}` has the taint `{TAINT}`, and its instance `{}` is running",
+                text::printable(&node.name),
+                text::printable(&instance.id)
+            );
+            let fix = Fix::none("see why the lifecycle controller of the cloud controller does not work");
+            let instance = ResourceRef::bare(ResourceKind::Instance, &instance.id);
+            Some(Violation::new(Severity::Warning, resource(node), message, fix).related([instance]))
+        })
+        .collect()
+}

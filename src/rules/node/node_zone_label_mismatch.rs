@@ -1,0 +1,59 @@
+use super::{INSTANCES, NODE, instance_of, resource};
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::nodes::KubernetesNode;
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+pub(super) const RULE: Rule = Rule {
+    id: "node-zone-label-mismatch",
+    title: "a label of a Node names another zone than that of its instance",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: NODE,
+    condition: "The zone or the region that a Node has as a label, by the present name or the one of before 1.17, is not that of the instance that its providerID names.",
+    impact: "volumes are made in the wrong zone, and their pods stay pending (`volume node affinity conflict`); the controller never asks again, and copies the older label over the present one",
+    fix: "Set both labels: `topology.kubernetes.io/zone` and, where it is there, `failure-domain.beta.kubernetes.io/zone`.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/cloud-provider controllers/node/node_controller.go#reconcileNodeLabels"],
+    example: "Node `worker-1` says zone us-east-1a, and its instance `i-0a` is in us-east-1b",
+    reads: &[INSTANCES],
+    subjects: Subjects::KubernetesNodes,
+    check: Check::Kubernetes(check),
+};
+
+/// Labels of zones and of regions, the present name and the one of before.
+const ZONES: [&str; 2] = ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"];
+const REGIONS: [&str; 2] = ["topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"];
+
+fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+    nodes
+        .iter()
+        .filter_map(|node| {
+            let (region, instance) = instance_of(context, node)?;
+            let zone = instance.availability_zone.as_deref()?;
+            let wrong = |labels: [&'static str; 2], is: &str| {
+                labels.into_iter().find(|label| node.labels.get(*label).is_some_and(|value| value != is))
+            };
+            let (what, label, is) = match (wrong(ZONES, zone), wrong(REGIONS, region)) {
+                (Some(label), _) => ("zone", label, zone),
+                (None, Some(label)) => ("region", label, region),
+                (None, None) => return None,
+            };
+            let says = node.labels.get(label).map(String::as_str).unwrap_or_default();
+            let message = format!(
+                "Node `{}` says {what} {}, and its instance `{}` is in {is}",
+                text::printable(&node.name),
+                text::printable(says),
+                text::printable(&instance.id)
+            );
+            let labels = if what == "zone" { ZONES } else { REGIONS };
+            let set = labels.into_iter().filter(|label| node.labels.contains_key(*label));
+            let set: Vec<String> = set.map(|label| format!("{label}={is}")).collect();
+            let name = text::shell_quote(&node.name);
+            let fix = Fix::none(format!("kubectl label node {name} {} --overwrite", set.join(" ")));
+            let instance = ResourceRef::bare(ResourceKind::Instance, &instance.id);
+            Some(
+                Violation::new(Severity::Error, resource(node), message, fix).related([instance]).with_respect_to(what),
+            )
+        })
+        .collect()
+}

@@ -1,0 +1,82 @@
+use super::{controller_version, of_each, on, value};
+use crate::controller::ControllerVersion;
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::is_false;
+use crate::nodes::{self, EXCLUDED_FROM_LOAD_BALANCERS, KubernetesNode, ProviderId};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "svc-no-eligible-node",
+    title: "no Node may stand behind the load balancer of a Service",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Service],
+    condition: "The cloud controller makes the load balancer of a Service, and every Node is left out of it: by the label `node.kubernetes.io/exclude-from-external-load-balancers` (which kubeadm gives control planes), without a providerID of an instance, about to be deleted by the cluster autoscaler, or by `aws-load-balancer-target-node-labels`. Up to the cloud controller 1.33 the label counts with any value; from 1.34 on `false` does not.",
+    impact: "the load balancer has no target: `There are no available nodes for LoadBalancer`",
+    fix: "Take the label from the Nodes that are to serve, or add workers.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider controllers/service/controller.go#nodeIncludedPredicate",
+        "kubernetes/cloud-provider controllers/service/controller.go#stableNodeSetPredicates",
+    ],
+    example: "Service shop/web has no Node behind its load balancer: 1 of 1 is left out by the label node.kubernetes.io/exclude-from-external-load-balancers",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let nodes = context.evidence.nodes.as_deref().unwrap_or_default();
+    if nodes.is_empty() || nodes.iter().any(|node| node.kubelet_version.is_empty()) {
+        return Counted::not_applicable("the Nodes are not known: give them with --nodes or --kubernetes");
+    }
+    let reads_value = controller_version(context).is_some_and(|version| version >= ControllerVersion::new(1, 34, 0));
+    let is_excluded = |node: &KubernetesNode| {
+        node.labels.get(EXCLUDED_FROM_LOAD_BALANCERS).is_some_and(|value| !(reads_value && is_false(value)))
+    };
+    let has_instance =
+        |node: &KubernetesNode| matches!(nodes::parse_provider_id(&node.provider_id), Some(ProviderId::Instance(_)));
+    let is_leaving =
+        |node: &KubernetesNode| node.taints.iter().any(|taint| taint.key == "ToBeDeletedByClusterAutoscaler");
+    of_each(context, |service, owner| {
+        if !owner.is_cloud_controller() {
+            return Vec::new();
+        }
+        let wanted = value(service, "aws-load-balancer-target-node-labels").unwrap_or_default();
+        let is_wanted = |node: &KubernetesNode| {
+            wanted.split(',').filter(|pair| !pair.trim().is_empty()).all(|pair| {
+                let (key, value) = pair.trim().split_once('=').unwrap_or((pair.trim(), ""));
+                node.labels.get(key).is_some_and(|found| value.is_empty() || found == value)
+            })
+        };
+        let serves =
+            |node: &KubernetesNode| !is_excluded(node) && has_instance(node) && !is_leaving(node) && is_wanted(node);
+        if nodes.iter().any(serves) {
+            return Vec::new();
+        }
+        let all = nodes.len();
+        let causes = [
+            (
+                nodes.iter().filter(|node| is_excluded(node)).count(),
+                format!("by the label {EXCLUDED_FROM_LOAD_BALANCERS}"),
+            ),
+            (nodes.iter().filter(|node| !has_instance(node)).count(), "without a providerID of an instance".to_owned()),
+            (nodes.iter().filter(|node| is_leaving(node)).count(), "about to be deleted".to_owned()),
+            (
+                nodes.iter().filter(|node| !is_wanted(node)).count(),
+                "by aws-load-balancer-target-node-labels".to_owned(),
+            ),
+        ];
+        let causes: Vec<String> = causes
+            .into_iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, why)| format!("{number} of {all} {} left out {why}", if number == 1 { "is" } else { "are" }))
+            .collect();
+        let name = service.full_name();
+        let message =
+            format!("Service {} has no Node behind its load balancer: {}", text::printable(&name), causes.join(", "));
+        let fix = "take the label from the Nodes that are to serve, or add workers";
+        vec![on(service, None, Severity::Error, message, fix)]
+    })
+}

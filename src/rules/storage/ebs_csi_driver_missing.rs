@@ -1,0 +1,49 @@
+use super::{DRIVER, of_each, on};
+use crate::controller::ControllerVersion;
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::WorkloadKind;
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ebs-csi-driver-missing",
+    title: "nothing makes the volumes of a storage class",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::StorageClass],
+    condition: "The cluster has a storage class for EBS, Kubernetes is 1.23 or later, and no workload runs the driver `ebs.csi.aws.com`. DaemonSets and Deployments of all namespaces have to be given.",
+    impact: r#"claims wait for ever (`waiting for a volume to be created, either by external provisioner "ebs.csi.aws.com" or manually`), and volumes that are there are not attached to new pods"#,
+    fix: "Install the EBS CSI driver, and give its role the permissions (`tagaudit baseline show ebs-csi`).",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/kubernetes staging/src/k8s.io/csi-translation-lib/plugins/aws_ebs.go",
+        "kubernetes-sigs/aws-ebs-csi-driver docs/install.md",
+    ],
+    example: "StorageClass gp2 needs the driver `ebs.csi.aws.com`, which does not run",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let evidence = context.evidence;
+    let lists = [WorkloadKind::DaemonSet, WorkloadKind::Deployment];
+    let has_system =
+        evidence.workloads.iter().any(|workload| workload.namespace == "kube-system" && !workload.uid.is_empty());
+    let Some(minor) = evidence.kubernetes_version().and_then(ControllerVersion::minor) else {
+        return Counted::not_applicable("the version of Kubernetes is not known");
+    };
+    if !has_system || !lists.iter().all(|kind| evidence.workload_lists.contains(kind)) {
+        return Counted::not_applicable("DaemonSets and Deployments of all namespaces were not given");
+    }
+    let mut images = evidence.workloads.iter().flat_map(|workload| &workload.containers);
+    let runs = images.any(|container| container.image.value.contains("ebs-csi-driver"));
+    of_each(context, |class, _| {
+        let is_live = class.object().text(&["metadata", "uid"]).is_some();
+        if runs || minor < 23 || !is_live {
+            return Vec::new();
+        }
+        let message = format!("{} needs the driver `{DRIVER}`, which does not run", text::printable(&class.name));
+        vec![on(class, Severity::Error, &class.object().head(), "driver", message, "install the EBS CSI driver")]
+    })
+}

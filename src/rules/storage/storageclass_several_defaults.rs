@@ -1,0 +1,43 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::{Document, DocumentKind};
+use crate::resource::ResourceKind;
+use crate::rules::Checked;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "storageclass-several-defaults",
+    title: "several storage classes are the default",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::StorageClass],
+    condition: r#"More than one storage class of the cluster has the annotation `storageclass.kubernetes.io/is-default-class: "true"`, and one of them is for EBS."#,
+    impact: "a claim without a class gets the one that was made last, whichever that is",
+    fix: "Take the annotation from all but one.",
+    applicability: Applicability::None,
+    sources: &[r#"Kubernetes documentation, "Storage Classes", "Default StorageClass""#],
+    example: "StorageClass gp2 and gp3 are both the default",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let is_default = |class: &&Document| {
+        let object = class.object();
+        let mark = ["metadata", "annotations", "storageclass.kubernetes.io/is-default-class"];
+        object.text(&mark) == Some("true") && object.text(&["metadata", "uid"]).is_some()
+    };
+    let defaults: Vec<&Document> =
+        context.evidence.documents_of(DocumentKind::StorageClass).filter(is_default).collect();
+    let mut counted = of_each(context, |_, _| Vec::new());
+    if let (Checked::Done(found), [first, _, ..]) = (&mut counted.outcome, defaults.as_slice()) {
+        let names = defaults.iter().filter_map(|class| class.object().text(&["metadata", "name"]));
+        let names: Vec<&str> = names.collect();
+        let both = if names.len() == 2 { "both" } else { "all" };
+        let message = format!("StorageClass {} are {both} the default", text::list(&names, 5));
+        let fix = "take the annotation from all but one";
+        found.push(on(first, Severity::Warning, &first.object().head(), "default", message, fix));
+    }
+    counted
+}
