@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::baseline::{self, Embedded};
 use crate::controller::ControllerVersion;
+use crate::kubernetes::arguments::is_name_only;
 use crate::tags;
 
 /// A distribution of which there is an example.
@@ -30,8 +31,24 @@ pub struct ExampleFile {
     pub text: String,
 }
 
-/// The first minor version without a provider for AWS of its own, and the last of which there is a cloud controller.
-const VERSIONS: std::ops::RangeInclusive<u32> = 27..=36;
+/// The images of the cloud controller by minor version: the latest that were published. They begin with the first version of Kubernetes
+/// without a provider for AWS of its own.
+/// Sources: kubernetes/k8s.io `registry.k8s.io/images/k8s-staging-provider-aws/images.yaml` 0137eda2; kubernetes/kops for 1.36.
+const IMAGES: [(u32, &str); 10] = [
+    (27, "v1.27.10"),
+    (28, "v1.28.11"),
+    (29, "v1.29.10"),
+    (30, "v1.30.10"),
+    (31, "v1.31.9"),
+    (32, "v1.32.8"),
+    (33, "v1.33.4"),
+    (34, "v1.34.3"),
+    (35, "v1.35.2"),
+    (36, "v1.36.1"),
+];
+
+/// What only the person at the machine knows, which the text that names it says.
+const NODE_NAME: &str = "# The private DNS name of the instance, by which the cloud controller finds it:\n# curl -s http://169.254.169.254/latest/meta-data/hostname, with a token where IMDSv2 is required.\n";
 
 /// The last minor version of RKE, whose end was in 2025.
 const LAST_OF_RKE: u32 = 32;
@@ -45,18 +62,20 @@ pub fn example(
     version: ControllerVersion,
     cluster_id: &str,
 ) -> Result<Vec<ExampleFile>, String> {
-    let (first, last) = (*VERSIONS.start(), *VERSIONS.end());
-    let minor = version.minor().filter(|minor| VERSIONS.contains(minor)).ok_or_else(|| {
+    let (first, last) = (IMAGES.first().map_or(0, |(minor, _)| *minor), IMAGES.last().map_or(0, |(minor, _)| *minor));
+    let image = |minor: &u32| IMAGES.iter().find(|(known, _)| known == minor).map(|(_, tag)| *tag);
+    let found = version.minor().and_then(|minor| Some((minor, image(&minor)?)));
+    let (minor, tag) = found.ok_or_else(|| {
         format!("there is no example for Kubernetes {version}: the external cloud controller of AWS is needed from 1.{first} on, and 1.{last} is the last known")
     })?;
     if distribution == Distribution::Rke && minor > LAST_OF_RKE {
         return Err(format!("there is no RKE for Kubernetes {version}: 1.{LAST_OF_RKE} was the last"));
     }
     let mut files = match distribution {
-        Distribution::Rke2 => rke2(minor),
-        Distribution::K3s => k3s(minor),
-        Distribution::Rke => rke(minor),
-        Distribution::Kubeadm => kubeadm(minor),
+        Distribution::Rke2 => rke2(version, tag),
+        Distribution::K3s => k3s(tag),
+        Distribution::Rke => rke(minor, tag),
+        Distribution::Kubeadm => kubeadm(minor, tag),
     };
     let policy = |name: &'static str, about: &str, embedded: &str| {
         let document = |found: &Embedded| found.document(Some(version));
@@ -92,7 +111,7 @@ fn tagged(key: &str) -> String {
 }
 
 /// What the chart is given: the labels and taints of control-plane nodes are the distribution's own.
-fn values(distribution: Distribution, minor: u32) -> String {
+fn values(distribution: Distribution, tag: &str) -> String {
     let selector = match distribution {
         Distribution::Rke2 | Distribution::K3s => "nodeSelector:\n  node-role.kubernetes.io/control-plane: \"true\"\n",
         // Maps are merged: the chart's own key has to go.
@@ -107,7 +126,7 @@ fn values(distribution: Distribution, minor: u32) -> String {
         Distribution::Kubeadm => &["control-plane"],
     };
     let mut text = format!(
-        "hostNetworking: true\nimage:\n  tag: v1.{minor}.0\n{selector}tolerations:\n  - key: node.cloudprovider.kubernetes.io/uninitialized\n    operator: Exists\n"
+        "hostNetworking: true\nimage:\n  tag: {tag}\n{selector}tolerations:\n  - key: node.cloudprovider.kubernetes.io/uninitialized\n    operator: Exists\n"
     );
     for taint in taints {
         let _ = write!(text, "  - key: node-role.kubernetes.io/{taint}\n    operator: Exists\n");
@@ -117,8 +136,8 @@ fn values(distribution: Distribution, minor: u32) -> String {
 }
 
 /// The chart as the controller of RKE2 and K3s installs it.
-fn helm_chart(distribution: Distribution, minor: u32, folder: &str) -> ExampleFile {
-    let indented: String = values(distribution, minor).lines().flat_map(|line| ["    ", line, "\n"]).collect();
+fn helm_chart(distribution: Distribution, tag: &str, folder: &str) -> ExampleFile {
+    let indented: String = values(distribution, tag).lines().flat_map(|line| ["    ", line, "\n"]).collect();
     ExampleFile {
         name: "aws-cloud-controller-manager.yaml",
         about: format!(
@@ -130,78 +149,93 @@ fn helm_chart(distribution: Distribution, minor: u32, folder: &str) -> ExampleFi
     }
 }
 
-fn chart_values(distribution: Distribution, minor: u32) -> ExampleFile {
+fn chart_values(distribution: Distribution, tag: &str) -> ExampleFile {
     ExampleFile {
         name: "values.yaml",
         about: "helm upgrade --install aws-cloud-controller-manager aws-cloud-controller-manager --repo https://kubernetes.github.io/cloud-provider-aws --namespace kube-system --values values.yaml".to_owned(),
-        text: values(distribution, minor),
+        text: values(distribution, tag),
     }
 }
 
-fn rke2(minor: u32) -> Vec<ExampleFile> {
-    // The three lines of releases that got the option are not told apart by their minor versions.
-    let name = if minor >= 32 { "node-name-from-cloud-provider-metadata: true\n" } else { "" };
+fn rke2(version: ControllerVersion, tag: &str) -> Vec<ExampleFile> {
+    let name = if is_name_only(Some(version)) {
+        "node-name-from-cloud-provider-metadata: true\n".to_owned()
+    } else {
+        format!("{NODE_NAME}node-name: NODE_NAME\n")
+    };
     let agent = format!("cloud-provider-name: external\n{name}kubelet-arg:\n  - cloud-provider=external\n");
     vec![
         ExampleFile {
             name: "server.yaml",
-            about: "/etc/rancher/rke2/config.yaml on servers".to_owned(),
+            about: "/etc/rancher/rke2/config.yaml on servers; all but the first need `server:` and `token:` as well"
+                .to_owned(),
             text: format!("write-kubeconfig-mode: \"0600\"\ndisable-cloud-controller: true\n{agent}"),
         },
-        ExampleFile { name: "agent.yaml", about: "/etc/rancher/rke2/config.yaml on agents".to_owned(), text: agent },
-        helm_chart(Distribution::Rke2, minor, "/var/lib/rancher/rke2/server/manifests"),
+        ExampleFile {
+            name: "agent.yaml",
+            about: "/etc/rancher/rke2/config.yaml on agents, which need `server:` and `token:` as well".to_owned(),
+            text: agent,
+        },
+        helm_chart(Distribution::Rke2, tag, "/var/lib/rancher/rke2/server/manifests"),
     ]
 }
 
-fn k3s(minor: u32) -> Vec<ExampleFile> {
-    let agent = "kubelet-arg:\n  - cloud-provider=external\n";
+fn k3s(tag: &str) -> Vec<ExampleFile> {
+    let agent = format!("{NODE_NAME}node-name: NODE_NAME\nkubelet-arg:\n  - cloud-provider=external\n");
     vec![
         ExampleFile {
             name: "server.yaml",
-            about: "/etc/rancher/k3s/config.yaml on servers".to_owned(),
+            about: "/etc/rancher/k3s/config.yaml on servers; all but the first need `server:` and `token:` as well"
+                .to_owned(),
             text: format!(
                 "write-kubeconfig-mode: \"0600\"\ndisable-cloud-controller: true\ndisable:\n  - servicelb\n{agent}"
             ),
         },
         ExampleFile {
             name: "agent.yaml",
-            about: "/etc/rancher/k3s/config.yaml on agents".to_owned(),
-            text: agent.to_owned(),
+            about: "/etc/rancher/k3s/config.yaml on agents, which need `server:` and `token:` as well".to_owned(),
+            text: agent,
         },
-        helm_chart(Distribution::K3s, minor, "/var/lib/rancher/k3s/server/manifests"),
+        helm_chart(Distribution::K3s, tag, "/var/lib/rancher/k3s/server/manifests"),
     ]
 }
 
-fn rke(minor: u32) -> Vec<ExampleFile> {
+fn rke(minor: u32, tag: &str) -> Vec<ExampleFile> {
     vec![
         ExampleFile {
             name: "cluster.yml",
             about: format!("for `rke up`, from RKE 1.4.15 and 1.5.0 on; add `kubernetes_version` of 1.{minor} and your nodes"),
             text: "cloud_provider:\n  name: external-aws\n  useInstanceMetadataHostname: true\nnodes:\n  - address: 203.0.113.10\n    internal_address: 10.0.1.10\n    user: rancher\n    role: [controlplane, etcd]\n  - address: 203.0.113.11\n    internal_address: 10.0.1.11\n    user: rancher\n    role: [worker]\n".to_owned(),
         },
-        chart_values(Distribution::Rke, minor),
+        chart_values(Distribution::Rke, tag),
     ]
 }
 
-fn kubeadm(minor: u32) -> Vec<ExampleFile> {
+fn kubeadm(minor: u32, tag: &str) -> Vec<ExampleFile> {
     // v1beta4 came with 1.31; extra arguments are a list there.
     let is_list = minor >= 31;
     let api = if is_list { "v1beta4" } else { "v1beta3" };
     let external =
         if is_list { "    - name: cloud-provider\n      value: external\n" } else { "    cloud-provider: external\n" };
-    let registration = format!(
-        "nodeRegistration:\n  # The name that the instance has in EC2: `hostname -f` where no other domain is set.\n  kubeletExtraArgs:\n{external}"
+    let name = NODE_NAME.replace("# ", "  # ");
+    let registration = format!("nodeRegistration:\n{name}  name: NODE_NAME\n  kubeletExtraArgs:\n{external}");
+    let init = format!(
+        "apiVersion: kubeadm.k8s.io/{api}\nkind: ClusterConfiguration\nkubernetesVersion: v1.{minor}.0\ncontrollerManager:\n  extraArgs:\n{external}---\napiVersion: kubeadm.k8s.io/{api}\nkind: InitConfiguration\n{registration}"
     );
-    let text = format!(
-        "apiVersion: kubeadm.k8s.io/{api}\nkind: ClusterConfiguration\nkubernetesVersion: v1.{minor}.0\ncontrollerManager:\n  extraArgs:\n{external}---\napiVersion: kubeadm.k8s.io/{api}\nkind: InitConfiguration\n{registration}---\napiVersion: kubeadm.k8s.io/{api}\nkind: JoinConfiguration\n{registration}"
+    let join = format!(
+        "apiVersion: kubeadm.k8s.io/{api}\nkind: JoinConfiguration\ndiscovery:\n  bootstrapToken:\n    apiServerEndpoint: API_SERVER:6443\n    token: TOKEN\n    caCertHashes:\n      - sha256:HASH\n{registration}"
     );
     vec![
         ExampleFile {
-            name: "kubeadm.yaml",
-            about: "for `kubeadm init --config` and, with what `kubeadm token create` prints, `kubeadm join --config`"
-                .to_owned(),
-            text,
+            name: "init.yaml",
+            about: "kubeadm init --config init.yaml, with the name and your version filled in".to_owned(),
+            text: init,
         },
-        chart_values(Distribution::Kubeadm, minor),
+        ExampleFile {
+            name: "join.yaml",
+            about: "kubeadm join --config join.yaml, with the name and what `kubeadm token create --print-join-command` prints filled in; further control planes need `controlPlane:` as well".to_owned(),
+            text: join,
+        },
+        chart_values(Distribution::Kubeadm, tag),
     ]
 }

@@ -20,6 +20,7 @@ mod prometheus;
 mod roles;
 pub(crate) mod rule_page;
 mod sarif;
+mod secrets;
 mod style;
 mod table;
 mod targets;

@@ -53,7 +53,7 @@ impl From<DistributionName> for Distribution {
 
 pub(super) fn example(args: &ExampleArgs) -> Result<Exit, Failure> {
     let files = example::example(args.distribution.into(), args.kubernetes_version, &args.cluster_id)
-        .map_err(|error| Failure::usage(error).help("for example --kubernetes-version 1.33"))?;
+        .map_err(|error| Failure::usage(error).help("for example --kubernetes-version 1.32"))?;
     let Some(folder) = &args.output else {
         return super::output::printed(|out| Ok(print(&files, out)));
     };

@@ -127,7 +127,10 @@ impl Read {
             return self.file(path, None);
         }
         let is_hidden = |entry: &walkdir::DirEntry| {
-            entry.depth() > 0 && entry.file_name().to_str().is_some_and(|name| name.starts_with('.'))
+            // Drop-ins are read whatever they are called.
+            let is_drop_in = entry.path().parent().and_then(Path::extension).is_some_and(|extension| extension == "d");
+            let name = entry.file_name().to_str().unwrap_or_default();
+            entry.depth() > 0 && name.starts_with('.') && !is_drop_in
         };
         let before = self.lint.files.len();
         for entry in WalkDir::new(path).sort_by_file_name().into_iter().filter_entry(|entry| !is_hidden(entry)) {

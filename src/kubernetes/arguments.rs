@@ -122,6 +122,22 @@ impl Component {
     }
 }
 
+/// Flags of components that rules look at and that take one value: the last one counts.
+const SINGLE: [&str; 12] = [
+    "cloud-config",
+    "cloud-provider",
+    "cluster-cidr",
+    "enable-leader-migration",
+    "external-cloud-volume-plugin",
+    "hostname-override",
+    "image-credential-provider-bin-dir",
+    "image-credential-provider-config",
+    "leader-elect",
+    "max-pods",
+    "node-ip",
+    "provider-id",
+];
+
 /// Who is started with arguments.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Started {
@@ -147,6 +163,8 @@ pub struct NodeArguments {
     pub version: Option<ControllerVersion>,
     /// Whether it is a server: those run the control plane. `None` where a configuration does not tell.
     pub is_server: Option<bool>,
+    /// How many machines a configuration is for, where it says so.
+    pub count: Option<i64>,
     arguments: Vec<Argument>,
     environment: BTreeMap<String, String>,
 }
@@ -183,6 +201,7 @@ impl NodeArguments {
                 distribution,
                 version: node.kubelet_version.parse().ok(),
                 is_server: Some(role == "server"),
+                count: None,
                 arguments: parse(words),
                 environment: environment.unwrap_or_default(),
             })
@@ -208,6 +227,7 @@ impl NodeArguments {
             distribution,
             version,
             is_server,
+            count: None,
             arguments: arguments.collect(),
             environment: BTreeMap::new(),
         }
@@ -268,8 +288,8 @@ impl NodeArguments {
         last.is_some_and(|argument| argument.value.as_deref().is_none_or(is_true))
     }
 
-    /// The arguments that a component is started with beside the distribution's own; of several of one name the last one counts,
-    /// but for `feature-gates`, which add up. None where the node does not run the component.
+    /// The arguments that a component is started with beside the distribution's own; of several of one name the last one counts
+    /// where the flag takes one value. None where the node does not run the component.
     #[must_use]
     pub fn of_component(&self, component: Component) -> Vec<ComponentArgument<'_>> {
         if component.left_out_by().is_some_and(|switch| self.is_server == Some(false) || self.is_on(switch)) {
@@ -278,8 +298,10 @@ impl NodeArguments {
         let mut given: Vec<ComponentArgument<'_>> = Vec::new();
         for (text, place) in self.values(component.argument()) {
             let (name, value) = text.split_once('=').unwrap_or((text, ""));
-            let name = name.trim_start_matches('-');
-            if name != "feature-gates" {
+            // `+=` and `-=` add to what the distribution gives.
+            // Source: k3s-io/k3s `pkg/util/args.go#GetArgs`.
+            let name = name.trim_start_matches('-').trim_end_matches(['+', '-']);
+            if SINGLE.contains(&name) {
                 given.retain(|before| before.name != name);
             }
             given.push(ComponentArgument { name, value, place });

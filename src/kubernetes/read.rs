@@ -61,6 +61,9 @@ impl Found {
     }
 }
 
+/// Bytes of a text that no person wrote.
+const LONG: usize = 16 << 20;
+
 /// An input while it is read.
 pub(super) struct Reading<'f> {
     file: &'f str,
@@ -80,11 +83,14 @@ impl<'f> Reading<'f> {
         match if is_json { self.json(source) } else { Ok(false) } {
             Ok(true) => {}
             Ok(false) => self.yaml(source)?,
-            // YAML may begin like JSON.
-            Err(error @ KubernetesError::Malformed { .. }) => match source.documents() {
-                Ok(documents) => documents.into_iter().try_for_each(|node| self.document(source, node))?,
-                Err(_) => return Err(error),
-            },
+            // YAML may begin like JSON. What is long is JSON.
+            Err(error @ KubernetesError::Malformed { .. }) if source.text().len() < LONG => {
+                *self = Self::new(self.file);
+                match source.documents() {
+                    Ok(documents) => documents.into_iter().try_for_each(|node| self.document(source, node))?,
+                    Err(_) => return Err(error),
+                }
+            }
             Err(error) => return Err(error),
         }
         Ok(())

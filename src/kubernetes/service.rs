@@ -39,6 +39,8 @@ pub struct Service {
     pub ports: Vec<ServicePort>,
     /// `status.loadBalancer.ingress`: host names and addresses.
     pub ingress: Vec<Ingress>,
+    /// `metadata.deletionTimestamp`, while it is being deleted.
+    pub deleted_at: Option<String>,
     /// Where it stands: its name.
     pub place: Place,
     /// Where the fields of `spec` stand.
@@ -121,6 +123,7 @@ impl Service {
             is_without_node_ports: object.switch(&["spec", "allocateLoadBalancerNodePorts"]) == Some(false),
             ports: ports.collect(),
             ingress: ingress.collect(),
+            deleted_at: object.text(&["metadata", "deletionTimestamp"]).map(str::to_owned),
             field_places: object.members(&["spec"]).map(|(key, _)| (key.value, key.place)).collect(),
             place: name.place,
         })

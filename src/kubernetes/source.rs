@@ -128,6 +128,22 @@ impl Source {
         (self.line(offset), before.chars().count() + 1)
     }
 
+    /// A line of the text, without its end.
+    #[must_use]
+    pub fn line_text(&self, line: usize) -> Option<&str> {
+        let before = line.checked_sub(1)?;
+        // The last step at which not all lines before it have ended.
+        let step = self.lines.partition_point(|ended| *ended < before).saturating_sub(1);
+        let rest = self.text.as_bytes().get(step * STEP..)?;
+        let missing = before - self.lines.get(step)?;
+        let start = match missing {
+            0 if before == 0 => 0,
+            0 => self.text.get(..step * STEP)?.rfind('\n').map_or(0, |at| at + 1),
+            _ => step * STEP + memchr::memchr_iter(b'\n', rest).nth(missing - 1)? + 1,
+        };
+        self.text.get(start..)?.lines().next()
+    }
+
     /// The line of an offset.
     fn line(&self, offset: usize) -> usize {
         let step = offset / STEP;
@@ -290,6 +306,20 @@ pub fn is_false(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_of_long_texts_are_found_again() {
+        for width in [0, 1, 80, 9_000] {
+            let lines: Vec<String> = (0..3_000).map(|line| format!("{line}é{}\n", "x".repeat(width))).collect();
+            let text = lines.concat();
+            let source = Source::new("f", text.clone());
+            for (index, line) in text.lines().enumerate().step_by(7) {
+                assert_eq!(source.line_text(index + 1), Some(line), "{width} {index}");
+            }
+            assert_eq!(source.line_text(3_001), None);
+            assert_eq!(source.line_text(0), None);
+        }
+    }
 
     #[test]
     fn blocks_within_blocks_keep_their_lines() {

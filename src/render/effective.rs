@@ -8,24 +8,8 @@ use crate::kubernetes::Place;
 use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Started};
 use crate::text;
 
+use super::secrets::shown;
 use super::style::layout;
-
-/// Names of arguments whose values are credentials, or hold them.
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    ["token", "secret", "password", "access-key", "datastore-endpoint", "credential", "private"]
-        .iter()
-        .any(|word| name.contains(word))
-        // The provider of image credentials is named by its paths.
-        && !name.starts_with("image-credential-provider")
-}
-
-/// The value as it is shown.
-fn shown(name: &str, value: &str) -> String {
-    // What is passed on has a name of its own.
-    let inner = value.split_once('=').map_or("", |(name, _)| name);
-    if is_secret(name) || is_secret(inner) && !inner.is_empty() { "(not shown)".to_owned() } else { value.to_owned() }
-}
 
 fn title(arguments: &NodeArguments) -> String {
     let who = match &arguments.started {
@@ -71,7 +55,7 @@ pub fn effective(found: &[&NodeArguments], width: usize, out: &mut dyn Write) ->
             }
         }
         writeln!(out, "{started}")?;
-        if matches!(arguments.distribution, Distribution::Rke2 | Distribution::K3s) {
+        if arguments.distribution != Distribution::Kubeadm {
             writeln!(out, "beside what {} gives each of them by itself", arguments.distribution.name())?;
         }
     }
@@ -92,7 +76,10 @@ pub fn effective_json(found: &[&NodeArguments]) -> Value {
         });
         let components = Component::ALL.into_iter().map(|component| {
             let given = arguments.of_component(component);
-            let given = given.iter().map(|one| json!({"name": one.name, "value": shown(one.name, one.value)}));
+            let given = given.iter().map(|one| {
+                let told = shown("kubelet-arg", &format!("{}={}", one.name, one.value));
+                json!({"name": one.name, "value": told.split_once('=').map_or("", |(_, value)| value)})
+            });
             (component.name().to_owned(), given.collect::<Vec<Value>>().into())
         });
         json!({

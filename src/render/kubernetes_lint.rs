@@ -12,6 +12,7 @@ use crate::kubernetes_lint::KubernetesLint;
 use crate::rules::Outcome;
 use crate::text;
 
+use super::secrets::masked;
 use super::style::TableOptions;
 
 /// Writes findings on files for a person.
@@ -53,14 +54,15 @@ fn shown(lint: &KubernetesLint, finding: &Finding, renderer: &Renderer) -> Strin
     };
     let message = text::printable(&finding.message);
     let place = finding.locations.first();
-    let source = place.and_then(|place| lint.texts.get(&place.file));
+    let marked = place.and_then(|place| lint.texts.get(&place.file)?.line_text(place.line));
     // The same length: places stay right.
-    let source = source.map(|source| text::same_length_printable(source.text()));
+    let marked = marked.map(text::same_length_printable);
+    let marked = marked.as_deref().map(masked);
     let name = place.map(|place| text::printable(&place.file).into_owned());
     let mut group = level.primary_title(message.as_ref()).id(finding.rule).elements(
-        source.as_deref().zip(place).zip(name.as_deref()).map(|((source, place), name)| {
+        marked.as_deref().zip(place).zip(name.as_deref()).map(|((source, place), name)| {
             let span = span(source, place);
-            Snippet::source(source).path(name).annotation(AnnotationKind::Primary.span(span))
+            Snippet::source(source).line_start(place.line).path(name).annotation(AnnotationKind::Primary.span(span))
         }),
     );
     // A file stands above, and what the message names need not be named again.
@@ -79,19 +81,10 @@ fn shown(lint: &KubernetesLint, finding: &Finding, renderer: &Renderer) -> Strin
     renderer.render(&[group])
 }
 
-/// The bytes of a place; of one that goes over lines, those of the first.
+/// The bytes of a place in its line; of one that goes over lines, those of the first.
 fn span(source: &str, place: &Place) -> Range<usize> {
-    let offset = |line: usize, column: usize| {
-        let start: usize = source.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-        let rest = source.get(start..).unwrap_or_default();
-        let rest = rest.split('\n').next().unwrap_or_default();
-        start + rest.char_indices().nth(column.saturating_sub(1)).map_or(rest.len(), |(at, _)| at)
-    };
-    let start = offset(place.line, place.column);
-    let end = if place.end_line == place.line {
-        offset(place.end_line, place.end_column)
-    } else {
-        offset(place.line, usize::MAX)
-    };
+    let offset = |column: usize| source.char_indices().nth(column.saturating_sub(1)).map_or(source.len(), |(at, _)| at);
+    let start = offset(place.column);
+    let end = if place.end_line == place.line { offset(place.end_column) } else { source.len() };
     start..end.max(start)
 }

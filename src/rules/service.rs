@@ -137,7 +137,9 @@ fn strictest_version(context: &KubernetesContext<'_>) -> Option<ControllerVersio
 /// What a check says of each Service of type `LoadBalancer` on AWS.
 fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Service, Owner) -> Vec<Violation>) -> Counted {
     let Some(services) = &context.evidence.services else { return Counted::not_applicable(SERVICES_NOT_GIVEN) };
-    let asked = services.iter().filter(|service| service.is_load_balancer() && is_of_aws(context, service));
+    let asked = services
+        .iter()
+        .filter(|service| service.is_load_balancer() && service.deleted_at.is_none() && is_of_aws(context, service));
     let asked: Vec<&Service> = asked.collect();
     if asked.is_empty() {
         return Counted::not_applicable("no Service asks for a load balancer of AWS");

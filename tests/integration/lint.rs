@@ -615,6 +615,15 @@ fn the_readme_shows_what_it_prints() {
 }
 
 #[test]
+fn lines_that_are_shown_hide_credentials() {
+    for format in ["table", "json", "sarif", "markdown", "junit", "csv"] {
+        let (_, page) = text(&lint(&["--format", format, "fixtures/kubernetes/broken/alibaba.yaml"]));
+        assert!(page.contains("ali-access-key-in-configmap"), "{format}");
+        assert!(!page.contains("not-a-key") && !page.contains("not-a-secret"), "{format}: {page}");
+    }
+}
+
+#[test]
 fn every_format_has_the_places() {
     let file = "fixtures/kubernetes/broken/services.yaml";
     let output = lint(&["--format", "json", file]);
@@ -901,13 +910,20 @@ fn what_nodes_are_started_with_is_shown_merged_and_without_secrets() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     };
-    write("rke2/config.yaml", "token: K10topsecret\nkubelet-arg: [a=b]\ntls-san: [x]\netcd-s3-secret-key: topsecret\n");
+    write("rke2/config.yaml.d/60.json", "{\"kubelet-arg\": [\"cloud-provider=aws\"]}");
+    write("rke2/config.yaml.d/.70.yaml", "kubelet-arg+: [node-labels=x=y, node-labels=z=w, feature-gates+=A=true]\n");
+    write(
+        "rke2/config.yaml",
+        "token: K10topsecret\nkubelet-arg: [node-ip=a=b, env=DB=topsecret]\ntls-san: [x]\netcd-s3-secret-key: topsecret\nvpn-auth: joinKey=topsecret\nserver: https://u:topsecret@h\nkube-apiserver-arg: [etcd-servers=https://u:topsecret@e]\n",
+    );
     write("rke2/config.yaml.d/50.yaml", "kubelet-arg+: [c=d, registry-password=topsecret]\n");
     let root = folder.path().to_str().unwrap();
     for format in ["text", "json"] {
         let (code, page) = explain(&["config.yaml", "--kubernetes", root, "--format", format]);
         assert_eq!(code, Some(0), "{page}");
         assert!(page.contains("a=b") && page.contains("50.yaml") && !page.contains("topsecret"), "{page}");
+        assert!(page.contains("x=y") && page.contains("z=w"), "flags that add up stay: {page}");
+        assert!(!page.contains("60.json"), "drop-ins end like YAML: {page}");
     }
     let (code, page) = explain(&["other", "--kubernetes", root]);
     assert_eq!(code, Some(2), "{page}");
@@ -1015,6 +1031,40 @@ fn pools_are_told_apart_where_a_selector_names_them() {
     assert_eq!(of("work"), [""; 0], "workers run no kube-apiserver");
     let blank = "    machineSelectorConfig: [{config: {}}]\n";
     assert_eq!(rules_of(&rancher("v1.33.1+rke2r1", blank)), [], "Rancher's own form writes it");
+}
+
+#[test]
+fn rancher_leaves_out_what_a_machine_does_not_take() {
+    let of = |config: &str, quantity: usize| {
+        let config = format!(
+            "    machineGlobalConfig: {{disable-cloud-controller: true, {config}}}\n    machinePools: [{{name: a, etcdRole: true, controlPlaneRole: true, quantity: {quantity}}}]\n"
+        );
+        rules_of(&rancher("v1.33.1+rke2r1", &config)).into_iter().map(|(rule, _)| rule).collect::<Vec<_>>()
+    };
+    assert_eq!(of("kubelet-arg: [cloud-config=/c]", 3), ["kubelet-cloud-config-flag"]);
+    assert_eq!(of("kubelet-arg+: [cloud-config=/c]", 3), [""; 0], "it knows no such key");
+    assert_eq!(of("node-name: a", 3), ["node-name-constant"]);
+    assert_eq!(of("node-name: a", 1), [""; 0], "one machine may have one name");
+}
+
+#[test]
+fn extra_arguments_of_rke_in_lists_are_read() {
+    let of = |args: &str| {
+        rules_of(&format!(
+            "kubernetes_version: v1.28.5-rancher1-1\nnodes: [{{address: a, internal_address: b, role: [worker]}}]\nservices: {{kubelet: {{{args}}}}}\n"
+        ))
+    };
+    assert_eq!(of("extra_args_array: {cloud-provider: [aws]}"), [("in-tree-cloud-provider", Severity::Error)]);
+    assert_eq!(of("extra_args: {cloud-provider: aws}"), [("in-tree-cloud-provider", Severity::Error)]);
+    assert_eq!(of("extra_args: {max-pods: '1'}"), []);
+}
+
+#[test]
+fn what_is_lost_of_a_list_is_told_by_its_name() {
+    let config = "    machineGlobalConfig: {kube-controller-manager-extra-env: [AWS_SECRET_ACCESS_KEY=topsecret]}\n    machineSelectorConfig:\n      - config: {kube-controller-manager-extra-env: [A=b]}\n    machinePools: [{name: a, controlPlaneRole: true}]\n";
+    let all = found(&rancher("v1.33.1+rke2r1", config));
+    let told = all.iter().find(|finding| finding.rule == "rancher-selector-replaces-list").unwrap();
+    assert!(told.message.contains("AWS_SECRET_ACCESS_KEY") && !told.message.contains("topsecret"), "{}", told.message);
 }
 
 #[test]

@@ -73,7 +73,7 @@ const OF_SERVERS: [&str; 17] = [
 /// Source: K3s documentation, "Configuration Options", "Multiple Config Files".
 fn node_configs(evidence: &Evidence) -> Vec<NodeArguments> {
     let mut groups: BTreeMap<String, Vec<&Document>> = BTreeMap::new();
-    for document in evidence.documents_of(DocumentKind::NodeConfig) {
+    for document in evidence.documents_of(DocumentKind::NodeConfig).filter(|document| is_read(&document.source.file)) {
         groups.entry(main_file(&document.source.file)).or_default().push(document);
     }
     let mut found = Vec::new();
@@ -107,6 +107,13 @@ fn main_file(file: &str) -> String {
     main.map_or_else(|| file.to_owned(), |main| main.display().to_string())
 }
 
+/// Whether a file is read: of the drop-ins only those that end like YAML.
+/// Source: k3s-io/k3s `pkg/configfilearg/parser.go#dotDFiles`.
+fn is_read(file: &str) -> bool {
+    let extension = Path::new(file).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    main_file(file) == file || ["yaml", "yml"].contains(&extension.to_ascii_lowercase().as_str())
+}
+
 fn merge(merged: &mut BTreeMap<String, Arguments>, config: Object<'_>) {
     for (key, value) in config.members(&[]) {
         if let Some(name) = key.value.strip_suffix('+') {
@@ -136,6 +143,8 @@ pub struct Machines {
     pub name: String,
     /// Labels.
     pub labels: BTreeMap<String, String>,
+    /// How many there are, where the pools say it.
+    pub count: Option<i64>,
 }
 
 /// What a Rancher cluster gives machines of each kind: the configuration of all, and then that of every selector that matches, whose
@@ -164,11 +173,16 @@ fn rancher(document: &Document) -> Vec<NodeArguments> {
             }
         }
         let is_server = ROLES.iter().take(2).any(|(_, label, _)| machines.labels.contains_key(*label));
+        // Rancher leaves out what the program of the machine does not take.
+        // Source: rancher/rancher `pkg/capr/planner/config.go#filterConfigData`.
+        merged.retain(|key, _| !key.ends_with('+') && (is_server || !OF_SERVERS.contains(&key.as_str())));
         let name = format!("{}, machines of {}", document.name, machines.name);
         let arguments = merged.into_values().flatten();
         let version = kubernetes.parse().ok();
         let place = object.head();
-        found.push(NodeArguments::of_configuration(name, place, distribution, version, Some(is_server), arguments));
+        let mut own = NodeArguments::of_configuration(name, place, distribution, version, Some(is_server), arguments);
+        own.count = machines.count;
+        found.push(own);
     }
     found
 }
@@ -181,7 +195,7 @@ pub fn machines(config: Object<'_>) -> Vec<Machines> {
         let names: Vec<&str> =
             ROLES.iter().filter(|(_, label, _)| roles.contains(label)).map(|(name, ..)| *name).collect();
         let labels = roles.into_iter().map(|label| (label.to_owned(), "true".to_owned()));
-        Machines { name: names.join(" and "), labels: labels.collect() }
+        Machines { name: names.join(" and "), labels: labels.collect(), count: None }
     };
     let by_pool = config.items(&["machineSelectorConfig"]).any(|entry| {
         let by_labels = entry.members(&["machineLabelSelector", "matchLabels"]).map(|(key, _)| key.value);
@@ -195,6 +209,7 @@ pub fn machines(config: Object<'_>) -> Vec<Machines> {
         if machines.labels.is_empty() {
             return None;
         }
+        machines.count = pool.number(&["quantity"]);
         if by_pool {
             let name = pool.text(&["name"]).unwrap_or_default();
             machines.name = format!("pool {name} ({})", machines.name);
@@ -211,8 +226,14 @@ pub fn machines(config: Object<'_>) -> Vec<Machines> {
         all.push(of_roles(labels.iter().skip(2).copied().collect()));
     }
     all.sort();
-    all.dedup();
-    all
+    let mut merged: Vec<Machines> = Vec::new();
+    for one in all {
+        match merged.last_mut().filter(|last| (&last.name, &last.labels) == (&one.name, &one.labels)) {
+            Some(last) => last.count = last.count.zip(one.count).map(|(a, b)| a + b),
+            None => merged.push(one),
+        }
+    }
+    merged
 }
 
 /// Whether a selector of machines matches machines with these labels; without one, all machines. A value that is no text is refused by
@@ -254,18 +275,25 @@ fn passed(component: Component, found: impl Iterator<Item = (Located<String>, Op
 fn rke(document: &Document) -> Option<NodeArguments> {
     let cluster = rke_part(document);
     let services = [
-        (Component::Kubelet, ["kubelet", "kubelet"]),
-        (Component::ApiServer, ["kube-api", "kubeApi"]),
-        (Component::ControllerManager, ["kube-controller", "kubeController"]),
+        (Component::Kubelet, &["kubelet"][..]),
+        (Component::ApiServer, &["kube-api", "kubeApi"]),
+        (Component::ControllerManager, &["kube-controller", "kubeController"]),
     ];
     let mut arguments = Arguments::new();
     for (component, names) in services {
-        for (name, args) in names.into_iter().flat_map(|name| [(name, "extra_args"), (name, "extraArgs")]) {
-            let members = cluster.members(&["services", name, args]);
-            arguments.extend(passed(component, members.map(|(key, value)| (key, value.scalar()))));
+        for name in names {
+            for args in ["extra_args", "extraArgs"] {
+                let members = cluster.members(&["services", name, args]);
+                arguments.extend(passed(component, members.map(|(key, value)| (key, value.scalar()))));
+            }
+            for lists in ["extra_args_array", "extraArgsArray"] {
+                for (key, values) in cluster.members(&["services", name, lists]) {
+                    let values = values.items(&[]).map(|value| (key.clone(), value.scalar()));
+                    arguments.extend(passed(component, values));
+                }
+            }
         }
     }
-    arguments.dedup();
     let version = ["kubernetes_version", "kubernetesVersion"].into_iter().find_map(|key| cluster.text(&[key]));
     let version = version.and_then(|version| version.parse().ok());
     let is_rke = cluster.node.get("services").is_some() || cluster.node.get("nodes").is_some();

@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> Counted {
     of_arguments(context, |arguments| {
         let Started::Declared { name, .. } = &arguments.started else { return None };
-        let machines = name.split(", machines of ").nth(1)?;
+        let machines = name.split(", machines of ").nth(1).filter(|_| arguments.count.is_none_or(|count| count > 1))?;
         let kubelet = arguments.of_component(Component::Kubelet);
         let by_kubelet = kubelet.iter().rfind(|argument| argument.name == "hostname-override");
         let (what, given, place) = match (arguments.value("node-name"), by_kubelet) {

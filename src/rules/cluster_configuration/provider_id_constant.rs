@@ -32,7 +32,8 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let argument = kubelet.iter().rfind(|argument| argument.name == "provider-id")?;
         let id = argument.value;
         // Filled in on each node.
-        if id.contains("{{") || id.contains('$') || id.is_empty() {
+        let is_of_another_cloud = id.contains("://") && !id.starts_with("aws://");
+        if id.contains("{{") || id.contains('$') || id.is_empty() || is_of_another_cloud {
             return None;
         }
         let is_alibaba = crate::alibaba::provider_id::looks_like_one(id).is_some();

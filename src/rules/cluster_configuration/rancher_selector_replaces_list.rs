@@ -30,7 +30,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     of_each(context, DocumentKind::RancherCluster, |document| {
         let Some(config) = document.object().at(&["spec", "rkeConfig"]) else { return Vec::new() };
         let mut found: BTreeMap<Place, Violation> = BTreeMap::new();
-        for Machines { name: names, labels } in machines(config) {
+        for Machines { name: names, labels, .. } in machines(config) {
             let mut lists: BTreeMap<String, (Vec<String>, Place)> = BTreeMap::new();
             let global = config.at(&["machineGlobalConfig"]).into_iter();
             let entries = config.items(&["machineSelectorConfig"]).filter(|entry| selector_matches(*entry, &labels));
@@ -55,7 +55,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                         "`{}` for machines of {names} replaces that of line {}: `{}` is lost",
                         text::printable(&key.value),
                         place.line,
-                        text::list(&lost, 3)
+                        text::list(&names_of(&lost), 3)
                     );
                     let fix = "repeat in this list what has to stay of the other one";
                     let violation =
@@ -66,4 +66,13 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         }
         found.into_values().collect()
     })
+}
+
+/// What is lost, without values that may be anything: those of the provider are told.
+fn names_of(lost: &[String]) -> Vec<String> {
+    let told = |item: &String| match item.split_once('=') {
+        Some((name, _)) if !name.trim_start_matches('-').starts_with("cloud-provider") => name.to_owned(),
+        _ => item.clone(),
+    };
+    lost.iter().map(told).collect()
 }

@@ -25,8 +25,9 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let is_default = |class: &&Document| {
         let object = class.object();
-        let mark = ["metadata", "annotations", "storageclass.kubernetes.io/is-default-class"];
-        object.text(&mark) == Some("true") && object.text(&["metadata", "uid"]).is_some()
+        let marks = ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
+        marks.iter().any(|mark| object.text(&["metadata", "annotations", *mark]) == Some("true"))
+            && object.text(&["metadata", "uid"]).is_some()
     };
     let defaults: Vec<&Document> =
         context.evidence.documents_of(DocumentKind::StorageClass).filter(is_default).collect();

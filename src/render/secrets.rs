@@ -1,0 +1,187 @@
+//! What must not be shown of texts that others wrote: values that are credentials, or hold them.
+
+use std::borrow::Cow;
+
+/// Parts of names whose values are credentials.
+const NAMES: [&str; 12] = [
+    "token",
+    "secret",
+    "pass",
+    "keyid",
+    "accesskey",
+    "access-key",
+    "access_key",
+    "apikey",
+    "joinkey",
+    "vpn-auth",
+    "private-key",
+    "datastore-endpoint",
+];
+
+/// Settings whose values are shown: what is not known to hold no credential is not.
+const SHOWN: [&str; 33] = [
+    "cloud-provider-config",
+    "cloud-provider-name",
+    "cluster-cidr",
+    "cluster-dns",
+    "cluster-domain",
+    "cluster-init",
+    "cni",
+    "data-dir",
+    "debug",
+    "disable",
+    "embedded-registry",
+    "enable-servicelb",
+    "etcd-expose-metrics",
+    "flannel-backend",
+    "ingress-controller",
+    "kubelet-path",
+    "node-external-ip",
+    "node-ip",
+    "node-label",
+    "node-name",
+    "node-name-from-cloud-provider-metadata",
+    "node-taint",
+    "private-registry",
+    "profile",
+    "protect-kernel-defaults",
+    "secrets-encryption",
+    "selinux",
+    "service-cidr",
+    "service-node-port-range",
+    "snapshotter",
+    "tls-san",
+    "v",
+    "write-kubeconfig-mode",
+];
+
+/// Beginnings of settings, and of flags of components, whose values are shown.
+const SHOWN_BEGINNINGS: [&str; 20] = [
+    "allocate-",
+    "anonymous-auth",
+    "authorization-mode",
+    "bind-address",
+    "cloud-",
+    "cluster-",
+    "configure-cloud-routes",
+    "controllers",
+    "disable-",
+    "enable-",
+    "eviction-",
+    "external-cloud-volume-plugin",
+    "feature-gates",
+    "hostname-override",
+    "image-credential-provider",
+    "leader-",
+    "max-pods",
+    "node-",
+    "provider-id",
+    "service-cluster-ip-range",
+];
+
+/// The value of a setting as it is shown, or that it is not.
+pub(super) fn shown(name: &str, value: &str) -> String {
+    const HIDDEN: &str = "(not shown)";
+    let is_plain =
+        |name: &str| SHOWN.contains(&name) || SHOWN_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning));
+    if let Some(component) = name.strip_suffix("-arg") {
+        // What is passed on to a component has a name of its own.
+        return match value.split_once('=') {
+            Some((flag, value)) if is_plain(flag.trim_start_matches('-')) && !component.is_empty() => {
+                format!("{flag}={}", masked(value))
+            }
+            Some((flag, _)) => format!("{flag}={HIDDEN}"),
+            None => value.to_owned(),
+        };
+    }
+    if is_plain(name) { masked(value).into_owned() } else { HIDDEN.to_owned() }
+}
+
+/// A source with asterisks for what stands behind such names: of the same length, so that places stay right.
+pub(super) fn masked(source: &str) -> Cow<'_, str> {
+    let lower = source.to_ascii_lowercase();
+    let mut hidden: Vec<(usize, usize)> = Vec::new();
+    for name in NAMES {
+        let mut at = 0;
+        while let Some(found) = lower.get(at..).and_then(|rest| rest.find(name)) {
+            let behind = at + found + name.len();
+            at = behind;
+            hidden.extend(value_behind(source, behind));
+        }
+    }
+    // Credentials of an address: `user:password@host`, but not an image with its digest.
+    for (at, _) in source.match_indices('@') {
+        let (before, behind) = source.split_at(at);
+        let start = before.rfind(|c: char| c.is_whitespace() || "\"'[{=".contains(c)).map_or(0, |at| at + 1);
+        let start = before.get(start..).and_then(|word| word.rfind("://")).map_or(start, |at| start + at + 3);
+        if before.get(start..).is_some_and(|word| word.contains(':')) && !behind.starts_with("@sha256:") {
+            hidden.push((start, at));
+        }
+    }
+    if hidden.is_empty() {
+        return Cow::Borrowed(source);
+    }
+    let mut shown = String::with_capacity(source.len());
+    for (index, character) in source.char_indices() {
+        if hidden.iter().any(|(start, end)| (*start..*end).contains(&index)) {
+            shown.extend(std::iter::repeat_n('*', character.len_utf8()));
+        } else {
+            shown.push(character);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// The value behind a name that ends here, on its line: behind the rest of the name, its quotation mark, and a colon or an equals sign.
+fn value_behind(source: &str, behind: usize) -> Option<(usize, usize)> {
+    let line = source.get(behind..)?.split('\n').next()?;
+    let name_end = line.find(|c: char| !(c.is_alphanumeric() || "-_.".contains(c))).unwrap_or(line.len());
+    let rest = line.get(name_end..)?;
+    let sign = rest.trim_start_matches(['"', '\'', ' ', '\t']);
+    let value = sign.strip_prefix([':', '='])?.trim_start_matches([' ', '\t', '"', '\'']);
+    let start = behind + line.len() - value.len();
+    let end = value.find(['"', '\'', ',', '}', ']', ' ', '\r']).unwrap_or(value.len());
+    (end > 0).then_some((start, start + end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_known_to_be_harmless_is_shown() {
+        for (name, value, expected) in [
+            ("t", "abc", "(not shown)"),
+            ("server", "https://u:p@h:9345", "(not shown)"),
+            ("cloud-provider-name", "aws", "aws"),
+            ("secrets-encryption", "true", "true"),
+            ("kubelet-arg", "cloud-provider=external", "cloud-provider=external"),
+            ("kubelet-arg", "env=AWS_SECRET_ACCESS_KEY=abc", "env=(not shown)"),
+            ("kube-apiserver-arg", "etcd-servers=https://u:p@e", "etcd-servers=(not shown)"),
+            ("kube-apiserver-extra-env", "A=b", "(not shown)"),
+            ("vpn-auth", "name=tailscale,joinKey=abc", "(not shown)"),
+        ] {
+            assert_eq!(shown(name, value), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn values_of_credentials_are_hidden_and_nothing_moves() {
+        for (source, expected) in [
+            ("token: abc", "token: ***"),
+            ("  special.keyid: a\n  special.keysecret: 'b c'\n", "  special.keyid: *\n  special.keysecret: '* c'\n"),
+            (r#"{"accessKeySecret": "abc", "region": "x"}"#, r#"{"accessKeySecret": "***", "region": "x"}"#),
+            ("- registry-password=abc", "- registry-password=***"),
+            ("endpoint: mysql://user:pass@tcp/db", "endpoint: mysql://*********@tcp/db"),
+            ("serviceaccounts/token", "serviceaccounts/token"),
+            ("tokens are é: x", "tokens are é: x"),
+            ("secret-é=é", "secret-é=**"),
+            ("- DB_PASS=abc", "- DB_PASS=***"),
+            ("endpoint: u:p@s3", "endpoint: ***@s3"),
+            ("image: registry.example.com/a:v1@sha256:00", "image: registry.example.com/a:v1@sha256:00"),
+        ] {
+            assert_eq!(masked(source), expected);
+            assert_eq!(masked(source).len(), source.len());
+        }
+    }
+}
