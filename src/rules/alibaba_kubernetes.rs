@@ -13,7 +13,6 @@ mod ali_cloud_routes_without_cidr;
 mod ali_flag_removed;
 mod ali_node_excluded;
 mod ali_svc_annotation_unknown;
-// mods
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_kubernetes.rs"));
 

@@ -29,7 +29,6 @@ mod ccm_version_skew;
 mod controller_manifest_obsolete;
 mod node_controller_disabled;
 mod node_exclude_label_false;
-// mods
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/cloud_controller.rs"));
 

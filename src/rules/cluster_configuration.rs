@@ -30,7 +30,6 @@ mod rke_in_tree_aws_removed;
 mod rke_key_unknown;
 mod rke_metadata_hostname_off;
 mod servicelb_beside_cloud_controller;
-// mods
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/cluster_configuration.rs"));
 

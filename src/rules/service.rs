@@ -30,7 +30,6 @@ mod svc_ssl_ports_match_nothing;
 mod svc_static_ip_count;
 mod svc_type_annotation_changed;
 mod svc_type_value_unknown;
-// mods
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/service.rs"));
 

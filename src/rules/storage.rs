@@ -10,7 +10,6 @@ mod storageclass_immediate_binding;
 mod storageclass_in_tree_provisioner;
 mod storageclass_parameter_unknown;
 mod storageclass_several_defaults;
-// mods
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/storage.rs"));
 

@@ -1048,6 +1048,19 @@ fn rancher_leaves_out_what_a_machine_does_not_take() {
 }
 
 #[test]
+fn the_own_controller_of_k3s_makes_kubelets_external_and_stands_in_the_way() {
+    let of = |config: &str| -> Vec<&'static str> {
+        let values = "---\nimage: {repository: registry.k8s.io/provider-aws/cloud-controller-manager}\nhostNetworking: true\nargs: [--cloud-provider=aws, --configure-cloud-routes=false]\n";
+        let server = format!("cluster-init: true\nflannel-backend: vxlan\ndisable: [servicelb]\n{config}");
+        rules_of(&(server + values)).into_iter().map(|(rule, _)| rule).collect()
+    };
+    assert_eq!(of(""), ["embedded-ccm-still-on"]);
+    assert_eq!(of("disable-cloud-controller: true\n"), ["kubelet-cloud-provider-missing"]);
+    assert_eq!(of("kubelet-arg: [cloud-provider=external]\n"), ["embedded-ccm-still-on"]);
+    assert_eq!(of("disable-cloud-controller: true\nkubelet-arg: [cloud-provider=external]\n"), [""; 0]);
+}
+
+#[test]
 fn extra_arguments_of_rke_in_lists_are_read() {
     let of = |args: &str| {
         rules_of(&format!(

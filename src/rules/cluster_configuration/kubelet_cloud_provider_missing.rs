@@ -1,7 +1,7 @@
 use super::{of_arguments, on_started};
 use crate::finding::{Applicability, Severity};
 use crate::inventory::Provider;
-use crate::kubernetes::arguments::{Component, Distribution, Started, is_name_only};
+use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Started, is_name_only};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 
@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "kubelets do not wait for the cloud controller",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
-    condition: "An AWS cloud controller is there or declared, and a configuration, or a Node that says what it was started with, has no `cloud-provider=external` for the kubelet: neither by itself, nor by `cloud-provider-name: external` of RKE2.",
+    condition: "An AWS cloud controller is there or declared, and a configuration, or a Node that says what it was started with, has no `cloud-provider=external` for the kubelet: neither by itself, nor by `cloud-provider-name: external` of RKE2, nor by the own controller of K3s.",
     impact: "such a node registers without the taint of uninitialised nodes and never gets a providerID: load balancers leave it out, and volumes cannot be attached. Nodes that are there already keep theirs, which hides it",
     fix: "Set `kubelet-arg: cloud-provider=external` for all nodes.",
     applicability: Applicability::None,
@@ -46,6 +46,8 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let by_name = match (arguments.distribution, arguments.cloud_provider_name()) {
             (Distribution::Rke2, Some("aws")) => !is_name_only(arguments.version),
             (Distribution::Rke2, Some(_)) => true,
+            // K3s makes its kubelets external for its own controller: `embedded-ccm-still-on` is about that one.
+            (Distribution::K3s, _) => !is_without_own(context, arguments),
             _ => false,
         };
         let is_of_kubelet =
@@ -58,4 +60,19 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let fix = format!("add `cloud-provider=external` to `{setting}`");
         Some(on_started(arguments, Severity::Error, arguments.place_of("kubelet-arg"), "kubelet", message, fix))
     })
+}
+
+/// Whether the servers of K3s that a node belongs to run without a cloud controller of their own.
+fn is_without_own(context: &KubernetesContext<'_>, arguments: &NodeArguments) -> bool {
+    const SWITCH: &str = "disable-cloud-controller";
+    if arguments.is_server == Some(true) {
+        return arguments.is_on(SWITCH);
+    }
+    let servers = context
+        .evidence
+        .arguments()
+        .iter()
+        .filter(|one| one.distribution == Distribution::K3s && one.is_server == Some(true));
+    let mut servers = servers.peekable();
+    servers.peek().is_some() && servers.all(|one| one.is_on(SWITCH))
 }

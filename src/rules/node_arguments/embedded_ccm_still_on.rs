@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
         "error; warning where RKE2 still switches its own off, and no --target-kubernetes says otherwise",
     ),
     resources: &[ResourceKind::Cluster, ResourceKind::ClusterConfig],
-    condition: "Servers of RKE2 or K3s ask for another cloud controller (`cloud-provider-name` of RKE2, or `cloud-provider=external` in `kubelet-arg`) and do not have `disable-cloud-controller: true`. RKE2 switched its own off wherever a name was given, until 1.35; `rancher-vsphere` and `harvester` still do.",
+    condition: "Servers of RKE2 or K3s ask for another cloud controller (`cloud-provider-name` of RKE2, or `cloud-provider=external` in `kubelet-arg`), or one is there or declared beside them, and they do not have `disable-cloud-controller: true`. RKE2 switched its own off wherever a name was given, until 1.35; `rancher-vsphere` and `harvester` still do.",
     impact: "the distribution's controller gives new Nodes `rke2://` or `k3s://` providerIDs, which cannot be changed: such a Node has to be replaced",
     fix: "Set `disable-cloud-controller: true` in the configuration of all servers, those that run only etcd included.",
     applicability: Applicability::None,
@@ -51,36 +51,78 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     if servers.is_empty() {
         return Counted::not_applicable(UNSAID);
     }
-    let mut found: BTreeMap<(Distribution, Asked), Vec<(&NodeArguments, Severity)>> = BTreeMap::new();
+    let mut found: BTreeMap<(Distribution, Asked), Vec<(&NodeArguments, When)>> = BTreeMap::new();
     let mut violations = Vec::new();
     for arguments in &servers {
-        let Some((asked, severity)) = of_server(arguments, context.evidence.target.kubernetes) else { continue };
+        let is_beside = is_beside(context, arguments);
+        let Some((asked, when)) = of_server(arguments, context.evidence.target.kubernetes, is_beside) else { continue };
         match &arguments.started {
-            Started::Node(_) => found.entry((arguments.distribution, asked)).or_default().push((arguments, severity)),
+            Started::Node(_) => found.entry((arguments.distribution, asked)).or_default().push((arguments, when)),
             Started::Declared { name, place } => {
-                violations.push(of_declared(context, arguments, (name, place), asked, severity));
+                violations.push(of_declared(context, arguments, (name, place), asked, when));
             }
         }
     }
     violations.extend(found.into_iter().map(|((distribution, asked), servers)| {
-        let severity = servers.iter().map(|(_, severity)| *severity).max().unwrap_or(Severity::Error);
+        let when = servers.iter().map(|(_, when)| *when).max().unwrap_or(When::Now);
         let nodes: Vec<&NodeArguments> = servers.into_iter().map(|(arguments, _)| arguments).collect();
-        let (servers, is_one, name) = (text::count(nodes.len(), "server"), nodes.len() == 1, distribution.name());
-        let message = if severity == Severity::Error {
-            let (ask, run) = if is_one { ("asks", "runs") } else { ("ask", "run") };
-            format!("{servers} {ask} for another cloud controller, and {run} {name}'s own as well")
-        } else {
-            let rely = if is_one { "relies" } else { "rely" };
-            format!("{servers} {rely} on {name} to switch its own cloud controller off, which it does until 1.35")
-        };
-        of_nodes(context, severity, message, fix(severity), &nodes).with_respect_to(format!("{name} {asked:?}"))
+        let who = text::count(nodes.len(), "server");
+        let message = told(&who, nodes.len() == 1, distribution.name(), asked, when);
+        let name = distribution.name();
+        of_nodes(context, when.severity(), message, fix(when), &nodes).with_respect_to(format!("{name} {asked:?}"))
     }));
     Counted::new(servers.len(), violations)
 }
 
-fn fix(severity: Severity) -> Fix {
-    let when = if severity == Severity::Error { "" } else { " before the upgrade to 1.36" };
-    Fix::none(format!("set `disable-cloud-controller: true` in the configuration of all servers{when}"))
+/// Whether another cloud controller is there beside a server: a workload of the cluster, or one declared in the same file.
+fn is_beside(context: &KubernetesContext<'_>, arguments: &NodeArguments) -> bool {
+    context.evidence.controllers().iter().any(|controller| match &arguments.started {
+        Started::Node(_) => controller.chart.is_none(),
+        Started::Declared { place, .. } => controller.place().file == place.file,
+    })
+}
+
+/// When both controllers run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum When {
+    /// After an upgrade that nobody has planned.
+    Later,
+    /// After the upgrade that is planned.
+    AtTarget(ControllerVersion),
+    /// Today.
+    Now,
+}
+
+impl When {
+    fn severity(self) -> Severity {
+        if self == Self::Later { Severity::Warning } else { Severity::Error }
+    }
+}
+
+/// What is wrong, in a sentence about some servers.
+fn told(who: &str, is_one: bool, distribution: &str, asked: Asked, when: When) -> String {
+    let verb = |one: &'static str, several: &'static str| if is_one { one } else { several };
+    if when == When::Now {
+        let run = verb("runs", "run");
+        return match asked {
+            Asked::ByName | Asked::ByKubelet => {
+                let ask = verb("asks", "ask");
+                format!("{who} {ask} for another cloud controller, and {run} {distribution}'s own as well")
+            }
+            Asked::Beside => format!("{who} {run} {distribution}'s own cloud controller beside another one"),
+        };
+    }
+    let rely = verb("relies", "rely");
+    let target = match when {
+        When::AtTarget(target) => format!(", and the target is {target}"),
+        When::Later | When::Now => String::new(),
+    };
+    format!("{who} {rely} on {distribution} to switch its own cloud controller off, which it does until 1.35{target}")
+}
+
+fn fix(when: When) -> Fix {
+    let before = if when == When::Now { "" } else { " before the upgrade to 1.36" };
+    Fix::none(format!("set `disable-cloud-controller: true` in the configuration of all servers{before}"))
 }
 
 /// A configuration of servers.
@@ -89,22 +131,18 @@ fn of_declared(
     arguments: &NodeArguments,
     (name, place): (&str, &Place),
     asked: Asked,
-    severity: Severity,
+    when: When,
 ) -> Violation {
-    let distribution = arguments.distribution.name();
-    let message = if severity == Severity::Error {
-        format!("servers ask for another cloud controller, and run {distribution}'s own as well")
-    } else {
-        format!("servers rely on {distribution} to switch its own cloud controller off, which it does until 1.35")
-    };
+    let message = told("servers", false, arguments.distribution.name(), asked, when);
     let at = match asked {
         Asked::ByName => arguments.place_of("cloud-provider-name"),
         Asked::ByKubelet => {
             let kubelet = arguments.of_component(Component::Kubelet);
             kubelet.iter().rfind(|argument| argument.name == "cloud-provider").and_then(|argument| argument.place)
         }
+        Asked::Beside => None,
     };
-    let violation = of_configuration(context, severity, name, message, fix(severity));
+    let violation = of_configuration(context, when.severity(), name, message, fix(when));
     violation.with_respect_to(format!("{asked:?}")).at(at.unwrap_or(place))
 }
 
@@ -113,10 +151,11 @@ fn of_declared(
 enum Asked {
     ByName,
     ByKubelet,
+    Beside,
 }
 
-/// How one server asks for another cloud controller beside its own, and how bad that is; `None` where it does not.
-fn of_server(arguments: &NodeArguments, target: Option<ControllerVersion>) -> Option<(Asked, Severity)> {
+/// How one server asks for another cloud controller beside its own, and when both run; `None` where it does not.
+fn of_server(arguments: &NodeArguments, target: Option<ControllerVersion>, is_beside: bool) -> Option<(Asked, When)> {
     if arguments.is_on("disable-cloud-controller") {
         return None;
     }
@@ -126,15 +165,14 @@ fn of_server(arguments: &NodeArguments, target: Option<ControllerVersion>) -> Op
     }
     let is_external = arguments.component_value(Component::Kubelet, "cloud-provider") == Some("external");
     let version = arguments.version;
-    match (arguments.distribution, name) {
-        (Distribution::Rke2, _) if version.is_some_and(|version| version < FIRST) => None,
-        (Distribution::Rke2, Some(_)) if version.is_some_and(|version| version >= LEFT_ON) => {
-            Some((Asked::ByName, Severity::Error))
+    match (arguments.distribution, name, target.filter(|target| *target >= LEFT_ON)) {
+        (Distribution::Rke2, _, _) if version.is_some_and(|version| version < FIRST) => None,
+        (Distribution::Rke2, Some(_), _) if version.is_some_and(|version| version >= LEFT_ON) => {
+            Some((Asked::ByName, When::Now))
         }
-        (Distribution::Rke2, Some(_)) if target.is_some_and(|target| target >= LEFT_ON) => {
-            Some((Asked::ByName, Severity::Error))
-        }
-        (Distribution::Rke2, Some(_)) => Some((Asked::ByName, Severity::Warning)),
-        _ => is_external.then_some((Asked::ByKubelet, Severity::Error)),
+        (Distribution::Rke2, Some(_), Some(target)) => Some((Asked::ByName, When::AtTarget(target))),
+        (Distribution::Rke2, Some(_), None) => Some((Asked::ByName, When::Later)),
+        _ if is_external => Some((Asked::ByKubelet, When::Now)),
+        _ => is_beside.then_some((Asked::Beside, When::Now)),
     }
 }
