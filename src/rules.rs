@@ -188,6 +188,14 @@ pub struct KubernetesContext<'a> {
     pub controller_version: Option<ControllerVersion>,
 }
 
+impl KubernetesContext<'_> {
+    /// The version of the AWS cloud controller: what was said, or what its image says.
+    fn aws_controller_version(&self) -> Option<ControllerVersion> {
+        let controllers = self.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
+        self.controller_version.or_else(|| controllers.filter_map(|one| one.version).max())
+    }
+}
+
 /// What a check comes to.
 #[derive(Debug)]
 pub enum Checked {

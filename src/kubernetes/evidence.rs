@@ -227,6 +227,13 @@ impl Evidence {
         self.controllers.get_or_init(|| controller::controllers(self))
     }
 
+    /// Whether lists of these workloads in all namespaces were given: what a live cluster has in kube-system is among them.
+    #[must_use]
+    pub fn has_all_workloads(&self, kinds: &[WorkloadKind]) -> bool {
+        let is_of_system = |workload: &Workload| workload.namespace == "kube-system" && !workload.uid.is_empty();
+        self.workloads.iter().any(is_of_system) && kinds.iter().all(|kind| self.workload_lists.contains(kind))
+    }
+
     /// Documents of a kind.
     pub fn documents_of(&self, kind: DocumentKind) -> impl Iterator<Item = &Document> {
         self.documents.iter().filter(move |document| document.kind == kind)

@@ -122,15 +122,9 @@ fn is_of_aws(context: &KubernetesContext<'_>, service: &Service) -> bool {
         || evidence.nodes.iter().flatten().any(|node| node.provider_id.starts_with("aws://"))
 }
 
-/// The version of the cloud controller: what was said, or what its image says.
-fn controller_version(context: &KubernetesContext<'_>) -> Option<ControllerVersion> {
-    let controllers = context.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
-    context.controller_version.or_else(|| controllers.filter_map(|one| one.version).max())
-}
-
 /// The version of the cloud controller that refuses what it refuses: the one that is aimed at, if that is later.
 fn strictest_version(context: &KubernetesContext<'_>) -> Option<ControllerVersion> {
-    controller_version(context).max(context.evidence.target.controller)
+    context.aws_controller_version().max(context.evidence.target.controller)
 }
 
 /// What a check says of each Service of type `LoadBalancer` on AWS.

@@ -1,5 +1,7 @@
+use std::collections::BTreeSet;
+
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
-use crate::kubernetes::arguments::Component;
+use crate::kubernetes::arguments::{Component, NodeArguments};
 use crate::kubernetes::{UNINITIALIZED, WorkloadKind};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
@@ -27,10 +29,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let evidence = context.evidence;
-    let lists = [WorkloadKind::DaemonSet, WorkloadKind::Deployment];
-    let has_system =
-        evidence.workloads.iter().any(|workload| workload.namespace == "kube-system" && !workload.uid.is_empty());
-    if !has_system || !lists.iter().all(|kind| evidence.workload_lists.contains(kind)) {
+    if !evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]) {
         return Counted::not_applicable("DaemonSets and Deployments of all namespaces were not given");
     }
     let nodes = evidence.nodes.as_deref().unwrap_or_default();
@@ -38,10 +37,11 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         return Counted::not_applicable("the Nodes are not known: give them with --kubernetes");
     }
     let arguments = evidence.arguments();
+    let of_external =
+        |one: &&NodeArguments| one.component_value(Component::Kubelet, "cloud-provider") == Some("external");
+    let external: BTreeSet<&str> = arguments.iter().filter(of_external).filter_map(NodeArguments::node).collect();
     let is_external = |node: &&KubernetesNode| {
-        let said = arguments.iter().find(|one| one.node() == Some(&node.name));
-        node.taints.iter().any(|taint| taint.key == UNINITIALIZED)
-            || said.is_some_and(|one| one.component_value(Component::Kubelet, "cloud-provider") == Some("external"))
+        node.taints.iter().any(|taint| taint.key == UNINITIALIZED) || external.contains(node.name.as_str())
     };
     let waiting: Vec<&KubernetesNode> = nodes.iter().filter(is_external).collect();
     // RKE2 runs its own as a static pod, and K3s within its server.

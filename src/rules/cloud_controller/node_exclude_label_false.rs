@@ -1,6 +1,5 @@
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
-use crate::inventory::Provider;
 use crate::kubernetes::is_false;
 use crate::nodes::EXCLUDED_FROM_LOAD_BALANCERS;
 use crate::resource::ResourceKind;
@@ -25,9 +24,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let nodes = context.evidence.nodes.as_deref().unwrap_or_default();
-    let versions = context.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
-    let version = context.controller_version.or_else(|| versions.filter_map(|one| one.version).max());
-    let Some(version) = version.filter(|_| !nodes.is_empty()) else {
+    let Some(version) = context.aws_controller_version().filter(|_| !nodes.is_empty()) else {
         return Counted::not_applicable("the Nodes, or the version of the cloud controller, are not known");
     };
     let reads_value = version >= ControllerVersion::new(1, 34, 0);

@@ -1,4 +1,5 @@
 use crate::finding::{Applicability, Severity};
+use crate::kubernetes::is_false;
 use crate::resource::ResourceKind;
 use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 
@@ -44,7 +45,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             .filter_map(|(gate, value)| {
                 let (gate, value) = (gate.trim(), value.trim());
                 let (_, removed, locked) = GATES.iter().find(|(known, ..)| *known == gate)?;
-                let is_off = ["0", "f", "F", "false", "FALSE", "False"].contains(&value);
+                let is_off = is_false(value);
                 let (minor, log) = match locked {
                     Some(locked) if is_off => (*locked, "feature is locked to true"),
                     _ => (*removed, "unrecognized feature gate"),

@@ -1,4 +1,4 @@
-use super::{controller_version, of_each, on, value};
+use super::{of_each, on, value};
 use crate::finding::{Applicability, Severity};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
-    let Some(version) = controller_version(context) else {
+    let Some(version) = context.aws_controller_version() else {
         return Counted::not_applicable("the version of the cloud controller is not known: see --controller-version");
     };
     of_each(context, |service, owner| {

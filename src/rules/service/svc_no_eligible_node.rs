@@ -1,4 +1,4 @@
-use super::{controller_version, of_each, on, value};
+use super::{of_each, on, value};
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::is_false;
@@ -31,7 +31,8 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     if nodes.is_empty() || nodes.iter().any(|node| node.kubelet_version.is_empty()) {
         return Counted::not_applicable("the Nodes are not known: give them with --nodes or --kubernetes");
     }
-    let reads_value = controller_version(context).is_some_and(|version| version >= ControllerVersion::new(1, 34, 0));
+    let reads_value =
+        context.aws_controller_version().is_some_and(|version| version >= ControllerVersion::new(1, 34, 0));
     let is_excluded = |node: &KubernetesNode| {
         node.labels.get(EXCLUDED_FROM_LOAD_BALANCERS).is_some_and(|value| !(reads_value && is_false(value)))
     };

@@ -28,8 +28,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let evidence = context.evidence;
-    let knows_workloads = evidence.workload_lists.contains(&WorkloadKind::Deployment)
-        && evidence.workloads.iter().any(|workload| workload.namespace == "kube-system" && !workload.uid.is_empty());
+    let knows_workloads = evidence.has_all_workloads(&[WorkloadKind::Deployment]);
     let has_other = has_load_balancer_controller(evidence);
     let mut clouds = evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws).peekable();
     let is_without = knows_workloads

@@ -27,13 +27,10 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let evidence = context.evidence;
-    let lists = [WorkloadKind::DaemonSet, WorkloadKind::Deployment];
-    let has_system =
-        evidence.workloads.iter().any(|workload| workload.namespace == "kube-system" && !workload.uid.is_empty());
     let Some(minor) = evidence.kubernetes_version().and_then(ControllerVersion::minor) else {
         return Counted::not_applicable("the version of Kubernetes is not known");
     };
-    if !has_system || !lists.iter().all(|kind| evidence.workload_lists.contains(kind)) {
+    if !evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]) {
         return Counted::not_applicable("DaemonSets and Deployments of all namespaces were not given");
     }
     let mut images = evidence.workloads.iter().flat_map(|workload| &workload.containers);
