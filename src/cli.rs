@@ -22,6 +22,7 @@ mod input;
 mod lint;
 mod many;
 mod merge;
+mod migrate;
 mod output;
 mod outputs;
 mod policy;
@@ -64,6 +65,8 @@ enum Command {
     Record(RecordArgs),
     /// Check manifests and the configurations of clusters: no account and no cluster needed
     Lint(lint::LintArgs),
+    /// Say how far a cluster is on its way from Kubernetes' own AWS provider to the external one, and the next safe step
+    Migrate(Box<migrate::MigrateArgs>),
     /// The policy engine on files: no account needed
     #[command(subcommand)]
     Policy(policy::args::PolicyCommand),

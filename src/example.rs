@@ -31,10 +31,14 @@ pub struct ExampleFile {
     pub text: String,
 }
 
-/// The images of the cloud controller by minor version: the latest that were published. They begin with the first version of Kubernetes
-/// without a provider for AWS of its own.
+/// The images of the cloud controller by minor version: the latest that were published.
 /// Sources: kubernetes/k8s.io `registry.k8s.io/images/k8s-staging-provider-aws/images.yaml` 0137eda2; kubernetes/kops for 1.36.
-const IMAGES: [(u32, &str); 10] = [
+const IMAGES: [(u32, &str); 15] = [
+    (22, "v1.22.8"),
+    (23, "v1.23.20"),
+    (24, "v1.24.19"),
+    (25, "v1.25.15"),
+    (26, "v1.26.14"),
     (27, "v1.27.10"),
     (28, "v1.28.11"),
     (29, "v1.29.10"),
@@ -46,6 +50,14 @@ const IMAGES: [(u32, &str); 10] = [
     (35, "v1.35.2"),
     (36, "v1.36.1"),
 ];
+
+/// The first minor version of Kubernetes without a provider for AWS of its own.
+pub(crate) const FIRST_WITHOUT_IN_TREE: u32 = 27;
+
+/// The tag of the image of the cloud controller for a minor version of Kubernetes.
+pub(crate) fn controller_image(minor: u32) -> Option<&'static str> {
+    IMAGES.iter().find(|(known, _)| *known == minor).map(|(_, tag)| *tag)
+}
 
 /// What only the person at the machine knows, which the text that names it says.
 const NODE_NAME: &str = "# The private DNS name of the instance, by which the cloud controller finds it:\n# curl -s http://169.254.169.254/latest/meta-data/hostname, with a token where IMDSv2 is required.\n";
@@ -62,9 +74,9 @@ pub fn example(
     version: ControllerVersion,
     cluster_id: &str,
 ) -> Result<Vec<ExampleFile>, String> {
-    let (first, last) = (IMAGES.first().map_or(0, |(minor, _)| *minor), IMAGES.last().map_or(0, |(minor, _)| *minor));
-    let image = |minor: &u32| IMAGES.iter().find(|(known, _)| known == minor).map(|(_, tag)| *tag);
-    let found = version.minor().and_then(|minor| Some((minor, image(&minor)?)));
+    let (first, last) = (FIRST_WITHOUT_IN_TREE, IMAGES.last().map_or(0, |(minor, _)| *minor));
+    let found =
+        version.minor().filter(|minor| *minor >= first).and_then(|minor| Some((minor, controller_image(minor)?)));
     let (minor, tag) = found.ok_or_else(|| {
         format!("there is no example for Kubernetes {version}: the external cloud controller of AWS is needed from 1.{first} on, and 1.{last} is the last known")
     })?;

@@ -12,7 +12,7 @@ mod service;
 mod source;
 mod workload;
 
-pub use controller::{Chart, CloudController, Flag, UNINITIALIZED};
+pub use controller::{Chart, CloudController, Flag, UNINITIALIZED, flags_of};
 pub use document::{Distribution as FileDistribution, Document, DocumentKind, is_empty, rke_part};
 pub use evidence::{Evidence, KubernetesError, Malformed, Target, is_of_all_namespaces};
 pub use machines::{declared_beside, declared_nodes};

@@ -21,6 +21,7 @@ pub mod journal;
 pub mod json_input;
 pub mod kubernetes;
 pub mod kubernetes_lint;
+pub mod migration;
 pub mod nodes;
 pub mod permissions;
 pub mod plan;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 
 use crate::json_input::{self, JsonError};
@@ -25,6 +26,8 @@ pub struct KubernetesNode {
     pub internal_addresses: Vec<String>,
     /// `spec.podCIDR` and `spec.podCIDRs`.
     pub pod_cidrs: Vec<String>,
+    /// `metadata.creationTimestamp`, where it is known.
+    pub created_at: Option<Timestamp>,
 }
 
 /// A taint of a Node.
@@ -127,6 +130,8 @@ struct RawMetadata {
     labels: BTreeMap<String, String>,
     #[serde(default)]
     annotations: BTreeMap<String, String>,
+    #[serde(default, rename = "creationTimestamp")]
+    created_at: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -215,6 +220,7 @@ impl From<RawNode> for KubernetesNode {
             kubelet_version: raw.status.node_info.kubelet_version,
             internal_addresses: internal.map(|address| address.address).collect(),
             pod_cidrs,
+            created_at: raw.metadata.created_at.and_then(|time| time.parse().ok()),
         }
     }
 }

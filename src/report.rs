@@ -11,6 +11,7 @@ mod compare;
 mod consistency;
 mod empty;
 mod kubernetes_lint;
+mod migration;
 mod policy_diff;
 mod policy_lint;
 mod set;
@@ -20,6 +21,7 @@ mod view;
 pub use crate::finding::ResourceRef;
 pub use compare::CompareError;
 pub use kubernetes_lint::{LINT_SCHEMA, LintReport};
+pub use migration::{CheckReport, MIGRATION_SCHEMA, MigrationReport, SnippetReport, StageReport, StepReport};
 pub use policy_diff::{POLICY_DIFF_SCHEMA, PolicyDiff, PolicyDiffFindings};
 pub use policy_lint::{POLICY_LINT_SCHEMA, PolicyLintReport};
 pub use set::{

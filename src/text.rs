@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+pub(crate) mod secrets;
+
 pub use tagaudit_policy::display::{
     count, hex, json_printable, list, printable, same_length_printable, without_position,
 };

@@ -61,6 +61,7 @@ fn run(command: &Command, configured: Option<&Config>) -> Result<Exit, Failure> 
         Command::Rules(args) => printed(|out| Ok(text_commands::rules(args, text_width(), out))),
         Command::Explain(args) => printed(|out| text_commands::explain(args, text_width(), out)),
         Command::Example(args) => super::example::example(args),
+        Command::Migrate(args) => super::migrate::migrate(args),
         Command::Baseline(command) => printed(|out| text_commands::baseline(command, text_width(), out)),
         Command::Permissions(args) => printed(|out| text_commands::permissions(args, text_width(), out)),
         Command::Completions(args) => printed(|out| {

@@ -137,7 +137,7 @@ fn of_workload(workload: &Workload) -> Option<CloudController> {
 }
 
 fn made(workload: Workload, container: &Container, cloud: Provider, chart: Option<Chart>) -> CloudController {
-    let flags = flags(&container.words);
+    let flags = flags_of(&container.words);
     let in_shell = container.words.first().is_some_and(|word| {
         let program = word.value.rsplit('/').next().unwrap_or_default();
         matches!(program, "sh" | "bash" | "ash")
@@ -173,7 +173,7 @@ fn cloud(container: &Container) -> Option<Provider> {
     let words = || container.words.iter().map(|word| word.value.as_str());
     let is_controller =
         last.contains("cloud-controller-manager") || words().any(|word| word.contains("cloud-controller-manager"));
-    let flags = flags(&container.words);
+    let flags = flags_of(&container.words);
     let provider = flags.iter().rfind(|flag| flag.name == "cloud-provider")?;
     match provider.value.as_str() {
         "aws" | "aws/v2" if is_controller => Some(Provider::Aws),
@@ -195,7 +195,8 @@ const SWITCHES: [&str; 8] = [
 ];
 
 /// Flags of a program that reads them as Go's `pflag` does: `--name=value`, or `--name value`.
-fn flags(words: &[Located<String>]) -> Vec<Flag> {
+#[must_use]
+pub fn flags_of(words: &[Located<String>]) -> Vec<Flag> {
     let mut found: Vec<Flag> = Vec::new();
     let mut is_open = false;
     for word in words {
@@ -343,6 +344,7 @@ fn of_values(
         namespace: values.text(&["namespace"]).unwrap_or("kube-system").to_owned(),
         name: "aws-cloud-controller-manager".to_owned(),
         uid: String::new(),
+        created_at: None,
         is_owned: false,
         is_static: false,
         replicas: 1,

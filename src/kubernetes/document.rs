@@ -50,6 +50,14 @@ pub enum DocumentKind {
     RoleBinding,
     /// A webhook that changes Services.
     Webhook,
+    /// `Lease` of kube-system: who leads.
+    Lease,
+    /// `CSIDriver`.
+    CsiDriver,
+    /// `CSINode`: the drivers of a node.
+    CsiNode,
+    /// `PersistentVolume`.
+    PersistentVolume,
 }
 
 /// A distribution, as far as a file tells it.
@@ -153,7 +161,7 @@ const OF_K3S: [&str; 9] = [
 ];
 
 /// Kinds of the API that are documents, with the group of their `apiVersion`.
-const KINDS: [(&str, &str, DocumentKind); 23] = [
+const KINDS: [(&str, &str, DocumentKind); 27] = [
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
     ("management.cattle.io", "Cluster", DocumentKind::RkeCluster),
     ("helm.cattle.io", "HelmChart", DocumentKind::HelmChart),
@@ -175,6 +183,10 @@ const KINDS: [(&str, &str, DocumentKind); 23] = [
     ("rbac.authorization.k8s.io", "ClusterRoleBinding", DocumentKind::RoleBinding),
     ("rbac.authorization.k8s.io", "RoleBinding", DocumentKind::RoleBinding),
     ("admissionregistration.k8s.io", "MutatingWebhookConfiguration", DocumentKind::Webhook),
+    ("coordination.k8s.io", "Lease", DocumentKind::Lease),
+    ("storage.k8s.io", "CSIDriver", DocumentKind::CsiDriver),
+    ("storage.k8s.io", "CSINode", DocumentKind::CsiNode),
+    ("", "PersistentVolume", DocumentKind::PersistentVolume),
     ("kubelet.config.k8s.io", "CredentialProviderConfig", DocumentKind::CredentialProviderConfig),
     ("credentialprovider.kubelet.k8s.io", "CredentialProviderConfig", DocumentKind::CredentialProviderConfig),
 ];

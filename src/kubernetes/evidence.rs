@@ -3,6 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, OnceLock};
 
+use jiff::Timestamp;
+
 use crate::controller::ControllerVersion;
 use crate::nodes::KubernetesNode;
 
@@ -11,7 +13,7 @@ use super::controller::{self, CloudController};
 use super::document::{Document, DocumentKind};
 use super::read::Reading;
 use super::service::Service;
-use super::source::{Place, Source};
+use super::source::{Object, Place, Source};
 use super::workload::{Workload, WorkloadKind};
 
 /// What was given of a cluster. A list that was not given is not empty.
@@ -27,6 +29,10 @@ pub struct Evidence {
     pub workload_lists: BTreeSet<WorkloadKind>,
     /// What rules read as it is written.
     pub documents: Vec<Document>,
+    /// Kinds of documents of which a list was given, even an empty one.
+    pub document_lists: BTreeSet<DocumentKind>,
+    /// When it was read; of a file, the last time that a component wrote into it, which is a moment before.
+    pub seen_at: Option<Timestamp>,
     /// Texts within documents that are not YAML.
     pub malformed: Vec<Malformed>,
     /// The texts, for showing places.
@@ -184,6 +190,8 @@ impl Evidence {
         self.workloads.extend(other.workloads);
         self.workload_lists.extend(other.workload_lists);
         self.documents.extend(other.documents);
+        self.document_lists.extend(other.document_lists);
+        self.seen_at = self.seen_at.max(other.seen_at);
         self.malformed.extend(other.malformed);
         self.sources.extend(other.sources);
         self.arguments = OnceLock::new();
@@ -232,6 +240,12 @@ impl Evidence {
     pub fn has_all_workloads(&self, kinds: &[WorkloadKind]) -> bool {
         let is_of_system = |workload: &Workload| workload.namespace == "kube-system" && !workload.uid.is_empty();
         self.workloads.iter().any(is_of_system) && kinds.iter().all(|kind| self.workload_lists.contains(kind))
+    }
+
+    /// Leases of kube-system by name. Only those are kept.
+    pub fn leases(&self, name: &str) -> impl Iterator<Item = Object<'_>> {
+        let leases = self.documents_of(DocumentKind::Lease).map(Document::object);
+        leases.filter(move |lease| lease.text(&["metadata", "name"]) == Some(name))
     }
 
     /// Documents of a kind.

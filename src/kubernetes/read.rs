@@ -239,7 +239,9 @@ impl<'f> Reading<'f> {
             Found::Workload(kind) => {
                 self.evidence.workload_lists.insert(kind);
             }
-            Found::Document(_) => {}
+            Found::Document(kind) => {
+                self.evidence.document_lists.insert(kind);
+            }
             Found::Other => return,
         }
         self.is_known = true;
@@ -277,10 +279,25 @@ impl<'f> Reading<'f> {
                 self.evidence.workload_lists.insert(kind);
                 self.evidence.workloads.push(workload);
             }
-            Found::Document(kind) => self.keep(source, node, kind),
+            Found::Document(DocumentKind::Lease) => self.lease(source, node),
+            Found::Document(kind) => {
+                self.evidence.document_lists.insert(kind);
+                self.keep(source, node, kind);
+            }
         }
         self.is_known = true;
         Ok(())
+    }
+
+    /// A lease says when it was renewed. Those of kube-system say who leads; each node has one of its own elsewhere.
+    fn lease(&mut self, source: &Arc<Source>, node: Node) {
+        let object = Object { source, node: &node };
+        let renewed = object.text(&["spec", "renewTime"]).and_then(|time| time.parse().ok());
+        self.evidence.seen_at = self.evidence.seen_at.max(renewed);
+        self.evidence.document_lists.insert(DocumentKind::Lease);
+        if object.text(&["metadata", "namespace"]) == Some("kube-system") {
+            self.keep(source, node, DocumentKind::Lease);
+        }
     }
 
     /// Keeps a document, and reads the texts within it.

@@ -1,5 +1,7 @@
 //! Workloads: what runs which containers, and on which nodes it may.
 
+use jiff::Timestamp;
+
 use crate::nodes::{KubernetesNode, Taint};
 use crate::policy::json::Value;
 
@@ -48,6 +50,8 @@ pub struct Workload {
     pub name: String,
     /// `metadata.uid`; empty in a manifest.
     pub uid: String,
+    /// `metadata.creationTimestamp`, where it is known.
+    pub created_at: Option<Timestamp>,
     /// Whether something else made it: a `ReplicaSet` its pods, a node the mirror of a static pod.
     pub is_owned: bool,
     /// Whether it is the mirror of a static pod.
@@ -215,6 +219,7 @@ impl Workload {
             api_version: text(&["apiVersion"]),
             namespace: text(&["metadata", "namespace"]),
             uid: text(&["metadata", "uid"]),
+            created_at: object.text(&["metadata", "creationTimestamp"]).and_then(|time| time.parse().ok()),
             is_owned: object.items(&["metadata", "ownerReferences"]).next().is_some(),
             is_static,
             replicas: object.number(&["spec", "replicas"]).unwrap_or(1),

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::kubernetes::Place;
 use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Started};
 use crate::text;
+use crate::text::secrets::shown;
 
-use super::secrets::shown;
 use super::style::layout;
 
 fn title(arguments: &NodeArguments) -> String {

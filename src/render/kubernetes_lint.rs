@@ -11,8 +11,8 @@ use crate::kubernetes::Place;
 use crate::kubernetes_lint::KubernetesLint;
 use crate::rules::Outcome;
 use crate::text;
+use crate::text::secrets::masked;
 
-use super::secrets::masked;
 use super::style::TableOptions;
 
 /// Writes findings on files for a person.

@@ -300,6 +300,63 @@ fn the_schema_of_lint_takes_its_findings_from_the_report() {
 }
 
 #[test]
+fn the_schema_of_migrate_is_what_it_prints() {
+    let report: serde_json::Value = serde_json::from_str(&read("docs/report.schema.json")).unwrap();
+    let text = serde_json::json!({"type": "string"});
+    let texts = serde_json::json!({"type": "array", "items": text});
+    let object = |required: &[&str], properties: serde_json::Value| serde_json::json!({"type": "object", "additionalProperties": false, "required": required, "properties": properties});
+    let stages: Vec<&str> = tagaudit::migration::Stage::ALL.map(|stage| stage.told().id).to_vec();
+    let stage = object(
+        &["id", "title", "meaning"],
+        serde_json::json!({"id": {"enum": stages}, "title": text, "meaning": text}),
+    );
+    let snippet = object(&["place", "text"], serde_json::json!({"place": text, "text": text}));
+    let step = object(
+        &["title", "apply"],
+        serde_json::json!({"title": text, "about": text, "apply": {"type": "array", "items": snippet}}),
+    );
+    let check = object(
+        &["id", "title", "state", "why"],
+        serde_json::json!({
+            "id": {"type": "string", "pattern": "^[PV][1-8]$"},
+            "title": text,
+            "state": {"enum": ["passed", "failed", "not_audited", "by_hand"]},
+            "why": texts,
+        }),
+    );
+    let mut schema = object(
+        &[
+            "schema",
+            "tool",
+            "made_with",
+            "kubernetes_version",
+            "stage",
+            "unknown",
+            "signals",
+            "next",
+            "not_yet",
+            "checks",
+        ],
+        serde_json::json!({
+            "schema": {"const": tagaudit::report::MIGRATION_SCHEMA},
+            "tool": report["properties"]["tool"],
+            "made_with": text,
+            "kubernetes_version": {"type": ["string", "null"]},
+            "stage": {"oneOf": [stage, {"type": "null"}]},
+            "unknown": {"type": ["string", "null"], "description": "Why the stage cannot be told."},
+            "signals": texts,
+            "next": {"type": "array", "items": step},
+            "not_yet": texts,
+            "checks": {"type": "array", "items": check},
+        }),
+    );
+    schema["$schema"] = report["$schema"].clone();
+    schema["title"] = "tagaudit migrate".into();
+    schema["description"] = "The output of `tagaudit migrate --format json`.".into();
+    in_step("docs/migration.schema.json", &(serde_json::to_string_pretty(&schema).unwrap() + "\n"));
+}
+
+#[test]
 fn every_report_follows_the_schema() {
     let validator = schema("report.schema.json");
     for world in super::worlds::all() {

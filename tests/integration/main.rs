@@ -43,6 +43,8 @@ mod lint;
 mod live;
 #[cfg(feature = "aws")]
 mod many;
+mod migration;
+mod migration_worlds;
 #[cfg(feature = "aws")]
 mod mock;
 #[cfg(feature = "aws")]

@@ -80,7 +80,7 @@ const SHOWN_BEGINNINGS: [&str; 20] = [
 ];
 
 /// The value of a setting as it is shown, or that it is not.
-pub(super) fn shown(name: &str, value: &str) -> String {
+pub(crate) fn shown(name: &str, value: &str) -> String {
     const HIDDEN: &str = "(not shown)";
     let is_plain =
         |name: &str| SHOWN.contains(&name) || SHOWN_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning));
@@ -98,7 +98,7 @@ pub(super) fn shown(name: &str, value: &str) -> String {
 }
 
 /// A source with asterisks for what stands behind such names: of the same length, so that places stay right.
-pub(super) fn masked(source: &str) -> Cow<'_, str> {
+pub(crate) fn masked(source: &str) -> Cow<'_, str> {
     let lower = source.to_ascii_lowercase();
     let mut hidden: Vec<(usize, usize)> = Vec::new();
     for name in NAMES {

@@ -1,0 +1,113 @@
+//! `tagaudit migrate`: how far a cluster is on its way to the external cloud controller.
+
+use clap::{Args, ValueEnum};
+
+use crate::controller::ControllerVersion;
+use crate::estate::Estate;
+use crate::inventory::Provider;
+use crate::kubernetes::Evidence;
+use crate::migration::{Judged, Migration};
+use crate::render;
+use crate::report::{MigrationReport, SourceKind};
+use crate::rules::{self, KubernetesContext, RULES, Rule};
+
+use super::failure::{Exit, Failure};
+use super::output::emit;
+use super::session::{self, Scope};
+use super::{AuditArgs, Format, OutputArgs, SourceArgs, cluster_id};
+
+#[derive(Debug, Args)]
+pub(super) struct MigrateArgs {
+    /// Where the cluster comes from: Kubernetes' own AWS provider, which ended with 1.26
+    #[arg(long, value_enum, value_name = "PROVIDER")]
+    from: FromProvider,
+    /// Where it goes: the external AWS cloud controller
+    #[arg(long, value_enum, value_name = "PROVIDER")]
+    to: ToProvider,
+    /// The cluster id: AWS is asked about tags, policies and instances as well
+    #[arg(long, value_name = "ID", value_parser = cluster_id)]
+    cluster_id: Option<String>,
+    /// The Kubernetes version of what does not say its own, such as 1.26
+    #[arg(long, value_name = "VERSION", help_heading = "Audit")]
+    kubernetes_version: Option<ControllerVersion>,
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    audit: AuditArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FromProvider {
+    /// Kubernetes' own provider
+    InTree,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ToProvider {
+    /// The external cloud controller
+    External,
+}
+
+pub(super) fn migrate(args: &MigrateArgs) -> Result<Exit, Failure> {
+    let (FromProvider::InTree, ToProvider::External) = (args.from, args.to);
+    let asked = args.source.provider.map_or(Provider::Aws, Provider::from);
+    if asked != Provider::Aws {
+        return Err(Failure::usage(
+            "Kubernetes never had a provider of its own for Alibaba Cloud: there is nothing to migrate",
+        ));
+    }
+    let Some(cluster_id) = &args.cluster_id else {
+        if args.source.inventory.is_some() {
+            return Err(Failure::usage("--inventory needs --cluster-id")
+                .help("`tagaudit clusters --inventory PATH` lists them"));
+        }
+        let evidence = given(Scope::read("cluster", &args.audit)?.kubernetes, args)?;
+        let selected: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| rules::is_on_evidence(rule)).collect();
+        let context = KubernetesContext {
+            cluster_id: "cluster",
+            evidence: &evidence,
+            cloud: Some(Provider::Aws),
+            controller_version: args.audit.controller_version,
+        };
+        let outcomes = rules::run_on_evidence(&context, &selected);
+        let judged = Judged { findings: &outcomes.findings, rules: &outcomes.rules, has_cloud: false };
+        return write(args, &Migration::assess(&evidence, judged));
+    };
+    let mut scope = Scope::read(cluster_id, &args.audit)?;
+    scope.kubernetes = given(std::mem::take(&mut scope.kubernetes), args)?;
+    let estate = session::collect(&args.source, &args.output.terminal, Some(&scope))?;
+    if !matches!(estate, Estate::Aws(_)) {
+        return Err(Failure::usage(
+            "the inventory is of Alibaba Cloud, which Kubernetes never had a provider of its own for",
+        ));
+    }
+    let all: Vec<&'static Rule> =
+        RULES.iter().copied().filter(|rule| rule.providers().contains(&Provider::Aws)).collect();
+    let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
+    let (audit, _) = scope.audited(estate.as_ref(), &all, source)?;
+    let judged = Judged { findings: &audit.findings, rules: &audit.rules, has_cloud: true };
+    write(args, &Migration::assess(&scope.kubernetes, judged))
+}
+
+/// The evidence, of which there has to be some.
+fn given(evidence: Evidence, args: &MigrateArgs) -> Result<Evidence, Failure> {
+    if args.audit.kubernetes.is_empty() && args.audit.nodes.is_none() {
+        return Err(Failure::usage("nothing is known of the cluster").help(
+            "give --kubernetes FILE: `kubectl get nodes,services,daemonsets,deployments,pods,leases,csidrivers,csinodes,pv,storageclasses -A -o json`, and the configuration of the cluster",
+        ));
+    }
+    Ok(evidence.assuming(args.kubernetes_version))
+}
+
+fn write(args: &MigrateArgs, migration: &Migration) -> Result<Exit, Failure> {
+    emit(args.output.output.as_deref(), &args.output.terminal, |options, out| match args.output.format {
+        Format::Table => render::migration(migration, &options, out),
+        Format::Json => render::json(&MigrationReport::from(migration), out),
+    })?;
+    if migration.has_failed() {
+        return Ok(Exit::Findings);
+    }
+    Ok(Exit::of_evidence(migration.stage.is_err(), migration.is_complete()))
+}

@@ -1,0 +1,443 @@
+//! What has to be right before the switch (P1 to P8), and after it (V1 to V6).
+
+use jiff::SignedDuration;
+
+use crate::finding::{Finding, Severity};
+use crate::kubernetes::{DocumentKind, Evidence, Ingress, Service, is_of_all_namespaces};
+use crate::nodes::KubernetesNode;
+use crate::rules::Outcome;
+use crate::text;
+
+use super::Judged;
+use super::signals::{CloudProvider, Signals};
+use super::stage::{Initialised, initialised};
+
+/// What became of a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It is right.
+    Passed,
+    /// It is wrong.
+    Failed,
+    /// What decides was not given, or not read.
+    NotAudited,
+    /// Only a person can do it.
+    ByHand,
+}
+
+impl State {
+    /// The word used in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::NotAudited => "not_audited",
+            Self::ByHand => "by_hand",
+        }
+    }
+
+    /// The same for a person.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::NotAudited => "not audited",
+            Self::ByHand => "by hand",
+        }
+    }
+}
+
+/// A check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// A short name that does not change.
+    pub id: &'static str,
+    /// What has to be right.
+    pub title: &'static str,
+    /// What became of it.
+    pub state: State,
+    /// Why, in sentences.
+    pub why: Vec<String>,
+}
+
+impl Check {
+    fn new(id: &'static str, title: &'static str, (state, why): (State, Vec<String>)) -> Self {
+        Self { id, title, state, why }
+    }
+}
+
+/// Rules of each check; a name that ends with `*` stands for all that begin so.
+const TAGS: &[&str] = &[
+    "cluster-id-unexpected",
+    "cluster-tag-*",
+    "controlplane-cluster-id-disagreement",
+    "elb-subnets-*",
+    "instance-cluster-tag-*",
+    "instance-legacy-tag-mismatch",
+    "route-table-tag-count",
+    "sg-*",
+    "subnet-*",
+];
+const POLICIES: &[&str] = &[
+    "iam-action-denied",
+    "iam-action-missing",
+    "iam-action-partial",
+    "iam-controller-action-missing",
+    "iam-condition-tag-missing",
+];
+const PROFILES: &[&str] = &["imds-*", "instance-profile-*", "instance-role-trust-not-ec2"];
+const NAMES: &[&str] =
+    &["instance-without-node", "node-name-constant", "node-name-mismatch", "rke-metadata-hostname-off"];
+const SERVICES: &[&str] = &["svc-*"];
+const CONTROLLER: &[&str] =
+    &["ccm-*", "controller-manifest-obsolete", "helm-chart-not-bootstrap", "node-controller-disabled"];
+const STORAGE: &[&str] = &["ebs-csi-driver-missing", "feature-gate-removed"];
+const INSTANCES: &[&str] = &["node-address-of-another-instance", "node-provider-id-*", "node-without-instance"];
+const LABELS: &[&str] = &["node-zone-label-mismatch"];
+
+/// What stands in the list of reasons, at most.
+const SHOWN: usize = 3;
+
+/// The driver of EBS.
+const DRIVER: &str = "ebs.csi.aws.com";
+
+/// Whether a rule is one of those.
+fn is_of(names: &[&str], rule: &str) -> bool {
+    names.iter().any(|name| name.strip_suffix('*').map_or(*name == rule, |beginning| rule.starts_with(beginning)))
+}
+
+type Verdict = (State, Vec<String>);
+
+fn not_audited(why: impl Into<String>) -> Verdict {
+    (State::NotAudited, vec![why.into()])
+}
+
+/// What rules say: wrong where one has an error, and right where all were looked at.
+fn by_rules(judged: Judged<'_>, names: &[&str]) -> Verdict {
+    let wrong: Vec<&Finding> = judged
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error && is_of(names, finding.rule))
+        .collect();
+    if !wrong.is_empty() {
+        let mut why: Vec<String> =
+            wrong.iter().take(SHOWN).map(|finding| format!("{} ({})", finding.message, finding.rule)).collect();
+        if wrong.len() > SHOWN {
+            why.push(format!("and {} more", wrong.len() - SHOWN));
+        }
+        return (State::Failed, why);
+    }
+    let mine = || judged.rules.iter().filter(|outcome| is_of(names, outcome.rule));
+    let unread = mine().find(|outcome| outcome.outcome == Outcome::NotAudited);
+    if let Some(unread) = unread {
+        let why = unread.why.clone().unwrap_or_default();
+        return not_audited(format!("{} was not audited: {why}", unread.rule));
+    }
+    if !mine().any(|outcome| matches!(outcome.outcome, Outcome::Passed | Outcome::Failed)) {
+        let why = mine().find_map(|outcome| outcome.why.clone());
+        return not_audited(why.unwrap_or_else(|| "nothing was there to look at".to_owned()));
+    }
+    let warnings = judged
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Warning && is_of(names, finding.rule))
+        .count();
+    let why = (warnings > 0).then(|| format!("{} beside it", text::count(warnings, "warning")));
+    (State::Passed, why.into_iter().collect())
+}
+
+fn of_cloud(judged: Judged<'_>, names: &[&str]) -> Verdict {
+    if judged.has_cloud {
+        by_rules(judged, names)
+    } else {
+        not_audited("AWS was not asked: give --cluster-id, and --inventory unless it is read live")
+    }
+}
+
+/// What has to be right before the switch.
+pub(super) fn before(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Vec<Check> {
+    vec![
+        Check::new("P1", "instances, subnets and one security group have the cluster tag", of_cloud(judged, TAGS)),
+        Check::new("P2", "the policies of control planes and workers are complete", of_cloud(judged, POLICIES)),
+        Check::new("P3", "instance profiles are attached and the metadata can be read", of_cloud(judged, PROFILES)),
+        Check::new("P4", "Nodes are called as the cloud controller looks for them", names(judged)),
+        Check::new("P5", "Services ask for nothing that the cloud controller refuses", services(evidence, judged)),
+        Check::new("P6", "the cloud controller fits this cluster", controller(evidence, signals, judged)),
+        Check::new("P7", "the EBS CSI driver runs on every node", storage(evidence, signals, judged)),
+        Check::new("P8", "several control planes, or a pause is planned", control_planes(signals)),
+    ]
+}
+
+fn names(judged: Judged<'_>) -> Verdict {
+    let found = by_rules(judged, NAMES);
+    if found.0 == State::Failed { found } else { of_cloud(judged, NAMES) }
+}
+
+fn services(evidence: &Evidence, judged: Judged<'_>) -> Verdict {
+    match &evidence.services {
+        Some(services) if is_of_all_namespaces(services) => {
+            let asked = services.iter().filter(|service| service.is_load_balancer()).count();
+            if asked == 0 {
+                (State::Passed, vec!["no Service is of type LoadBalancer".to_owned()])
+            } else {
+                by_rules(judged, SERVICES)
+            }
+        }
+        _ => not_audited("Services of all namespaces were not given"),
+    }
+}
+
+fn controller(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Verdict {
+    if signals.planned.is_empty() && signals.working.is_empty() && signals.idle.is_empty() {
+        return not_audited(
+            "give the manifest, or the values of the chart, that is to be installed: --kubernetes FILE",
+        );
+    }
+    let found = by_rules(judged, CONTROLLER);
+    // A chart brings the rights along.
+    let needs_rights =
+        signals.working.iter().chain(&signals.idle).chain(&signals.planned).any(|one| one.chart.is_none());
+    let has_rights = evidence.documents_of(DocumentKind::RoleBinding).next().is_some();
+    if found.0 == State::Passed && needs_rights && !has_rights {
+        return not_audited("what it may do was not given: ClusterRoles and ClusterRoleBindings");
+    }
+    found
+}
+
+fn control_planes(signals: &Signals<'_>) -> Verdict {
+    match signals.control_planes {
+        None => not_audited("how many nodes run the control plane is not known"),
+        Some(1) => (
+            State::Passed,
+            vec!["one control plane: the lock of the migration is of no use, and load balancers are not changed during the switch".to_owned()],
+        ),
+        Some(count) => (State::Passed, vec![text::count(count, "control plane")]),
+    }
+}
+
+/// Whether volumes no longer need Kubernetes' own plugin.
+/// Sources: kubernetes/kubernetes `pkg/volume/csimigration/plugin_manager.go`; aws-ebs-csi-driver docs/install.md.
+fn storage(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Verdict {
+    let has = |kind: DocumentKind| evidence.document_lists.contains(&kind);
+    let uses_ebs = evidence.documents.iter().any(|document| {
+        let object = document.object();
+        match document.kind {
+            DocumentKind::PersistentVolume => {
+                object.at(&["spec", "awsElasticBlockStore"]).is_some()
+                    || object.text(&["spec", "csi", "driver"]) == Some(DRIVER)
+            }
+            DocumentKind::StorageClass => {
+                object.text(&["provisioner"]).is_some_and(|name| name == DRIVER || name == "kubernetes.io/aws-ebs")
+            }
+            _ => false,
+        }
+    });
+    if !uses_ebs && has(DocumentKind::PersistentVolume) && has(DocumentKind::StorageClass) {
+        return (State::Passed, vec!["no volume and no storage class is of EBS".to_owned()]);
+    }
+    let found = by_rules(judged, STORAGE);
+    if found.0 == State::Failed {
+        return found;
+    }
+    let is_driver = |name: Option<&str>| name == Some(DRIVER);
+    // A node without the driver says it whatever else was given.
+    let without: Vec<&str> = evidence
+        .documents_of(DocumentKind::CsiNode)
+        .filter(|node| !node.object().items(&["spec", "drivers"]).any(|driver| is_driver(driver.text(&["name"]))))
+        .filter_map(|node| node.object().text(&["metadata", "name"]))
+        .collect();
+    if !without.is_empty() {
+        let many = text::count(without.len(), "CSINode");
+        return (State::Failed, vec![format!("{many} without {DRIVER}: {}", text::list(&without, SHOWN))]);
+    }
+    if !has(DocumentKind::CsiDriver) || !has(DocumentKind::CsiNode) {
+        return not_audited("CSIDrivers and CSINodes were not given");
+    }
+    let mut drivers = evidence.documents_of(DocumentKind::CsiDriver);
+    if !drivers.any(|driver| is_driver(driver.object().text(&["metadata", "name"]))) {
+        return (State::Failed, vec![format!("no CSIDriver {DRIVER}")]);
+    }
+    // Before 1.23 Kubernetes' own plugin still attaches its volumes unless the gate is on.
+    if signals.version.is_some() && !signals.is_from(23) {
+        return (
+            State::NotAudited,
+            vec!["before 1.23 volumes of Kubernetes' own plugin use the driver only with the gate CSIMigrationAWS, which is changed node by node after a drain".to_owned()],
+        );
+    }
+    (State::Passed, vec![format!("{DRIVER} is on every CSINode")])
+}
+
+/// What has to be right after the switch.
+pub(super) fn after(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Vec<Check> {
+    vec![
+        Check::new("V1", "no Node waits to be initialised", waiting(evidence)),
+        Check::new("V2", "every Node names its instance", provider_ids(evidence, judged)),
+        Check::new("V3", "zone, region and type of Nodes are those of their instances", of_cloud(judged, LABELS)),
+        Check::new("V4", "Services have the load balancer that is theirs", host_names(evidence)),
+        Check::new("V5", "a cloud controller leads", leads(evidence)),
+        Check::new("V6", "a new Node is initialised", newest(evidence, signals)),
+    ]
+}
+
+fn nodes(evidence: &Evidence) -> Result<&[KubernetesNode], Verdict> {
+    match evidence.nodes.as_deref() {
+        Some(nodes) if nodes.iter().any(|node| !node.kubelet_version.is_empty()) => Ok(nodes),
+        _ => Err(not_audited("Nodes were not given")),
+    }
+}
+
+/// The Nodes of which the cloud controller has made something, by name.
+fn that_are<'e>(nodes: &'e [KubernetesNode], evidence: &Evidence, wanted: &[Initialised]) -> Vec<&'e str> {
+    nodes.iter().filter(|node| wanted.contains(&initialised(node, evidence))).map(|node| node.name.as_str()).collect()
+}
+
+fn waiting(evidence: &Evidence) -> Verdict {
+    let nodes = match nodes(evidence) {
+        Ok(nodes) => nodes,
+        Err(unknown) => return unknown,
+    };
+    let late = that_are(nodes, evidence, &[Initialised::Late]);
+    if !late.is_empty() {
+        let many = text::count(late.len(), "Node");
+        return (State::Failed, vec![format!("for more than 5 minutes: {many}, {}", text::list(&late, SHOWN))]);
+    }
+    let unknown = that_are(nodes, evidence, &[Initialised::Unknown]);
+    if !unknown.is_empty() {
+        return not_audited(format!("how long it waits is not known: {}", text::list(&unknown, SHOWN)));
+    }
+    (State::Passed, Vec::new())
+}
+
+fn provider_ids(evidence: &Evidence, judged: Judged<'_>) -> Verdict {
+    let nodes = match nodes(evidence) {
+        Ok(nodes) => nodes,
+        Err(unknown) => return unknown,
+    };
+    let never = that_are(nodes, evidence, &[Initialised::Never]);
+    let elsewhere = that_are(nodes, evidence, &[Initialised::Elsewhere]);
+    let mut why = Vec::new();
+    if !never.is_empty() {
+        why.push(format!("without providerID: {}", text::list(&never, SHOWN)));
+    }
+    if !elsewhere.is_empty() {
+        why.push(format!("with an id of another controller: {}", text::list(&elsewhere, SHOWN)));
+    }
+    if why.is_empty() { of_cloud(judged, INSTANCES) } else { (State::Failed, why) }
+}
+
+/// The name that both controllers give the load balancer of a Service: by its id, so that the one that is there is found again.
+/// Source: kubernetes/cloud-provider `cloud.go#DefaultLoadBalancerName`.
+fn load_balancer_name(service: &Service) -> String {
+    std::iter::once('a').chain(service.uid.chars().filter(|character| *character != '-')).take(32).collect()
+}
+
+fn host_names(evidence: &Evidence) -> Verdict {
+    let Some(services) = evidence.services.as_deref().filter(|services| is_of_all_namespaces(services)) else {
+        return not_audited("Services of all namespaces were not given");
+    };
+    // The finalizer says whose load balancer it is.
+    const OF_CLOUD_CONTROLLER: &str = "service.kubernetes.io/load-balancer-cleanup";
+    let mine = services.iter().filter(|service| {
+        service.is_load_balancer()
+            && service.deleted_at.is_none()
+            && !service.uid.is_empty()
+            && service.finalizers.iter().any(|finalizer| finalizer == OF_CLOUD_CONTROLLER)
+    });
+    let (mut count, mut why) = (0, Vec::new());
+    for service in mine {
+        count += 1;
+        let wanted = load_balancer_name(service);
+        let full_name = service.full_name();
+        let mut names = service.ingress.iter().filter_map(|ingress| match ingress {
+            Ingress::Hostname(name) => Some(name.as_str()),
+            Ingress::Address(_) => None,
+        });
+        match names.next() {
+            None => why.push(format!("Service {full_name} has no host name")),
+            Some(name) if !name.trim_start_matches("internal-").starts_with(&wanted) => {
+                why.push(format!("Service {full_name} has {name}, and its own load balancer is called {wanted}"));
+            }
+            Some(_) => {}
+        }
+    }
+    if why.is_empty() {
+        return (State::Passed, vec![format!("{} of the cloud controller", text::count(count, "Service"))]);
+    }
+    let more = why.len().saturating_sub(SHOWN);
+    why.truncate(SHOWN);
+    why.extend((more > 0).then(|| format!("and {more} more")));
+    (State::Failed, why)
+}
+
+/// How long ago a lock may have been renewed: it is every few seconds.
+const FRESH: SignedDuration = SignedDuration::from_mins(1);
+
+fn leads(evidence: &Evidence) -> Verdict {
+    const LEASE: &str = "cloud-controller-manager";
+    if !evidence.document_lists.contains(&DocumentKind::Lease) {
+        return not_audited("leases of kube-system were not given");
+    }
+    let Some(lease) = evidence.leases(LEASE).next() else {
+        return (State::Failed, vec![format!("no lease {LEASE} in kube-system: none has ever led")]);
+    };
+    let renewed = lease.text(&["spec", "renewTime"]).and_then(|time| time.parse::<jiff::Timestamp>().ok());
+    let Some((renewed, seen)) = renewed.zip(evidence.seen_at) else {
+        return not_audited(format!("lease {LEASE} does not say when it was renewed"));
+    };
+    // The time of the evidence is that of the youngest lease: alone, this one would always be young.
+    let others = evidence.documents_of(DocumentKind::Lease).count() > 1 || seen > renewed;
+    let age = seen.duration_since(renewed);
+    match (age > FRESH, others) {
+        (true, _) => (State::Failed, vec![format!("lease {LEASE} was renewed {age:#} before the rest was written")]),
+        (false, true) => (State::Passed, vec![format!("lease {LEASE} is renewed")]),
+        (false, false) => {
+            not_audited(format!("how old lease {LEASE} is cannot be told from it alone: give all leases"))
+        }
+    }
+}
+
+fn newest(evidence: &Evidence, signals: &Signals<'_>) -> Verdict {
+    let installed = signals.working.iter().filter_map(|controller| controller.workload.created_at).min();
+    let is_external = |node: &KubernetesNode| {
+        signals.kubelets.iter().any(|kubelet| kubelet.who == node.name && kubelet.provider == CloudProvider::External)
+    };
+    let nodes = evidence.nodes.as_deref().unwrap_or_default();
+    let proof = nodes.iter().find(|node| {
+        node.created_at.zip(installed).is_some_and(|(created, installed)| created > installed)
+            && is_external(node)
+            && initialised(node, evidence) == Initialised::Yes
+    });
+    match proof {
+        Some(node) => {
+            (State::Passed, vec![format!("{} is younger than the cloud controller, and was initialised", node.name)])
+        }
+        None => (
+            State::ByHand,
+            vec!["Nodes that are there are not initialised again: add one, and see that it loses the taint".to_owned()],
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_a_check_is_that_of_a_rule() {
+        for names in [TAGS, POLICIES, PROFILES, NAMES, SERVICES, CONTROLLER, STORAGE, INSTANCES, LABELS] {
+            for name in names {
+                assert!(crate::rules::RULES.iter().any(|rule| is_of(&[name], rule.id)), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn load_balancers_are_named_after_their_services() {
+        let text = r#"{"kind": "Service", "apiVersion": "v1", "metadata": {"name": "a", "uid": "2f0c7d3e-6a1b-4c5d-8e9f-0a1b2c3d4e5f"}, "spec": {"type": "LoadBalancer"}}"#;
+        let evidence = Evidence::parse("f", text.into()).unwrap();
+        let service = &evidence.services.as_deref().unwrap()[0];
+        assert_eq!(load_balancer_name(service), "a2f0c7d3e6a1b4c5d8e9f0a1b2c3d4e5");
+    }
+}

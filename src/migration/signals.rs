@@ -1,0 +1,385 @@
+//! What a cluster shows of its way: who runs with which provider, which controllers work, and who holds the lock.
+
+use std::collections::BTreeSet;
+
+use crate::controller::ControllerVersion;
+use crate::inventory::Provider;
+use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Started, is_name_only};
+use crate::kubernetes::{
+    CloudController, Container, DocumentKind, Evidence, WorkloadKind, flags_of, is_true, rke_part,
+};
+use crate::nodes::KubernetesNode;
+use crate::text;
+
+/// What a component asks for with `--cloud-provider`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CloudProvider {
+    /// Kubernetes' own.
+    InTree,
+    /// One outside of Kubernetes.
+    External,
+    /// None.
+    None,
+}
+
+impl CloudProvider {
+    fn of(value: &str) -> Self {
+        match value {
+            "aws" => Self::InTree,
+            "external" => Self::External,
+            _ => Self::None,
+        }
+    }
+}
+
+/// What made a cluster, which decides where its settings stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Maker {
+    /// RKE2, as Rancher provisions it.
+    Rancher,
+    /// RKE2 by itself.
+    Rke2,
+    /// K3s, which never had a provider for AWS.
+    K3s,
+    /// RKE.
+    Rke,
+    /// kubeadm.
+    Kubeadm,
+    /// kOps.
+    Kops,
+    /// Something else.
+    Other,
+}
+
+impl Maker {
+    /// As it is called.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rancher => "RKE2 of Rancher",
+            Self::Rke2 => "RKE2",
+            Self::K3s => "K3s",
+            Self::Rke => "RKE",
+            Self::Kubeadm => "kubeadm",
+            Self::Kops => "kOps",
+            Self::Other => "unknown",
+        }
+    }
+
+    /// By the labels and annotations of Nodes, or else by the configurations.
+    fn of(evidence: &Evidence) -> Self {
+        let nodes = evidence.nodes.as_deref().unwrap_or_default();
+        let runs = |mark: &str| nodes.iter().any(|node| node.kubelet_version.contains(mark));
+        let has_label = |key: &str| nodes.iter().any(|node| node.labels.contains_key(key));
+        let has_annotation = |key: &str| nodes.iter().any(|node| node.annotations.contains_key(key));
+        let has = |kind: DocumentKind| evidence.documents_of(kind).next().is_some();
+        let declares = |distribution: Distribution| {
+            evidence.arguments().iter().any(|arguments| arguments.distribution == distribution)
+        };
+        let is_rancher = has(DocumentKind::RancherCluster) || has_label("rke.cattle.io/machine");
+        if runs("+k3s") || nodes.is_empty() && declares(Distribution::K3s) {
+            Self::K3s
+        } else if runs("+rke2") || declares(Distribution::Rke2) {
+            if is_rancher { Self::Rancher } else { Self::Rke2 }
+        } else if has_annotation("rke.cattle.io/internal-ip") || declares(Distribution::Rke) {
+            Self::Rke
+        } else if has_label("kops.k8s.io/instancegroup") {
+            Self::Kops
+        } else if has_annotation("kubeadm.alpha.kubernetes.io/cri-socket") || declares(Distribution::Kubeadm) {
+            Self::Kubeadm
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// A component that was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// The Node or the configuration that starts it.
+    pub who: String,
+    /// What it asks for.
+    pub provider: CloudProvider,
+    /// Whether it is started with `enable-leader-migration`.
+    pub migrates: bool,
+}
+
+/// Who holds the lock of the migration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holder {
+    /// kube-controller-manager: its own lock has the same holder.
+    ControllerManager,
+    /// The cloud controller.
+    CloudController,
+    /// Nobody that holds another lock.
+    Unknown,
+}
+
+/// What a cluster shows.
+#[derive(Debug)]
+pub struct Signals<'e> {
+    /// What made it.
+    pub maker: Maker,
+    /// The version of Kubernetes.
+    pub version: Option<ControllerVersion>,
+    /// Kubelets.
+    pub kubelets: Vec<Seen>,
+    /// Instances of kube-controller-manager.
+    pub managers: Vec<Seen>,
+    /// Instances of kube-apiserver.
+    pub api_servers: Vec<Seen>,
+    /// The AWS cloud controllers that work; of files without a cluster, those that they declare.
+    pub working: Vec<&'e CloudController>,
+    /// AWS cloud controllers that are there and do nothing: no node is selected, or the work is switched off.
+    pub idle: Vec<&'e CloudController>,
+    /// AWS cloud controllers of files beside a cluster, which are to be installed.
+    pub planned: Vec<&'e CloudController>,
+    /// Whether all workloads were given, so that a controller that was not seen is not there.
+    pub knows_controllers: bool,
+    /// How many nodes run the control plane.
+    pub control_planes: Option<usize>,
+    /// Who holds the lock of the migration, where there is one.
+    pub lock: Option<Holder>,
+}
+
+/// The lock that both sides use. Source: Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager".
+pub(super) const LOCK: &str = "cloud-provider-extraction-migration";
+
+impl<'e> Signals<'e> {
+    /// What a cluster shows.
+    #[must_use]
+    pub fn of(evidence: &'e Evidence) -> Self {
+        let nodes = evidence.nodes.as_deref().unwrap_or_default();
+        let is_live = nodes.iter().any(|node| !node.kubelet_version.is_empty());
+        let (mut working, mut idle, mut planned) = (Vec::new(), Vec::new(), Vec::new());
+        for controller in evidence.controllers().iter().filter(|controller| controller.cloud == Provider::Aws) {
+            let is_there = !controller.workload.uid.is_empty() || controller.workload.is_static;
+            match (is_live && !is_there, is_idle(controller, nodes)) {
+                (true, _) => planned.push(controller),
+                (false, true) => idle.push(controller),
+                (false, false) => working.push(controller),
+            }
+        }
+        let of = |component: Component| seen(evidence, component);
+        Self {
+            maker: Maker::of(evidence),
+            version: evidence.kubernetes_version(),
+            kubelets: of(Component::Kubelet),
+            managers: of(Component::ControllerManager),
+            api_servers: of(Component::ApiServer),
+            working,
+            idle,
+            planned,
+            knows_controllers: evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]),
+            control_planes: control_planes(evidence),
+            lock: holder(evidence),
+        }
+    }
+
+    /// Kubelets and instances of kube-controller-manager with a provider.
+    #[must_use]
+    pub fn any(&self, provider: CloudProvider) -> bool {
+        self.kubelets.iter().chain(&self.managers).any(|one| one.provider == provider)
+    }
+
+    /// Whether Kubernetes is of a version from this minor one on.
+    #[must_use]
+    pub fn is_from(&self, minor: u32) -> bool {
+        self.version.is_some_and(|version| version >= ControllerVersion::new(1, minor, 0))
+    }
+
+    /// Whether a cloud controller that works takes part in the migration.
+    #[must_use]
+    pub fn controllers_migrate(&self) -> bool {
+        self.working.iter().all(|controller| controller.is_on("enable-leader-migration", false))
+    }
+
+    /// What is seen, in sentences.
+    #[must_use]
+    pub fn told(&self, evidence: &Evidence) -> Vec<String> {
+        let mut told = Vec::new();
+        let maker = self.maker.name();
+        told.extend(self.version.map(|version| format!("Kubernetes {version}, made with: {maker}")));
+        for (component, seen) in [("kubelet", &self.kubelets), ("kube-controller-manager", &self.managers)] {
+            if seen.is_empty() {
+                told.push(format!("what {component} is started with is not known"));
+            }
+            for provider in [CloudProvider::InTree, CloudProvider::External, CloudProvider::None] {
+                let those: Vec<&Seen> = seen.iter().filter(|one| one.provider == provider).collect();
+                if those.is_empty() {
+                    continue;
+                }
+                let names: Vec<&str> = those.iter().map(|one| one.who.as_str()).collect();
+                let flag = match provider {
+                    CloudProvider::InTree => "with `cloud-provider=aws`",
+                    CloudProvider::External => "with `cloud-provider=external`",
+                    CloudProvider::None => "without a cloud provider",
+                };
+                let migrates = if those.iter().all(|one| one.migrates) { " and `enable-leader-migration`" } else { "" };
+                told.push(format!("{component} {flag}{migrates}: {}", text::list(&names, 3)));
+            }
+        }
+        for (controllers, does) in
+            [(&self.working, "works"), (&self.idle, "is there and does nothing"), (&self.planned, "is to be installed")]
+        {
+            for controller in controllers {
+                let flag = if controller.is_on("enable-leader-migration", false) {
+                    "with `enable-leader-migration`"
+                } else {
+                    "without `enable-leader-migration`"
+                };
+                let version = controller.version.map_or_else(String::new, |version| format!(" {version}"));
+                told.push(format!("cloud controller{version} {does}, {flag}: {}", controller.name()));
+            }
+        }
+        if self.working.is_empty() && self.idle.is_empty() {
+            told.push(if self.knows_controllers {
+                "no AWS cloud controller is among the workloads".to_owned()
+            } else {
+                "whether an AWS cloud controller runs is not known: not all DaemonSets and Deployments were given"
+                    .to_owned()
+            });
+        }
+        told.push(match self.lock {
+            Some(Holder::ControllerManager) => format!("lease {LOCK} is held by kube-controller-manager"),
+            Some(Holder::CloudController) => format!("lease {LOCK} is held by the cloud controller"),
+            Some(Holder::Unknown) => format!("lease {LOCK} is held by none of the controllers that lead"),
+            None if evidence.document_lists.contains(&DocumentKind::Lease) => format!("no lease {LOCK}"),
+            None => "leases were not given".to_owned(),
+        });
+        told
+    }
+}
+
+/// Whether it does nothing that the in-tree provider does: no node is selected, or the work is switched off.
+fn is_idle(controller: &CloudController, nodes: &[KubernetesNode]) -> bool {
+    let jobs = [
+        ["service", "service-lb-controller"],
+        ["route", "node-route-controller"],
+        ["cloud-node-lifecycle", "cloud-node-lifecycle-controller"],
+    ];
+    let workload = &controller.workload;
+    let is_nowhere = match workload.kind {
+        WorkloadKind::DaemonSet => !nodes.is_empty() && !nodes.iter().any(|node| workload.selects(node)),
+        WorkloadKind::Deployment | WorkloadKind::StatefulSet => workload.replicas == 0,
+        WorkloadKind::Pod => false,
+    };
+    is_nowhere || !jobs.iter().any(|names| controller.runs(names))
+}
+
+/// The instances of a component: static pods say what really runs, then Nodes, and then configurations.
+fn seen(evidence: &Evidence, component: Component) -> Vec<Seen> {
+    let of_pods: Vec<Seen> = evidence
+        .workloads
+        .iter()
+        .filter(|workload| workload.is_static)
+        .filter_map(|workload| {
+            let container = workload.containers.iter().find(|container| is_of(container, component))?;
+            let flags = flags_of(&container.words);
+            let value = |name: &str| flags.iter().rfind(|flag| flag.name == name).map(|flag| flag.value.as_str());
+            Some(Seen {
+                who: workload.name.trim_start_matches(component.name()).trim_start_matches('-').to_owned(),
+                provider: value("cloud-provider").map_or(CloudProvider::None, CloudProvider::of),
+                migrates: value("enable-leader-migration").is_some_and(is_true),
+            })
+        })
+        .collect();
+    if !of_pods.is_empty() {
+        return of_pods;
+    }
+    let all = evidence.arguments();
+    let of_nodes: Vec<Seen> =
+        all.iter().filter(|one| one.node().is_some()).filter_map(|one| started(evidence, one, component)).collect();
+    if !of_nodes.is_empty() {
+        return of_nodes;
+    }
+    all.iter().filter(|one| one.node().is_none()).filter_map(|one| started(evidence, one, component)).collect()
+}
+
+/// Whether a container of a static pod runs a component.
+fn is_of(container: &Container, component: Component) -> bool {
+    let program = container.words.first().and_then(|word| word.value.rsplit('/').next()).unwrap_or_default();
+    container.name == component.name() || program == component.name()
+}
+
+/// A component as arguments start it; `None` where they do not run it, or do not say.
+fn started(evidence: &Evidence, arguments: &NodeArguments, component: Component) -> Option<Seen> {
+    if component != Component::Kubelet && arguments.is_server == Some(false) {
+        return None;
+    }
+    let given = arguments.of_component(component);
+    let value = |name: &str| given.iter().rfind(|one| one.name == name).map(|one| one.value);
+    let provider = match (value("cloud-provider"), arguments.distribution) {
+        (Some(value), _) => CloudProvider::of(value),
+        (None, Distribution::Rke2) => match arguments.cloud_provider_name() {
+            Some("aws") if !is_name_only(arguments.version) => CloudProvider::InTree,
+            Some("external") if component != Component::ApiServer => CloudProvider::External,
+            _ => CloudProvider::None,
+        },
+        (None, Distribution::Rke) => of_rke(evidence, &arguments.started)?,
+        (None, Distribution::K3s) => CloudProvider::None,
+        // What a configuration of kubeadm does not say may stand in another one.
+        (None, Distribution::Kubeadm) => return None,
+    };
+    let who = match &arguments.started {
+        Started::Node(name) | Started::Declared { name, .. } => name.clone(),
+    };
+    let migrates = value("enable-leader-migration").is_some_and(|value| value.is_empty() || is_true(value));
+    Some(Seen { who, provider, migrates })
+}
+
+/// What RKE gives all components by `cloud_provider.name`.
+fn of_rke(evidence: &Evidence, started: &Started) -> Option<CloudProvider> {
+    let Started::Declared { place, .. } = started else { return None };
+    let document = evidence.documents_of(DocumentKind::RkeCluster).find(|one| one.object().head() == *place)?;
+    let cluster = rke_part(document);
+    let name = [["cloud_provider", "name"], ["cloudProvider", "name"]].iter().find_map(|path| cluster.text(path));
+    Some(match name.unwrap_or_default() {
+        "aws" => CloudProvider::InTree,
+        "external" | "external-aws" => CloudProvider::External,
+        _ => CloudProvider::None,
+    })
+}
+
+/// How many nodes run the control plane: those with its label, or else machines that a configuration counts.
+fn control_planes(evidence: &Evidence) -> Option<usize> {
+    const LABELS: [&str; 3] = [
+        "node-role.kubernetes.io/control-plane",
+        "node-role.kubernetes.io/controlplane",
+        "node-role.kubernetes.io/master",
+    ];
+    let nodes = evidence.nodes.as_deref().unwrap_or_default();
+    let labelled = nodes.iter().filter(|node| LABELS.iter().any(|label| node.labels.contains_key(*label))).count();
+    if labelled > 0 {
+        return Some(labelled);
+    }
+    let rke = evidence.documents_of(DocumentKind::RkeCluster).next().map(|document| {
+        let is_one = |node: &crate::kubernetes::Object<'_>| {
+            node.items(&["role"]).any(|role| role.node.as_str() == Some("controlplane"))
+        };
+        rke_part(document).items(&["nodes"]).filter(is_one).count()
+    });
+    let declared = evidence.arguments().iter().filter(|one| one.is_server == Some(true)).map(|one| one.count);
+    let declared: Option<i64> = declared.collect::<Option<Vec<i64>>>().map(|counts| counts.into_iter().sum());
+    let declared = declared.and_then(|count| usize::try_from(count).ok());
+    rke.or(declared).filter(|count| *count > 0)
+}
+
+/// Who holds the lock of the migration. A process uses one identity for all of its locks.
+/// Sources: kubernetes/kubernetes `cmd/kube-controller-manager/app/controllermanager.go#Run`; kubernetes/cloud-provider
+/// `app/controllermanager.go#Run`.
+fn holder(evidence: &Evidence) -> Option<Holder> {
+    let identities = |name: &str| -> BTreeSet<&str> {
+        let holders = evidence.leases(name).filter_map(|lease| lease.text(&["spec", "holderIdentity"]));
+        holders.filter(|holder| !holder.is_empty()).collect()
+    };
+    evidence.leases(LOCK).next()?;
+    let own = identities(LOCK);
+    Some(if !own.is_disjoint(&identities("kube-controller-manager")) {
+        Holder::ControllerManager
+    } else if !own.is_disjoint(&identities("cloud-controller-manager")) {
+        Holder::CloudController
+    } else {
+        Holder::Unknown
+    })
+}

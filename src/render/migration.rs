@@ -1,0 +1,104 @@
+//! How far a cluster is on its way to the external cloud controller, for a person.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use crate::migration::{Check, Migration, State, Step};
+use crate::text;
+
+use super::style::TableOptions;
+
+const BOLD: Style = Style::new().bold();
+
+/// Writes how far a cluster is, for a person.
+///
+/// # Errors
+/// When the writer fails.
+pub fn migration(migration: &Migration, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+    match migration.stage {
+        Ok(stage) => {
+            let told = stage.told();
+            let color = if stage.is_wrong() { AnsiColor::Red } else { AnsiColor::Cyan };
+            let title = painted(&format!("{} · {}", told.id, told.title), color.on_default().bold(), options);
+            writeln!(out, "{title}")?;
+            paragraph(told.meaning, "  ", "  ", options, out)?;
+        }
+        Err(why) => {
+            writeln!(out, "{}", painted("the stage cannot be told", AnsiColor::Yellow.on_default().bold(), options))?;
+            paragraph(why, "  ", "  ", options, out)?;
+        }
+    }
+    heading("Seen", options, out)?;
+    for signal in &migration.signals {
+        paragraph(signal, "  ", "    ", options, out)?;
+    }
+    if !migration.next.is_empty() {
+        heading("Next", options, out)?;
+        for (index, step) in migration.next.iter().enumerate() {
+            show_step(index + 1, step, options, out)?;
+        }
+    }
+    if !migration.not_yet.is_empty() {
+        heading("Not yet", options, out)?;
+        for text in &migration.not_yet {
+            paragraph(text, "  do not ", "    ", options, out)?;
+        }
+    }
+    if !migration.checks.is_empty() {
+        heading("Checks", options, out)?;
+        let mut told: &[String] = &[];
+        for check in &migration.checks {
+            // What holds for several checks is said once.
+            let why = if check.why.as_slice() == told { &[] } else { check.why.as_slice() };
+            show_check(check, why, options, out)?;
+            told = &check.why;
+        }
+    }
+    Ok(())
+}
+
+fn painted(text: &str, style: Style, options: &TableOptions) -> String {
+    if options.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
+}
+
+fn heading(title: &str, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "\n{}", painted(title, BOLD, options))
+}
+
+fn paragraph(text: &str, first: &str, rest: &str, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+    for line in text::wrap(&text::printable(text), options.width.min(120), first, rest) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn show_step(number: usize, step: &Step, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+    paragraph(&step.title, &format!("  {number}. "), "     ", options, out)?;
+    if let Some(about) = &step.about {
+        paragraph(about, "     ", "     ", options, out)?;
+    }
+    for snippet in &step.snippets {
+        paragraph(&format!("{}:", snippet.place), "     > ", "       ", options, out)?;
+        // What is to be copied keeps its lines, whatever the width.
+        for line in snippet.text.lines() {
+            writeln!(out, "         {}", text::printable(line))?;
+        }
+    }
+    Ok(())
+}
+
+fn show_check(check: &Check, why: &[String], options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
+    let color = match check.state {
+        State::Passed => AnsiColor::Green,
+        State::Failed => AnsiColor::Red,
+        State::NotAudited => AnsiColor::Yellow,
+        State::ByHand => AnsiColor::Cyan,
+    };
+    let state = format!("{:<11}", check.state.words());
+    writeln!(out, "  {}  {} {}", check.id, painted(&state, color.on_default(), options), check.title)?;
+    for why in why {
+        paragraph(why, "                   ", "                   ", options, out)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,346 @@
+//! `tagaudit migrate`: the stage of each fixture, what it says to do, and its exit codes.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use tagaudit::kubernetes::Evidence;
+use tagaudit::migration::{Judged, Migration, Stage, State};
+use tagaudit::rules::{self, KubernetesContext, RULES, Rule};
+
+use super::binary::run;
+use super::documents::schema;
+use super::migration_worlds::{Made, configuration, controller, objects, plan, workload};
+
+fn folder() -> PathBuf {
+    super::fixtures::path("kubernetes").join("migration")
+}
+
+/// The files of a cluster at a stage.
+fn files(made: Made, stage: &str) -> Vec<(PathBuf, String)> {
+    let plan = plan(stage);
+    let path = |name: String| folder().join(made.name()).join(name);
+    let mut files = vec![(path(format!("{stage}.json")), format!("{:#}\n", objects(made, &plan)))];
+    files.extend(configuration(made, &plan).map(|text| (path(format!("{stage}.cluster.yml")), text)));
+    files
+}
+
+/// `UPDATE_FIXTURES=1 cargo test fixtures` rewrites what this compares.
+#[test]
+fn migration_fixtures_are_the_clusters_of_the_tests() {
+    #[expect(clippy::disallowed_methods, reason = "a switch for developers")]
+    let update = std::env::var_os("UPDATE_FIXTURES").is_some();
+    for made in Made::ALL {
+        for stage in Stage::ALL {
+            for (path, text) in files(made, stage.told().id) {
+                if update {
+                    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                    std::fs::write(&path, &text).unwrap();
+                }
+                let found = std::fs::read_to_string(&path).unwrap_or_default();
+                assert!(found == text, "{}: run UPDATE_FIXTURES=1 cargo test fixtures", path.display());
+            }
+        }
+    }
+}
+
+fn assessed(evidence: &Evidence) -> Migration {
+    let selected: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| rules::is_on_evidence(rule)).collect();
+    let context = KubernetesContext {
+        cluster_id: "cluster",
+        evidence,
+        cloud: Some(tagaudit::inventory::Provider::Aws),
+        controller_version: None,
+    };
+    let outcomes = rules::run_on_evidence(&context, &selected);
+    let judged = Judged { findings: &outcomes.findings, rules: &outcomes.rules, has_cloud: false };
+    Migration::assess(evidence, judged)
+}
+
+fn of(objects: &Value, configuration: Option<&str>) -> Migration {
+    let mut evidence = Evidence::parse("objects.json", objects.to_string().into_bytes()).unwrap();
+    if let Some(text) = configuration {
+        evidence = evidence.and(Evidence::parse("cluster.yml", text.as_bytes().to_vec()).unwrap());
+    }
+    assessed(&evidence)
+}
+
+fn at(made: Made, stage: &str) -> Migration {
+    let plan = plan(stage);
+    of(&objects(made, &plan), configuration(made, &plan).as_deref())
+}
+
+fn state(migration: &Migration, id: &str) -> State {
+    migration.checks.iter().find(|check| check.id == id).unwrap_or_else(|| panic!("no {id}")).state
+}
+
+#[test]
+fn every_stage_is_told_for_every_distribution() {
+    for made in Made::ALL {
+        for stage in Stage::ALL {
+            let found = at(made, stage.told().id);
+            assert_eq!(found.stage, Ok(stage), "{made:?} {:#?}", found.signals);
+            assert!(!found.next.is_empty(), "{made:?} {stage}");
+        }
+    }
+}
+
+#[test]
+fn the_next_step_of_every_stage_on_every_distribution() {
+    for made in Made::ALL {
+        let mut page = Vec::new();
+        for stage in Stage::ALL {
+            let options = tagaudit::render::TableOptions { width: 100, color: false, verbose: false };
+            tagaudit::render::migration(&at(made, stage.told().id), &options, &mut page).unwrap();
+            page.extend_from_slice(b"\n----\n\n");
+        }
+        insta::assert_snapshot!(format!("migration-{}", made.name()), String::from_utf8(page).unwrap());
+    }
+}
+
+#[test]
+fn signals_that_are_missing_leave_the_stage_open() {
+    let mut objects = objects(Made::Kubeadm, &plan("S3"));
+    let items = objects["items"].as_array_mut().unwrap();
+    items.retain(|item| item["kind"] != "Pod");
+    let found = of(&objects, None);
+    assert!(found.stage.unwrap_err().contains("kube-controller-manager"), "{:?}", found.stage);
+    assert!(found.next.is_empty() && !found.is_complete() && !found.has_failed());
+}
+
+/// Neighbours of the fixtures: one thing changed, and the stage that it makes.
+#[test]
+fn one_change_makes_another_stage() {
+    let changed = |stage: &str, change: &dyn Fn(&mut Vec<Value>)| {
+        let mut objects = objects(Made::Kubeadm, &plan(stage));
+        change(objects["items"].as_array_mut().unwrap());
+        of(&objects, None).stage
+    };
+    let on_controller = |items: &mut Vec<Value>, change: &dyn Fn(&mut Value)| {
+        let is_one = |item: &&mut Value| {
+            item["metadata"]["name"] == "aws-cloud-controller-manager" && item["kind"] == "DaemonSet"
+        };
+        change(items.iter_mut().find(is_one).unwrap());
+    };
+    let args = |set: &mut Value, argument: &str| {
+        set["spec"]["template"]["spec"]["containers"][0]["args"].as_array_mut().unwrap().push(argument.into());
+    };
+    // A controller that is stopped, or that leaves the work, owns nothing.
+    let stopped =
+        |set: &mut Value| set["spec"]["template"]["spec"]["nodeSelector"]["tagaudit.invalid/stopped"] = "true".into();
+    assert_eq!(changed("X1", &|items| on_controller(items, &stopped)), Ok(Stage::StorageReady));
+    let left = |set: &mut Value| args(set, "--controllers=*,-service,-route,-cloud-node-lifecycle");
+    assert_eq!(changed("X1", &|items| on_controller(items, &left)), Ok(Stage::StorageReady));
+    let half = |set: &mut Value| args(set, "--controllers=*,-route,-cloud-node-lifecycle");
+    assert_eq!(changed("X1", &|items| on_controller(items, &half)), Ok(Stage::DoubleOwnership));
+    // Without the flag it does not wait for the lock.
+    let off = |set: &mut Value| args(set, "--enable-leader-migration=false");
+    assert_eq!(changed("S3", &|items| on_controller(items, &off)), Ok(Stage::DoubleOwnership));
+    assert_eq!(changed("S5", &|items| on_controller(items, &off)), Ok(Stage::External));
+    // The controller is gone.
+    let gone = |items: &mut Vec<Value>| items.retain(|item| item["metadata"]["name"] != "aws-cloud-controller-manager");
+    assert_eq!(changed("S6", &gone), Ok(Stage::NotInitialised));
+    assert_eq!(changed("S3", &gone), Ok(Stage::MigrationOn));
+    // A Node that waits is late after five minutes.
+    let taint = |created: &'static str| {
+        move |items: &mut Vec<Value>| {
+            let node = items.iter_mut().find(|item| item["kind"] == "Node").unwrap();
+            node["metadata"]["creationTimestamp"] = created.into();
+            node["spec"] = serde_json::json!({"taints": [{"key": "node.cloudprovider.kubernetes.io/uninitialized", "value": "true", "effect": "NoSchedule"}]});
+        }
+    };
+    assert_eq!(changed("S6", &taint("2026-01-05T09:56:00Z")), Ok(Stage::External));
+    assert_eq!(changed("S6", &taint("2026-01-05T09:54:00Z")), Ok(Stage::NotInitialised));
+    // The id of another controller cannot be changed.
+    let stub = |items: &mut Vec<Value>| {
+        items.iter_mut().find(|item| item["kind"] == "Node").unwrap()["spec"]["providerID"] = "rke2://a".into();
+    };
+    assert_eq!(changed("S6", &stub), Ok(Stage::NotInitialised));
+}
+
+#[test]
+fn one_control_plane_makes_a_pause_instead_of_a_lock() {
+    let mut objects = objects(Made::Kubeadm, &plan("S1"));
+    let items = objects["items"].as_array_mut().unwrap();
+    let is_other = |item: &Value| {
+        let name = item["metadata"]["name"].as_str().unwrap();
+        name.contains("10-0-1-12") || name.contains("10-0-1-13")
+    };
+    items.retain(|item| !is_other(item));
+    let found = of(&objects, None);
+    assert_eq!(found.stage, Ok(Stage::StorageReady));
+    let text: String = found.next.iter().map(|step| step.title.clone()).collect();
+    assert!(text.contains("load balancers are not changed") && !text.contains("the lock"), "{text}");
+}
+
+#[test]
+fn the_lock_has_to_be_held_before_the_controller_comes() {
+    for (holder, expected) in
+        [("ip-10-0-1-11_0b8f2a36-6a4f-4c1c-9d0e-1f2a3b4c5d6e", "install"), ("", "let"), ("x", "let")]
+    {
+        let mut objects = objects(Made::Rke2, &plan("S2"));
+        for item in objects["items"].as_array_mut().unwrap() {
+            if item["metadata"]["name"] == "cloud-provider-extraction-migration" {
+                item["spec"]["holderIdentity"] = holder.into();
+            }
+        }
+        let found = of(&objects, None);
+        assert_eq!(found.stage, Ok(Stage::MigrationOn));
+        let last = &found.next.last().unwrap().title;
+        assert!(last.starts_with(expected), "{holder}: {last}");
+    }
+}
+
+#[test]
+fn verification_compares_services_leases_and_nodes() {
+    let found = at(Made::Rke2, "S6");
+    for id in ["V1", "V4", "V5"] {
+        assert_eq!(state(&found, id), State::Passed, "{id}");
+    }
+    assert_eq!((state(&found, "V2"), state(&found, "V6")), (State::NotAudited, State::ByHand));
+    let changed = |change: &dyn Fn(&mut Value)| {
+        let mut objects = objects(Made::Rke2, &plan("S6"));
+        objects["items"].as_array_mut().unwrap().iter_mut().for_each(change);
+        of(&objects, None)
+    };
+    let other_name = changed(&|item| {
+        if item["metadata"]["name"] == "web" {
+            item["status"]["loadBalancer"]["ingress"][0]["hostname"] = "b2f0c7d3e-1.us-east-1.elb.amazonaws.com".into();
+        }
+    });
+    assert_eq!(state(&other_name, "V4"), State::Failed);
+    let internal = changed(&|item| {
+        if item["metadata"]["name"] == "web" {
+            item["status"]["loadBalancer"]["ingress"][0]["hostname"] =
+                "internal-a2f0c7d3e6a1b4c5d8e9f0a1b2c3d4e5-12.us-east-1.elb.amazonaws.com".into();
+        }
+    });
+    assert_eq!(state(&internal, "V4"), State::Passed);
+    for (renewed, expected) in [("2026-01-05T09:59:10Z", State::Passed), ("2026-01-05T09:58:50Z", State::Failed)] {
+        let old = changed(&|item| {
+            if item["metadata"]["name"] == "cloud-controller-manager" {
+                item["spec"]["renewTime"] = renewed.into();
+            }
+        });
+        assert_eq!(state(&old, "V5"), expected, "{renewed}");
+    }
+    let new_node = changed(&|item| {
+        if item["kind"] == "Node" {
+            item["metadata"]["creationTimestamp"] = "2025-12-24T08:00:00Z".into();
+        }
+    });
+    assert_eq!(state(&new_node, "V6"), State::Passed);
+}
+
+#[test]
+fn storage_is_ready_on_every_node_or_not_at_all() {
+    let changed = |change: &dyn Fn(&mut Vec<Value>)| {
+        let mut objects = objects(Made::Rke2, &plan("S1"));
+        change(objects["items"].as_array_mut().unwrap());
+        of(&objects, None)
+    };
+    let one_without = changed(&|items| {
+        items.iter_mut().find(|item| item["kind"] == "CSINode").unwrap()["spec"]["drivers"] = Value::Null;
+    });
+    assert_eq!((one_without.stage, state(&one_without, "P7")), (Ok(Stage::InTree), State::Failed));
+    let unknown = changed(&|items| items.retain(|item| item["kind"] != "CSINode"));
+    assert_eq!((unknown.stage, state(&unknown, "P7")), (Ok(Stage::InTree), State::NotAudited));
+    let unused = changed(&|items| {
+        items.retain(|item| item["kind"] != "CSINode" && item["kind"] != "CSIDriver");
+        for item in items {
+            if item["kind"] == "StorageClass" {
+                item["provisioner"] = "driver.longhorn.io".into();
+            } else if item["kind"] == "PersistentVolume" {
+                item["spec"]["csi"]["driver"] = "driver.longhorn.io".into();
+            }
+        }
+    });
+    assert_eq!((unused.stage, state(&unused, "P7")), (Ok(Stage::StorageReady), State::Passed));
+}
+
+#[test]
+fn a_manifest_beside_the_cluster_is_checked_and_does_not_run() {
+    let values = "image:\n  repository: registry.k8s.io/provider-aws/cloud-controller-manager\n  tag: v1.26.14\nargs:\n  - --cloud-provider=aws\n";
+    let objects = objects(Made::Rke2, &plan("S2"));
+    let evidence = Evidence::parse("objects.json", objects.to_string().into_bytes()).unwrap();
+    let evidence = evidence.and(Evidence::parse("values.yaml", values.as_bytes().to_vec()).unwrap());
+    let found = assessed(&evidence);
+    assert_eq!(found.stage, Ok(Stage::MigrationOn));
+    // The chart selects an empty value, and routes have no range.
+    assert_eq!(state(&found, "P6"), State::Failed);
+}
+
+fn migrate(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let words = [&["migrate", "--from", "in-tree", "--to", "external"], arguments].concat();
+    let output = run(&words);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn the_binary_ends_as_every_command_does() {
+    let (code, page, _) = migrate(&["--kubernetes", "fixtures/kubernetes/migration/rke2/S2.json"]);
+    assert_eq!(code, Some(3), "{page}");
+    assert!(page.starts_with("S2 · the lock is used"), "{page}");
+    for (file, expected) in [("S0", 1), ("X1", 1), ("X2", 1), ("S7", 1), ("S6", 3)] {
+        let path = format!("fixtures/kubernetes/migration/rke2/{file}.json");
+        assert_eq!(migrate(&["--kubernetes", &path]).0, Some(expected), "{file}");
+    }
+    let (code, page, error) = migrate(&[]);
+    assert_eq!((code, page.as_str()), (Some(2), ""));
+    assert!(error.contains("nothing is known of the cluster") && error.contains("help: give --kubernetes"), "{error}");
+    let (code, _, error) = migrate(&["--kubernetes", "fixtures/kubernetes/clean/storage.yaml"]);
+    assert_eq!((code, error.as_str()), (Some(4), ""), "nothing that decides was given");
+    let (code, _, error) =
+        migrate(&["--provider", "alibaba", "--kubernetes", "fixtures/kubernetes/clean/storage.yaml"]);
+    assert!(code == Some(2) && error.contains("Alibaba Cloud"), "{error}");
+    let (code, _, error) =
+        migrate(&["--inventory", "fixtures/demo.json", "--kubernetes", "fixtures/kubernetes/clean/storage.yaml"]);
+    assert!(code == Some(2) && error.contains("--cluster-id"), "{error}");
+}
+
+#[test]
+fn the_json_follows_its_schema() {
+    let validator = schema("migration.schema.json");
+    for made in Made::ALL {
+        for stage in Stage::ALL {
+            let path = folder().join(made.name());
+            let id = stage.told().id;
+            let mut arguments = vec!["--format".to_owned(), "json".to_owned()];
+            for (file, _) in files(made, id) {
+                arguments
+                    .extend(["--kubernetes".to_owned(), path.join(file.file_name().unwrap()).display().to_string()]);
+            }
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let (_, page, error) = migrate(&arguments);
+            let report: Value = serde_json::from_str(&page).unwrap_or_else(|_| panic!("{error}"));
+            let errors: Vec<String> =
+                validator.iter_errors(&report).map(|error| format!("{}: {error}", error.instance_path())).collect();
+            assert_eq!(errors, Vec::<String>::new());
+            assert_eq!(report["stage"]["id"], id);
+        }
+    }
+}
+
+#[test]
+fn aws_is_asked_about_tags_policies_and_instances() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("workloads.json");
+    let mut items = controller(Made::Rke2, 31, false);
+    items.push(workload("Deployment", "coredns", "registry.k8s.io/coredns/coredns:v1.9.3"));
+    let list = serde_json::json!({"apiVersion": "v1", "kind": "List", "items": items});
+    std::fs::write(&path, list.to_string()).unwrap();
+    let path = path.display().to_string();
+    let of_aws = ["--inventory", "fixtures/clean-rke2.json", "--cluster-id", "c-m-4x8z2k9q", "--format", "json"];
+    let files = ["--kubernetes", "fixtures/clean-rke2.nodes.json", "--kubernetes", &path];
+    let (code, page, error) = migrate(&[&files[..], &of_aws[..]].concat());
+    assert_eq!(error, "");
+    let report: Value = serde_json::from_str(&page).unwrap();
+    let checks = report["checks"].as_array().unwrap();
+    let state = |id: &str| checks.iter().find(|check| check["id"] == id).map(|check| check["state"].as_str().unwrap());
+    assert_eq!((state("V2"), state("V3")), (Some("passed"), Some("passed")), "{page}");
+    assert_eq!((code, state("V4")), (Some(3), Some("not_audited")), "{page}");
+    // Without the controller its absence is not known either.
+    let (code, page, _) = migrate(&[&files[..2], &of_aws[..]].concat());
+    let report: Value = serde_json::from_str(&page).unwrap();
+    assert_eq!((code, &report["stage"]), (Some(4), &Value::Null), "{page}");
+}
