@@ -14,6 +14,7 @@ use crate::view::NodeRoleSelector;
 
 use outputs::Outputs;
 
+mod cluster;
 mod config;
 mod example;
 mod failure;
@@ -286,6 +287,10 @@ struct AuditArgs {
     /// repeatable
     #[arg(long, value_name = "PATH", help_heading = "Scope")]
     kubernetes: Vec<PathBuf>,
+    /// Ask the cluster itself, through this context of the kubeconfig (KUBECONFIG, or ~/.kube/config), or through the service
+    /// account of this pod: `in-cluster`. `tagaudit permissions --kubernetes` prints the rights that are needed
+    #[arg(long, value_name = "NAME", help_heading = "Scope", conflicts_with = "nodes")]
+    kube_context: Option<String>,
     /// Compare roles with this baseline: `controlplane=NAME|FILE` or `worker=NAME|FILE`; several add up as `worker=A+B`
     #[arg(long, value_name = "ROLE=NAME|FILE", help_heading = "Audit")]
     baseline: Vec<String>,
@@ -401,6 +406,9 @@ struct RecordArgs {
     output: PathBuf,
     #[command(flatten)]
     source: SourceArgs,
+    /// Ask the cluster itself as well, through this context of the kubeconfig, or `in-cluster`
+    #[arg(long, value_name = "NAME", help_heading = "Scope")]
+    kube_context: Option<String>,
     #[command(flatten)]
     terminal: TerminalArgs,
 }
@@ -480,6 +488,12 @@ struct PermissionsArgs {
     /// Print what carrying out and undoing a fix needs, instead of what a scan needs
     #[arg(long)]
     fix: bool,
+    /// Print the rights in the cluster that --kube-context needs, as roles and bindings for a `ServiceAccount`
+    #[arg(long, conflicts_with_all = ["fix", "target_role", "provider", "account"])]
+    kubernetes: bool,
+    /// The `ServiceAccount` that gets them
+    #[arg(long, value_name = "NAMESPACE/NAME", default_value = "tagaudit/tagaudit", requires = "kubernetes", value_parser = service_account)]
+    service_account: (String, String),
     /// Let a scan of many accounts assume the role of this name in each
     #[arg(long, value_name = "NAME", value_parser = crate::target::role_name, conflicts_with = "fix")]
     target_role: Option<String>,
@@ -520,6 +534,23 @@ struct CompletionsArgs {
 /// A cluster id that can be one.
 fn cluster_id(text: &str) -> Result<String, String> {
     crate::tags::check_cluster_id(text).map(|()| text.to_owned())
+}
+
+/// `NAMESPACE/NAME` of a `ServiceAccount`. Source: Kubernetes documentation, "Object Names and IDs", "DNS Subdomain Names".
+fn service_account(text: &str) -> Result<(String, String), String> {
+    let is_name = |name: &str| {
+        let is_alphanumeric = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+        (1..=253).contains(&name.len())
+            && name.chars().all(|c| is_alphanumeric(c) || c == '-' || c == '.')
+            && name.starts_with(is_alphanumeric)
+            && name.ends_with(is_alphanumeric)
+    };
+    match text.split_once('/') {
+        Some((namespace, name)) if is_name(namespace) && is_name(name) && !namespace.contains('.') => {
+            Ok((namespace.to_owned(), name.to_owned()))
+        }
+        _ => Err("not of the form NAMESPACE/NAME".to_owned()),
+    }
 }
 
 /// The ARN of a role, of either cloud.

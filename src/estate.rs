@@ -2,6 +2,7 @@
 //! own view and rules. What is shared is what comes after: findings, transitions, plans, journals and reports.
 
 use crate::alibaba;
+use crate::inventory::kubernetes::Recording;
 use crate::inventory::{Gap, Inventory, InventoryError, Provider};
 
 /// What was read of a cloud.
@@ -148,6 +149,23 @@ impl Estate {
         match self {
             Self::Aws(inventory) => inventory.to_json(),
             Self::Alibaba(inventory) => crate::inventory::to_json(inventory),
+        }
+    }
+
+    /// What the cluster said of itself, where it was asked.
+    #[must_use]
+    pub fn kubernetes(&self) -> Option<&Recording> {
+        match self {
+            Self::Aws(inventory) => inventory.kubernetes.as_ref(),
+            Self::Alibaba(inventory) => inventory.kubernetes.as_ref(),
+        }
+    }
+
+    /// The same, set.
+    pub fn set_kubernetes(&mut self, recording: Option<Recording>) {
+        match self {
+            Self::Aws(inventory) => inventory.kubernetes = recording,
+            Self::Alibaba(inventory) => inventory.kubernetes = recording,
         }
     }
 

@@ -5,10 +5,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use kubernetes::Recording;
+
 mod file;
 mod gap;
 mod identity;
 mod instance;
+pub mod kubernetes;
 mod lookup;
 mod network;
 
@@ -83,6 +86,9 @@ pub struct Inventory {
     pub accounts: Vec<Account>,
     /// Every read that failed or could not be trusted.
     pub gaps: Vec<Gap>,
+    /// What the cluster said of itself, where it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kubernetes: Option<Recording>,
 }
 
 /// One account: its identity, its IAM side (global) and its regions.
@@ -196,6 +202,7 @@ impl Inventory {
             collected_at,
             accounts: Vec::new(),
             gaps: Vec::new(),
+            kubernetes: None,
         }
     }
 

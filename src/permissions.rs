@@ -1,5 +1,9 @@
 //! What tagaudit itself may ask for: the exact policy, and why each action is in it.
 
+mod kubernetes;
+
+pub use kubernetes::of_kubernetes;
+
 use serde_json::{Value, json};
 
 use crate::resource::ResourceKind;

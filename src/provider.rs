@@ -4,14 +4,16 @@ pub mod alibaba;
 #[cfg(feature = "aws")]
 pub mod aws;
 pub mod cli_output;
-#[cfg(any(feature = "aws", feature = "alibaba"))]
+#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
 mod error;
-#[cfg(any(feature = "aws", feature = "alibaba"))]
+#[cfg(feature = "kubernetes")]
+pub mod kubernetes;
+#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
 pub(crate) mod signals;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 pub(crate) mod write_error;
 
-#[cfg(any(feature = "aws", feature = "alibaba"))]
+#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
 pub use error::{Error, ErrorKind};
 
 /// How roles are read from a live account.

@@ -40,6 +40,7 @@ mod service;
 mod storage;
 mod subjects;
 mod subnets;
+mod unread_lists;
 
 use region::{has, ids, instances_phrase, safe_if_certain};
 
@@ -321,7 +322,10 @@ impl Violation {
 
     /// Where it stands in a file.
     fn at(mut self, place: &Place) -> Self {
-        self.locations.push(place.clone());
+        // What was read of a live cluster stands in no file.
+        if !place.file.is_empty() {
+            self.locations.push(place.clone());
+        }
         self
     }
 

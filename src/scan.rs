@@ -7,13 +7,14 @@ use crate::estate::EstateRef;
 use crate::finding::Status;
 use crate::finding::{Finding, Severity};
 use crate::inventory::{Gap, Inventory, Provider};
-use crate::kubernetes::Evidence;
+use crate::kubernetes::{Evidence, ListGap};
 use crate::nodes::KubernetesNode;
 use crate::plan;
 use crate::report::{Account, ActionReport, RoleReport, Source, SourceKind};
 use crate::resource::ResourceKind;
 use crate::role_audit::{self, RoleAudit, RoleAuditOptions, RoleAudits, RoleGap};
 use crate::rules::{self, Context, Outcomes, RULES, Rule, RuleOutcome};
+use crate::text;
 use crate::topology::{VpcTopology, topology};
 use crate::view::{ClusterView, NodeRoleSelector, RoleAssignment};
 
@@ -56,7 +57,7 @@ impl Auditor<'_> {
         let (roles, mut outcome) = self.run(&view)?;
         let again = |estate: EstateRef<'_>, cluster_id: &str| self.again(estate, cluster_id);
         promise::keep(EstateRef::Aws(inventory), &self.scope(), &again, &mut outcome.findings);
-        let not_audited = not_audited(&inventory.gaps, outcome.unread, outcome.uncompared);
+        let not_audited = not_audited(&inventory.gaps, outcome.unread, outcome.uncompared, outcome.unlisted);
         let accounts = inventory.accounts.iter().map(|account| Account {
             account_id: account.account_id.clone(),
             partition: account.partition.clone(),
@@ -209,6 +210,7 @@ fn not_audited(
     gaps: &[Gap],
     reads: Vec<(Gap, Vec<&'static str>)>,
     uncompared: Vec<(RoleGap, Vec<&'static str>)>,
+    unlisted: Vec<(ListGap, Vec<&'static str>)>,
 ) -> Vec<NotAudited> {
     let mut not_audited: Vec<NotAudited> = reads.into_iter().map(unread).collect();
     for (gap, rules) in uncompared {
@@ -229,7 +231,38 @@ fn not_audited(
             });
         }
     }
+    not_audited.extend(of_lists(unlisted));
     not_audited
+}
+
+/// Lists of a live cluster that were not read; what failed for the same reason is said once.
+fn of_lists(unlisted: Vec<(ListGap, Vec<&'static str>)>) -> Vec<NotAudited> {
+    let mut grouped: Vec<(Vec<ListGap>, Vec<&'static str>)> = Vec::new();
+    for (gap, rules) in unlisted {
+        let is_same = |first: &ListGap| (&first.reason, &first.message) == (&gap.reason, &gap.message);
+        match grouped.iter_mut().find(|(gaps, _)| gaps.first().is_some_and(is_same)) {
+            Some((gaps, all)) => {
+                gaps.push(gap);
+                all.extend(rules);
+            }
+            None => grouped.push((vec![gap], rules)),
+        }
+    }
+    let entry = |(gaps, mut rules): (Vec<ListGap>, Vec<&'static str>)| {
+        let first = gaps.first()?;
+        rules.sort_unstable();
+        rules.dedup();
+        let (what, message) = match gaps.as_slice() {
+            [one] => (one.list.what(), one.message.clone()),
+            all => {
+                let names: Vec<&str> = all.iter().map(|gap| gap.list.resource()).collect();
+                ("kubernetes:list", format!("{}: {}", text::list(&names, 3), first.message))
+            }
+        };
+        let (resource, account_id, region) = (None, None, None);
+        Some(NotAudited { what, resource, account_id, region, reason: first.reason.clone(), message, rules })
+    };
+    grouped.into_iter().filter_map(entry).collect()
 }
 
 /// A failed read in the report.

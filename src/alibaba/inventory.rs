@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::inventory::kubernetes::Recording;
 use crate::inventory::{Gap, InventoryError, Provider, Read, SCHEMA, read_inventory};
 use crate::resource::ResourceKind;
 use crate::tags::Tag;
@@ -26,6 +27,9 @@ pub struct Inventory {
     pub accounts: Vec<Account>,
     /// Every read that failed or could not be trusted.
     pub gaps: Vec<Gap>,
+    /// What the cluster said of itself, where it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kubernetes: Option<Recording>,
 }
 
 /// One account: its RAM side (global) and its regions.
@@ -409,6 +413,7 @@ impl Inventory {
             collected_at,
             accounts: Vec::new(),
             gaps: Vec::new(),
+            kubernetes: None,
         }
     }
 

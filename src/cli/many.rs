@@ -27,14 +27,14 @@ use super::{input, output};
 #[derive(Debug, Args)]
 pub(super) struct ManyArgs {
     /// Audit every cluster that is found
-    #[arg(long, help_heading = "Scope", conflicts_with_all = ["nodes", "fix"])]
+    #[arg(long, help_heading = "Scope", conflicts_with_all = ["nodes", "kubernetes", "kube_context", "fix"])]
     pub(super) all_clusters: bool,
     /// Audit the accounts of this file: JSON, one target a line or in an array (`account`, `role`, `regions`, `cluster-ids`), or
     /// `[[target]]` of a `.toml`
-    #[arg(long, value_name = "FILE", help_heading = "Scope", group = "accounts", conflicts_with_all = ["inventory", "nodes", "fix", "organization", "assume_role"])]
+    #[arg(long, value_name = "FILE", help_heading = "Scope", group = "accounts", conflicts_with_all = ["inventory", "nodes", "kubernetes", "kube_context", "fix", "organization", "assume_role"])]
     pub(super) targets: Option<PathBuf>,
     /// Audit every active account of the organization
-    #[arg(long, help_heading = "Scope", group = "accounts", requires = "target_role", conflicts_with_all = ["inventory", "nodes", "fix"])]
+    #[arg(long, help_heading = "Scope", group = "accounts", requires = "target_role", conflicts_with_all = ["inventory", "nodes", "kubernetes", "kube_context", "fix"])]
     pub(super) organization: bool,
     /// The role to assume in each account that names none, by its name there; none in the account of the credentials
     #[arg(long, value_name = "NAME", help_heading = "Scope", value_parser = crate::target::role_name, requires = "accounts", conflicts_with = "assume_role")]
@@ -67,7 +67,8 @@ pub(super) fn scan(args: &ScanArgs, rules: &[&'static Rule], configured: Option<
         // What other shards look at is theirs to compare.
         earlier.targets.retain(|target| target.account_ids.iter().any(|id| shard.holds(id)));
     }
-    let scope = Scope { config: configured, ..Scope::read("", &args.audit)? };
+    let scope =
+        Scope { config: configured, ..Scope::read("", &args.audit, &args.source.connection, &args.output.terminal)? };
     let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
     let mut run = Run {
         args,

@@ -63,7 +63,11 @@ pub(super) fn migrate(args: &MigrateArgs) -> Result<Exit, Failure> {
             return Err(Failure::usage("--inventory needs --cluster-id")
                 .help("`tagaudit clusters --inventory PATH` lists them"));
         }
-        let evidence = given(Scope::read("cluster", &args.audit)?.kubernetes, args)?;
+        // Of a cluster of which nothing was given there is nothing to say.
+        let evidence = given(
+            Scope::read("cluster", &args.audit, &args.source.connection, &args.output.terminal)?.kubernetes,
+            args,
+        )?;
         let selected: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| rules::is_on_evidence(rule)).collect();
         let context = KubernetesContext {
             cluster_id: "cluster",
@@ -75,9 +79,10 @@ pub(super) fn migrate(args: &MigrateArgs) -> Result<Exit, Failure> {
         let judged = Judged { findings: &outcomes.findings, rules: &outcomes.rules, has_cloud: false };
         return write(args, &Migration::assess(&evidence, judged));
     };
-    let mut scope = Scope::read(cluster_id, &args.audit)?;
-    scope.kubernetes = given(std::mem::take(&mut scope.kubernetes), args)?;
+    let mut scope = Scope::read(cluster_id, &args.audit, &args.source.connection, &args.output.terminal)?;
+    scope.kubernetes = std::mem::take(&mut scope.kubernetes).assuming(args.kubernetes_version);
     let estate = session::collect(&args.source, &args.output.terminal, Some(&scope))?;
+    scope.take(&estate)?;
     if !matches!(estate, Estate::Aws(_)) {
         return Err(Failure::usage(
             "the inventory is of Alibaba Cloud, which Kubernetes never had a provider of its own for",
@@ -93,9 +98,9 @@ pub(super) fn migrate(args: &MigrateArgs) -> Result<Exit, Failure> {
 
 /// The evidence, of which there has to be some.
 fn given(evidence: Evidence, args: &MigrateArgs) -> Result<Evidence, Failure> {
-    if args.audit.kubernetes.is_empty() && args.audit.nodes.is_none() {
+    if args.audit.kubernetes.is_empty() && args.audit.nodes.is_none() && args.audit.kube_context.is_none() {
         return Err(Failure::usage("nothing is known of the cluster").help(
-            "give --kubernetes FILE: `kubectl get nodes,services,daemonsets,deployments,pods,leases,csidrivers,csinodes,pv,storageclasses -A -o json`, and the configuration of the cluster",
+            "give --kube-context NAME, or --kubernetes FILE: `kubectl get nodes,services,daemonsets,deployments,pods,leases,csidrivers,csinodes,pv,storageclasses -A -o json`, and the configuration of the cluster",
         ));
     }
     Ok(evidence.assuming(args.kubernetes_version))

@@ -17,7 +17,7 @@ use super::outputs::Outputs;
 use super::policy::args::{DialectName, PolicyCommand};
 use super::session::{self, Scope, collect};
 use super::{
-    ClustersArgs, Command, Format, RecordArgs, ReportArgs, ScanArgs, fix, input, many, merge, output, policy,
+    ClustersArgs, Command, Format, RecordArgs, ReportArgs, ScanArgs, cluster, fix, input, many, merge, output, policy,
     text_commands,
 };
 
@@ -180,7 +180,8 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
         return many::scan(args, &rules, configured);
     }
     let cluster_id = args.cluster_id.as_deref().unwrap_or_default();
-    let scope = Scope { config: configured, ..Scope::read(cluster_id, &args.audit)? };
+    let read = Scope::read(cluster_id, &args.audit, &args.source.connection, &args.output.terminal)?;
+    let mut scope = Scope { config: configured, ..read };
     // What cannot be compared with is said before an account is read; of a file only the file knows the cloud.
     let asked = args.source.provider.map_or(Provider::Aws, Provider::from);
     let early = match args.source.inventory {
@@ -188,6 +189,7 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
         None => Some(session::earlier(&args.verdict, cluster_id, asked)?),
     };
     let estate = collect(&args.source, &args.output.terminal, Some(&scope))?;
+    scope.take(&estate)?;
     let earlier = match early {
         Some(earlier) => earlier,
         None => session::earlier(&args.verdict, cluster_id, estate.provider())?,
@@ -264,7 +266,15 @@ fn record(args: &RecordArgs) -> Result<Exit, Failure> {
         )
         .help("name a file: -o inventory.json"));
     }
-    let estate = session::collect_whole(&args.source, &args.terminal)?;
+    let recording = match &args.kube_context {
+        Some(context) => Some(cluster::read(context, &args.source.connection, &args.terminal)?),
+        None => None,
+    };
+    let mut estate = session::collect_whole(&args.source, &args.terminal)?;
+    if recording.is_some() {
+        estate.set_kubernetes(recording);
+    }
+    let unlisted = estate.kubernetes().map_or(&[][..], |recording| &recording.gaps);
     let bytes = estate.to_json().map_err(|error| Failure::from_error(Exit::Usage, &error))?;
     write_private(&args.output, &bytes).map_err(|error| {
         Failure::usage(format!("cannot write the inventory `{}`", args.output.display())).cause(error.to_string())
@@ -274,7 +284,10 @@ fn record(args: &RecordArgs) -> Result<Exit, Failure> {
         for gap in estate.gaps() {
             let _ = writeln!(err, "warning: not read: {}: {}", gap.read, crate::text::printable(&gap.message));
         }
+        for gap in unlisted {
+            let _ = writeln!(err, "warning: not read: {}: {}", gap.list.what(), crate::text::printable(&gap.message));
+        }
         let _ = writeln!(err, "wrote {}", crate::text::printable(&args.output.display().to_string()));
     }
-    Ok(Exit::of_evidence(estate.is_empty_handed(), estate.gaps().is_empty()))
+    Ok(Exit::of_evidence(estate.is_empty_handed(), estate.gaps().is_empty() && unlisted.is_empty()))
 }

@@ -13,7 +13,7 @@ use crate::inventory::{Inventory, Provider};
 use crate::kubernetes::Evidence;
 use crate::nodes::KubernetesNode;
 use crate::policy::{IAM, RAM};
-#[cfg(any(feature = "aws", feature = "alibaba"))]
+#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
 use crate::provider;
 #[cfg(feature = "aws")]
 use crate::provider::aws;
@@ -23,11 +23,9 @@ use crate::rules::Rule;
 use crate::scan::{self, Audit};
 use crate::target::{Shard, ShardArgument};
 
-#[cfg(any(feature = "aws", feature = "alibaba"))]
-use super::ConnectionArgs;
 use super::config::today;
 use super::failure::{Exit, Failure};
-use super::{AuditArgs, ProviderName, ScanArgs, SourceArgs, TerminalArgs, VerdictArgs, input};
+use super::{AuditArgs, ConnectionArgs, ProviderName, ScanArgs, SourceArgs, TerminalArgs, VerdictArgs, cluster, input};
 
 /// What a scan compares with, read once and used for every look.
 pub(super) struct Scope<'a> {
@@ -39,14 +37,28 @@ pub(super) struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    pub(super) fn read(cluster_id: &'a str, audit: &'a AuditArgs) -> Result<Self, Failure> {
+    pub(super) fn read(
+        cluster_id: &'a str,
+        audit: &'a AuditArgs,
+        connection: &ConnectionArgs,
+        terminal: &TerminalArgs,
+    ) -> Result<Self, Failure> {
         let baselines = input::baselines(audit)?;
         let mut given = super::lint::evidence(&audit.kubernetes)?;
+        given = given.and(cluster::live(audit, connection, terminal)?);
         if let Some(path) = &audit.nodes {
             given = given.and(Evidence::of_nodes(input::nodes(path)?));
         }
         let given = given.towards((&audit.target).into());
         Ok(Self { cluster_id, kubernetes: given, baselines, audit, config: None })
+    }
+
+    /// Takes what the cluster said of itself when the inventory was recorded, unless it was asked now.
+    pub(super) fn take(&mut self, estate: &Estate) -> Result<(), Failure> {
+        if let Some(recording) = estate.kubernetes().filter(|_| self.audit.kube_context.is_none()) {
+            self.kubernetes = std::mem::take(&mut self.kubernetes).and(cluster::evidence(recording)?);
+        }
+        Ok(())
     }
 
     /// The Nodes, where they are known.
@@ -88,6 +100,7 @@ impl<'a> Scope<'a> {
         let AuditArgs {
             nodes,
             kubernetes,
+            kube_context,
             baseline,
             scp,
             catalogue,
@@ -102,6 +115,7 @@ impl<'a> Scope<'a> {
         let mut options: Vec<String> = Vec::new();
         options.extend(nodes.as_ref().map(|_| "--nodes".to_owned()));
         options.extend(kubernetes.first().map(|_| "--kubernetes".to_owned()));
+        options.extend(kube_context.as_ref().map(|_| "--kube-context".to_owned()));
         options.extend(baseline.iter().map(|baseline| format!("--baseline {baseline}")));
         options.extend(scp.iter().map(|path| format!("--scp {}", path.display())));
         options.extend(catalogue.catalogue.as_ref().map(|path| format!("--catalogue {}", path.display())));
@@ -377,7 +391,7 @@ fn read_live(
 }
 
 /// Why an account could not be reached, as the command line says it.
-#[cfg(any(feature = "aws", feature = "alibaba"))]
+#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
 pub(super) fn provider_failure(error: provider::Error) -> Failure {
     let exit = match error.kind {
         provider::ErrorKind::Usage => Exit::Usage,

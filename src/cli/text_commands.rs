@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::baseline::EMBEDDED;
 use crate::inventory::Provider;
+use crate::kubernetes::List;
 use crate::kubernetes::arguments::{NodeArguments, Started};
 use crate::permissions;
 use crate::policy::RAM;
@@ -218,6 +219,9 @@ pub(super) fn permissions(
     width: usize,
     out: &mut dyn Write,
 ) -> Result<io::Result<()>, Failure> {
+    if args.kubernetes {
+        return Ok(permissions_of_kubernetes(args, width, out));
+    }
     check_roles(args)?;
     match args.provider {
         ProviderName::Aws => Ok(permissions_of_aws(args, width, out)),
@@ -266,6 +270,23 @@ fn permissions_of_alibaba(args: &PermissionsArgs, width: usize, out: &mut dyn Wr
         }
         (PermissionsFormat::Table, false) => {
             permissions_table(permissions::SCAN_ALIBABA.iter(), "not audited without it", width, out)
+        }
+    }
+}
+
+fn permissions_of_kubernetes(args: &PermissionsArgs, width: usize, out: &mut dyn Write) -> io::Result<()> {
+    let (namespace, name) = &args.service_account;
+    match args.format {
+        PermissionsFormat::Policy => out.write_all(permissions::of_kubernetes(namespace, name).as_bytes()),
+        PermissionsFormat::Table => {
+            let mut table = layout(width, &["right", "where", "for"]);
+            for list in List::ALL {
+                let names = list.names().join(", ");
+                let what = if names.is_empty() { String::new() } else { format!(": {names}") };
+                let right = format!("{} {}{what}", list.verb(), list.resource());
+                table.add_row([right.as_str(), list.namespace().unwrap_or("the cluster"), list.purpose()]);
+            }
+            writeln!(out, "{table}")
         }
     }
 }

@@ -17,6 +17,8 @@ pub struct Document {
     pub kind: DocumentKind,
     /// What it is called: `KIND NAMESPACE/NAME`, or its file.
     pub name: String,
+    /// `apiVersion` and `kind`, which items of a list of one kind do not repeat; empty where there are none.
+    pub api: (String, String),
 }
 
 /// What a document is.
@@ -93,13 +95,13 @@ impl Document {
     /// `apiVersion`; empty where it has none.
     #[must_use]
     pub fn api_version(&self) -> &str {
-        self.object().text(&["apiVersion"]).unwrap_or_default()
+        &self.api.0
     }
 
     /// `kind`; empty where it has none.
     #[must_use]
     pub fn kind_name(&self) -> &str {
-        self.object().text(&["kind"]).unwrap_or_default()
+        &self.api.1
     }
 }
 

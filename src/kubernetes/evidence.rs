@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use jiff::Timestamp;
 
 use crate::controller::ControllerVersion;
+use crate::inventory::kubernetes::ListGap;
 use crate::nodes::KubernetesNode;
 
 use super::arguments::{self, NodeArguments};
@@ -37,6 +38,8 @@ pub struct Evidence {
     pub malformed: Vec<Malformed>,
     /// The texts, for showing places.
     pub sources: Vec<Arc<Source>>,
+    /// Lists that were not read of a live cluster.
+    pub gaps: Vec<ListGap>,
     /// The versions that an upgrade leads to, where one is planned.
     pub target: Target,
     /// The Kubernetes version of what does not say its own.
@@ -194,6 +197,7 @@ impl Evidence {
         self.seen_at = self.seen_at.max(other.seen_at);
         self.malformed.extend(other.malformed);
         self.sources.extend(other.sources);
+        self.gaps.extend(other.gaps);
         self.arguments = OnceLock::new();
         self.controllers = OnceLock::new();
         self.sorted()

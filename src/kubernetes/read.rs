@@ -155,7 +155,7 @@ impl<'f> Reading<'f> {
         match Found::of(&version, &kind) {
             Found::Other => Ok(()),
             // Of many thousand pods only a few are looked at.
-            Found::Workload(WorkloadKind::Pod) if !OF_PODS.iter().any(|mark| has(item, mark)) => {
+            Found::Workload(WorkloadKind::Pod) if !is_looked_at(item) => {
                 self.given(&kind, &version);
                 Ok(())
             }
@@ -168,7 +168,7 @@ impl<'f> Reading<'f> {
             }
             found => {
                 let node = placed(source, item).map_err(|reason| self.object(&kind, reason, &pointer))?;
-                self.add(source, node, found, &kind, &pointer)
+                self.add(source, node, found, (&version, &kind), &pointer)
             }
         }
     }
@@ -212,17 +212,18 @@ impl<'f> Reading<'f> {
                 let text =
                     |key: &str, default: &str| item.get(key).and_then(Node::as_str).unwrap_or(default).to_owned();
                 let (kind, version) = (text("kind", of_list), text("apiVersion", &version));
-                self.add(source, item.clone(), Found::of(&version, &kind), &kind, &format!("/items/{index}"))?;
+                let found = Found::of(&version, &kind);
+                self.add(source, item.clone(), found, (&version, &kind), &format!("/items/{index}"))?;
             }
             return Ok(());
         }
         if !kind.is_empty() && !version.is_empty() {
-            return self.add(source, node, Found::of(&version, &kind), &kind, "");
+            return self.add(source, node, Found::of(&version, &kind), (&version, &kind), "");
         }
         match of_keys(&node) {
-            Some(found) => self.add(source, node, Found::Document(found), self.file, ""),
+            Some(found) => self.add(source, node, Found::Document(found), ("", ""), ""),
             // kubectl prints no apiVersion where it is told to leave it out.
-            None if !kind.is_empty() => self.add(source, node, Found::of(&version, &kind), &kind, ""),
+            None if !kind.is_empty() => self.add(source, node, Found::of(&version, &kind), (&version, &kind), ""),
             None => Ok(()),
         }
     }
@@ -252,9 +253,10 @@ impl<'f> Reading<'f> {
         source: &Arc<Source>,
         node: Node,
         found: Found,
-        kind: &str,
+        (version, kind): (&str, &str),
         pointer: &str,
     ) -> Result<(), KubernetesError> {
+        let api = || (version.to_owned(), kind.to_owned());
         let object = Object { source, node: &node };
         let placed = || {
             let place = object.place();
@@ -279,10 +281,10 @@ impl<'f> Reading<'f> {
                 self.evidence.workload_lists.insert(kind);
                 self.evidence.workloads.push(workload);
             }
-            Found::Document(DocumentKind::Lease) => self.lease(source, node),
+            Found::Document(DocumentKind::Lease) => self.lease(source, node, api()),
             Found::Document(kind) => {
                 self.evidence.document_lists.insert(kind);
-                self.keep(source, node, kind);
+                self.keep(source, node, kind, api());
             }
         }
         self.is_known = true;
@@ -290,28 +292,25 @@ impl<'f> Reading<'f> {
     }
 
     /// A lease says when it was renewed. Those of kube-system say who leads; each node has one of its own elsewhere.
-    fn lease(&mut self, source: &Arc<Source>, node: Node) {
+    fn lease(&mut self, source: &Arc<Source>, node: Node, api: (String, String)) {
         let object = Object { source, node: &node };
         let renewed = object.text(&["spec", "renewTime"]).and_then(|time| time.parse().ok());
         self.evidence.seen_at = self.evidence.seen_at.max(renewed);
         self.evidence.document_lists.insert(DocumentKind::Lease);
         if object.text(&["metadata", "namespace"]) == Some("kube-system") {
-            self.keep(source, node, DocumentKind::Lease);
+            self.keep(source, node, DocumentKind::Lease, api);
         }
     }
 
     /// Keeps a document, and reads the texts within it.
-    fn keep(&mut self, source: &Arc<Source>, node: Node, kind: DocumentKind) {
-        let name = match node.get("kind").and_then(Node::as_str) {
-            Some(kind) => name_of(&node, kind),
-            None => self.file.to_owned(),
-        };
+    fn keep(&mut self, source: &Arc<Source>, node: Node, kind: DocumentKind, api: (String, String)) {
+        let name = if api.1.is_empty() { self.file.to_owned() } else { name_of(&node, &api.1) };
         for path in inner_texts(kind) {
             let Some(text) = node.at(path) else { continue };
             let Some(inner) = source.inner(text) else { continue };
             self.inner(&name, inner);
         }
-        self.evidence.documents.push(Document { source: Arc::clone(source), node, kind, name });
+        self.evidence.documents.push(Document { source: Arc::clone(source), node, kind, name, api });
     }
 
     /// The documents of a text within another document. What is wrong with them is for a rule to say.
@@ -360,8 +359,9 @@ impl<'f> Reading<'f> {
 /// Marks of pods that rules look at: cloud controllers, and what a node runs by itself.
 const OF_PODS: [&str; 2] = ["cloud-controller-manager", "kubernetes.io/config.mirror"];
 
-fn has(text: &str, mark: &str) -> bool {
-    memchr::memmem::find(text.as_bytes(), mark.as_bytes()).is_some()
+/// Whether a pod, as JSON, is one that rules look at.
+pub(super) fn is_looked_at(pod: &str) -> bool {
+    OF_PODS.iter().any(|mark| memchr::memmem::find(pod.as_bytes(), mark.as_bytes()).is_some())
 }
 
 /// `apiVersion` and `kind` of a JSON object. They stand first as the API writes it, and then the rest is not read.

@@ -33,7 +33,7 @@ impl SignalGuard {
     }
 
     /// The signal, when it comes, or if it came before.
-    #[cfg(feature = "aws")]
+    #[cfg(any(feature = "aws", feature = "kubernetes"))]
     pub(crate) async fn signal(&mut self) -> ErrorKind {
         match self.signal.wait_for(Option::is_some).await.map(|kind| *kind) {
             Ok(Some(kind)) => kind,
@@ -42,6 +42,7 @@ impl SignalGuard {
     }
 
     /// Whether it came.
+    #[cfg(any(feature = "aws", feature = "alibaba"))]
     pub(crate) fn came(&self) -> Option<ErrorKind> {
         *self.signal.borrow()
     }

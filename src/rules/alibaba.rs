@@ -124,6 +124,7 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
         .collect();
     let of_gap = |gap: &RoleGap| of_alibaba().filter(|rule| concerns(rule, gap)).map(|rule| rule.id).collect();
     all.uncompared = context.principals.gaps.iter().map(|gap| (gap.clone(), of_gap(gap))).collect();
+    all.unlisted = super::unread_lists::mark(&context.kubernetes.gaps, &mut all.rules);
     sort(&mut all.findings);
     all
 }

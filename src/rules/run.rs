@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::{Caveat, Finding, Status, fingerprint};
 use crate::inventory::{Account, Gap, Provider, Read};
+use crate::kubernetes::ListGap;
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::role_audit::{RoleAudit, RoleGap};
 use crate::view::{ClusterView, Confidence, RegionView};
 
-use super::{Check, Checked, Context, Counted, KubernetesContext, Rule, Violation, fix_safety};
+use super::{Check, Checked, Context, Counted, KubernetesContext, Rule, Violation, fix_safety, unread_lists};
 
 /// What became of a rule; always one of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -92,6 +93,8 @@ pub struct Outcomes {
     pub unread: Vec<(Gap, Vec<&'static str>)>,
     /// Each role that was not compared, or not wholly, with the ids of the rules that were not checked on it.
     pub uncompared: Vec<(RoleGap, Vec<&'static str>)>,
+    /// Each list of a live cluster that was not read, with the ids of the rules that look at it.
+    pub unlisted: Vec<(ListGap, Vec<&'static str>)>,
 }
 
 /// One check to run.
@@ -160,7 +163,8 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
         conclude(rule, outcome, missed, context.view.nodes);
     }
     sort(&mut findings);
-    Outcomes { findings, rules, unread, uncompared }
+    let unlisted = unread_lists::mark(&context.kubernetes.gaps, &mut rules);
+    Outcomes { findings, rules, unread, uncompared, unlisted }
 }
 
 /// Runs those of the selected rules that ask no cloud.
@@ -184,6 +188,7 @@ pub fn run_on_evidence(context: &KubernetesContext<'_>, selected: &[&'static Rul
         conclude(rule, &mut outcome, None, context.evidence.nodes.as_deref());
         all.rules.push(outcome);
     }
+    all.unlisted = unread_lists::mark(&context.evidence.gaps, &mut all.rules);
     sort(&mut all.findings);
     all
 }

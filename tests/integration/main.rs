@@ -38,6 +38,10 @@ mod fix_worlds;
 mod fixtures;
 mod formats;
 mod jobs;
+#[cfg(feature = "kubernetes")]
+mod kubernetes_api;
+#[cfg(feature = "kubernetes")]
+mod kubernetes_live;
 mod lint;
 #[cfg(feature = "aws")]
 mod live;

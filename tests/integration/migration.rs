@@ -287,7 +287,11 @@ fn the_binary_ends_as_every_command_does() {
     }
     let (code, page, error) = migrate(&[]);
     assert_eq!((code, page.as_str()), (Some(2), ""));
-    assert!(error.contains("nothing is known of the cluster") && error.contains("help: give --kubernetes"), "{error}");
+    assert!(
+        error.contains("nothing is known of the cluster")
+            && error.contains("help: give --kube-context NAME, or --kubernetes"),
+        "{error}"
+    );
     let (code, _, error) = migrate(&["--kubernetes", "fixtures/kubernetes/clean/storage.yaml"]);
     assert_eq!((code, error.as_str()), (Some(4), ""), "nothing that decides was given");
     let (code, _, error) =

@@ -321,7 +321,7 @@ fn compare(plan: &Plan, after: &[Finding]) {
 pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
     let plan = load(args)?;
     let out = Out::new(&args.terminal);
-    let scope = Scope::read(&plan.cluster_id, &args.audit)?;
+    let scope = Scope::read(&plan.cluster_id, &args.audit, &args.connection, &args.terminal)?;
     let accepted: Vec<_> = [&scope.baselines.controlplane, &scope.baselines.worker].into_iter().flatten().collect();
     if let Some(way) = plan.escalation(&accepted) {
         return Err(Failure::new(
@@ -380,7 +380,7 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     drop(about);
     let lock = state_files(&first).map(|(_, lock)| lock);
     let mut journal = Journal::open(&args.journal, lock.as_deref()).map_err(|error| unusable(&error))?;
-    let scope = Scope::read(&first.cluster_id, &args.audit)?;
+    let scope = Scope::read(&first.cluster_id, &args.audit, &args.connection, &args.terminal)?;
     let connection = connection(&args.connection, &args.terminal, Some(&scope), &first)?;
     let options = options(&connection, &args.carry_out, args.terminal.quiet);
     // An undo of the same run that was broken off is gone on with; of anything else it is found out first what it did.

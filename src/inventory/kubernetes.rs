@@ -1,0 +1,285 @@
+//! The lists that are read of a live cluster, and what was read of them. What is read, the rights for it, and what is not looked at where
+//! one is missing all come from here.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::resource::ResourceKind;
+
+/// A list of a live cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum List {
+    /// Who the nodes are, and what they were started with.
+    Nodes,
+    /// Who asks for load balancers.
+    Services,
+    /// Cloud controllers and drivers.
+    DaemonSets,
+    /// The same.
+    Deployments,
+    /// The same.
+    StatefulSets,
+    /// Static pods of control planes.
+    Pods,
+    /// Storage classes.
+    StorageClasses,
+    /// Volumes.
+    PersistentVolumes,
+    /// Drivers of volumes.
+    CsiDrivers,
+    /// The drivers of each node.
+    CsiNodes,
+    /// What controllers may do.
+    ClusterRoles,
+    /// The same.
+    ClusterRoleBindings,
+    /// What they may do in kube-system.
+    Roles,
+    /// The same.
+    RoleBindings,
+    /// Who leads.
+    Leases,
+    /// Who changes Services.
+    MutatingWebhookConfigurations,
+    /// Configurations of clusters: two by their names.
+    ConfigMaps,
+}
+
+/// A list in the API's words.
+#[derive(Debug, Clone, Copy)]
+struct Words {
+    /// API group; empty for the core.
+    group: &'static str,
+    version: &'static str,
+    /// The resource in paths and rights.
+    resource: &'static str,
+    /// The kind of its items.
+    kind: &'static str,
+    /// The namespace, where one is enough.
+    namespace: Option<&'static str>,
+}
+
+/// The namespace of what controllers need for themselves.
+const SYSTEM: &str = "kube-system";
+
+/// Configuration maps that are read: that of Alibaba Cloud's controller, and what kubeadm leaves of its configuration.
+const CONFIG_MAPS: [&str; 2] = ["cloud-config", "kubeadm-config"];
+
+impl List {
+    /// All of them, in the order in which they are asked for.
+    pub const ALL: [Self; 17] = [
+        Self::Nodes,
+        Self::Services,
+        Self::DaemonSets,
+        Self::Deployments,
+        Self::StatefulSets,
+        Self::Pods,
+        Self::StorageClasses,
+        Self::PersistentVolumes,
+        Self::CsiDrivers,
+        Self::CsiNodes,
+        Self::ClusterRoles,
+        Self::ClusterRoleBindings,
+        Self::Roles,
+        Self::RoleBindings,
+        Self::Leases,
+        Self::MutatingWebhookConfigurations,
+        Self::ConfigMaps,
+    ];
+
+    const fn words(self) -> Words {
+        const RBAC: &str = "rbac.authorization.k8s.io";
+        const STORAGE: &str = "storage.k8s.io";
+        let (group, resource, kind, namespace) = match self {
+            Self::Nodes => ("", "nodes", "Node", None),
+            Self::Services => ("", "services", "Service", None),
+            Self::DaemonSets => ("apps", "daemonsets", "DaemonSet", None),
+            Self::Deployments => ("apps", "deployments", "Deployment", None),
+            Self::StatefulSets => ("apps", "statefulsets", "StatefulSet", None),
+            Self::Pods => ("", "pods", "Pod", Some(SYSTEM)),
+            Self::StorageClasses => (STORAGE, "storageclasses", "StorageClass", None),
+            Self::PersistentVolumes => ("", "persistentvolumes", "PersistentVolume", None),
+            Self::CsiDrivers => (STORAGE, "csidrivers", "CSIDriver", None),
+            Self::CsiNodes => (STORAGE, "csinodes", "CSINode", None),
+            Self::ClusterRoles => (RBAC, "clusterroles", "ClusterRole", None),
+            Self::ClusterRoleBindings => (RBAC, "clusterrolebindings", "ClusterRoleBinding", None),
+            Self::Roles => (RBAC, "roles", "Role", Some(SYSTEM)),
+            Self::RoleBindings => (RBAC, "rolebindings", "RoleBinding", Some(SYSTEM)),
+            Self::Leases => ("coordination.k8s.io", "leases", "Lease", Some(SYSTEM)),
+            Self::MutatingWebhookConfigurations => {
+                ("admissionregistration.k8s.io", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", None)
+            }
+            Self::ConfigMaps => ("", "configmaps", "ConfigMap", Some(SYSTEM)),
+        };
+        Words { group, version: "v1", resource, kind, namespace }
+    }
+
+    /// API group; empty for the core.
+    #[must_use]
+    pub fn group(self) -> &'static str {
+        self.words().group
+    }
+
+    /// The resource in paths and rights.
+    #[must_use]
+    pub fn resource(self) -> &'static str {
+        self.words().resource
+    }
+
+    /// The namespace, where one is enough.
+    #[must_use]
+    pub fn namespace(self) -> Option<&'static str> {
+        self.words().namespace
+    }
+
+    /// `apiVersion` and `kind` of its items.
+    #[must_use]
+    pub fn kind(self) -> (String, &'static str) {
+        let Words { group, version, kind, .. } = self.words();
+        (if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }, kind)
+    }
+
+    /// The names that are asked for one by one; none where the list is read.
+    #[must_use]
+    pub fn names(self) -> &'static [&'static str] {
+        if self == Self::ConfigMaps { &CONFIG_MAPS } else { &[] }
+    }
+
+    /// The verb that is needed.
+    #[must_use]
+    pub fn verb(self) -> &'static str {
+        if self.names().is_empty() { "list" } else { "get" }
+    }
+
+    /// The path of the list.
+    #[must_use]
+    pub fn path(self) -> String {
+        let Words { group, version, resource, namespace, .. } = self.words();
+        let root = if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") };
+        match namespace {
+            Some(namespace) => format!("{root}/namespaces/{namespace}/{resource}"),
+            None => format!("{root}/{resource}"),
+        }
+    }
+
+    /// What the rules that look at it are about: they say nothing where it was not read.
+    #[must_use]
+    pub fn looked_at(self) -> &'static [ResourceKind] {
+        use ResourceKind::{Cluster, ClusterConfig, Node, Service, StorageClass, Workload};
+        match self {
+            Self::Nodes => &[Node, Cluster, ClusterConfig, Workload, Service],
+            Self::Services | Self::MutatingWebhookConfigurations => &[Service],
+            Self::DaemonSets | Self::Deployments | Self::StatefulSets => &[Workload, Cluster, StorageClass],
+            Self::Pods => &[Workload, Cluster],
+            Self::StorageClasses | Self::PersistentVolumes | Self::CsiDrivers | Self::CsiNodes => &[StorageClass],
+            Self::ClusterRoles | Self::ClusterRoleBindings | Self::Roles | Self::RoleBindings => &[Workload],
+            // Only the migration looks at them.
+            Self::Leases => &[],
+            Self::ConfigMaps => &[ClusterConfig],
+        }
+    }
+
+    /// What it is read for.
+    #[must_use]
+    pub fn purpose(self) -> &'static str {
+        match self {
+            Self::Nodes => "names, providerIDs, taints and versions of nodes, and what RKE2 and K3s started them with",
+            Self::Services => "who makes which load balancer, and how",
+            Self::DaemonSets | Self::Deployments | Self::StatefulSets => "cloud controllers and drivers",
+            Self::Pods => "static pods of control planes",
+            Self::StorageClasses | Self::PersistentVolumes => "volumes of EBS",
+            Self::CsiDrivers | Self::CsiNodes => "drivers of volumes",
+            Self::ClusterRoles | Self::ClusterRoleBindings | Self::Roles | Self::RoleBindings => {
+                "what cloud controllers may do"
+            }
+            Self::Leases => "who leads, for the migration",
+            Self::MutatingWebhookConfigurations => "whether another controller takes new Services",
+            Self::ConfigMaps => "the configuration of Alibaba Cloud's controller, and that of kubeadm",
+        }
+    }
+
+    /// The words of a report for a list that is missing.
+    #[must_use]
+    pub fn what(self) -> &'static str {
+        match self {
+            Self::Nodes => "kubernetes:list nodes",
+            Self::Services => "kubernetes:list services",
+            Self::DaemonSets => "kubernetes:list daemonsets.apps",
+            Self::Deployments => "kubernetes:list deployments.apps",
+            Self::StatefulSets => "kubernetes:list statefulsets.apps",
+            Self::Pods => "kubernetes:list pods",
+            Self::StorageClasses => "kubernetes:list storageclasses.storage.k8s.io",
+            Self::PersistentVolumes => "kubernetes:list persistentvolumes",
+            Self::CsiDrivers => "kubernetes:list csidrivers.storage.k8s.io",
+            Self::CsiNodes => "kubernetes:list csinodes.storage.k8s.io",
+            Self::ClusterRoles => "kubernetes:list clusterroles.rbac.authorization.k8s.io",
+            Self::ClusterRoleBindings => "kubernetes:list clusterrolebindings.rbac.authorization.k8s.io",
+            Self::Roles => "kubernetes:list roles.rbac.authorization.k8s.io",
+            Self::RoleBindings => "kubernetes:list rolebindings.rbac.authorization.k8s.io",
+            Self::Leases => "kubernetes:list leases.coordination.k8s.io",
+            Self::MutatingWebhookConfigurations => {
+                "kubernetes:list mutatingwebhookconfigurations.admissionregistration.k8s.io"
+            }
+            Self::ConfigMaps => "kubernetes:get configmaps",
+        }
+    }
+}
+
+impl fmt::Display for List {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.resource())
+    }
+}
+
+/// A list that was not read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListGap {
+    /// The list.
+    pub list: List,
+    /// The reason of the API (`Forbidden`, `Unauthorized`, `Expired`, …), or a word of ours: `Timeout`, `Unreachable`, `Protocol`,
+    /// `Pagination`.
+    pub reason: String,
+    /// What happened, for a person.
+    pub message: String,
+}
+
+/// What was read of a live cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recording {
+    /// When, by the clock of the API server, RFC 3339 in UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_at: Option<String>,
+    /// The lists that were read, in the order of [`List::ALL`].
+    pub lists: Vec<RecordedList>,
+    /// Those that were not.
+    pub gaps: Vec<ListGap>,
+}
+
+/// A list that was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedList {
+    /// The list.
+    pub list: List,
+    /// Its items, as far as rules look at them.
+    pub items: Vec<Value>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_called_in_reports_as_in_rights() {
+        for list in List::ALL {
+            let group = list.group();
+            let dot = if group.is_empty() { "" } else { "." };
+            assert_eq!(list.what(), format!("kubernetes:{} {}{dot}{group}", list.verb(), list.resource()));
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The rights in a cluster that reading it needs: exactly those of [`List::ALL`].
+
+use serde_json::{Value, json};
+
+use crate::kubernetes::List;
+
+/// The name of the roles and bindings.
+const NAME: &str = "tagaudit";
+
+/// Roles and bindings for a `ServiceAccount`, as YAML.
+#[must_use]
+pub fn of_kubernetes(namespace: &str, name: &str) -> String {
+    let mut namespaces: Vec<Option<&str>> = List::ALL.iter().map(|list| list.namespace()).collect();
+    namespaces.sort_unstable();
+    namespaces.dedup();
+    let documents = namespaces.into_iter().flat_map(|of| {
+        let prefix = if of.is_some() { "" } else { "Cluster" };
+        let metadata = |of: Option<&str>| match of {
+            Some(of) => json!({"name": NAME, "namespace": of}),
+            None => json!({"name": NAME}),
+        };
+        let role = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": format!("{prefix}Role"),
+            "metadata": metadata(of),
+            "rules": rules(of),
+        });
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": format!("{prefix}RoleBinding"),
+            "metadata": metadata(of),
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": format!("{prefix}Role"), "name": NAME},
+            "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": namespace}],
+        });
+        [role, binding]
+    });
+    let texts = documents.map(|document| serde_saphyr::to_string(&document).unwrap_or_default());
+    texts.collect::<Vec<String>>().join("---\n")
+}
+
+/// The rules of a namespace, or of the whole cluster: one for each API group, and one for what is got by name.
+fn rules(namespace: Option<&str>) -> Vec<Value> {
+    let lists: Vec<List> = List::ALL.into_iter().filter(|list| list.namespace() == namespace).collect();
+    let mut groups: Vec<&str> = lists.iter().map(|list| list.group()).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    let of_group = groups.into_iter().filter_map(|group| {
+        let resources = lists.iter().filter(|list| list.group() == group && list.names().is_empty());
+        let resources: Vec<&str> = resources.map(|list| list.resource()).collect();
+        (!resources.is_empty()).then(|| json!({"apiGroups": [group], "resources": resources, "verbs": ["list"]}))
+    });
+    let by_name = lists.iter().filter(|list| !list.names().is_empty()).map(|list| {
+        json!({
+            "apiGroups": [list.group()],
+            "resources": [list.resource()],
+            "resourceNames": list.names(),
+            "verbs": [list.verb()],
+        })
+    });
+    of_group.chain(by_name).collect()
+}

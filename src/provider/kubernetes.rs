@@ -1,0 +1,361 @@
+//! The lists of a live cluster, through the user's kubeconfig or the service account of a pod. Everything is read, nothing written;
+//! Secrets are not asked for. What is read is cut down to what rules look at before anything else sees it ([`crate::kubernetes::recorded`]).
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use http::Request as HttpRequest;
+use http_body_util::{BodyExt, Limited};
+use jiff::Timestamp;
+use jiff::fmt::rfc2822;
+use kube::client::Body;
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::{Client, Config};
+use serde::Deserialize;
+use serde_json::Value;
+use std::io::Write as _;
+
+use crate::kubernetes::{List, ListGap, RecordedList, Recording, recorded};
+use crate::text;
+
+use super::error::{Error, ErrorKind, check_endpoint};
+use super::signals::SignalGuard;
+
+/// The name that stands for the service account of the pod that tagaudit runs in.
+pub const IN_CLUSTER: &str = "in-cluster";
+
+/// Items of a page. Source: client-go `tools/pager/pager.go#defaultPageSize`.
+const PAGE: usize = 500;
+
+/// Pages of a list, at most.
+const MAX_PAGES: usize = 10_000;
+
+/// Bytes of a page, at most: an object has at most 1.5 MB in etcd.
+const MAX_PAGE_BYTES: usize = 1 << 30;
+
+/// How often a list is begun anew because its pages have expired.
+const ANEW: usize = 3;
+
+/// Attempts of a request that ended without an answer.
+const ATTEMPTS: u32 = 3;
+
+/// A request without an answer by then is tried again.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// What is asked of a cluster.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// Context of the kubeconfig, or [`IN_CLUSTER`].
+    pub context: &'a str,
+    /// Give up on what is not read after this time.
+    pub timeout: Duration,
+    /// Whether to log every request to standard error.
+    pub verbose: bool,
+}
+
+/// Reads the lists of a cluster. A list that cannot be read is a gap.
+///
+/// # Errors
+/// When the kubeconfig makes reading impossible, or the run is interrupted.
+pub fn collect(request: &Request<'_>) -> Result<Recording, Error> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new(ErrorKind::Unreachable, "cannot start the runtime").cause(error.to_string()))?;
+    let mut guard = SignalGuard::begin();
+    let result = runtime.block_on(async {
+        tokio::select! {
+            result = read(request) => result,
+            kind = guard.signal() => Err(Error::new(kind, "stopped before the cluster was read; nothing was written")),
+        }
+    });
+    runtime.shutdown_background();
+    result
+}
+
+async fn read(request: &Request<'_>) -> Result<Recording, Error> {
+    // One of several may be compiled in: the one that the clouds use.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    let config = configuration(request.context).await?;
+    let unusable = |error: kube::Error| {
+        Error::usage(format!("cannot use the context `{}` of the kubeconfig", text::printable(request.context)))
+            .cause(causes(&error))
+    };
+    let api = Api { client: Client::try_from(config).map_err(unusable)?, verbose: request.verbose };
+    let deadline = tokio::time::Instant::now() + request.timeout;
+    let reads = List::ALL.map(|list| {
+        let api = &api;
+        async move { (list, tokio::time::timeout_at(deadline, api.list(list)).await) }
+    });
+    let mut recording = Recording::default();
+    let mut read_at: Option<Timestamp> = None;
+    for (list, result) in join_all(reads).await {
+        let failure = match result {
+            Ok(Ok(Read { items, at })) => {
+                read_at = read_at.max(at);
+                recording.lists.push(RecordedList { list, items });
+                continue;
+            }
+            Ok(Err(failure)) => failure,
+            Err(_) => {
+                let message = format!("the cluster did not answer within {} seconds", request.timeout.as_secs());
+                CallFailure::new("Timeout", message)
+            }
+        };
+        recording.gaps.push(ListGap { list, reason: failure.reason, message: failure.message });
+    }
+    recording.read_at = read_at.map(|at| format!("{at:.0}"));
+    Ok(recording)
+}
+
+/// The configuration of a context.
+async fn configuration(context: &str) -> Result<Config, Error> {
+    let kubeconfig = Kubeconfig::read();
+    let names: Vec<&str> =
+        kubeconfig.iter().flat_map(|found| &found.contexts).map(|context| context.name.as_str()).collect();
+    if context == IN_CLUSTER && !names.contains(&IN_CLUSTER) {
+        return Config::incluster().map_err(|error| {
+            Error::usage("cannot use the service account of this pod")
+                .cause(causes(&error))
+                .help("`in-cluster` is for pods; elsewhere name a context of the kubeconfig")
+        });
+    }
+    if kubeconfig.is_ok() && !names.contains(&context) {
+        let help = match nearest(context, &names) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => format!("it has {}", text::list(&names, 10)),
+        };
+        let shown = text::printable(context).into_owned();
+        return Err(Error::usage(format!("the kubeconfig has no context `{shown}`")).help(if names.is_empty() {
+            "it has none at all".to_owned()
+        } else {
+            help
+        }));
+    }
+    let options = KubeConfigOptions { context: Some(context.to_owned()), cluster: None, user: None };
+    let unread = |error: KubeconfigError| {
+        Error::usage("cannot read the kubeconfig")
+            .cause(causes(&error))
+            .help("it is read as kubectl does: from the files of KUBECONFIG, or from ~/.kube/config")
+    };
+    let config = Config::from_custom_kubeconfig(kubeconfig.map_err(unread)?, &options).await.map_err(unread)?;
+    check_endpoint("the server of the context", &config.cluster_url.to_string(), false)?;
+    Ok(config)
+}
+
+fn nearest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
+    let alike = |other: &&str| strsim::jaro_winkler(name, other);
+    let best = names.iter().max_by(|a, b| alike(a).total_cmp(&alike(b)))?;
+    (alike(best) > 0.8).then_some(*best)
+}
+
+/// Why something failed, outermost first, without what repeats what stands before it.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut all = vec![error.to_string()];
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let text = cause.to_string();
+        if !all.iter().any(|said| said.contains(&text)) {
+            all.push(text);
+        }
+        source = cause.source();
+    }
+    all.join(": ")
+}
+
+/// Why a list was not read.
+#[derive(Debug, Clone)]
+struct CallFailure {
+    reason: String,
+    message: String,
+}
+
+impl CallFailure {
+    fn new(reason: &str, message: impl Into<String>) -> Self {
+        Self { reason: reason.to_owned(), message: message.into() }
+    }
+}
+
+/// A list that was read.
+struct Read {
+    items: Vec<Value>,
+    /// The clock of the API server.
+    at: Option<Timestamp>,
+}
+
+/// A page of a list.
+#[derive(Deserialize)]
+struct Page {
+    kind: String,
+    #[serde(default)]
+    metadata: PageMetadata,
+    /// An empty list may be null.
+    items: Option<Vec<Value>>,
+}
+
+#[derive(Default, Deserialize)]
+struct PageMetadata {
+    #[serde(default, rename = "continue")]
+    next: Option<String>,
+}
+
+/// What the API says of a request that it does not carry out.
+#[derive(Default, Deserialize)]
+struct Refusal {
+    #[serde(default)]
+    reason: String,
+    #[serde(default)]
+    message: String,
+}
+
+struct Api {
+    client: Client,
+    verbose: bool,
+}
+
+impl Api {
+    /// A list, all of its pages; begun anew where they have expired.
+    async fn list(&self, list: List) -> Result<Read, CallFailure> {
+        if !list.names().is_empty() {
+            return self.named(list).await;
+        }
+        let mut expired = None;
+        for _ in 0..ANEW {
+            match self.pages(list).await {
+                Err(failure) if failure.reason == "Expired" || failure.reason == "Gone" => expired = Some(failure),
+                result => return result,
+            }
+        }
+        Err(expired.unwrap_or_else(|| CallFailure::new("Expired", "the pages of the list expired")))
+    }
+
+    async fn pages(&self, list: List) -> Result<Read, CallFailure> {
+        let (_, kind) = list.kind();
+        let mut read = Read { items: Vec::new(), at: None };
+        let mut next: Option<String> = None;
+        let mut seen = HashSet::new();
+        for _ in 0..MAX_PAGES {
+            let more = next.as_deref().map(|token| format!("&continue={}", encoded(token))).unwrap_or_default();
+            let (bytes, at) = self.get(&format!("{}?limit={PAGE}{more}", list.path())).await?;
+            let page: Page = serde_json::from_slice(&bytes).map_err(|error| no_list(&error.to_string()))?;
+            if page.kind.strip_suffix("List") != Some(kind) {
+                return Err(no_list(&format!("it is a `{}`", page.kind)));
+            }
+            read.at = read.at.max(at);
+            read.items.extend(page.items.unwrap_or_default().into_iter().filter_map(|item| recorded(list, item)));
+            next = page.metadata.next.filter(|token| !token.is_empty());
+            match &next {
+                None => return Ok(read),
+                Some(token) if !seen.insert(token.clone()) => {
+                    let message = "the same page came twice, so the list cannot be whole";
+                    return Err(CallFailure::new("Pagination", message));
+                }
+                Some(_) => {}
+            }
+        }
+        Err(CallFailure::new("Pagination", format!("the list did not end within {MAX_PAGES} pages")))
+    }
+
+    /// Objects by their names; one that is not there is none.
+    async fn named(&self, list: List) -> Result<Read, CallFailure> {
+        let mut read = Read { items: Vec::new(), at: None };
+        for name in list.names() {
+            match self.get(&format!("{}/{name}", list.path())).await {
+                Ok((bytes, at)) => {
+                    let item: Value = serde_json::from_slice(&bytes).map_err(|error| no_list(&error.to_string()))?;
+                    read.at = read.at.max(at);
+                    read.items.extend(recorded(list, item));
+                }
+                Err(failure) if failure.reason == "NotFound" => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(read)
+    }
+
+    /// The body of an answer, and the clock of the server. What ends without an answer is tried again: reading does no harm. Too many
+    /// requests are waited for by the client itself.
+    async fn get(&self, path: &str) -> Result<(Vec<u8>, Option<Timestamp>), CallFailure> {
+        let mut attempt = 1;
+        loop {
+            let started = now();
+            let result = match tokio::time::timeout(ATTEMPT_TIMEOUT, self.once(path)).await {
+                Ok(result) => result,
+                Err(_) => Err(CallFailure::new("Timeout", "no answer in time")),
+            };
+            self.log(path, started, result.as_ref().err());
+            match result {
+                Err(failure) if is_passing(&failure) && attempt < ATTEMPTS => {
+                    tokio::time::sleep(Duration::from_millis(200 * u64::from(attempt))).await;
+                    attempt += 1;
+                }
+                result => return result,
+            }
+        }
+    }
+
+    async fn once(&self, path: &str) -> Result<(Vec<u8>, Option<Timestamp>), CallFailure> {
+        let request = HttpRequest::get(path).header("accept", "application/json").body(Body::empty());
+        let request = request.map_err(|error| CallFailure::new("Protocol", error.to_string()))?;
+        let response = self.client.send(request).await.map_err(|error| of_client(&error))?;
+        let status = response.status();
+        let date = response.headers().get("date").and_then(|date| date.to_str().ok());
+        let at = date.and_then(|date| rfc2822::DateTimeParser::new().parse_timestamp(date).ok());
+        let body = Limited::new(response.into_body(), MAX_PAGE_BYTES).collect().await;
+        let bytes = body.map_err(|error| cut(&*error))?.to_bytes();
+        if status.is_success() {
+            return Ok((bytes.to_vec(), at));
+        }
+        let refusal: Refusal = serde_json::from_slice(&bytes).unwrap_or_default();
+        let reason = match (refusal.reason.as_str(), status.as_u16()) {
+            ("", 401) => "Unauthorized".to_owned(),
+            ("", 403) => "Forbidden".to_owned(),
+            ("", 404) => "NotFound".to_owned(),
+            ("", 410) => "Gone".to_owned(),
+            ("", code) => format!("Status{code}"),
+            (reason, _) => reason.to_owned(),
+        };
+        let message = if refusal.message.is_empty() { format!("the answer was {status}") } else { refusal.message };
+        Err(CallFailure { reason, message })
+    }
+
+    fn log(&self, path: &str, started: Instant, failure: Option<&CallFailure>) {
+        if self.verbose {
+            let outcome = failure.map_or_else(|| "ok".to_owned(), |failure| failure.reason.clone());
+            let path = path.split("&continue=").next().unwrap_or(path);
+            let line = format!("GET {path} {} ms {}\n", started.elapsed().as_millis(), text::printable(&outcome));
+            let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        }
+    }
+}
+
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// Whether the same request may be answered a moment later.
+fn is_passing(failure: &CallFailure) -> bool {
+    matches!(failure.reason.as_str(), "Unreachable" | "Cut" | "Timeout" | "InternalError" | "Status500" | "Status502")
+}
+
+fn no_list(why: &str) -> CallFailure {
+    CallFailure::new("Protocol", format!("the answer is not the list that was asked for: {why}"))
+}
+
+fn cut(error: &(dyn std::error::Error + Send + Sync + 'static)) -> CallFailure {
+    CallFailure::new("Cut", format!("the answer ended in the middle: {}", causes(error)))
+}
+
+/// Why there is no answer: nobody is there, or who asks cannot say who they are.
+fn of_client(error: &kube::Error) -> CallFailure {
+    match error {
+        kube::Error::Auth(_) => CallFailure::new("Credentials", causes(error)),
+        other => CallFailure::new("Unreachable", causes(other)),
+    }
+}
+
+/// A page token in a query.
+fn encoded(token: &str) -> String {
+    percent_encoding::utf8_percent_encode(token, percent_encoding::NON_ALPHANUMERIC).to_string()
+}

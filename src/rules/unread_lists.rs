@@ -1,0 +1,41 @@
+//! Lists of a live cluster that were not read: the rules that look at them say nothing for certain.
+
+use crate::kubernetes::ListGap;
+
+use super::{Check, Outcome, Rule, RuleOutcome, alibaba};
+
+/// Whether a rule looks at what Kubernetes says.
+fn is_on_kubernetes(rule: &Rule) -> bool {
+    match rule.check {
+        Check::Evidence(..)
+        | Check::Kubernetes(_)
+        | Check::Alibaba(alibaba::Check::Kubernetes(_) | alibaba::Check::Services(_)) => true,
+        Check::Region(_) | Check::Role(_) | Check::Account(_) | Check::Cluster(_) | Check::Alibaba(_) => false,
+    }
+}
+
+/// Marks the rules that found nothing and may have missed something as not audited; each gap with the ids of the rules that look at
+/// what it hides.
+pub(super) fn mark(gaps: &[ListGap], outcomes: &mut [RuleOutcome]) -> Vec<(ListGap, Vec<&'static str>)> {
+    let mut unread: Vec<(ListGap, Vec<&'static str>)> = gaps.iter().map(|gap| (gap.clone(), Vec::new())).collect();
+    for outcome in outcomes {
+        let Some(rule) = super::find(outcome.rule).filter(|rule| is_on_kubernetes(rule)) else { continue };
+        let mut first = None;
+        for (gap, rules) in &mut unread {
+            if gap.list.looked_at().iter().any(|kind| rule.resources.contains(kind)) {
+                rules.push(rule.id);
+                first.get_or_insert_with(|| format!("{} were not read: {}", gap.list, gap.reason));
+            }
+        }
+        let Some(first) = first else { continue };
+        match outcome.outcome {
+            // What was found is found; what else there is, is not known.
+            Outcome::Failed | Outcome::NotAudited => outcome.why = outcome.why.take().or(Some(first)),
+            Outcome::Passed | Outcome::NotApplicable => {
+                outcome.outcome = Outcome::NotAudited;
+                outcome.why = Some(first);
+            }
+        }
+    }
+    unread
+}
