@@ -82,7 +82,7 @@ enum Command {
     Rules(RulesArgs),
     /// Explain one rule (condition, what breaks, fix, sources), or what a node is started with
     Explain(ExplainArgs),
-    /// Print a correct minimal set for the AWS cloud controller: configuration, chart values, policies, tags
+    /// Print a correct minimal set for a cloud controller: configuration, chart values or manifest, policies, tags
     Example(example::ExampleArgs),
     /// The embedded baseline policies
     #[command(subcommand)]

@@ -202,6 +202,15 @@ pub fn effective(role: CallRole, version: Option<ControllerVersion>) -> impl Ite
     ever(role).filter(move |call| call.is_made_by(version))
 }
 
+/// Actions that code of a version calls for a node role, or of the version that an upgrade leads to.
+pub fn effective_until(
+    role: CallRole,
+    version: Option<ControllerVersion>,
+    target: Option<ControllerVersion>,
+) -> impl Iterator<Item = &'static Call> {
+    ever(role).filter(move |call| call.is_made_by(version) || target.is_some() && call.is_made_by(target))
+}
+
 /// Actions that code of some version calls for a node role, of ones to come included.
 pub fn ever(role: CallRole) -> impl Iterator<Item = &'static Call> {
     calls().iter().filter(move |call| call.node_role == role && !matches!(call.need, Need::Never | Need::Storage))

@@ -1,4 +1,4 @@
-//! A correct minimal set for the AWS cloud controller on a distribution and a version: configuration, chart values, policies, tags.
+//! A correct minimal set for a cloud controller on a distribution and a version: configuration, chart values or manifest, policies, tags.
 
 use std::fmt::Write as _;
 
@@ -6,6 +6,8 @@ use crate::baseline::{self, Embedded};
 use crate::controller::ControllerVersion;
 use crate::kubernetes::arguments::is_name_only;
 use crate::tags;
+
+mod alibaba;
 
 /// A distribution of which there is an example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +67,31 @@ const NODE_NAME: &str = "# The private DNS name of the instance, by which the cl
 /// The last minor version of RKE, whose end was in 2025.
 const LAST_OF_RKE: u32 = 32;
 
-/// The files for a cluster of an id.
+/// The files for a cluster of an id on Alibaba Cloud, with an image of its controller.
+///
+/// # Errors
+/// When there is no example for the version, the distribution or the image.
+pub fn on_alibaba(
+    distribution: Distribution,
+    version: ControllerVersion,
+    cluster_id: &str,
+    image: &str,
+) -> Result<Vec<ExampleFile>, String> {
+    known(version)?;
+    alibaba::example(distribution, version, cluster_id, image)
+}
+
+/// The minor version of Kubernetes and the tag of the controller's image, where both are known.
+fn known(version: ControllerVersion) -> Result<(u32, &'static str), String> {
+    let (first, last) = (FIRST_WITHOUT_IN_TREE, IMAGES.last().map_or(0, |(minor, _)| *minor));
+    let found =
+        version.minor().filter(|minor| *minor >= first).and_then(|minor| Some((minor, controller_image(minor)?)));
+    found.ok_or_else(|| {
+        format!("there is no example for Kubernetes {version}: the external cloud controller is needed from 1.{first} on, and 1.{last} is the last known")
+    })
+}
+
+/// The files for a cluster of an id on AWS.
 ///
 /// # Errors
 /// When there is no example for the version.
@@ -74,12 +100,7 @@ pub fn example(
     version: ControllerVersion,
     cluster_id: &str,
 ) -> Result<Vec<ExampleFile>, String> {
-    let (first, last) = (FIRST_WITHOUT_IN_TREE, IMAGES.last().map_or(0, |(minor, _)| *minor));
-    let found =
-        version.minor().filter(|minor| *minor >= first).and_then(|minor| Some((minor, controller_image(minor)?)));
-    let (minor, tag) = found.ok_or_else(|| {
-        format!("there is no example for Kubernetes {version}: the external cloud controller of AWS is needed from 1.{first} on, and 1.{last} is the last known")
-    })?;
+    let (minor, tag) = known(version)?;
     if distribution == Distribution::Rke && minor > LAST_OF_RKE {
         return Err(format!("there is no RKE for Kubernetes {version}: 1.{LAST_OF_RKE} was the last"));
     }
@@ -224,13 +245,21 @@ fn rke(minor: u32, tag: &str) -> Vec<ExampleFile> {
 }
 
 fn kubeadm(minor: u32, tag: &str) -> Vec<ExampleFile> {
+    let name = NODE_NAME.replace("# ", "  # ");
+    let mut files = kubeadm_files(minor, &format!("{name}  name: NODE_NAME\n"));
+    files.push(chart_values(Distribution::Kubeadm, tag));
+    files
+}
+
+/// Configurations of kubeadm, with what the name of the node takes.
+fn kubeadm_files(minor: u32, name: &str) -> Vec<ExampleFile> {
     // v1beta4 came with 1.31; extra arguments are a list there.
     let is_list = minor >= 31;
     let api = if is_list { "v1beta4" } else { "v1beta3" };
     let external =
         if is_list { "    - name: cloud-provider\n      value: external\n" } else { "    cloud-provider: external\n" };
-    let name = NODE_NAME.replace("# ", "  # ");
-    let registration = format!("nodeRegistration:\n{name}  name: NODE_NAME\n  kubeletExtraArgs:\n{external}");
+    let registration = format!("nodeRegistration:\n{name}  kubeletExtraArgs:\n{external}");
+    let filled_in = if name.is_empty() { "" } else { "the name and " };
     let init = format!(
         "apiVersion: kubeadm.k8s.io/{api}\nkind: ClusterConfiguration\nkubernetesVersion: v1.{minor}.0\ncontrollerManager:\n  extraArgs:\n{external}---\napiVersion: kubeadm.k8s.io/{api}\nkind: InitConfiguration\n{registration}"
     );
@@ -240,14 +269,15 @@ fn kubeadm(minor: u32, tag: &str) -> Vec<ExampleFile> {
     vec![
         ExampleFile {
             name: "init.yaml",
-            about: "kubeadm init --config init.yaml, with the name and your version filled in".to_owned(),
+            about: format!("kubeadm init --config init.yaml, with {filled_in}your version filled in"),
             text: init,
         },
         ExampleFile {
             name: "join.yaml",
-            about: "kubeadm join --config join.yaml, with the name and what `kubeadm token create --print-join-command` prints filled in; further control planes need `controlPlane:` as well".to_owned(),
+            about: format!(
+                "kubeadm join --config join.yaml, with {filled_in}what `kubeadm token create --print-join-command` prints filled in; further control planes need `controlPlane:` as well"
+            ),
             text: join,
         },
-        chart_values(Distribution::Kubeadm, tag),
     ]
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::finding::Finding;
-use crate::kubernetes::Evidence;
+use crate::kubernetes::{Evidence, ListGap};
 use crate::rules::RuleOutcome;
 
 mod checks;
@@ -40,6 +40,8 @@ pub struct Migration {
     pub stage: Result<Stage, &'static str>,
     /// By what it is told.
     pub signals: Vec<String>,
+    /// Lists of the cluster that were not read.
+    pub gaps: Vec<ListGap>,
     /// What to do next, in this order.
     pub next: Vec<Step>,
     /// What must not be done yet.
@@ -61,6 +63,11 @@ impl Migration {
         match stage {
             Ok(stage) if stage.is_after() => checks.extend(after),
             Ok(Stage::Rolling) => checks.extend(before.into_iter().chain(after)),
+            // Before the old side stops, the new one has to be able to lead.
+            Ok(Stage::BothRun) => {
+                checks.extend(before);
+                checks.extend(after.into_iter().filter(|check| check.id == "V5"));
+            }
             _ => checks.extend(before),
         }
         let (next, not_yet) = match stage {
@@ -72,6 +79,7 @@ impl Migration {
             version: signals.version.map(|version| version.to_string()),
             stage,
             signals: signals.told(evidence),
+            gaps: evidence.gaps.clone(),
             next,
             not_yet,
             checks,
@@ -88,7 +96,7 @@ impl Migration {
     /// Whether everything that decides could be looked at.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.stage.is_ok() && !self.checks.iter().any(|check| check.state == State::NotAudited)
+        self.stage.is_ok() && self.gaps.is_empty() && !self.checks.iter().any(|check| check.state == State::NotAudited)
     }
 }
 

@@ -21,7 +21,9 @@ mod view;
 pub use crate::finding::ResourceRef;
 pub use compare::CompareError;
 pub use kubernetes_lint::{LINT_SCHEMA, LintReport};
-pub use migration::{CheckReport, MIGRATION_SCHEMA, MigrationReport, SnippetReport, StageReport, StepReport};
+pub use migration::{
+    CheckReport, MIGRATION_SCHEMA, MigrationReport, NotReadReport, SnippetReport, StageReport, StepReport,
+};
 pub use policy_diff::{POLICY_DIFF_SCHEMA, PolicyDiff, PolicyDiffFindings};
 pub use policy_lint::{POLICY_LINT_SCHEMA, PolicyLintReport};
 pub use set::{

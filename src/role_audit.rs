@@ -30,6 +30,8 @@ pub struct RoleAuditOptions {
     pub worker: Option<Baseline>,
     /// `--controller-version`; the newest when absent.
     pub controller_version: Option<ControllerVersion>,
+    /// `--target-controller`: what that version calls is asked for as well.
+    pub target_controller: Option<ControllerVersion>,
     /// `--controller-role`: ARNs of the roles that the controller really uses.
     pub controller_roles: Vec<String>,
     /// `--without`: controllers that are switched off.

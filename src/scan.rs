@@ -57,7 +57,7 @@ impl Auditor<'_> {
         let (roles, mut outcome) = self.run(&view)?;
         let again = |estate: EstateRef<'_>, cluster_id: &str| self.again(estate, cluster_id);
         promise::keep(EstateRef::Aws(inventory), &self.scope(), &again, &mut outcome.findings);
-        let not_audited = not_audited(&inventory.gaps, outcome.unread, outcome.uncompared, outcome.unlisted);
+        let not_audited = not_audited(&inventory.gaps, outcome.unread, outcome.uncompared, &outcome.unlisted);
         let accounts = inventory.accounts.iter().map(|account| Account {
             account_id: account.account_id.clone(),
             partition: account.partition.clone(),
@@ -210,7 +210,7 @@ fn not_audited(
     gaps: &[Gap],
     reads: Vec<(Gap, Vec<&'static str>)>,
     uncompared: Vec<(RoleGap, Vec<&'static str>)>,
-    unlisted: Vec<(ListGap, Vec<&'static str>)>,
+    unlisted: &[(ListGap, Vec<&'static str>)],
 ) -> Vec<NotAudited> {
     let mut not_audited: Vec<NotAudited> = reads.into_iter().map(unread).collect();
     for (gap, rules) in uncompared {
@@ -236,23 +236,15 @@ fn not_audited(
 }
 
 /// Lists of a live cluster that were not read; what failed for the same reason is said once.
-fn of_lists(unlisted: Vec<(ListGap, Vec<&'static str>)>) -> Vec<NotAudited> {
-    let mut grouped: Vec<(Vec<ListGap>, Vec<&'static str>)> = Vec::new();
-    for (gap, rules) in unlisted {
-        let is_same = |first: &ListGap| (&first.reason, &first.message) == (&gap.reason, &gap.message);
-        match grouped.iter_mut().find(|(gaps, _)| gaps.first().is_some_and(is_same)) {
-            Some((gaps, all)) => {
-                gaps.push(gap);
-                all.extend(rules);
-            }
-            None => grouped.push((vec![gap], rules)),
-        }
-    }
-    let entry = |(gaps, mut rules): (Vec<ListGap>, Vec<&'static str>)| {
-        let first = gaps.first()?;
+fn of_lists(unlisted: &[(ListGap, Vec<&'static str>)]) -> Vec<NotAudited> {
+    let gaps: Vec<ListGap> = unlisted.iter().map(|(gap, _)| gap.clone()).collect();
+    let of_group = |group: Vec<&ListGap>| {
+        let first = group.first()?;
+        let mine = unlisted.iter().filter(|(gap, _)| group.contains(&gap));
+        let mut rules: Vec<&'static str> = mine.flat_map(|(_, rules)| rules).copied().collect();
         rules.sort_unstable();
         rules.dedup();
-        let (what, message) = match gaps.as_slice() {
+        let (what, message) = match group.as_slice() {
             [one] => (one.list.what(), one.message.clone()),
             all => {
                 let names: Vec<&str> = all.iter().map(|gap| gap.list.resource()).collect();
@@ -262,7 +254,7 @@ fn of_lists(unlisted: Vec<(ListGap, Vec<&'static str>)>) -> Vec<NotAudited> {
         let (resource, account_id, region) = (None, None, None);
         Some(NotAudited { what, resource, account_id, region, reason: first.reason.clone(), message, rules })
     };
-    grouped.into_iter().filter_map(entry).collect()
+    ListGap::grouped(&gaps).into_iter().filter_map(of_group).collect()
 }
 
 /// A failed read in the report.

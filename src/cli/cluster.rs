@@ -2,7 +2,7 @@
 
 use crate::kubernetes::{Evidence, Recording};
 
-use super::failure::{Exit, Failure};
+use super::failure::Failure;
 use super::{AuditArgs, ConnectionArgs, TerminalArgs};
 
 /// What `--kube-context` reads, where it is given.
@@ -12,14 +12,9 @@ pub(super) fn live(
     terminal: &TerminalArgs,
 ) -> Result<Evidence, Failure> {
     match &audit.kube_context {
-        Some(context) => evidence(&read(context, connection, terminal)?),
+        Some(context) => Ok(read(context, connection, terminal)?.evidence()),
         None => Ok(Evidence::default()),
     }
-}
-
-/// What a recording says of the cluster.
-pub(super) fn evidence(recording: &Recording) -> Result<Evidence, Failure> {
-    recording.evidence().map_err(|error| Failure::from_error(Exit::Usage, &error))
 }
 
 /// Reads the lists of a context.

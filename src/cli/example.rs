@@ -9,14 +9,20 @@ use crate::controller::ControllerVersion;
 use crate::example::{self, Distribution, ExampleFile};
 use crate::inventory::{Access, write_file};
 
-use super::cluster_id;
 use super::failure::{Exit, Failure};
+use super::{ProviderName, cluster_id};
 
 #[derive(Debug, Args)]
 pub(super) struct ExampleArgs {
     /// What the cluster is made with
     #[arg(value_enum, value_name = "DISTRIBUTION")]
     distribution: DistributionName,
+    /// The cloud
+    #[arg(long, value_enum, value_name = "CLOUD", default_value_t = ProviderName::Aws)]
+    cloud: ProviderName,
+    /// On Alibaba Cloud: the image of the cloud controller, version 2.4 or later, as its registry has it
+    #[arg(long, value_name = "IMAGE", required_if_eq("cloud", "alibaba"))]
+    controller_image: Option<String>,
     /// The version of Kubernetes, such as 1.33
     #[arg(long, value_name = "VERSION")]
     kubernetes_version: ControllerVersion,
@@ -52,8 +58,19 @@ impl From<DistributionName> for Distribution {
 }
 
 pub(super) fn example(args: &ExampleArgs) -> Result<Exit, Failure> {
-    let files = example::example(args.distribution.into(), args.kubernetes_version, &args.cluster_id)
-        .map_err(|error| Failure::usage(error).help("for example --kubernetes-version 1.32"))?;
+    let (distribution, version, cluster_id) = (args.distribution.into(), args.kubernetes_version, &args.cluster_id);
+    let files = match (args.cloud, &args.controller_image) {
+        (ProviderName::Aws, Some(_)) => {
+            return Err(Failure::usage(
+                "--controller-image is for Alibaba Cloud: the images of AWS's controller are known",
+            ));
+        }
+        (ProviderName::Aws, None) => example::example(distribution, version, cluster_id),
+        (ProviderName::Alibaba, image) => {
+            example::on_alibaba(distribution, version, cluster_id, image.as_deref().unwrap_or_default())
+        }
+    };
+    let files = files.map_err(|error| Failure::usage(error).help("for example --kubernetes-version 1.32"))?;
     let Some(folder) = &args.output else {
         return super::output::printed(|out| Ok(print(&files, out)));
     };

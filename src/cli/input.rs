@@ -170,6 +170,7 @@ pub(super) fn nodes(path: &Path) -> Result<Vec<KubernetesNode>, Failure> {
 pub(super) fn baselines(args: &AuditArgs) -> Result<RoleAuditOptions, Failure> {
     let mut baselines = RoleAuditOptions {
         controller_version: args.controller_version,
+        target_controller: args.target.target_controller,
         without: args.without.iter().copied().map(Into::into).collect(),
         controller_roles: args.controller_role.clone(),
         ..RoleAuditOptions::default()

@@ -82,7 +82,7 @@ pub(super) fn migrate(args: &MigrateArgs) -> Result<Exit, Failure> {
     let mut scope = Scope::read(cluster_id, &args.audit, &args.source.connection, &args.output.terminal)?;
     scope.kubernetes = std::mem::take(&mut scope.kubernetes).assuming(args.kubernetes_version);
     let estate = session::collect(&args.source, &args.output.terminal, Some(&scope))?;
-    scope.take(&estate)?;
+    scope.take(&estate);
     if !matches!(estate, Estate::Aws(_)) {
         return Err(Failure::usage(
             "the inventory is of Alibaba Cloud, which Kubernetes never had a provider of its own for",
@@ -100,7 +100,7 @@ pub(super) fn migrate(args: &MigrateArgs) -> Result<Exit, Failure> {
 fn given(evidence: Evidence, args: &MigrateArgs) -> Result<Evidence, Failure> {
     if args.audit.kubernetes.is_empty() && args.audit.nodes.is_none() && args.audit.kube_context.is_none() {
         return Err(Failure::usage("nothing is known of the cluster").help(
-            "give --kube-context NAME, or --kubernetes FILE: `kubectl get nodes,services,daemonsets,deployments,pods,leases,csidrivers,csinodes,pv,storageclasses -A -o json`, and the configuration of the cluster",
+            "give --kube-context NAME, or --kubernetes FILE: `kubectl get nodes,services,daemonsets,deployments,pods,leases,csidrivers,csinodes,pv,storageclasses,clusterroles,clusterrolebindings -A -o json`, and the configuration of the cluster",
         ));
     }
     Ok(evidence.assuming(args.kubernetes_version))

@@ -189,7 +189,7 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
         None => Some(session::earlier(&args.verdict, cluster_id, asked)?),
     };
     let estate = collect(&args.source, &args.output.terminal, Some(&scope))?;
-    scope.take(&estate)?;
+    scope.take(&estate);
     let earlier = match early {
         Some(earlier) => earlier,
         None => session::earlier(&args.verdict, cluster_id, estate.provider())?,

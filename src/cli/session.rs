@@ -54,11 +54,10 @@ impl<'a> Scope<'a> {
     }
 
     /// Takes what the cluster said of itself when the inventory was recorded, unless it was asked now.
-    pub(super) fn take(&mut self, estate: &Estate) -> Result<(), Failure> {
+    pub(super) fn take(&mut self, estate: &Estate) {
         if let Some(recording) = estate.kubernetes().filter(|_| self.audit.kube_context.is_none()) {
-            self.kubernetes = std::mem::take(&mut self.kubernetes).and(cluster::evidence(recording)?);
+            self.kubernetes = std::mem::take(&mut self.kubernetes).and(recording.evidence());
         }
-        Ok(())
     }
 
     /// The Nodes, where they are known.

@@ -247,6 +247,22 @@ pub struct ListGap {
     pub message: String,
 }
 
+impl ListGap {
+    /// Gaps that have the same reason and message, together, in their order.
+    #[must_use]
+    pub fn grouped(gaps: &[Self]) -> Vec<Vec<&Self>> {
+        let mut groups: Vec<Vec<&Self>> = Vec::new();
+        for gap in gaps {
+            let is_same = |first: &&Self| (&first.reason, &first.message) == (&gap.reason, &gap.message);
+            match groups.iter_mut().find(|group| group.first().is_some_and(is_same)) {
+                Some(group) => group.push(gap),
+                None => groups.push(vec![gap]),
+            }
+        }
+        groups
+    }
+}
+
 /// What was read of a live cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

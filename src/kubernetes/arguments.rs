@@ -165,6 +165,8 @@ pub struct NodeArguments {
     pub is_server: Option<bool>,
     /// How many machines a configuration is for, where it says so.
     pub count: Option<i64>,
+    /// Whether it is a part of a configuration: what is missing in it may stand elsewhere.
+    pub is_part: bool,
     arguments: Vec<Argument>,
     environment: BTreeMap<String, String>,
 }
@@ -202,6 +204,7 @@ impl NodeArguments {
                 version: node.kubelet_version.parse().ok(),
                 is_server: Some(role == "server"),
                 count: None,
+                is_part: false,
                 arguments: parse(words),
                 environment: environment.unwrap_or_default(),
             })
@@ -228,6 +231,7 @@ impl NodeArguments {
             version,
             is_server,
             count: None,
+            is_part: false,
             arguments: arguments.collect(),
             environment: BTreeMap::new(),
         }
@@ -288,11 +292,17 @@ impl NodeArguments {
         last.is_some_and(|argument| argument.value.as_deref().is_none_or(is_true))
     }
 
+    /// Whether the node runs a component: agents have no control plane, and a server may leave parts of it out.
+    #[must_use]
+    pub fn runs(&self, component: Component) -> bool {
+        component.left_out_by().is_none_or(|switch| self.is_server != Some(false) && !self.is_on(switch))
+    }
+
     /// The arguments that a component is started with beside the distribution's own; of several of one name the last one counts
     /// where the flag takes one value. None where the node does not run the component.
     #[must_use]
     pub fn of_component(&self, component: Component) -> Vec<ComponentArgument<'_>> {
-        if component.left_out_by().is_some_and(|switch| self.is_server == Some(false) || self.is_on(switch)) {
+        if !self.runs(component) {
             return Vec::new();
         }
         let mut given: Vec<ComponentArgument<'_>> = Vec::new();

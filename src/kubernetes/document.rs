@@ -60,6 +60,8 @@ pub enum DocumentKind {
     CsiNode,
     /// `PersistentVolume`.
     PersistentVolume,
+    /// `LeaderMigrationConfiguration` of a controller manager.
+    LeaderMigration,
 }
 
 /// A distribution, as far as a file tells it.
@@ -76,6 +78,21 @@ impl Document {
     #[must_use]
     pub fn object(&self) -> Object<'_> {
         Object { source: &self.source, node: &self.node }
+    }
+
+    /// Whether it is a part of a configuration, as documents print it: what is missing in it may stand elsewhere.
+    #[must_use]
+    pub fn is_part(&self) -> bool {
+        let has = |path: &[&str]| self.node.at(path).is_some();
+        match self.kind {
+            DocumentKind::RancherCluster => self.api.1.is_empty() && !has(&["metadata"]),
+            DocumentKind::RkeCluster => {
+                let nodes = ["nodes", "kubernetes_version"].map(|key| has(&[key]));
+                let wrapped = has(&["spec"]) || has(&["rancher_kubernetes_engine_config", "kubernetes_version"]);
+                !nodes.contains(&true) && !wrapped
+            }
+            _ => false,
+        }
     }
 
     /// Which distribution a configuration file is of, by keys that only one of them has, or by its path.
@@ -162,8 +179,13 @@ const OF_K3S: [&str; 9] = [
     "rootless",
 ];
 
+/// Keys of `cloud_provider` of RKE, right and misspelt, and services that only Kubernetes has.
+const OF_RKE_PROVIDER: [&str; 4] =
+    ["awsCloudProvider", "customCloudProvider", "useInstanceMetadataHostname", "use_instance_metadata_hostname"];
+const OF_RKE_SERVICES: [&str; 3] = ["kube-api", "kube-controller", "kubeproxy"];
+
 /// Kinds of the API that are documents, with the group of their `apiVersion`.
-const KINDS: [(&str, &str, DocumentKind); 27] = [
+const KINDS: [(&str, &str, DocumentKind); 28] = [
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
     ("management.cattle.io", "Cluster", DocumentKind::RkeCluster),
     ("helm.cattle.io", "HelmChart", DocumentKind::HelmChart),
@@ -189,6 +211,7 @@ const KINDS: [(&str, &str, DocumentKind); 27] = [
     ("storage.k8s.io", "CSIDriver", DocumentKind::CsiDriver),
     ("storage.k8s.io", "CSINode", DocumentKind::CsiNode),
     ("", "PersistentVolume", DocumentKind::PersistentVolume),
+    ("controllermanager.config.k8s.io", "LeaderMigrationConfiguration", DocumentKind::LeaderMigration),
     ("kubelet.config.k8s.io", "CredentialProviderConfig", DocumentKind::CredentialProviderConfig),
     ("credentialprovider.kubelet.k8s.io", "CredentialProviderConfig", DocumentKind::CredentialProviderConfig),
 ];
@@ -217,7 +240,10 @@ pub(super) fn of_keys(node: &Node) -> Option<DocumentKind> {
     }
     let has_rke_nodes = node.get("nodes").and_then(Node::items).is_some_and(|items| items.iter().any(is_rke_node));
     let has_rke_keys = has("kubernetes_version") && (has("services") || has("cloud_provider") || has("network"));
-    if has_rke_nodes || has_rke_keys || has("rancher_kubernetes_engine_config") {
+    // Parts of one, as documents print them.
+    let within = |key: &str, names: &[&str]| names.iter().any(|name| node.at(&[key, name]).is_some());
+    let has_rke_part = within("cloud_provider", &OF_RKE_PROVIDER) || within("services", &OF_RKE_SERVICES);
+    if has_rke_nodes || has_rke_keys || has_rke_part || has("rancher_kubernetes_engine_config") {
         return Some(DocumentKind::RkeCluster);
     }
     if is_controller_values(node) {

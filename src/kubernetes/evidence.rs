@@ -220,6 +220,14 @@ impl Evidence {
         self
     }
 
+    /// The latest time that anything in it speaks of: it was read at that moment, or after it.
+    #[must_use]
+    pub fn known_time(&self) -> Option<Timestamp> {
+        let nodes = self.nodes.iter().flatten().filter_map(|node| node.created_at);
+        let workloads = self.workloads.iter().filter_map(|workload| workload.created_at);
+        nodes.chain(workloads).max().max(self.seen_at)
+    }
+
     /// What nodes are started with: those that say it, and those of configurations.
     #[must_use]
     pub fn arguments(&self) -> &[NodeArguments] {

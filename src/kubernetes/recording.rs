@@ -3,28 +3,40 @@
 
 use serde_json::{Map, Value};
 
-use crate::inventory::kubernetes::{List, RecordedList, Recording};
-use crate::text::secrets::{masked, shown};
+use crate::inventory::kubernetes::{List, ListGap, RecordedList, Recording};
+use crate::text::secrets::{is_credential, masked, shown};
 
 use super::evidence::{Evidence, KubernetesError};
 use super::read::is_looked_at;
+use super::source::Source;
 
 impl Recording {
-    /// What it says of the cluster.
-    ///
-    /// # Errors
-    /// When an object is not what its kind has.
-    pub fn evidence(&self) -> Result<Evidence, KubernetesError> {
+    /// What it says of the cluster. A list with an object that is not what its kind has is not read.
+    #[must_use]
+    pub fn evidence(&self) -> Evidence {
         let mut all = Evidence::default();
+        let mut gaps = self.gaps.clone();
         for RecordedList { list, items } in &self.lists {
             let (version, kind) = list.kind();
             let text = serde_json::json!({"kind": format!("{kind}List"), "apiVersion": version, "items": items});
-            // Places in what was read are none that a person could go to.
-            all = all.and(Evidence::parse("", text.to_string().into_bytes())?.without_sources());
+            match Evidence::parse("", text.to_string().into_bytes()) {
+                // Places in what was read are none that a person could go to.
+                Ok(found) => all = all.and(found.without_sources()),
+                Err(error) => {
+                    let message = match error {
+                        KubernetesError::Object { kind, reason, .. } => {
+                            format!("it holds a {kind} that is none: {reason}")
+                        }
+                        other => other.to_string(),
+                    };
+                    gaps.push(ListGap { list: *list, reason: "Protocol".to_owned(), message });
+                }
+            }
         }
+        gaps.sort();
         all.seen_at = self.read_at.as_deref().and_then(|time| time.parse().ok()).or(all.seen_at);
-        all.gaps.clone_from(&self.gaps);
-        Ok(all)
+        all.gaps = gaps;
+        all
     }
 }
 
@@ -315,6 +327,7 @@ fn hide_words(pod: Option<&mut Value>, is_pod: bool) {
             ["cloud-controller-manager", "cloud-provider"].iter().any(|mark| text.contains(mark))
         };
         let Some(container) = container.as_object_mut() else { continue };
+        let mut is_secret = false;
         for list in ["command", "args"] {
             if !is_known {
                 container.remove(list);
@@ -322,20 +335,115 @@ fn hide_words(pod: Option<&mut Value>, is_pod: bool) {
             }
             for word in container.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
                 if let Some(text) = word.as_str() {
-                    *word = masked(text).into_owned().into();
+                    let (hidden, next) = hidden_word(text, is_secret);
+                    is_secret = next;
+                    *word = hidden.into();
                 }
             }
         }
     }
 }
 
-/// Hides credentials in the values of a configuration map.
-fn hide_data(map: &mut Value) {
-    for value in map.get_mut("data").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
-        if let Some(text) = value.as_str() {
-            *value = masked(text).into_owned().into();
+/// A word of a command line without its credential, and whether the next one is one: behind a flag without a value.
+fn hidden_word(word: &str, is_secret: bool) -> (String, bool) {
+    let is_flag = word.starts_with('-');
+    match word.split_once('=').filter(|_| is_flag) {
+        _ if is_secret && !is_flag => (HIDDEN.to_owned(), false),
+        Some((name, _)) if is_credential(name) => (format!("{name}={HIDDEN}"), false),
+        None if is_flag => (word.to_owned(), is_credential(word)),
+        _ => {
+            // A script is one word: what stands behind a name in it may be long.
+            let shown = masked(word);
+            let is_script = word.contains(char::is_whitespace) && shown != word;
+            (if is_script { HIDDEN.to_owned() } else { shown.into_owned() }, false)
         }
     }
+}
+
+/// Hides what a configuration map holds, but for what rules look at.
+fn hide_data(map: &mut Value) {
+    let Some(data) = map.get_mut("data").and_then(Value::as_object_mut) else { return };
+    data.retain(|name, _| {
+        ["cloud-config.conf", "special.keyid", "special.keysecret", "ClusterConfiguration"].contains(&name.as_str())
+    });
+    for (name, value) in data {
+        let Some(text) = value.as_str() else { continue };
+        *value = match name.as_str() {
+            "cloud-config.conf" => hidden_json(text).into(),
+            "ClusterConfiguration" => hidden_cluster_configuration(text).into(),
+            _ => HIDDEN.into(),
+        };
+    }
+}
+
+/// What stands for a credential: of Base64 something that is Base64 as well, which is looked at.
+fn stand_in(text: &str) -> &'static str {
+    let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
+    if !text.is_empty() && text.len().is_multiple_of(4) && text.chars().all(is_base64) { "bWFza2Vk" } else { HIDDEN }
+}
+
+/// A JSON text without its credentials; one that is no JSON is hidden as a whole.
+fn hidden_json(text: &str) -> String {
+    fn hide(value: &mut Value) {
+        match value {
+            Value::Object(members) => {
+                for (name, value) in members {
+                    match value {
+                        Value::String(text) if is_credential(name) => *value = stand_in(text).into(),
+                        value => hide(value),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(hide),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    match serde_json::from_str::<Value>(text) {
+        Ok(mut value) => {
+            hide(&mut value);
+            value.to_string()
+        }
+        Err(_) => HIDDEN.to_owned(),
+    }
+}
+
+/// Of a configuration of kubeadm the version and the arguments of components, as JSON, which is YAML.
+fn hidden_cluster_configuration(text: &str) -> String {
+    let source = Source::new("", text.to_owned());
+    let documents = source.documents().unwrap_or_default();
+    let Some(node) = documents.first() else { return HIDDEN.to_owned() };
+    let Ok(value) = serde_json::from_str::<Value>(&node.to_string()) else { return HIDDEN.to_owned() };
+    const COMPONENT: Keep = Members(&[("extraArgs", All)]);
+    const CONFIGURATION: Keep = Members(&[
+        KINDS[0],
+        KINDS[1],
+        ("kubernetesVersion", All),
+        ("apiServer", COMPONENT),
+        ("controllerManager", COMPONENT),
+    ]);
+    let mut kept = kept(value, CONFIGURATION);
+    for component in ["/apiServer/extraArgs", "/controllerManager/extraArgs"] {
+        match kept.pointer_mut(component) {
+            Some(Value::Object(arguments)) => {
+                for (name, value) in arguments {
+                    if let Some(text) = value.as_str() {
+                        *value = harmless(name, text).into();
+                    }
+                }
+            }
+            Some(Value::Array(arguments)) => {
+                for argument in arguments {
+                    let name = argument["name"].as_str().unwrap_or_default().to_owned();
+                    if let Some(text) = argument.get("value").and_then(Value::as_str) {
+                        let hidden = harmless(&name, text);
+                        argument["value"] = hidden.into();
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    kept.to_string()
 }
 
 #[cfg(test)]
@@ -359,7 +467,25 @@ mod tests {
         let set = json!({"spec": {"template": {"spec": {"containers": [{"image": "a/cloud-controller-manager:v1", "args": words}]}}}});
         let kept = recorded(List::DaemonSets, set).unwrap();
         let found = &kept["spec"]["template"]["spec"]["containers"][0]["args"];
-        assert_eq!(*found, json!(["--cloud-provider=aws", "--aws-secret=***", "--v=2"]));
+        assert_eq!(*found, json!(["--cloud-provider=aws", "--aws-secret=********", "--v=2"]));
+    }
+
+    #[test]
+    fn credentials_behind_a_flag_or_in_a_script_are_hidden() {
+        let words = json!([
+            "--cloud-provider=aws",
+            "--password",
+            "leak",
+            "--v",
+            "2",
+            "--etcd-password=le ak leak",
+            "AWS_SECRET_ACCESS_KEY=\"a leak\" exec x"
+        ]);
+        let set = json!({"spec": {"template": {"spec": {"containers": [{"image": "a/cloud-controller-manager:v1", "args": words}]}}}});
+        let kept = recorded(List::DaemonSets, set).unwrap();
+        let found = &kept["spec"]["template"]["spec"]["containers"][0]["args"];
+        assert!(!found.to_string().contains("leak"), "{found}");
+        assert_eq!((&found[3], &found[4]), (&json!("--v"), &json!("2")));
     }
 
     #[test]
@@ -411,9 +537,20 @@ mod tests {
 
     #[test]
     fn access_keys_of_configuration_maps_are_hidden() {
-        let map =
-            json!({"data": {"cloud-config.conf": r#"{"Global": {"accessKeyID": "abc", "region": "cn-hangzhou"}}"#}});
+        let configuration = "kubernetesVersion: v1.31.0\ncontrollerManager:\n  extraArgs:\n    - {name: cloud-provider, value: external}\n    - {name: x-token, value: leak}\netcd: {external: {password: leak}}\n";
+        let map = json!({"data": {
+            "cloud-config.conf": r#"{"Global": {"accessKeyID": "abc", "accessKeySecret": "bGVhaw==", "region": "cn-hangzhou"}}"#,
+            "special.keyid": "leak",
+            "ClusterConfiguration": configuration,
+            "other": "leak",
+        }});
         let kept = recorded(List::ConfigMaps, map).unwrap();
-        assert_eq!(kept["data"]["cloud-config.conf"], r#"{"Global": {"accessKeyID": "***", "region": "cn-hangzhou"}}"#);
+        let expected = r#"{"Global":{"accessKeyID":"********","accessKeySecret":"bWFza2Vk","region":"cn-hangzhou"}}"#;
+        assert_eq!(kept["data"]["cloud-config.conf"], expected);
+        assert!(!kept.to_string().contains("leak") && !kept.to_string().contains("bGVhaw"), "{kept}");
+        let found = kept["data"]["ClusterConfiguration"].as_str().unwrap();
+        assert!(found.contains("external") && found.contains("v1.31.0"), "{found}");
+        let broken = json!({"data": {"cloud-config.conf": "password = leak\ntoken: |\n  leak"}});
+        assert!(!recorded(List::ConfigMaps, broken).unwrap().to_string().contains("leak"));
     }
 }

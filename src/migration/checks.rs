@@ -1,8 +1,11 @@
-//! What has to be right before the switch (P1 to P8), and after it (V1 to V6).
+//! What has to be right before the switch (P1 to P8), and after it (V1 to V7).
+
+use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
 use crate::finding::{Finding, Severity};
+use crate::kubernetes::arguments::Component;
 use crate::kubernetes::{DocumentKind, Evidence, Ingress, Service, is_of_all_namespaces};
 use crate::nodes::KubernetesNode;
 use crate::rules::Outcome;
@@ -242,14 +245,21 @@ fn storage(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Ve
         return found;
     }
     let is_driver = |name: Option<&str>| name == Some(DRIVER);
-    // A node without the driver says it whatever else was given.
-    let without: Vec<&str> = evidence
+    // A node without the driver says it whatever else was given; the driver of EBS is optional on Windows.
+    let with: BTreeSet<&str> = evidence
         .documents_of(DocumentKind::CsiNode)
-        .filter(|node| !node.object().items(&["spec", "drivers"]).any(|driver| is_driver(driver.text(&["name"]))))
+        .filter(|node| node.object().items(&["spec", "drivers"]).any(|driver| is_driver(driver.text(&["name"]))))
         .filter_map(|node| node.object().text(&["metadata", "name"]))
         .collect();
-    if !without.is_empty() {
-        let many = text::count(without.len(), "CSINode");
+    let without: Vec<&str> = signals
+        .nodes
+        .iter()
+        .filter(|node| node.labels.get("kubernetes.io/os").is_none_or(|os| os != "windows"))
+        .map(|node| node.name.as_str())
+        .filter(|name| !with.contains(name))
+        .collect();
+    if has(DocumentKind::CsiNode) && !without.is_empty() {
+        let many = text::count(without.len(), "Node");
         return (State::Failed, vec![format!("{many} without {DRIVER}: {}", text::list(&without, SHOWN))]);
     }
     if !has(DocumentKind::CsiDriver) || !has(DocumentKind::CsiNode) {
@@ -258,6 +268,23 @@ fn storage(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Ve
     let mut drivers = evidence.documents_of(DocumentKind::CsiDriver);
     if !drivers.any(|driver| is_driver(driver.object().text(&["metadata", "name"]))) {
         return (State::Failed, vec![format!("no CSIDriver {DRIVER}")]);
+    }
+    // Switched off, Kubernetes' own plugin still does it.
+    let is_off = |value: &str| value.split(',').any(|gate| gate.trim() == "CSIMigrationAWS=false");
+    let mut arguments = evidence.arguments().iter();
+    let gate = arguments.find(|one| {
+        Component::ALL.iter().any(|component| {
+            one.of_component(*component)
+                .iter()
+                .any(|argument| argument.name == "feature-gates" && is_off(argument.value))
+        })
+    });
+    if let Some(gate) = gate.filter(|_| !signals.is_from(25)) {
+        let who = gate.node().unwrap_or("the configuration");
+        return (
+            State::Failed,
+            vec![format!("{who} has `CSIMigrationAWS=false`: volumes still need Kubernetes' own plugin")],
+        );
     }
     // Before 1.23 Kubernetes' own plugin still attaches its volumes unless the gate is on.
     if signals.version.is_some() && !signals.is_from(23) {
@@ -276,8 +303,9 @@ pub(super) fn after(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'
         Check::new("V2", "every Node names its instance", provider_ids(evidence, judged)),
         Check::new("V3", "zone, region and type of Nodes are those of their instances", of_cloud(judged, LABELS)),
         Check::new("V4", "Services have the load balancer that is theirs", host_names(evidence)),
-        Check::new("V5", "a cloud controller leads", leads(evidence)),
+        Check::new("V5", "a cloud controller leads", leads(evidence, signals)),
         Check::new("V6", "a new Node is initialised", newest(evidence, signals)),
+        Check::new("V7", "every kubelet is external", kubelets(signals)),
     ]
 }
 
@@ -339,10 +367,19 @@ fn host_names(evidence: &Evidence) -> Verdict {
     };
     // The finalizer says whose load balancer it is.
     const OF_CLOUD_CONTROLLER: &str = "service.kubernetes.io/load-balancer-cleanup";
+    // The cloud controller adds it before it sees that another controller is asked for.
+    const OF_OTHERS: &str = "service.k8s.aws/resources";
+    let is_of_others = |service: &Service| {
+        let kind = service.annotations.get("service.beta.kubernetes.io/aws-load-balancer-type").map(String::as_str);
+        service.load_balancer_class.is_some()
+            || matches!(kind, Some("external" | "nlb-ip"))
+            || service.finalizers.iter().any(|finalizer| finalizer == OF_OTHERS)
+    };
     let mine = services.iter().filter(|service| {
         service.is_load_balancer()
             && service.deleted_at.is_none()
             && !service.uid.is_empty()
+            && !is_of_others(service)
             && service.finalizers.iter().any(|finalizer| finalizer == OF_CLOUD_CONTROLLER)
     });
     let (mut count, mut why) = (0, Vec::new());
@@ -374,28 +411,59 @@ fn host_names(evidence: &Evidence) -> Verdict {
 /// How long ago a lock may have been renewed: it is every few seconds.
 const FRESH: SignedDuration = SignedDuration::from_mins(1);
 
-fn leads(evidence: &Evidence) -> Verdict {
-    const LEASE: &str = "cloud-controller-manager";
+fn leads(evidence: &Evidence, signals: &Signals<'_>) -> Verdict {
+    let controller = signals.working.iter().chain(&signals.idle).next();
+    if controller.is_some_and(|controller| !controller.is_on("leader-elect", true)) {
+        return (
+            State::ByHand,
+            vec!["the cloud controller does not elect a leader: see in its log that it works".to_owned()],
+        );
+    }
+    let lease_name =
+        controller.and_then(|controller| Some(controller.flag("leader-elect-resource-name")?.value.as_str()));
+    let lease_name = lease_name.unwrap_or("cloud-controller-manager");
     if !evidence.document_lists.contains(&DocumentKind::Lease) {
         return not_audited("leases of kube-system were not given");
     }
-    let Some(lease) = evidence.leases(LEASE).next() else {
-        return (State::Failed, vec![format!("no lease {LEASE} in kube-system: none has ever led")]);
+    let Some(lease) = evidence.leases(lease_name).next() else {
+        return (State::Failed, vec![format!("no lease {lease_name} in kube-system: none has ever led")]);
     };
+    if lease.text(&["spec", "holderIdentity"]).is_none_or(str::is_empty) {
+        return (State::Failed, vec![format!("lease {lease_name} is held by nobody")]);
+    }
     let renewed = lease.text(&["spec", "renewTime"]).and_then(|time| time.parse::<jiff::Timestamp>().ok());
-    let Some((renewed, seen)) = renewed.zip(evidence.seen_at) else {
-        return not_audited(format!("lease {LEASE} does not say when it was renewed"));
+    let Some((renewed, seen)) = renewed.zip(evidence.known_time()) else {
+        return not_audited(format!("lease {lease_name} does not say when it was renewed"));
     };
     // The time of the evidence is that of the youngest lease: alone, this one would always be young.
     let others = evidence.documents_of(DocumentKind::Lease).count() > 1 || seen > renewed;
     let age = seen.duration_since(renewed);
     match (age > FRESH, others) {
-        (true, _) => (State::Failed, vec![format!("lease {LEASE} was renewed {age:#} before the rest was written")]),
-        (false, true) => (State::Passed, vec![format!("lease {LEASE} is renewed")]),
+        (true, _) => {
+            (State::Failed, vec![format!("lease {lease_name} was renewed {age:#} before the rest was written")])
+        }
+        (false, true) => (State::Passed, vec![format!("lease {lease_name} is renewed")]),
         (false, false) => {
-            not_audited(format!("how old lease {LEASE} is cannot be told from it alone: give all leases"))
+            not_audited(format!("how old lease {lease_name} is cannot be told from it alone: give all leases"))
         }
     }
+}
+
+fn kubelets(signals: &Signals<'_>) -> Verdict {
+    let of = |provider: CloudProvider| -> Vec<&str> {
+        signals.kubelets.iter().filter(|one| one.provider == provider).map(|one| one.who.as_str()).collect()
+    };
+    let old = of(CloudProvider::InTree);
+    if !old.is_empty() {
+        return (State::Failed, vec![format!("with `cloud-provider=aws`: {}", text::list(&old, SHOWN))]);
+    }
+    let seen = |node: &KubernetesNode| signals.kubelets.iter().any(|one| one.who == node.name);
+    let is_declared = signals.kubelets.iter().any(|one| !signals.nodes.iter().any(|node| node.name == one.who));
+    if signals.is_from(27) || !signals.kubelets.is_empty() && (is_declared || signals.nodes.iter().all(seen)) {
+        return (State::Passed, Vec::new());
+    }
+    let why = "what kubelets are started with is in no list: look at each node, in /var/lib/kubelet/kubeadm-flags.env or its unit";
+    (State::ByHand, vec![why.to_owned()])
 }
 
 fn newest(evidence: &Evidence, signals: &Signals<'_>) -> Verdict {

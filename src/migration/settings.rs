@@ -1,61 +1,84 @@
-//! Settings of RKE2 as its configuration has them: what is there, with what the step changes.
+//! Settings of RKE2 as its configuration has them: what the step writes, and the names of what stays beside it. Values that are of one
+//! node, or that nobody should see, are not written out.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::kubernetes::Evidence;
 use crate::kubernetes::arguments::{Component, NodeArguments};
-use crate::text::secrets::shown;
 
-/// What kube-controller-manager is given beside the distribution's own, with some arguments replaced and others taken out.
-pub(super) fn manager_arguments(evidence: &Evidence, set: &[&str], without: &[&str]) -> Vec<String> {
-    let servers = evidence.arguments().iter().filter(|one| one.is_server != Some(false));
-    let all = servers.map(|one| one.of_component(Component::ControllerManager)).find(|given| !given.is_empty());
-    arguments(all.into_iter().flatten().map(|one| (one.name.to_owned(), one.value.to_owned())), set, without)
+/// Arguments that are of the cluster and not of one node, and that say nothing secret.
+const OF_THE_CLUSTER: [&str; 6] =
+    ["allocate-node-cidrs", "cloud-provider", "cluster-cidr", "configure-cloud-routes", "controllers", "feature-gates"];
+
+/// A list of arguments.
+pub(super) struct Arguments {
+    /// As they are written.
+    written: Vec<String>,
+    /// Names of those that stay as they are on each node.
+    kept: BTreeSet<String>,
 }
 
-/// The same for the kubelet of servers, or of agents.
-pub(super) fn kubelet_arguments(evidence: &Evidence, of_servers: bool, set: &[&str], without: &[&str]) -> Vec<String> {
-    let is_one = |one: &&NodeArguments| one.is_server.is_none_or(|is_server| is_server == of_servers);
-    let all = evidence.arguments().iter().filter(is_one).map(|one| one.of_component(Component::Kubelet));
-    let given = all.into_iter().find(|given| !given.is_empty()).into_iter().flatten();
-    arguments(given.map(|one| (one.name.to_owned(), one.value.to_owned())), set, without)
-}
-
-fn arguments(given: impl Iterator<Item = (String, String)>, set: &[&str], without: &[&str]) -> Vec<String> {
-    let name = |argument: &str| argument.split('=').next().unwrap_or_default().to_owned();
-    let replaced: Vec<String> = set.iter().chain(without).map(|argument| name(argument)).collect();
-    let kept = given
-        .filter(|(name, _)| !replaced.contains(name))
-        .map(|(name, value)| if value.is_empty() { name } else { shown("kubelet-arg", &format!("{name}={value}")) });
-    kept.chain(set.iter().map(|argument| (*argument).to_owned())).collect()
-}
-
-/// A list of YAML under a key.
-pub(super) fn list(key: &str, items: &[String], indent: usize) -> String {
-    let pad = " ".repeat(indent);
-    if items.is_empty() {
-        return format!("{pad}{key}: []\n");
+impl Arguments {
+    /// What a component of servers, or of agents, is given, with some arguments replaced and others taken out.
+    pub(super) fn of(
+        evidence: &Evidence,
+        component: Component,
+        of_servers: bool,
+        set: &[&str],
+        without: &[&str],
+    ) -> Self {
+        let is_one = |one: &&NodeArguments| one.is_server.is_none_or(|is_server| is_server == of_servers);
+        let name = |argument: &str| argument.split('=').next().unwrap_or_default().to_owned();
+        let changed: Vec<String> = set.iter().chain(without).map(|argument| name(argument)).collect();
+        let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for arguments in evidence.arguments().iter().filter(is_one) {
+            for argument in arguments.of_component(component) {
+                values.entry(argument.name).or_default().insert(argument.value);
+            }
+        }
+        values.retain(|name, _| !changed.iter().any(|changed| changed == name));
+        let mut written: Vec<String> = Vec::new();
+        let mut kept = BTreeSet::new();
+        for (name, values) in values {
+            match values.first().filter(|_| values.len() == 1 && OF_THE_CLUSTER.contains(&name)) {
+                Some(value) => written.push(format!("{name}={value}")),
+                None => {
+                    kept.insert(name.to_owned());
+                }
+            }
+        }
+        written.extend(set.iter().map(|argument| (*argument).to_owned()));
+        Self { written, kept }
     }
-    let mut text = format!("{pad}{key}:\n");
-    for item in items {
-        let _ = writeln!(text, "{pad}  - {}", scalar(item));
+
+    /// A list of YAML under a key.
+    pub(super) fn list(&self, key: &str) -> String {
+        let mut text = if self.written.is_empty() { format!("{key}: []\n") } else { format!("{key}:\n") };
+        for item in &self.written {
+            let _ = writeln!(text, "  - {}", scalar(item));
+        }
+        if !self.kept.is_empty() {
+            let names: Vec<String> = self.kept.iter().map(|name| name.escape_debug().to_string()).collect();
+            let _ = writeln!(text, "  # and these, as each node has them now: {}", names.join(", "));
+        }
+        text
     }
-    text
 }
 
-/// A text as YAML has it: in quotation marks where it would be something else.
+/// A text as YAML has it: in quotation marks where it would be something else. What JSON writes is YAML.
 fn scalar(text: &str) -> String {
     let is_plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./,:".contains(c))
         && !text.ends_with(':')
         && !text.contains(": ");
-    if is_plain { text.to_owned() } else { format!("{text:?}") }
+    if is_plain { text.to_owned() } else { serde_json::Value::from(text).to_string() }
 }
 
-/// Settings of the control planes of a cluster of Rancher.
-pub(super) fn rancher_servers(settings: &str) -> String {
+/// Settings of machines of a cluster of Rancher, by the label of their role.
+pub(super) fn rancher_selector(role: &str, settings: &str) -> String {
     let indented: String = settings.lines().flat_map(|line| ["          ", line, "\n"]).collect();
     format!(
-        "spec:\n  rkeConfig:\n    machineSelectorConfig:\n      - config:\n{indented}        machineLabelSelector:\n          matchExpressions:\n            - key: rke.cattle.io/control-plane-role\n              operator: In\n              values:\n                - \"true\"\n"
+        "spec:\n  rkeConfig:\n    machineSelectorConfig:\n      - config:\n{indented}        machineLabelSelector:\n          matchExpressions:\n            - key: rke.cattle.io/{role}-role\n              operator: In\n              values:\n                - \"true\"\n"
     )
 }

@@ -102,6 +102,10 @@ pub struct Seen {
     pub provider: CloudProvider,
     /// Whether it is started with `enable-leader-migration`.
     pub migrates: bool,
+    /// Its version, where it is known.
+    pub version: Option<ControllerVersion>,
+    /// The range of pods, where it programs routes for them.
+    pub routes: Option<String>,
 }
 
 /// Who holds the lock of the migration.
@@ -130,16 +134,21 @@ pub struct Signals<'e> {
     pub api_servers: Vec<Seen>,
     /// The AWS cloud controllers that work; of files without a cluster, those that they declare.
     pub working: Vec<&'e CloudController>,
-    /// AWS cloud controllers that are there and do nothing: no node is selected, or the work is switched off.
+    /// AWS cloud controllers that are there and do none of the work that kube-controller-manager did: no node is selected, or that work
+    /// is switched off.
     pub idle: Vec<&'e CloudController>,
     /// AWS cloud controllers of files beside a cluster, which are to be installed.
     pub planned: Vec<&'e CloudController>,
     /// Whether all workloads were given, so that a controller that was not seen is not there.
     pub knows_controllers: bool,
+    /// The Nodes.
+    pub nodes: &'e [KubernetesNode],
     /// How many nodes run the control plane.
     pub control_planes: Option<usize>,
     /// Who holds the lock of the migration, where there is one.
     pub lock: Option<Holder>,
+    /// Why it is not a cluster that this is about.
+    pub other: Option<&'static str>,
 }
 
 /// The lock that both sides use. Source: Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager".
@@ -171,8 +180,10 @@ impl<'e> Signals<'e> {
             idle,
             planned,
             knows_controllers: evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]),
+            nodes,
             control_planes: control_planes(evidence),
             lock: holder(evidence),
+            other: other(evidence),
         }
     }
 
@@ -180,6 +191,35 @@ impl<'e> Signals<'e> {
     #[must_use]
     pub fn any(&self, provider: CloudProvider) -> bool {
         self.kubelets.iter().chain(&self.managers).any(|one| one.provider == provider)
+    }
+
+    /// Whether a component that was seen asks for a provider that its version does not have.
+    #[must_use]
+    pub fn asks_in_vain(&self) -> bool {
+        let all = self.kubelets.iter().chain(&self.managers).chain(&self.api_servers);
+        all.filter(|one| one.provider == CloudProvider::InTree)
+            .any(|one| one.version.or(self.version).is_some_and(|version| version >= ControllerVersion::new(1, 27, 0)))
+    }
+
+    /// Whether an external kube-controller-manager still takes part in the migration: it holds the lock and does nothing.
+    #[must_use]
+    pub fn keeps_lock_in_vain(&self) -> bool {
+        self.managers.iter().any(|one| one.provider == CloudProvider::External && one.migrates)
+    }
+
+    /// The range of pods for which kube-controller-manager programs routes today.
+    #[must_use]
+    pub fn routes(&self) -> Option<&str> {
+        self.managers.iter().find_map(|manager| manager.routes.as_deref())
+    }
+
+    /// A cloud controller that initialises nodes, whatever else it leaves to others.
+    #[must_use]
+    pub fn initialises(&self) -> bool {
+        let runs = |controller: &CloudController| {
+            controller.runs(&["cloud-node", "cloud-node-controller"]) && !is_nowhere(controller, self.nodes)
+        };
+        !self.working.is_empty() || self.idle.iter().any(|controller| runs(controller))
     }
 
     /// Whether Kubernetes is of a version from this minor one on.
@@ -258,13 +298,38 @@ fn is_idle(controller: &CloudController, nodes: &[KubernetesNode]) -> bool {
         ["route", "node-route-controller"],
         ["cloud-node-lifecycle", "cloud-node-lifecycle-controller"],
     ];
+    is_nowhere(controller, nodes) || !jobs.iter().any(|names| controller.runs(names))
+}
+
+/// Whether no node runs it.
+fn is_nowhere(controller: &CloudController, nodes: &[KubernetesNode]) -> bool {
     let workload = &controller.workload;
-    let is_nowhere = match workload.kind {
+    match workload.kind {
         WorkloadKind::DaemonSet => !nodes.is_empty() && !nodes.iter().any(|node| workload.selects(node)),
         WorkloadKind::Deployment | WorkloadKind::StatefulSet => workload.replicas == 0,
         WorkloadKind::Pod => false,
-    };
-    is_nowhere || !jobs.iter().any(|names| controller.runs(names))
+    }
+}
+
+/// Why a cluster is none that this is about: its cloud is another one, or it is AWS's own.
+fn other(evidence: &Evidence) -> Option<&'static str> {
+    let nodes = evidence.nodes.as_deref().unwrap_or_default();
+    if nodes.iter().any(|node| node.kubelet_version.contains("-eks-")) {
+        return Some("this is a cluster of EKS, whose control plane AWS runs: there is nothing to migrate");
+    }
+    if evidence.controllers().iter().any(|controller| controller.cloud != Provider::Aws) {
+        return Some("the cloud controller of another cloud runs here: this is no cluster on AWS");
+    }
+    let is_of_aws = |node: &KubernetesNode| node.provider_id.starts_with("aws:");
+    let is_foreign = |node: &KubernetesNode| is_of_another_cloud(&node.provider_id);
+    (nodes.iter().any(is_foreign) && !nodes.iter().any(is_of_aws))
+        .then_some("the providerIDs of its Nodes are of another cloud: this is no cluster on AWS")
+}
+
+/// Whether a providerID is of another cloud, and not of a distribution's own controller.
+pub(super) fn is_of_another_cloud(provider_id: &str) -> bool {
+    let own = ["aws:", "rke2://", "k3s://", "i-"];
+    !provider_id.is_empty() && !own.iter().any(|beginning| provider_id.starts_with(beginning))
 }
 
 /// The instances of a component: static pods say what really runs, then Nodes, and then configurations.
@@ -275,10 +340,21 @@ fn seen(evidence: &Evidence, component: Component) -> Vec<Seen> {
         .filter(|workload| workload.is_static)
         .filter_map(|workload| {
             let container = workload.containers.iter().find(|container| is_of(container, component))?;
+            let program = container.words.first().and_then(|word| word.value.rsplit('/').next());
+            // What a shell adds is not known.
+            if matches!(program, Some("sh" | "bash" | "ash" | "dash")) {
+                return None;
+            }
             let flags = flags_of(&container.words);
-            let value = |name: &str| flags.iter().rfind(|flag| flag.name == name).map(|flag| flag.value.as_str());
+            let is_named = |flag: &str, name: &str| flag.replace('_', "-") == name;
+            let value =
+                |name: &str| flags.iter().rfind(|flag| is_named(&flag.name, name)).map(|flag| flag.value.as_str());
+            let node = workload.name.trim_start_matches(component.name()).trim_start_matches('-');
+            let version = evidence.nodes.iter().flatten().find(|found| found.name == node);
             Some(Seen {
-                who: workload.name.trim_start_matches(component.name()).trim_start_matches('-').to_owned(),
+                version: version.and_then(|node| node.kubelet_version.parse().ok()),
+                routes: routes(value),
+                who: node.to_owned(),
                 provider: value("cloud-provider").map_or(CloudProvider::None, CloudProvider::of),
                 migrates: value("enable-leader-migration").is_some_and(is_true),
             })
@@ -304,7 +380,7 @@ fn is_of(container: &Container, component: Component) -> bool {
 
 /// A component as arguments start it; `None` where they do not run it, or do not say.
 fn started(evidence: &Evidence, arguments: &NodeArguments, component: Component) -> Option<Seen> {
-    if component != Component::Kubelet && arguments.is_server == Some(false) {
+    if !arguments.runs(component) {
         return None;
     }
     let given = arguments.of_component(component);
@@ -312,6 +388,8 @@ fn started(evidence: &Evidence, arguments: &NodeArguments, component: Component)
     let provider = match (value("cloud-provider"), arguments.distribution) {
         (Some(value), _) => CloudProvider::of(value),
         (None, Distribution::Rke2) => match arguments.cloud_provider_name() {
+            // What that means, the version decides.
+            Some("aws") if arguments.version.is_none() => return None,
             Some("aws") if !is_name_only(arguments.version) => CloudProvider::InTree,
             Some("external") if component != Component::ApiServer => CloudProvider::External,
             _ => CloudProvider::None,
@@ -325,7 +403,17 @@ fn started(evidence: &Evidence, arguments: &NodeArguments, component: Component)
         Started::Node(name) | Started::Declared { name, .. } => name.clone(),
     };
     let migrates = value("enable-leader-migration").is_some_and(|value| value.is_empty() || is_true(value));
-    Some(Seen { who, provider, migrates })
+    Some(Seen { who, provider, migrates, version: arguments.version, routes: routes(value) })
+}
+
+/// The range for which an in-tree provider programs routes: it does where it gives nodes their ranges, unless it is told not to.
+/// Source: kubernetes/kubernetes `cmd/kube-controller-manager/app/core.go#startRouteController`, until 1.26.
+fn routes<'a>(value: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
+    let allocates = value("allocate-node-cidrs").is_some_and(is_true);
+    let programs = value("configure-cloud-routes").is_none_or(is_true);
+    let is_in_tree = value("cloud-provider") == Some("aws");
+    let is_range = |text: &&str| text.chars().all(|c| c.is_ascii_hexdigit() || ":./,".contains(c));
+    value("cluster-cidr").filter(is_range).filter(|_| is_in_tree && allocates && programs).map(str::to_owned)
 }
 
 /// What RKE gives all components by `cloud_provider.name`.
@@ -369,6 +457,12 @@ fn control_planes(evidence: &Evidence) -> Option<usize> {
 /// Sources: kubernetes/kubernetes `cmd/kube-controller-manager/app/controllermanager.go#Run`; kubernetes/cloud-provider
 /// `app/controllermanager.go#Run`.
 fn holder(evidence: &Evidence) -> Option<Holder> {
+    let named = |flag: &str| -> Vec<String> {
+        let controllers = evidence.controllers().iter().filter_map(|one| Some(one.flag(flag)?.value.clone()));
+        controllers.collect()
+    };
+    let mut of_controller = named("leader-elect-resource-name");
+    of_controller.push("cloud-controller-manager".to_owned());
     let identities = |name: &str| -> BTreeSet<&str> {
         let holders = evidence.leases(name).filter_map(|lease| lease.text(&["spec", "holderIdentity"]));
         holders.filter(|holder| !holder.is_empty()).collect()
@@ -377,7 +471,7 @@ fn holder(evidence: &Evidence) -> Option<Holder> {
     let own = identities(LOCK);
     Some(if !own.is_disjoint(&identities("kube-controller-manager")) {
         Holder::ControllerManager
-    } else if !own.is_disjoint(&identities("cloud-controller-manager")) {
+    } else if of_controller.iter().any(|name| !own.is_disjoint(&identities(name))) {
         Holder::CloudController
     } else {
         Holder::Unknown

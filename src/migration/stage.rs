@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use crate::kubernetes::{Evidence, UNINITIALIZED};
 use crate::nodes::{KubernetesNode, ProviderId, parse_provider_id};
 
-use super::signals::{CloudProvider, Holder, Maker, Signals};
+use super::signals::{CloudProvider, Holder, Maker, Signals, is_of_another_cloud};
 
 /// A stage of the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -152,7 +152,10 @@ impl Stage {
                 "stop half way and upgrade something else",
                 TAGS,
             ],
-            Self::FlagLeft | Self::External => &[TAGS],
+            Self::FlagLeft => {
+                &["upgrade to Kubernetes 1.27 while a kubelet may still be started with `cloud-provider=aws`", TAGS]
+            }
+            Self::External => &[TAGS],
             Self::NotInitialised => &[
                 "make new Services of type LoadBalancer, or upgrade, before the Nodes are mended",
                 "drain many Nodes at once: those that come instead may not be initialised either",
@@ -174,52 +177,57 @@ impl Stage {
 /// # Errors
 /// With what has to be known first.
 pub(super) fn stage(evidence: &Evidence, signals: &Signals<'_>, storage_is_ready: bool) -> Result<Stage, &'static str> {
-    let prepared = if storage_is_ready { Stage::StorageReady } else { Stage::InTree };
-    if signals.any(CloudProvider::InTree) {
-        return of_old(signals, prepared);
+    const CONTROLLER_UNKNOWN: &str =
+        "whether a cloud controller runs is not known: give DaemonSets and Deployments of all namespaces";
+    if let Some(other) = signals.other {
+        return Err(other);
     }
-    // A configuration that says `external` may not be carried out yet.
-    if signals.any(CloudProvider::External) && signals.lock == Some(Holder::ControllerManager) {
+    if signals.asks_in_vain() {
+        return Ok(Stage::BrokenUpgrade);
+    }
+    // Of a live cluster a controller that was not seen may be there.
+    let may_hide_one = signals.working.is_empty() && !signals.knows_controllers && !signals.nodes.is_empty();
+    let has_new = signals.any(CloudProvider::External);
+    if signals.any(CloudProvider::InTree) {
+        if may_hide_one {
+            return Err(CONTROLLER_UNKNOWN);
+        }
+        return of_old(signals, if storage_is_ready { Stage::StorageReady } else { Stage::InTree });
+    }
+    // A configuration that says `external` may not be carried out yet, or leaves the lock with who does nothing.
+    if has_new && (signals.lock == Some(Holder::ControllerManager) || signals.keeps_lock_in_vain()) {
         return Ok(Stage::Rolling);
     }
-    if signals.any(CloudProvider::External) {
-        return of_new(evidence, signals);
-    }
-    if !signals.working.is_empty() {
-        // Neither kubelet nor kube-controller-manager says anything else.
-        return if signals.is_from(27) || !signals.managers.is_empty() {
-            of_new(evidence, signals)
+    if has_new || signals.initialises() && (signals.is_from(27) || !signals.managers.is_empty()) {
+        return if may_hide_one && !signals.initialises() {
+            Err(CONTROLLER_UNKNOWN)
         } else {
-            Err(
-                "whether kube-controller-manager still works for AWS is not known: give its static pods, or its configuration",
-            )
+            Ok(of_new(evidence, signals))
         };
     }
-    let nodes = evidence.nodes.as_deref().unwrap_or_default();
-    let is_of_aws =
-        nodes.iter().any(|node| matches!(parse_provider_id(&node.provider_id), Some(ProviderId::Instance(_))));
-    if is_of_aws && signals.knows_controllers && signals.managers.is_empty() {
-        return Ok(if signals.is_from(27) { Stage::NotInitialised } else { prepared });
+    if signals.initialises() {
+        return Err(
+            "whether kube-controller-manager still works for AWS is not known: give its static pods, or its configuration",
+        );
     }
-    if signals.kubelets.is_empty() && signals.managers.is_empty() {
+    let is_of_aws = signals.nodes.iter().any(|node| node.provider_id.starts_with("aws:"));
+    if signals.kubelets.is_empty() && (is_of_aws || signals.managers.is_empty()) {
         return Err(
             "what kubelet and kube-controller-manager are started with is not known: give Nodes of RKE2, static pods, or the configuration of the cluster",
         );
     }
-    if !signals.knows_controllers && !nodes.is_empty() {
-        return Err("whether a cloud controller runs is not known: give DaemonSets and Deployments of all namespaces");
+    if may_hide_one {
+        return Err(CONTROLLER_UNKNOWN);
     }
     Ok(Stage::NoProvider)
 }
 
 /// Something asks for Kubernetes' own provider.
 fn of_old(signals: &Signals<'_>, prepared: Stage) -> Result<Stage, &'static str> {
-    if signals.is_from(27) {
-        return Ok(Stage::BrokenUpgrade);
-    }
     let old: Vec<_> = signals.managers.iter().filter(|one| one.provider == CloudProvider::InTree).collect();
     let all_migrate = old.iter().all(|manager| manager.migrates);
-    let is_mixed = signals.any(CloudProvider::External);
+    // A newer control plane with older kubelets is on its way as well.
+    let is_mixed = signals.any(CloudProvider::External) || signals.is_from(27);
     if signals.working.is_empty() {
         return Ok(match (is_mixed, all_migrate && !old.is_empty()) {
             (true, _) => Stage::Rolling,
@@ -243,23 +251,15 @@ fn of_old(signals: &Signals<'_>, prepared: Stage) -> Result<Stage, &'static str>
 }
 
 /// Nothing asks for Kubernetes' own provider any more.
-fn of_new(evidence: &Evidence, signals: &Signals<'_>) -> Result<Stage, &'static str> {
-    let nodes = evidence.nodes.as_deref().unwrap_or_default();
+fn of_new(evidence: &Evidence, signals: &Signals<'_>) -> Stage {
     let is_stuck = |node: &KubernetesNode| {
         matches!(initialised(node, evidence), Initialised::Never | Initialised::Elsewhere | Initialised::Late)
     };
-    if nodes.iter().any(is_stuck) {
-        return Ok(Stage::NotInitialised);
-    }
-    if signals.working.is_empty() {
-        return if signals.knows_controllers || nodes.is_empty() {
-            Ok(Stage::NotInitialised)
-        } else {
-            Err("whether a cloud controller runs is not known: give DaemonSets and Deployments of all namespaces")
-        };
+    if signals.nodes.iter().any(is_stuck) || !signals.initialises() {
+        return Stage::NotInitialised;
     }
     let has_flag = signals.working.iter().any(|controller| controller.is_on("enable-leader-migration", false));
-    Ok(if has_flag { Stage::FlagLeft } else { Stage::External })
+    if has_flag { Stage::FlagLeft } else { Stage::External }
 }
 
 /// What the cloud controller has made of a Node.
@@ -286,13 +286,15 @@ const WAIT: SignedDuration = SignedDuration::from_mins(5);
 /// Source: kubernetes/cloud-provider `controllers/node/node_controller.go#syncNode`.
 pub(super) fn initialised(node: &KubernetesNode, evidence: &Evidence) -> Initialised {
     if node.taints.iter().any(|taint| taint.key == UNINITIALIZED) {
-        return match node.created_at.zip(evidence.seen_at) {
+        return match node.created_at.zip(evidence.known_time()) {
             Some((created, seen)) if seen.duration_since(created) > WAIT => Initialised::Late,
             Some(_) => Initialised::NotYet,
             None => Initialised::Unknown,
         };
     }
     match parse_provider_id(&node.provider_id) {
+        // A machine elsewhere is somebody else's.
+        _ if is_of_another_cloud(&node.provider_id) => Initialised::Yes,
         None | Some(ProviderId::Embedded(_)) if !node.provider_id.is_empty() => Initialised::Elsewhere,
         None => Initialised::Never,
         Some(_) => Initialised::Yes,

@@ -32,7 +32,7 @@ const PAGE: usize = 500;
 const MAX_PAGES: usize = 10_000;
 
 /// Bytes of a page, at most: an object has at most 1.5 MB in etcd.
-const MAX_PAGE_BYTES: usize = 1 << 30;
+const MAX_PAGE_BYTES: usize = 256 << 20;
 
 /// How often a list is begun anew because its pages have expired.
 const ANEW: usize = 3;
@@ -78,11 +78,28 @@ async fn read(request: &Request<'_>) -> Result<Recording, Error> {
     // One of several may be compiled in: the one that the clouds use.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let config = configuration(request.context).await?;
+    let shown = text::printable(request.context).into_owned();
     let unusable = |error: kube::Error| {
-        Error::usage(format!("cannot use the context `{}` of the kubeconfig", text::printable(request.context)))
-            .cause(causes(&error))
+        Error::usage(format!("cannot use the context `{shown}` of the kubeconfig")).cause(cause(&error))
     };
-    let api = Api { client: Client::try_from(config).map_err(unusable)?, verbose: request.verbose };
+    // A plugin of the kubeconfig is run here, and waited for.
+    let client = tokio::task::spawn_blocking(move || Client::try_from(config));
+    let client = match tokio::time::timeout(request.timeout, client).await {
+        Ok(Ok(client)) => client.map_err(unusable)?,
+        Ok(Err(error)) => {
+            return Err(
+                Error::usage(format!("cannot use the context `{shown}` of the kubeconfig")).cause(error.to_string())
+            );
+        }
+        Err(_) => {
+            let seconds = request.timeout.as_secs();
+            return Err(Error::new(
+                ErrorKind::Unreachable,
+                format!("the plugin of the context `{shown}` did not end within {seconds} seconds"),
+            ));
+        }
+    };
+    let api = Api { client, verbose: request.verbose };
     let deadline = tokio::time::Instant::now() + request.timeout;
     let reads = List::ALL.map(|list| {
         let api = &api;
@@ -111,7 +128,7 @@ async fn read(request: &Request<'_>) -> Result<Recording, Error> {
 
 /// The configuration of a context.
 async fn configuration(context: &str) -> Result<Config, Error> {
-    let kubeconfig = Kubeconfig::read();
+    let kubeconfig = kubeconfig();
     let names: Vec<&str> =
         kubeconfig.iter().flat_map(|found| &found.contexts).map(|context| context.name.as_str()).collect();
     if context == IN_CLUSTER && !names.contains(&IN_CLUSTER) {
@@ -140,8 +157,52 @@ async fn configuration(context: &str) -> Result<Config, Error> {
             .help("it is read as kubectl does: from the files of KUBECONFIG, or from ~/.kube/config")
     };
     let config = Config::from_custom_kubeconfig(kubeconfig.map_err(unread)?, &options).await.map_err(unread)?;
-    check_endpoint("the server of the context", &config.cluster_url.to_string(), false)?;
+    check_endpoint("the server of the context", &config.cluster_url.to_string(), false).map_err(|error| {
+        error.help("a cluster is asked over https; what is on this machine, such as `kubectl proxy`, may do with http")
+    })?;
+    let mut config = config;
+    // As Go's clients do: this machine is reached without a proxy.
+    if matches!(config.cluster_url.host(), Some("localhost" | "127.0.0.1" | "[::1]" | "::1")) {
+        config.proxy_url = None;
+    }
     Ok(config)
+}
+
+/// The kubeconfig as kubectl reads it: of the files of `KUBECONFIG` those that are there, merged.
+/// Source: client-go `tools/clientcmd/loader.go#ClientConfigLoadingRules.Load`.
+fn kubeconfig() -> Result<Kubeconfig, KubeconfigError> {
+    #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the environment is read")]
+    let named = std::env::var_os("KUBECONFIG").filter(|value| !value.is_empty());
+    let Some(named) = named else { return Kubeconfig::read() };
+    let mut merged: Option<Kubeconfig> = None;
+    for file in std::env::split_paths(&named).filter(|file| file.exists()) {
+        let next = Kubeconfig::read_from(file)?;
+        merged = Some(match merged {
+            Some(before) => before.merge(next)?,
+            None => next,
+        });
+    }
+    merged.map_or_else(Kubeconfig::read, Ok)
+}
+
+/// Why the client could not be used: what a plugin printed may hold credentials.
+fn cause(error: &kube::Error) -> String {
+    use kube::client::AuthError;
+    match error {
+        kube::Error::Auth(AuthError::AuthExecRun { out, .. }) => {
+            format!("its plugin ended with {}: run the command of the kubeconfig by hand to see why", out.status)
+        }
+        kube::Error::Auth(AuthError::AuthExecParse(_)) => {
+            "its plugin printed no ExecCredential: run the command of the kubeconfig by hand".to_owned()
+        }
+        kube::Error::Auth(AuthError::AuthExec(_) | AuthError::ExecPluginFailed) => {
+            "its plugin gave no credentials: run the command of the kubeconfig by hand to see why".to_owned()
+        }
+        kube::Error::Auth(AuthError::InvalidBearerToken(_) | AuthError::InvalidBasicAuth(_)) => {
+            "its credentials hold characters that no header may".to_owned()
+        }
+        other => causes(other),
+    }
 }
 
 fn nearest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
@@ -190,7 +251,8 @@ struct Page {
     kind: String,
     #[serde(default)]
     metadata: PageMetadata,
-    /// An empty list may be null.
+    /// An empty list may be null; without items it is no list.
+    #[serde(deserialize_with = "Option::deserialize")]
     items: Option<Vec<Value>>,
 }
 
@@ -336,7 +398,10 @@ fn now() -> Instant {
 
 /// Whether the same request may be answered a moment later.
 fn is_passing(failure: &CallFailure) -> bool {
-    matches!(failure.reason.as_str(), "Unreachable" | "Cut" | "Timeout" | "InternalError" | "Status500" | "Status502")
+    matches!(
+        failure.reason.as_str(),
+        "Unreachable" | "Cut" | "Timeout" | "InternalError" | "ServerTimeout" | "Status500" | "Status502"
+    )
 }
 
 fn no_list(why: &str) -> CallFailure {
@@ -350,7 +415,7 @@ fn cut(error: &(dyn std::error::Error + Send + Sync + 'static)) -> CallFailure {
 /// Why there is no answer: nobody is there, or who asks cannot say who they are.
 fn of_client(error: &kube::Error) -> CallFailure {
     match error {
-        kube::Error::Auth(_) => CallFailure::new("Credentials", causes(error)),
+        kube::Error::Auth(_) => CallFailure::new("Credentials", cause(error)),
         other => CallFailure::new("Unreachable", causes(other)),
     }
 }

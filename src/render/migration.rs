@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
+use crate::kubernetes::ListGap;
 use crate::migration::{Check, Migration, State, Step};
 use crate::text;
 
@@ -32,6 +33,14 @@ pub fn migration(migration: &Migration, options: &TableOptions, out: &mut dyn Wr
     heading("Seen", options, out)?;
     for signal in &migration.signals {
         paragraph(signal, "  ", "    ", options, out)?;
+    }
+    if !migration.gaps.is_empty() {
+        heading("Not read", options, out)?;
+        for group in ListGap::grouped(&migration.gaps) {
+            let names: Vec<&str> = group.iter().map(|gap| gap.list.resource()).collect();
+            let why = group.first().map_or("", |gap| gap.message.as_str());
+            paragraph(&format!("{}: {why}", text::list(&names, 3)), "  ", "    ", options, out)?;
+        }
     }
     if !migration.next.is_empty() {
         heading("Next", options, out)?;

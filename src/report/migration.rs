@@ -26,6 +26,8 @@ pub struct MigrationReport {
     pub unknown: Option<String>,
     /// By what it is told.
     pub signals: Vec<String>,
+    /// Lists of the cluster that were not read, and why.
+    pub not_read: Vec<NotReadReport>,
     /// What to do next, in this order.
     pub next: Vec<StepReport>,
     /// What must not be done yet.
@@ -43,6 +45,17 @@ pub struct StageReport {
     pub title: String,
     /// What it means.
     pub meaning: String,
+}
+
+/// A list that was not read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotReadReport {
+    /// The list, as `kubernetes:list nodes`.
+    pub what: String,
+    /// The reason of the API, or a word of ours.
+    pub reason: String,
+    /// What happened, for a person.
+    pub message: String,
 }
 
 /// A step.
@@ -111,6 +124,15 @@ impl From<&Migration> for MigrationReport {
             stage: migration.stage.ok().map(StageReport::from),
             unknown: migration.stage.err().map(str::to_owned),
             signals: migration.signals.clone(),
+            not_read: migration
+                .gaps
+                .iter()
+                .map(|gap| NotReadReport {
+                    what: gap.list.what().to_owned(),
+                    reason: gap.reason.clone(),
+                    message: gap.message.clone(),
+                })
+                .collect(),
             next: next.collect(),
             not_yet: migration.not_yet.clone(),
             checks: checks.collect(),

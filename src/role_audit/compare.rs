@@ -1,7 +1,7 @@
 //! One role against its baseline and the controller's calls.
 
 use crate::baseline::{Baseline, BaselineError};
-use crate::controller::{self, Call, CallRole, Controller, ControllerVersion, Need};
+use crate::controller::{self, Call, CallRole, Controller, Need};
 use crate::inventory::{Account, Read, Role};
 use crate::policy::{
     self, Caller, Catalogue, Condition, Context, ContextValue, Decision, Document, Environment, NamedDocument,
@@ -116,7 +116,7 @@ pub(super) fn compare<'a>(
         // Only the controller moved: etcd, the backups and the keys of kOps are still the nodes' business.
         needs.extend(options.choose(CallRole::Controlplane, comparison.distribution)?.optional);
     }
-    let mut kept = needed_calls(node_roles, options.controller_version);
+    let mut kept = needed_calls(node_roles, options);
     kept.retain(|call| !needed.iter().any(|need| policy::contains(need, &call.to_lowercase())));
     let documents: Vec<&Document> = compared.iter().map(|(baseline, _)| &baseline.document).collect();
     let tightened = policy::tightened(&documents, &kept);
@@ -222,7 +222,8 @@ impl Comparison<'_> {
             let action = call.action.to_lowercase();
             needed.iter().any(|need| policy::contains(need, &action))
         };
-        controller::effective(CallRole::Controlplane, self.options.controller_version)
+        let (version, target) = (self.options.controller_version, self.options.target_controller);
+        controller::effective_until(CallRole::Controlplane, version, target)
             .filter(|call| !call.is_switched_off(&self.options.without) && !is_off(call))
             .filter(|call| call.need != Need::OptIn && !is_named(call))
             .map(|call| ControllerAudit {
@@ -278,10 +279,11 @@ pub(super) fn explained<'a>(
 }
 
 /// What the controller calls whatever the baseline says, opt-in features apart.
-fn needed_calls(node_roles: RoleSet, version: Option<ControllerVersion>) -> Vec<String> {
+fn needed_calls(node_roles: RoleSet, options: &RoleAuditOptions) -> Vec<String> {
     let roles = [(NodeRole::Controlplane, CallRole::Controlplane), (NodeRole::Worker, CallRole::Worker)];
     let held = roles.into_iter().filter(|(node, _)| node_roles.contains(*node));
-    held.flat_map(|(_, role)| controller::effective(role, version))
+    let (version, target) = (options.controller_version, options.target_controller);
+    held.flat_map(|(_, role)| controller::effective_until(role, version, target))
         .filter(|call| call.need != Need::OptIn)
         .map(|call| call.action.clone())
         .collect()

@@ -12,6 +12,7 @@ mod ali_cloud_config_missing;
 mod ali_cloud_routes_without_cidr;
 mod ali_flag_removed;
 mod ali_node_excluded;
+mod ali_rbac_missing;
 mod ali_svc_annotation_unknown;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_kubernetes.rs"));

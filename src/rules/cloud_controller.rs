@@ -27,8 +27,11 @@ mod ccm_selector_matches_no_node;
 mod ccm_toleration_missing;
 mod ccm_version_skew;
 mod controller_manifest_obsolete;
+mod node_addresses_empty;
 mod node_controller_disabled;
 mod node_exclude_label_false;
+mod node_provider_id_missing;
+mod node_uninitialized_stuck;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/cloud_controller.rs"));
 

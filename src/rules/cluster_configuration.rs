@@ -16,10 +16,14 @@ mod helm_chart_not_bootstrap;
 mod kubeadm_extra_args_shape;
 mod kubeadm_version_refused;
 mod kubelet_cloud_provider_missing;
+mod leader_migration_config_invalid;
 mod leader_migration_kcm_external;
+mod leader_migration_left_on;
+mod leader_migration_lock_denied;
 mod leader_migration_one_side;
 mod node_name_constant;
 mod provider_id_constant;
+mod rancher_chart_values_unknown;
 mod rancher_selector_config_misindented;
 mod rancher_selector_matches_no_machine;
 mod rancher_selector_replaces_list;
@@ -46,6 +50,7 @@ fn of_each(
             DocumentKind::RkeCluster => "no `cluster.yml` of RKE was given",
             DocumentKind::Kubeadm => "no configuration of kubeadm was given",
             DocumentKind::CredentialProviderConfig => "no configuration of image credentials was given",
+            DocumentKind::LeaderMigration => "no configuration of the leader migration was given",
             _ => "no such configuration was given",
         });
     }

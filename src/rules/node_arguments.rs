@@ -14,6 +14,7 @@ mod apiserver_cloud_provider_flag;
 mod embedded_ccm_still_on;
 mod feature_gate_removed;
 mod in_tree_cloud_provider;
+mod kcm_controllers_unknown;
 mod kubelet_cloud_config_flag;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/node_arguments.rs"));

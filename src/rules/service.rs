@@ -23,6 +23,7 @@ mod svc_list_spaces;
 mod svc_local_health_check;
 mod svc_no_eligible_node;
 mod svc_no_node_port;
+mod svc_orphan_finalizer;
 mod svc_owned_by_nobody;
 mod svc_owned_by_two;
 mod svc_protocol_unsupported;

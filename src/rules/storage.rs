@@ -6,6 +6,7 @@ use crate::kubernetes::{Document, DocumentKind, Place};
 use crate::resource::ResourceKind;
 
 mod ebs_csi_driver_missing;
+mod pv_in_tree;
 mod storageclass_immediate_binding;
 mod storageclass_in_tree_provisioner;
 mod storageclass_parameter_unknown;

@@ -133,7 +133,7 @@ impl<'a> AlibabaAuditor<'a> {
             cluster_id: self.cluster_id.to_owned(),
             accounts: accounts.collect(),
             source: Source { kind: self.source, collected_at: inventory.collected_at.clone() },
-            not_audited: not_audited(&gaps, outcome.unread, outcome.uncompared, outcome.unlisted),
+            not_audited: not_audited(&gaps, outcome.unread, outcome.uncompared, &outcome.unlisted),
             findings: outcome.findings,
             roles: compared.audits.iter().map(role_report).collect(),
             rules: outcome.rules,

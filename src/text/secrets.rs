@@ -97,6 +97,12 @@ pub(crate) fn shown(name: &str, value: &str) -> String {
     if is_plain(name) { masked(value).into_owned() } else { HIDDEN.to_owned() }
 }
 
+/// Whether a name is one whose values are credentials.
+pub(crate) fn is_credential(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    NAMES.iter().any(|part| name.contains(part))
+}
+
 /// A source with asterisks for what stands behind such names: of the same length, so that places stay right.
 pub(crate) fn masked(source: &str) -> Cow<'_, str> {
     let lower = source.to_ascii_lowercase();

@@ -43,6 +43,7 @@ mod kubernetes_api;
 #[cfg(feature = "kubernetes")]
 mod kubernetes_live;
 mod lint;
+mod lint_cluster;
 #[cfg(feature = "aws")]
 mod live;
 #[cfg(feature = "aws")]

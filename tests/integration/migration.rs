@@ -190,6 +190,318 @@ fn the_lock_has_to_be_held_before_the_controller_comes() {
     }
 }
 
+/// The titles of what is to be done, one a line, and all texts to apply.
+fn advice(migration: &Migration) -> (String, String) {
+    let titles: Vec<&str> = migration.next.iter().map(|step| step.title.as_str()).collect();
+    let titles = titles.join("\n");
+    let texts = migration.next.iter().flat_map(|step| &step.snippets).map(|snippet| snippet.text.clone()).collect();
+    (titles, texts)
+}
+
+/// A cluster at a stage, with its items changed.
+fn changed(made: Made, stage: &str, change: &dyn Fn(&mut Vec<Value>)) -> Migration {
+    let plan = plan(stage);
+    let mut objects = objects(made, &plan);
+    change(objects["items"].as_array_mut().unwrap());
+    of(&objects, configuration(made, &plan).as_deref())
+}
+
+fn nodes(items: &mut [Value]) -> impl Iterator<Item = &mut Value> {
+    items.iter_mut().filter(|item| item["kind"] == "Node")
+}
+
+#[test]
+fn clusters_of_others_are_told_nothing_to_do() {
+    let with_id = |id: &'static str| {
+        move |items: &mut Vec<Value>| nodes(items).for_each(|node| node["spec"]["providerID"] = id.into())
+    };
+    let eks = |items: &mut Vec<Value>| {
+        nodes(items).for_each(|node| node["status"]["nodeInfo"]["kubeletVersion"] = "v1.29.6-eks-1552ad0".into());
+    };
+    let alibaba = |items: &mut Vec<Value>| {
+        let image = "registry.cn-hangzhou.aliyuncs.com/acs/cloud-controller-manager-amd64:v2.14.0";
+        items.push(workload("DaemonSet", "cloud-controller-manager", image));
+    };
+    for stage in ["S1", "S6", "S7"] {
+        for change in [&with_id("cn-hangzhou.i-1") as &dyn Fn(&mut Vec<Value>), &with_id("vsphere://1"), &eks, &alibaba]
+        {
+            let found = changed(Made::Rke2, stage, change);
+            assert!(found.stage.is_err() && found.next.is_empty(), "{stage}: {:?}", found.stage);
+        }
+    }
+    // A machine elsewhere beside those of AWS is left alone.
+    let hybrid = |items: &mut Vec<Value>| nodes(items).last().unwrap()["spec"]["providerID"] = "vsphere://1".into();
+    assert_eq!(changed(Made::Rke2, "S6", &hybrid).stage, Ok(Stage::External));
+}
+
+#[test]
+fn a_controller_that_may_be_hidden_leaves_the_stage_open() {
+    let hidden =
+        |items: &mut Vec<Value>| items.retain(|item| item["kind"] != "DaemonSet" && item["kind"] != "Deployment");
+    for stage in ["S1", "S2", "S3", "X1", "S6"] {
+        assert!(changed(Made::Rke2, stage, &hidden).stage.is_err(), "{stage}");
+    }
+}
+
+#[test]
+fn kubelets_that_no_list_shows_come_before_the_upgrade() {
+    for stage in ["S4", "S5", "S6"] {
+        let found = at(Made::Kubeadm, stage);
+        let (titles, texts) = advice(&found);
+        assert!(texts.contains("/var/lib/kubelet/kubeadm-flags.env"), "{stage}: {titles}");
+        assert_eq!(state(&found, "V7"), State::ByHand);
+        assert_eq!(state(&at(Made::Rke2, stage), "V7"), if stage == "S4" { State::Failed } else { State::Passed });
+    }
+}
+
+#[test]
+fn the_controller_never_comes_beside_one_without_a_lock() {
+    // Kubelets are external already, and kube-controller-manager works on without the lock.
+    let found = changed(Made::Rke2, "S1", &|items| {
+        for node in nodes(items) {
+            let text = node["metadata"]["annotations"]["rke2.io/node-args"].as_str().unwrap();
+            let text = text.replacen("cloud-provider=aws", "cloud-provider=external", 1);
+            node["metadata"]["annotations"]["rke2.io/node-args"] = text.into();
+        }
+    });
+    assert_eq!(found.stage, Ok(Stage::Rolling));
+    let (titles, texts) = advice(&found);
+    let at = |text: &str| titles.find(text).unwrap_or_else(|| panic!("{text}: {titles}"));
+    assert!(at("use the lock") < at("install the cloud controller"), "{titles}");
+    assert!(texts.contains("--enable-leader-migration=true"));
+}
+
+#[test]
+fn what_is_of_one_node_or_secret_is_not_written_for_all() {
+    let add = |items: &mut Vec<Value>| {
+        for (index, node) in nodes(items).enumerate() {
+            let annotation = &mut node["metadata"]["annotations"]["rke2.io/node-args"];
+            let mut words: Vec<String> = serde_json::from_str(annotation.as_str().unwrap()).unwrap();
+            for argument in
+                [format!("provider-id=aws:///a/i-{index}"), "kube-reserved=cpu=1".to_owned(), "x-token=leak".to_owned()]
+            {
+                words.extend(["--kubelet-arg".to_owned(), argument]);
+            }
+            words.extend(["--kube-controller-manager-arg".to_owned(), "terminated-pod-gc-threshold=50".to_owned()]);
+            *annotation = serde_json::json!(words).to_string().into();
+        }
+    };
+    for stage in ["S1", "S3", "S4", "X2"] {
+        let (_, texts) = advice(&changed(Made::Rke2, stage, &add));
+        for never in ["i-0", "leak", "not shown", "cpu=1", "threshold=50"] {
+            assert!(!texts.contains(never), "{stage}: {never} in {texts}");
+        }
+        assert!(texts.contains("terminated-pod-gc-threshold"), "{stage}: it is named\n{texts}");
+    }
+}
+
+#[test]
+fn a_server_of_etcd_alone_runs_no_controller_manager() {
+    let etcd = |items: &mut Vec<Value>| {
+        let mut node = nodes(items).next().unwrap().clone();
+        node["metadata"]["name"] = "etcd-1".into();
+        let words = [
+            "server",
+            "--cloud-provider-name",
+            "aws",
+            "--disable-apiserver",
+            "--disable-controller-manager",
+            "--disable-scheduler",
+        ];
+        node["metadata"]["annotations"]["rke2.io/node-args"] = serde_json::json!(words).to_string().into();
+        items.push(node);
+        let mut csi = items.iter().find(|item| item["kind"] == "CSINode").unwrap().clone();
+        csi["metadata"]["name"] = "etcd-1".into();
+        items.push(csi);
+    };
+    assert_eq!(changed(Made::Rke2, "S2", &etcd).stage, Ok(Stage::MigrationOn));
+    assert_eq!(changed(Made::Rke2, "S3", &etcd).stage, Ok(Stage::BothRun));
+    // The same in a cluster of Rancher, with what is printed for it.
+    let cluster = "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {name: a, namespace: b}\nspec:\n  kubernetesVersion: v1.26.15+rke2r1\n  rkeConfig:\n    machineGlobalConfig:\n      cloud-provider-name: aws\n    machineSelectorConfig:\n      - config:\n          kube-controller-manager-arg: [enable-leader-migration=true]\n        machineLabelSelector:\n          matchExpressions:\n            - {key: rke.cattle.io/control-plane-role, operator: In, values: [\"true\"]}\n    machinePools:\n      - {name: etcd, etcdRole: true, quantity: 3}\n      - {name: control, controlPlaneRole: true, quantity: 2}\n      - {name: work, workerRole: true, quantity: 2}\n";
+    let evidence = Evidence::parse("cluster.yaml", cluster.as_bytes().to_vec()).unwrap();
+    assert_eq!(assessed(&evidence).stage, Ok(Stage::MigrationOn));
+}
+
+#[test]
+fn the_switch_waits_until_the_controller_can_lead_and_the_lock_is_where_it_was() {
+    let lease = |name: &'static str, change: &'static dyn Fn(&mut Value)| {
+        move |items: &mut Vec<Value>| {
+            for item in items.iter_mut().filter(|item| item["kind"] == "Lease" && item["metadata"]["name"] == name) {
+                change(item);
+            }
+        }
+    };
+    let is_switch = |found: &Migration| advice(found).0.contains("make the control planes external");
+    assert!(is_switch(&at(Made::Rke2, "S3")));
+    let old = lease("cloud-controller-manager", &|item| item["spec"]["renewTime"] = "2026-01-05T09:00:00Z".into());
+    let foreign = lease("cloud-provider-extraction-migration", &|item| item["spec"]["holderIdentity"] = "x".into());
+    let none = |items: &mut Vec<Value>| items.retain(|item| item["kind"] != "Lease");
+    for (change, expected) in [
+        (&old as &dyn Fn(&mut Vec<Value>), "does not lead"),
+        (&foreign, "write the lock"),
+        (&none, "who holds the lock"),
+    ] {
+        let found = changed(Made::Rke2, "S3", change);
+        let (titles, _) = advice(&found);
+        assert!(found.stage == Ok(Stage::BothRun) && !is_switch(&found) && titles.contains(expected), "{titles}");
+    }
+}
+
+#[test]
+fn a_lock_that_nobody_may_take_is_given_back_first() {
+    let keep = |items: &mut Vec<Value>| {
+        for node in nodes(items).take(3) {
+            let annotation = &mut node["metadata"]["annotations"]["rke2.io/node-args"];
+            let mut words: Vec<String> = serde_json::from_str(annotation.as_str().unwrap()).unwrap();
+            words.extend(["--kube-controller-manager-arg".to_owned(), "enable-leader-migration".to_owned()]);
+            *annotation = serde_json::json!(words).to_string().into();
+        }
+    };
+    let found = changed(Made::Rke2, "S5", &keep);
+    assert_eq!(found.stage, Ok(Stage::Rolling));
+    assert!(advice(&found).0.contains("take `enable-leader-migration` from every kube-controller-manager"));
+}
+
+#[test]
+fn flags_are_read_however_they_are_written_and_not_where_a_shell_writes_them() {
+    let with = |command: &'static [&'static str]| {
+        changed(Made::Kubeadm, "S2", &move |items| {
+            for pod in items.iter_mut().filter(|item| item["kind"] == "Pod") {
+                pod["spec"]["containers"][0]["command"] = serde_json::json!(command);
+            }
+        })
+    };
+    let flags = ["kube-controller-manager", "--cloud_provider=aws", "--enable_leader_migration"];
+    assert_eq!(with(Box::leak(Box::new(flags))).stage, Ok(Stage::MigrationOn));
+    let shell = ["/bin/sh", "-c", "exec kube-controller-manager --cloud-provider=aws"];
+    assert!(with(Box::leak(Box::new(shell))).stage.is_err());
+}
+
+#[test]
+fn a_control_plane_is_never_deleted() {
+    let stub = |items: &mut Vec<Value>| nodes(items).for_each(|node| node["spec"]["providerID"] = "rke2://a".into());
+    let found = changed(Made::Rke2, "S6", &stub);
+    assert_eq!(found.stage, Ok(Stage::NotInitialised));
+    let (titles, texts) = advice(&found);
+    assert!(
+        titles.contains("replace control planes") && texts.contains("kubectl delete node ip-10-0-1-21"),
+        "{titles}"
+    );
+    assert!(!texts.contains("kubectl delete node ip-10-0-1-11"), "{texts}");
+}
+
+#[test]
+fn what_the_controller_has_stays_when_the_lock_goes() {
+    let custom = |items: &mut Vec<Value>| {
+        let set = items.iter_mut().find(|item| item["metadata"]["name"] == "aws-cloud-controller-manager").unwrap();
+        let args = &mut set["spec"]["template"]["spec"]["containers"][0]["args"];
+        args.as_array_mut().unwrap().push("--cluster-name=prod".into());
+    };
+    let (_, texts) = advice(&changed(Made::Rke2, "S5", &custom));
+    assert!(texts.contains("- --cluster-name=prod\n") && !texts.contains("enable-leader-migration"), "{texts}");
+    assert!(!texts.contains("helm upgrade"), "{texts}");
+}
+
+#[test]
+fn routes_go_over_to_the_controller() {
+    let routes = |items: &mut Vec<Value>| {
+        for pod in items.iter_mut().filter(|item| item["kind"] == "Pod") {
+            let command = pod["spec"]["containers"][0]["command"].as_array_mut().unwrap();
+            command.extend(["--allocate-node-cidrs=true".into(), "--cluster-cidr=10.244.0.0/16".into()]);
+        }
+    };
+    let (_, texts) = advice(&changed(Made::Kubeadm, "S2", &routes));
+    assert!(
+        texts.contains("--configure-cloud-routes=true") && texts.contains("--cluster-cidr=10.244.0.0/16"),
+        "{texts}"
+    );
+    assert!(advice(&at(Made::Kubeadm, "S2")).1.contains("--configure-cloud-routes=false"));
+}
+
+#[test]
+fn services_of_another_controller_are_not_compared() {
+    let other = |items: &mut Vec<Value>| {
+        let service = items.iter_mut().find(|item| item["metadata"]["name"] == "web").unwrap();
+        service["metadata"]["annotations"] = serde_json::json!({
+            "service.beta.kubernetes.io/aws-load-balancer-type": "external",
+            "service.beta.kubernetes.io/aws-load-balancer-nlb-target-type": "ip",
+        });
+        service["status"]["loadBalancer"]["ingress"][0]["hostname"] =
+            "k8s-shop-web-1.elb.us-east-1.amazonaws.com".into();
+    };
+    assert_eq!(state(&changed(Made::Rke2, "S6", &other), "V4"), State::Passed);
+}
+
+#[test]
+fn the_lease_is_that_of_the_controller() {
+    let with = |flag: &'static str, rename: &'static str, holder: &'static str| {
+        changed(Made::Rke2, "S6", &move |items| {
+            for item in items.iter_mut() {
+                if item["metadata"]["name"] == "aws-cloud-controller-manager" {
+                    let args = &mut item["spec"]["template"]["spec"]["containers"][0]["args"];
+                    args.as_array_mut().unwrap().push(flag.into());
+                } else if item["metadata"]["name"] == "cloud-controller-manager" && item["kind"] == "Lease" {
+                    item["metadata"]["name"] = rename.into();
+                    item["spec"]["holderIdentity"] = holder.into();
+                }
+            }
+        })
+    };
+    assert_eq!(state(&with("--leader-elect-resource-name=aws-ccm", "aws-ccm", "a"), "V5"), State::Passed);
+    assert_eq!(state(&with("--leader-elect=false", "x", "a"), "V5"), State::ByHand);
+    assert_eq!(state(&with("--v=2", "cloud-controller-manager", ""), "V5"), State::Failed);
+}
+
+#[test]
+fn volumes_need_the_old_plugin_while_the_gate_is_off_or_a_node_has_no_driver() {
+    let off = |items: &mut Vec<Value>| {
+        for node in nodes(items) {
+            node["status"]["nodeInfo"]["kubeletVersion"] = "v1.24.9+rke2r1".into();
+            let annotation = &mut node["metadata"]["annotations"]["rke2.io/node-args"];
+            let mut words: Vec<String> = serde_json::from_str(annotation.as_str().unwrap()).unwrap();
+            words.extend(["--kubelet-arg".to_owned(), "feature-gates=A=true,CSIMigrationAWS=false".to_owned()]);
+            *annotation = serde_json::json!(words).to_string().into();
+        }
+    };
+    assert_eq!(state(&changed(Made::Rke2, "S1", &off), "P7"), State::Failed);
+    let missing = |items: &mut Vec<Value>| {
+        let last = items.iter().rposition(|item| item["kind"] == "CSINode").unwrap();
+        items.remove(last);
+    };
+    assert_eq!(state(&changed(Made::Rke2, "S1", &missing), "P7"), State::Failed);
+    let windows = |items: &mut Vec<Value>| {
+        missing(items);
+        nodes(items).last().unwrap()["metadata"]["labels"]["kubernetes.io/os"] = "windows".into();
+    };
+    assert_eq!(state(&changed(Made::Rke2, "S1", &windows), "P7"), State::Passed);
+}
+
+#[test]
+fn older_kubelets_beside_a_newer_control_plane_still_run() {
+    let mixed = |items: &mut Vec<Value>| {
+        for (index, node) in nodes(items).enumerate() {
+            let version = if index < 3 { "v1.27.16+rke2r1" } else { "v1.26.15+rke2r1" };
+            node["status"]["nodeInfo"]["kubeletVersion"] = version.into();
+            if index >= 3 {
+                let words = ["agent", "--kubelet-arg", "cloud-provider=aws"];
+                node["metadata"]["annotations"]["rke2.io/node-args"] = serde_json::json!(words).to_string().into();
+            }
+        }
+    };
+    assert_eq!(changed(Made::Rke2, "S6", &mixed).stage, Ok(Stage::Rolling));
+}
+
+#[test]
+fn a_name_whose_meaning_the_version_decides_is_no_stage_without_it() {
+    let config = |version: Option<&str>| {
+        let evidence = Evidence::parse("rke2/config.yaml", b"cloud-provider-name: aws\ntoken: x\n".to_vec()).unwrap();
+        assessed(&evidence.assuming(version.map(|version| version.parse().unwrap()))).stage
+    };
+    assert!(config(None).is_err());
+    assert_eq!((config(Some("1.26")), config(Some("1.28"))), (Ok(Stage::InTree), Ok(Stage::BrokenUpgrade)));
+    assert_eq!(config(Some("1.31.4")), Ok(Stage::NoProvider));
+}
+
 #[test]
 fn verification_compares_services_leases_and_nodes() {
     let found = at(Made::Rke2, "S6");

@@ -151,8 +151,12 @@ fn node(made: Made, plan: &Plan, index: usize, id: &str, address: &str) -> Value
     let name = format!("ip-{address}.ec2.internal");
     let zone = if index.is_multiple_of(2) { "us-east-1a" } else { "us-east-1b" };
     let is_youngest = index + 1 == NODES.len();
-    let provider_id =
-        if is_youngest { plan.youngest.to_owned() } else { format!("aws:///{zone}/i-0000000000000000{id}") };
+    let provider_id = match plan.rke {
+        // Nobody gives a Node an id.
+        "" => String::new(),
+        _ if is_youngest => plan.youngest.to_owned(),
+        _ => format!("aws:///{zone}/i-0000000000000000{id}"),
+    };
     let (suffix, control_plane, value) = match made {
         Made::Rke2 => ("+rke2r1", "control-plane", "true"),
         Made::Rke => ("", "controlplane", "true"),

@@ -132,6 +132,9 @@ const ROLES: [(&str, &str, &str); 3] = [
     ("worker", "rke.cattle.io/worker-role", "workerRole"),
 ];
 
+/// The label of machines of the control plane.
+const CONTROL_PLANE: &str = "rke.cattle.io/control-plane-role";
+
 /// The label of the pool that a machine is of.
 /// Source: rancher/rancher `pkg/apis/rke.cattle.io/v1`, `pkg/capr/common.go#RKEMachinePoolNameLabel`.
 const POOL: &str = "rke.cattle.io/rke-machine-pool-name";
@@ -176,12 +179,21 @@ fn rancher(document: &Document) -> Vec<NodeArguments> {
         // Rancher leaves out what the program of the machine does not take.
         // Source: rancher/rancher `pkg/capr/planner/config.go#filterConfigData`.
         merged.retain(|key, _| !key.ends_with('+') && (is_server || !OF_SERVERS.contains(&key.as_str())));
+        // Machines of etcd alone leave the control plane out.
+        // Source: rancher/rancher `pkg/capr/planner/config.go#addRoleConfig`.
+        if is_server && !machines.labels.contains_key(CONTROL_PLANE) {
+            for switch in ["disable-apiserver", "disable-controller-manager", "disable-scheduler"] {
+                let value = Located { value: "true".to_owned(), place: object.head() };
+                merged.insert(switch.to_owned(), vec![(switch.to_owned(), value)]);
+            }
+        }
         let name = format!("{}, machines of {}", document.name, machines.name);
         let arguments = merged.into_values().flatten();
         let version = kubernetes.parse().ok();
         let place = object.head();
         let mut own = NodeArguments::of_configuration(name, place, distribution, version, Some(is_server), arguments);
         own.count = machines.count;
+        own.is_part = document.is_part();
         found.push(own);
     }
     found
@@ -299,7 +311,8 @@ fn rke(document: &Document) -> Option<NodeArguments> {
     let is_rke = cluster.node.get("services").is_some() || cluster.node.get("nodes").is_some();
     is_rke.then(|| {
         let (name, place) = (document.name.clone(), document.object().head());
-        NodeArguments::of_configuration(name, place, Distribution::Rke, version, Some(true), arguments)
+        let own = NodeArguments::of_configuration(name, place, Distribution::Rke, version, Some(true), arguments);
+        NodeArguments { is_part: document.is_part(), ..own }
     })
 }
 

@@ -30,6 +30,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let kubelet = arguments.of_component(Component::Kubelet);
         let given = BOTH.map(|name| kubelet.iter().rfind(|argument| argument.name == name));
         let own = BOTH.map(|name| arguments.value(name).is_some());
+        let own = if arguments.is_part { [true, true] } else { own };
         let (one, other, place) = match given {
             [Some(one), None] if !own.contains(&true) => (BOTH[0], BOTH[1], one.place),
             [None, Some(one)] if !own.contains(&true) => (BOTH[1], BOTH[0], one.place),

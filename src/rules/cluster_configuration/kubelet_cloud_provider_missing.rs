@@ -1,16 +1,15 @@
 use super::{of_arguments, on_started};
 use crate::finding::{Applicability, Severity};
-use crate::inventory::Provider;
 use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Started, is_name_only};
 use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 
 pub(super) const RULE: Rule = Rule {
     id: "kubelet-cloud-provider-missing",
     title: "kubelets do not wait for the cloud controller",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
-    condition: "An AWS cloud controller is there or declared, and a configuration, or a Node that says what it was started with, has no `cloud-provider=external` for the kubelet: neither by itself, nor by `cloud-provider-name: external` of RKE2, nor by the own controller of K3s.",
+    condition: "A cloud controller is there or declared, and a configuration, or a Node that says what it was started with, has no `cloud-provider=external` for the kubelet: neither by itself, nor by `cloud-provider-name: external` of RKE2, nor by the own controller of K3s.",
     impact: "such a node registers without the taint of uninitialised nodes and never gets a providerID: load balancers leave it out, and volumes cannot be attached. Nodes that are there already keep theirs, which hides it",
     fix: "Set `kubelet-arg: cloud-provider=external` for all nodes.",
     applicability: Applicability::None,
@@ -22,15 +21,15 @@ pub(super) const RULE: Rule = Rule {
     example: "the kubelet is started without `cloud-provider=external`",
     reads: &[],
     subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    check: Check::Evidence(ANY_CLOUD, check),
 };
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let controllers = context.evidence.controllers();
-    let of_aws = || controllers.iter().filter(|one| one.cloud == Provider::Aws);
-    if of_aws().next().is_none() {
+    let of_cloud = || controllers.iter().filter(|one| context.cloud.is_none_or(|cloud| cloud == one.cloud));
+    if of_cloud().next().is_none() {
         return Counted::not_applicable(
-            "neither a workload nor values of a chart of an AWS cloud controller were given",
+            "neither a workload nor values of a chart of such a cloud controller were given",
         );
     }
     let nodes_say = controllers.iter().any(|one| one.chart.is_none());
@@ -39,7 +38,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let is_asked = match &arguments.started {
             Started::Node(_) => nodes_say,
             Started::Declared { place, .. } => {
-                nodes_say && context.evidence.nodes.is_some() || of_aws().any(|one| one.place().file == place.file)
+                nodes_say && context.evidence.nodes.is_some() || of_cloud().any(|one| one.place().file == place.file)
             }
         };
         let kubelet = arguments.component_value(Component::Kubelet, "cloud-provider");
@@ -52,7 +51,8 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         };
         let is_of_kubelet =
             arguments.distribution != Distribution::Kubeadm || !arguments.of_component(Component::Kubelet).is_empty();
-        if !is_asked || kubelet.is_some() || by_name || !is_of_kubelet || arguments.distribution == Distribution::Rke {
+        let is_said_elsewhere = arguments.is_part || arguments.distribution == Distribution::Rke;
+        if !is_asked || kubelet.is_some() || by_name || !is_of_kubelet || is_said_elsewhere {
             return None;
         }
         let setting = arguments.distribution.setting(Component::Kubelet);

@@ -28,6 +28,8 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let Some(name) = name.filter(|name| name.value == "aws") else { return Vec::new() };
         let version = cluster.text(&["kubernetes_version"]).or_else(|| cluster.text(&["kubernetesVersion"]));
         let version: Option<ControllerVersion> = version.and_then(|version| version.parse().ok());
+        // A part of a configuration does not say it.
+        let version = version.or_else(|| context.evidence.kubernetes_version());
         let (severity, message) = match version {
             Some(version) if version >= ControllerVersion::new(1, 27, 0) => (
                 Severity::Error,

@@ -1,6 +1,6 @@
 use super::{of_each, on};
 use crate::finding::{Applicability, Severity};
-use crate::kubernetes::{DocumentKind, rke_part};
+use crate::kubernetes::{DocumentKind, Located, is_no, is_yes, rke_part};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "RKE names nodes in a way that the cloud controller cannot find",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`cloud_provider.name: external-aws` stands in `cluster.yml` without `useInstanceMetadataHostname: true`, and a node has no `hostname_override` of the form `ip-….compute.internal` or `i-…`. RKE then names it by its `address`.",
+    condition: "`cloud_provider.name: external-aws` stands in `cluster.yml` without `useInstanceMetadataHostname: true`, and a node has no `hostname_override` of the form `ip-….compute.internal` or `i-…`. RKE then names it by its `address`. Or the key has a text for its value.",
     impact: "the cloud controller looks for an instance of that name and finds none: the node keeps the taint of uninitialised nodes",
     fix: "Set `useInstanceMetadataHostname: true`, together with `internal_address` of each node.",
     applicability: Applicability::None,
@@ -28,6 +28,17 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         else {
             return Vec::new();
         };
+        let given = cluster.at(&["cloud_provider", "useInstanceMetadataHostname"]);
+        let is_text = |text: &Located<String>| !is_yes(&text.value) && !is_no(&text.value);
+        if let Some(text) = given.and_then(|given| given.located(&[])).filter(is_text) {
+            let message =
+                format!("`useInstanceMetadataHostname` is `{}`, neither true nor false", text::printable(&text.value));
+            let fix = "write `useInstanceMetadataHostname: true`";
+            return vec![
+                on(&document.name, Severity::Error, &text.place, "useInstanceMetadataHostname", message, fix)
+                    .impact(Some("RKE does not read the file: a text is no switch".to_owned())),
+            ];
+        }
         let nodes: Vec<_> = cluster.items(&["nodes"]).collect();
         let is_on = cluster.switch(&["cloud_provider", "useInstanceMetadataHostname"]) == Some(true);
         let is_found = |name: &str| name.starts_with("i-") || name.ends_with(".internal");

@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the role lacks actions that the controller calls and no documented policy lists",
     severity: RuleSeverity::depends(
         Severity::Warning,
-        "warning while the controller version is not known; with --controller-version error for actions it always calls, warning with a feature, info if a denial is tolerated",
+        "warning while the controller version is not known; with --controller-version or --target-controller error for actions it always calls, warning with a feature, info if a denial is tolerated",
     ),
     resources: ROLE,
     condition: "The role of control-plane nodes does not grant actions that the code of the controller calls and that its baseline does not name. The Rancher policy lacks three: `ec2:DescribeAvailabilityZones`, `ec2:DescribeInstanceTopology`, `elasticloadbalancing:DeregisterTargets`; with exactly that policy no controller from v1.30.0 on initialises a node.",
@@ -47,11 +47,17 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
         .collect();
     let worst = lacking.iter().map(|entry| severity_of(Some(entry.call.need))).max();
     let Some(worst) = worst else { return Checked::clean() };
-    let severity = if context.controller_version.is_some() { worst } else { worst.min(Severity::Warning) };
+    let target = context.kubernetes.target.controller;
+    let is_known = context.controller_version.or(target).is_some();
+    let severity = if is_known { worst } else { worst.min(Severity::Warning) };
     let names: Vec<&str> = lacking.iter().map(|entry| entry.call.action.as_str()).collect();
-    let whose = match context.controller_version {
-        Some(version) => format!("controller v{version}"),
-        None => format!("controller (version not given, v{} assumed)", controller::newest()),
+    let whose = match (context.controller_version, target) {
+        (Some(version), None) => format!("controller v{version}"),
+        (Some(version), Some(target)) => format!("controller v{version}, or v{target} that is aimed at,"),
+        (None, Some(target)) => {
+            format!("controller (version not given, v{} assumed), or v{target} that is aimed at,", controller::newest())
+        }
+        (None, None) => format!("controller (version not given, v{} assumed)", controller::newest()),
     };
     let message = format!(
         "role `{}` lacks {} that the {whose} calls and {} does not name: {}",

@@ -47,6 +47,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     let servers: Vec<&NodeArguments> = all
         .iter()
         .filter(|arguments| arguments.is_server == Some(true) && distributions.contains(&arguments.distribution))
+        .filter(|arguments| !arguments.is_part)
         .collect();
     if servers.is_empty() {
         return Counted::not_applicable(UNSAID);

@@ -1,0 +1,111 @@
+//! The minimal set for the cloud controller of Alibaba Cloud: its manifest, the configuration of nodes, its policies and tags.
+
+use crate::baseline;
+use crate::controller::ControllerVersion;
+
+use super::{Distribution, ExampleFile};
+
+/// The first version of the controller that finds the instance of a Node without a providerID, by its address and a tag.
+/// Source: <https://github.com/kubernetes/cloud-provider-alibaba-cloud/pull/282>.
+const BY_ADDRESS: ControllerVersion = ControllerVersion::new(2, 4, 0);
+
+/// The key of the tag by which it finds instances.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/ecs/ecs.go`.
+const TAG: &str = "ack.aliyun.com";
+
+/// The files for a cluster of an id, with an image of the controller: Alibaba Cloud lists the tags of its images nowhere.
+///
+/// # Errors
+/// When there is no example for the distribution, or the image is of a version that needs another one.
+pub(super) fn example(
+    distribution: Distribution,
+    version: ControllerVersion,
+    cluster_id: &str,
+    image: &str,
+) -> Result<Vec<ExampleFile>, String> {
+    let tag = image.split('@').next().and_then(|image| image.rsplit_once(':')).map(|(_, tag)| tag);
+    let controller: Option<ControllerVersion> = tag.and_then(|tag| tag.parse().ok());
+    if image.chars().any(|character| character.is_whitespace() || character.is_control() || "\"'#".contains(character))
+    {
+        return Err(format!("`{}` is no image", crate::text::printable(image)));
+    }
+    match controller {
+        Some(controller) if controller < BY_ADDRESS => {
+            return Err(format!(
+                "there is no example for version {controller} of the controller: {BY_ADDRESS} is the first that finds instances by their addresses"
+            ));
+        }
+        Some(_) => {}
+        None => return Err(format!("the tag of `{}` names no version", crate::text::printable(image))),
+    }
+    let mut files = match distribution {
+        Distribution::Rke2 | Distribution::K3s => servers_and_agents(distribution),
+        Distribution::Kubeadm => super::kubeadm_files(version.minor().unwrap_or_default(), ""),
+        Distribution::Rke => {
+            return Err("there is no example for RKE on Alibaba Cloud: its end was in 2025".to_owned());
+        }
+    };
+    files.push(ExampleFile {
+        name: "cloud-controller-manager.yaml",
+        about: match distribution {
+            Distribution::Rke2 => {
+                "/var/lib/rancher/rke2/server/manifests/cloud-controller-manager.yaml on one server".to_owned()
+            }
+            Distribution::K3s => {
+                "/var/lib/rancher/k3s/server/manifests/cloud-controller-manager.yaml on one server".to_owned()
+            }
+            Distribution::Rke | Distribution::Kubeadm => "kubectl apply -f cloud-controller-manager.yaml".to_owned(),
+        },
+        text: manifest(distribution, cluster_id, image),
+    });
+    let policy = |name: &'static str, about: &str, baseline: &str| ExampleFile {
+        name,
+        about: about.to_owned(),
+        text: baseline::find(baseline).map(|found| found.document(controller)).unwrap_or_default(),
+    };
+    files.push(policy(
+        "policy-controlplane.json",
+        "the policy of the RAM role of control-plane instances: what the controller's code calls",
+        "ccm-v2.14",
+    ));
+    files.push(policy("policy-worker.json", "the policy of the RAM role of all other instances", "ack-2022-worker"));
+    files.push(ExampleFile {
+        name: "tags.md",
+        about: "what has to be tagged".to_owned(),
+        text: format!("| resource | tag | value |\n|---|---|---|\n| every instance | `{TAG}` | `{cluster_id}` |\n"),
+    });
+    Ok(files)
+}
+
+fn servers_and_agents(distribution: Distribution) -> Vec<ExampleFile> {
+    let (folder, name, disable) = match distribution {
+        Distribution::K3s => ("k3s", "", "disable:\n  - servicelb\n"),
+        _ => ("rke2", "cloud-provider-name: external\n", ""),
+    };
+    let agent = format!("{name}kubelet-arg:\n  - cloud-provider=external\n");
+    vec![
+        ExampleFile {
+            name: "server.yaml",
+            about: format!(
+                "/etc/rancher/{folder}/config.yaml on servers; all but the first need `server:` and `token:` as well"
+            ),
+            text: format!("write-kubeconfig-mode: \"0600\"\ndisable-cloud-controller: true\n{disable}{agent}"),
+        },
+        ExampleFile {
+            name: "agent.yaml",
+            about: format!("/etc/rancher/{folder}/config.yaml on agents, which need `server:` and `token:` as well"),
+            text: agent,
+        },
+    ]
+}
+
+/// Its manifest, with what differs to be filled in.
+const MANIFEST: &str = include_str!("alibaba.yaml");
+
+/// The controller with its rights, as upstream's manifest has them, on the control planes of the distribution.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `deploy/v2/cloud-controller-manager.yaml`.
+fn manifest(distribution: Distribution, cluster_id: &str, image: &str) -> String {
+    let value = if distribution == Distribution::Kubeadm { "\"\"" } else { "\"true\"" };
+    let config = serde_json::json!({"Global": {"clusterID": cluster_id}}).to_string();
+    MANIFEST.replace("@CONFIG@", &config).replace("@VALUE@", value).replace("@IMAGE@", image)
+}

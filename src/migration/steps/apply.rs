@@ -1,0 +1,202 @@
+//! The texts that change a cluster, where its distribution has them.
+
+use crate::example::controller_image;
+use crate::kubernetes::arguments::Component;
+use crate::kubernetes::{Evidence, UNINITIALIZED};
+
+use super::super::settings::{Arguments, rancher_selector};
+use super::super::signals::{CloudProvider, LOCK, Maker, Signals};
+use super::{ANYWHERE, Step, of_kops};
+
+const OF_RANCHER: &str =
+    "the Cluster of Rancher (a selector replaces the lists of machineGlobalConfig: what they hold stands here as well)";
+const MANIFEST: &str =
+    "/etc/kubernetes/manifests/kube-controller-manager.yaml on control planes, one after another: kubelet restarts it";
+const FLAGS: &str = "sudo sed -i 's/--cloud-provider=aws/--cloud-provider=external/' /var/lib/kubelet/kubeadm-flags.env\nsudo systemctl restart kubelet\n";
+
+/// Where the configuration of servers, or of agents, stands.
+fn config_of(maker: Maker, of_servers: bool) -> String {
+    let (folder, server, agent) =
+        if maker == Maker::K3s { ("k3s", "k3s", "k3s-agent") } else { ("rke2", "rke2-server", "rke2-agent") };
+    let (who, service) = if of_servers { ("servers", server) } else { ("agents", agent) };
+    format!("/etc/rancher/{folder}/config.yaml on {who}, one after another, each with `systemctl restart {service}`")
+}
+
+/// kube-controller-manager shares its work by a lock.
+pub(super) fn use_lock(evidence: &Evidence, signals: &Signals<'_>) -> Step {
+    let step = Step::new("let kube-controller-manager use the lock of the migration");
+    let step = if signals.version.is_some() && !signals.is_from(22) {
+        step.about("before Kubernetes 1.22 it needs the gate ControllerManagerLeaderMigration=true and a file behind --leader-migration-config as well: upgrade to 1.22 first")
+    } else {
+        step.about("the provider stays as it is; one instance holds the lock when it is done")
+    };
+    let set = ["enable-leader-migration=true"];
+    let list =
+        Arguments::of(evidence, Component::ControllerManager, true, &set, &[]).list("kube-controller-manager-arg");
+    let step = match signals.maker {
+        Maker::Rancher => step.with(OF_RANCHER, rancher_selector("control-plane", &list)),
+        Maker::Rke2 | Maker::K3s => step.with(config_of(signals.maker, true), list),
+        Maker::Rke => step.with(
+            "cluster.yml, then `rke up`, which uncordons nodes",
+            "services:\n  kube-controller:\n    extra_args:\n      enable-leader-migration: \"true\"\n",
+        ),
+        Maker::Kubeadm => step.with(MANIFEST, "    - --enable-leader-migration=true\n").with(
+            "ConfigMap kubeadm-config, ClusterConfiguration, so that the next `kubeadm upgrade` keeps it",
+            "controllerManager:\n  extraArgs:\n    enable-leader-migration: \"true\"\n",
+        ),
+        Maker::Kops | Maker::Other => {
+            step.with("the arguments of kube-controller-manager", "--enable-leader-migration=true\n")
+        }
+    };
+    step.with(ANYWHERE, format!("kubectl get lease -n kube-system {LOCK}"))
+}
+
+/// kube-controller-manager may write the lock.
+/// Source: Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager", "Grant access to Migration
+/// Lease"; the patch there replaces the rules that the role has, this one adds to them.
+pub(super) fn let_write_lock() -> Step {
+    Step::new("let kube-controller-manager write the lock").with(
+        ANYWHERE,
+        format!(
+            "kubectl patch role -n kube-system system::leader-locking-kube-controller-manager --type=json -p '[{{\"op\": \"add\", \"path\": \"/rules/-\", \"value\": {{\"apiGroups\": [\"coordination.k8s.io\"], \"resources\": [\"leases\"], \"resourceNames\": [\"{LOCK}\"], \"verbs\": [\"create\", \"list\", \"get\", \"update\"]}}}}]'"
+        ),
+    )
+}
+
+/// Values for the chart, for the labels and taints of the control planes.
+fn values(signals: &Signals<'_>, uses_lock: bool) -> String {
+    let (selector, taints): (&str, &[&str]) = match signals.maker {
+        Maker::Rancher | Maker::Rke2 | Maker::K3s => {
+            ("  node-role.kubernetes.io/control-plane: \"true\"\n", &["control-plane", "etcd"])
+        }
+        // Maps are merged: the chart's own key has to go.
+        Maker::Rke => (
+            "  node-role.kubernetes.io/control-plane: null\n  node-role.kubernetes.io/controlplane: \"true\"\n",
+            &["controlplane", "etcd"],
+        ),
+        // Up to 1.23 control planes have the old taint as well.
+        Maker::Kubeadm | Maker::Kops | Maker::Other => {
+            ("  node-role.kubernetes.io/control-plane: \"\"\n", &["control-plane", "master"])
+        }
+    };
+    let minor = signals.version.and_then(crate::controller::ControllerVersion::minor);
+    let image = minor.and_then(controller_image).map_or_else(
+        || "image:\n  tag: TAG # of the minor version of Kubernetes\n".to_owned(),
+        |tag| format!("image:\n  tag: {tag}\n"),
+    );
+    let tolerations: String = taints
+        .iter()
+        .flat_map(|taint| ["  - key: node-role.kubernetes.io/", taint, "\n    operator: Exists\n"])
+        .collect();
+    let routes = match signals.routes() {
+        // Without routes pods of other nodes are not reached.
+        Some(range) => format!("  - --configure-cloud-routes=true\n  - --cluster-cidr={range}\n"),
+        None => "  - --configure-cloud-routes=false\n".to_owned(),
+    };
+    let lock = if uses_lock { "  - --enable-leader-migration=true\n" } else { "" };
+    format!(
+        "hostNetworking: true\n{image}nodeSelector:\n{selector}tolerations:\n  - key: {UNINITIALIZED}\n    operator: Exists\n{tolerations}args:\n  - --v=2\n  - --cloud-provider=aws\n{routes}{lock}"
+    )
+}
+
+const HELM: &str = "helm upgrade --install aws-cloud-controller-manager aws-cloud-controller-manager --repo https://kubernetes.github.io/cloud-provider-aws --namespace kube-system --values values.yaml";
+
+/// The cloud controller, from its chart.
+pub(super) fn install(signals: &Signals<'_>, uses_lock: bool) -> Step {
+    let title = if uses_lock {
+        "install the cloud controller, which waits for the lock"
+    } else {
+        "install the cloud controller"
+    };
+    Step::new(title)
+        .about("a cordon does not hold a DaemonSet back. Give values.yaml to `tagaudit migrate --kubernetes` beforehand: P6 says whether it fits the nodes")
+        .with("values.yaml", values(signals, uses_lock))
+        .with(ANYWHERE, HELM)
+}
+
+/// Whether the metadata of the instance names nodes.
+fn named_by_metadata(evidence: &Evidence) -> bool {
+    evidence.arguments().iter().any(|one| one.cloud_provider_name() == Some("aws") && one.value("node-name").is_none())
+}
+
+/// The settings of a server, or of an agent, behind the switch.
+fn external_rke2(evidence: &Evidence, signals: &Signals<'_>, of_servers: bool) -> String {
+    const EXTERNAL: &[&str] = &["cloud-provider=external"];
+    const GONE: &[&str] = &["cloud-config", "external-cloud-volume-plugin", "enable-leader-migration"];
+    let mut text = String::new();
+    if named_by_metadata(evidence) {
+        text.push_str("cloud-provider-name: aws # names the node after its instance; `external` and `node-name-from-cloud-provider-metadata: true` from 1.29.11, 1.30.7 and 1.31.3 on\n");
+    } else if signals.maker != Maker::K3s {
+        text.push_str("cloud-provider-name: external\n");
+    }
+    if of_servers {
+        text.push_str("disable-cloud-controller: true\n");
+        let manager = Arguments::of(evidence, Component::ControllerManager, true, EXTERNAL, GONE);
+        text.push_str(&manager.list("kube-controller-manager-arg"));
+        if signals.api_servers.iter().any(|one| one.provider == CloudProvider::InTree) {
+            text.push_str(
+                "kube-apiserver-arg: # beside what it has; take it out before 1.33\n  - cloud-provider=external\n",
+            );
+        }
+    }
+    text.push_str(&Arguments::of(evidence, Component::Kubelet, of_servers, EXTERNAL, GONE).list("kubelet-arg"));
+    text
+}
+
+/// Control planes go over, one after another.
+pub(super) fn switch_control_planes(evidence: &Evidence, signals: &Signals<'_>) -> Step {
+    let step = Step::new("make the control planes external, one after another").about(
+        "kube-controller-manager gets `external` and loses `enable-leader-migration` in the same step. Node names must stay: a Node with another name is a new one",
+    );
+    match signals.maker {
+        Maker::Rancher => step.with(OF_RANCHER, rancher_selector("control-plane", &external_rke2(evidence, signals, true))),
+        Maker::Rke2 | Maker::K3s => step.with(config_of(signals.maker, true), external_rke2(evidence, signals, true)),
+        Maker::Rke => step
+            .about("RKE 1.4.15 or 1.5.0 and later. It changes control planes and workers in one run; `useInstanceMetadataHostname` has to be in the same one, or Nodes get other names")
+            .with(
+                "cluster.yml, without `enable-leader-migration` in services.kube-controller.extra_args; then `rke up`",
+                "cloud_provider:\n  name: external-aws\n  useInstanceMetadataHostname: true\n",
+            ),
+        Maker::Kubeadm => step
+            .with(MANIFEST, "    - --cloud-provider=external # instead of aws, and no --enable-leader-migration\n")
+            .with("/etc/kubernetes/manifests/kube-apiserver.yaml", "# take --cloud-provider and --cloud-config out\n")
+            .with(
+                "each control plane: the kubelet",
+                FLAGS,
+            )
+            .with(
+                "ConfigMap kubeadm-config, ClusterConfiguration",
+                "controllerManager:\n  extraArgs:\n    cloud-provider: external\n",
+            ),
+        Maker::Kops => of_kops(signals),
+        Maker::Other => step
+            .with("the arguments of kube-controller-manager", "--cloud-provider=external\n")
+            .with("the arguments of kubelet", "--cloud-provider=external\n")
+            .with("the arguments of kube-apiserver", "# without --cloud-provider and --cloud-config\n"),
+    }
+}
+
+/// All other nodes go over.
+pub(super) fn switch_workers(evidence: &Evidence, signals: &Signals<'_>) -> Step {
+    let step = Step::new("make the kubelets of all other nodes external, one after another");
+    let settings = external_rke2(evidence, signals, false);
+    match signals.maker {
+        Maker::Rancher => step.with(OF_RANCHER, rancher_selector("worker", &settings)),
+        Maker::Rke2 | Maker::K3s => step.with(config_of(signals.maker, false), settings),
+        Maker::Rke => step.about("`rke up` does it in the same run: run it again where it stopped"),
+        Maker::Kubeadm => step
+            .about("a kubelet that runs keeps its Node; only one that starts anew asks to be initialised")
+            .with("each node", FLAGS),
+        Maker::Kops => of_kops(signals),
+        Maker::Other => step.with("the arguments of kubelet", "--cloud-provider=external\n"),
+    }
+}
+
+pub(super) fn watch() -> Step {
+    Step::new("look after each of them").with(
+        ANYWHERE,
+        format!(
+            "kubectl get nodes -o custom-columns=NAME:.metadata.name,ID:.spec.providerID,TAINTS:.spec.taints[*].key\nkubectl get lease -n kube-system {LOCK} cloud-controller-manager"
+        ),
+    )
+}

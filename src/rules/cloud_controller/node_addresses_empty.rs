@@ -1,0 +1,48 @@
+use crate::controller::ControllerVersion;
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::kubernetes::UNINITIALIZED;
+use crate::nodes::KubernetesNode;
+use crate::resource::ResourceKind;
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "node-addresses-empty",
+    title: "a Node has no address before the cloud controller gives it one",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Node],
+    condition: "A Node of Kubernetes 1.29 or later has the taint `node.cloudprovider.kubernetes.io/uninitialized`, no `InternalIP`, and its kubelet was given no `--node-ip`.",
+    impact: "pods on the network of the host have no address until then: what needs it to start, the cloud controller or the network itself, waits for the other",
+    fix: "Start kubelet with `--node-ip=ADDRESS`, or with `--node-ip=0.0.0.0`, which has it find its address.",
+    applicability: Applicability::None,
+    sources: &[
+        "https://github.com/kubernetes/kubernetes/pull/121028",
+        "https://github.com/kubernetes/kubernetes/issues/125348",
+    ],
+    example: "Node worker-3 has no address, and its kubelet was given none",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ANY_CLOUD, check),
+};
+
+/// What a kubelet writes that was given an address.
+const PROVIDED: &str = "alpha.kubernetes.io/provided-node-ip";
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let Some(nodes) = &context.evidence.nodes else {
+        return Counted::not_applicable("the Nodes are not known: give them with --kubernetes");
+    };
+    let empty = |node: &&KubernetesNode| {
+        let version: Option<ControllerVersion> = node.kubelet_version.parse().ok();
+        node.internal_addresses.is_empty()
+            && node.taints.iter().any(|taint| taint.key == UNINITIALIZED)
+            && version.is_some_and(|version| version >= ControllerVersion::new(1, 29, 0))
+            && !node.annotations.contains_key(PROVIDED)
+    };
+    let violation = |node: &KubernetesNode| {
+        let message = format!("Node {} has no address, and its kubelet was given none", text::printable(&node.name));
+        let fix = Fix::none("start its kubelet with `--node-ip=ADDRESS`, or with `--node-ip=0.0.0.0`");
+        Violation::new(Severity::Warning, ResourceRef::bare(ResourceKind::Node, &node.name), message, fix)
+    };
+    Counted::new(nodes.len(), nodes.iter().filter(empty).map(violation))
+}

@@ -1,0 +1,57 @@
+use jiff::SignedDuration;
+
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::inventory::Provider;
+use crate::kubernetes::UNINITIALIZED;
+use crate::nodes::KubernetesNode;
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "node-provider-id-missing",
+    title: "a Node has no providerID, and nothing will give it one",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Node],
+    condition: "A Node without a providerID and without the taint `node.cloudprovider.kubernetes.io/uninitialized` is more than ten minutes old, and an AWS cloud controller runs. It writes the id only while the taint is there.",
+    impact: "the node is no target of any load balancer (`did not have ProviderID set`), and a controller before 1.30 deletes the Node when it is not ready",
+    fix: "Give the Node the taint, so that the controller initialises it, and start its kubelet with `cloud-provider=external`, so that the next one has it by itself.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode",
+        "https://github.com/kubernetes/kubernetes/pull/123713",
+        "https://github.com/kubernetes/cloud-provider-aws/issues/72",
+    ],
+    example: "Node worker-2 has no providerID, and no taint that asks for one",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+/// How long a Node may be between its taint and its providerID.
+const WAIT: SignedDuration = SignedDuration::from_mins(10);
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let evidence = context.evidence;
+    let Some(nodes) = &evidence.nodes else {
+        return Counted::not_applicable("the Nodes are not known: give them with --kubernetes");
+    };
+    let runs = evidence.controllers().iter().any(|one| one.cloud == Provider::Aws && !one.workload.uid.is_empty());
+    if !runs {
+        return Counted::not_applicable("no AWS cloud controller is among the workloads of the cluster");
+    }
+    let now = evidence.known_time();
+    let missing = |node: &KubernetesNode| {
+        let waits = node.taints.iter().any(|taint| taint.key == UNINITIALIZED);
+        let is_old = now.zip(node.created_at).is_some_and(|(now, created)| now.duration_since(created) > WAIT);
+        if waits || !is_old || !node.provider_id.is_empty() {
+            return None;
+        }
+        let message = format!("Node {} has no providerID, and no taint that asks for one", text::printable(&node.name));
+        let command = format!("kubectl taint node {} {UNINITIALIZED}=true:NoSchedule", text::shell_quote(&node.name));
+        let fix =
+            Fix::none(format!("give it the taint: `{command}`, and start its kubelet with `cloud-provider=external`"));
+        Some(Violation::new(Severity::Error, ResourceRef::bare(ResourceKind::Node, &node.name), message, fix))
+    };
+    Counted::new(nodes.len(), nodes.iter().filter_map(missing))
+}

@@ -1,0 +1,90 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::{Document, DocumentKind, Object, Place};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "leader-migration-config-invalid",
+    title: "a configuration of the leader migration does not do what it is for",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "A `LeaderMigrationConfiguration` has no `leaderName`, another one than the configuration beside it, a `resourceLock` that is neither `leases` nor `endpoints`, or a controller without a name or a component, or that kube-controller-manager never ran (`cloud-node`).",
+    impact: "the component refuses the file, or the two sides wait for different locks and both work, or neither does",
+    fix: "Use the same `leaderName` on both sides, `leases`, and the controllers `route`, `service` and `cloud-node-lifecycle`. From 1.22 on it works without a file.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/controller-manager config/types.go#LeaderMigrationConfiguration",
+        "kubernetes/controller-manager pkg/leadermigration/config",
+    ],
+    example: "`leaderName` is `a` here and `b` in LeaderMigrationConfiguration of ccm.yaml",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+/// Controllers that can move: those that kube-controller-manager ran, by both of their names.
+/// Source: kubernetes/controller-manager `pkg/leadermigration/config/default.go`; kubernetes/kubernetes
+/// `cmd/kube-controller-manager/names/controller_names.go`.
+const CONTROLLERS: [&str; 8] = [
+    "service",
+    "route",
+    "cloud-node-lifecycle",
+    "nodeipam",
+    "service-lb-controller",
+    "node-route-controller",
+    "cloud-node-lifecycle-controller",
+    "node-ipam-controller",
+];
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let all: Vec<&Document> = context.evidence.documents_of(DocumentKind::LeaderMigration).collect();
+    let name = |document: &Document| document.object().text(&["leaderName"]).unwrap_or_default().to_owned();
+    of_each(context, DocumentKind::LeaderMigration, |document| {
+        let object = document.object();
+        let called = format!("{} of {}", document.name, document.source.file);
+        let mut found: Vec<Violation> = Vec::new();
+        let mut say = |place: &Place, what: &str, message: String, fix: &str| {
+            found.push(on(&called, Severity::Error, place, what, message, fix));
+        };
+        let own = name(document);
+        let place = object.at(&["leaderName"]).map_or_else(|| object.head(), Object::place);
+        let other = all.iter().find(|other| !name(other).is_empty() && name(other) != own);
+        if own.is_empty() {
+            let fix = "write `leaderName: cloud-provider-extraction-migration` on both sides";
+            say(&place, "leaderName", "`leaderName` is missing: it is the name of the lock".to_owned(), fix);
+        } else if let Some(other) = other {
+            let message = format!(
+                "`leaderName` is `{}` here and `{}` in {} of {}",
+                text::printable(&own),
+                text::printable(&name(other)),
+                text::printable(&other.name),
+                text::printable(&other.source.file)
+            );
+            say(&place, "leaderName", message, "use the same name on both sides");
+        }
+        if let Some(lock) =
+            object.located(&["resourceLock"]).filter(|lock| !["leases", "endpoints"].contains(&&*lock.value))
+        {
+            let message = format!("`resourceLock` is `{}`, which no component knows", text::printable(&lock.value));
+            say(&lock.place, "resourceLock", message, "write `resourceLock: leases`");
+        }
+        for leader in object.items(&["controllerLeaders"]) {
+            let value = |key: &str| leader.text(&[key]).filter(|text| !text.is_empty());
+            match (value("name"), value("component")) {
+                (Some(controller), Some(_)) if !CONTROLLERS.contains(&controller) => {
+                    let shown = text::printable(controller);
+                    let message = format!("`{shown}` is no controller that kube-controller-manager ran");
+                    say(&leader.place(), controller, message, "name `route`, `service` or `cloud-node-lifecycle`");
+                }
+                (Some(_), Some(_)) => {}
+                _ => {
+                    let message = "a controller has no name, or no component".to_owned();
+                    say(&leader.place(), "controllerLeaders", message, "write `name` and `component`");
+                }
+            }
+        }
+        found
+    })
+}

@@ -1,0 +1,52 @@
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::inventory::Provider;
+use crate::kubernetes::CloudController;
+use crate::kubernetes::arguments::Component;
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "leader-migration-left-on",
+    title: "the cloud controller still shares a lock with nobody",
+    severity: RuleSeverity::always(Severity::Info),
+    resources: &[ResourceKind::Workload],
+    condition: "An AWS cloud controller has `--enable-leader-migration`, and no kube-controller-manager works for AWS any more: Kubernetes is 1.27 or later, or all of them are external.",
+    impact: "one more lease is renewed; nothing breaks",
+    fix: "Take the flag away: it was for the time of the migration.",
+    applicability: Applicability::None,
+    sources: &[r#"Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager""#],
+    example: "DaemonSet kube-system/aws-cloud-controller-manager has `--enable-leader-migration`, and the migration is over",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let evidence = context.evidence;
+    let of_aws = evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
+    let of_aws: Vec<&CloudController> = of_aws.collect();
+    if of_aws.is_empty() {
+        return Counted::not_applicable(
+            "neither a workload nor values of a chart of an AWS cloud controller were given",
+        );
+    }
+    let providers: Vec<&str> = evidence
+        .arguments()
+        .iter()
+        .filter_map(|one| one.component_value(Component::ControllerManager, "cloud-provider"))
+        .collect();
+    let is_past = evidence.kubernetes_version().is_some_and(|version| version.minor().is_some_and(|minor| minor >= 27));
+    let is_over = is_past || !providers.is_empty() && providers.iter().all(|provider| *provider == "external");
+    let left = |controller: &&CloudController| {
+        let flag = controller.flag("enable-leader-migration").filter(|_| is_over)?;
+        if !controller.is_on("enable-leader-migration", false) {
+            return None;
+        }
+        let name = controller.name();
+        let message = format!("{} has `--enable-leader-migration`, and the migration is over", text::printable(&name));
+        let resource = ResourceRef::bare(ResourceKind::Workload, name);
+        Some(Violation::new(Severity::Info, resource, message, Fix::none("take the flag away")).at(&flag.place))
+    };
+    Counted::new(of_aws.len(), of_aws.iter().filter_map(left))
+}

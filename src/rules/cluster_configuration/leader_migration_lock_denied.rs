@@ -1,0 +1,82 @@
+use super::of_arguments;
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::kubernetes::arguments::Component;
+use crate::kubernetes::{DocumentKind, Evidence, Object, is_true};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Checked, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
+
+pub(super) const RULE: Rule = Rule {
+    id: "leader-migration-lock-denied",
+    title: "kube-controller-manager may not write the lock of the migration",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Cluster],
+    condition: "kube-controller-manager works for AWS with `enable-leader-migration`, and no role that is bound to `system:kube-controller-manager` lets it update the lease `cloud-provider-extraction-migration` in kube-system. Roles and bindings of kube-system have to be given.",
+    impact: "nobody gets the lock: the service, route and node lifecycle controllers run nowhere",
+    fix: "Add a rule for the lease to the Role `system::leader-locking-kube-controller-manager`; `tagaudit migrate` prints the command.",
+    applicability: Applicability::None,
+    sources: &[r#"Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager""#],
+    example: "kube-controller-manager uses the lock `cloud-provider-extraction-migration`, and may not update it",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+const USER: &str = "system:kube-controller-manager";
+const LOCK: &str = "cloud-provider-extraction-migration";
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let uses_lock = of_arguments(context, |arguments| {
+        let given = arguments.of_component(Component::ControllerManager);
+        let find = |name: &str| given.iter().rfind(|argument| argument.name == name);
+        find("enable-leader-migration").filter(|found| found.value.is_empty() || is_true(found.value))?;
+        find("cloud-provider").filter(|found| found.value == "aws")?;
+        let message = format!("kube-controller-manager uses the lock `{LOCK}`, and may not update it");
+        let fix = Fix::none("add the lease to the Role `system::leader-locking-kube-controller-manager`");
+        let resource = ResourceRef::bare(ResourceKind::Cluster, context.cluster_id);
+        Some(Violation::new(Severity::Error, resource, message, fix))
+    });
+    let Checked::Done(mut violations) = uses_lock.outcome else { return uses_lock };
+    match may_update(context.evidence) {
+        None => Counted::not_applicable("the roles of kube-controller-manager were not given"),
+        Some(true) => Counted::new(uses_lock.checked, []),
+        Some(false) => {
+            violations.truncate(1);
+            Counted::new(uses_lock.checked, violations)
+        }
+    }
+}
+
+/// Whether kube-controller-manager may update the lock; `None` where not all of its roles are known.
+fn may_update(evidence: &Evidence) -> Option<bool> {
+    let is_user =
+        |subject: Object<'_>| subject.text(&["kind"]) == Some("User") && subject.text(&["name"]) == Some(USER);
+    let bindings: Vec<_> = evidence
+        .documents_of(DocumentKind::RoleBinding)
+        .filter(|binding| {
+            let namespace = binding.object().text(&["metadata", "namespace"]);
+            binding.kind_name() == "ClusterRoleBinding" || namespace == Some("kube-system")
+        })
+        .filter(|binding| binding.object().items(&["subjects"]).any(is_user))
+        .collect();
+    // Every cluster has one: without it the bindings were not given.
+    bindings.first()?;
+    let mut may = false;
+    for binding in bindings {
+        let object = binding.object();
+        let (kind, name) = (object.text(&["roleRef", "kind"])?, object.text(&["roleRef", "name"])?);
+        let role = evidence
+            .documents_of(DocumentKind::Role)
+            .find(|role| role.kind_name() == kind && role.object().text(&["metadata", "name"]) == Some(name))?;
+        may |= role.object().items(&["rules"]).any(allows);
+    }
+    Some(may)
+}
+
+/// Whether a rule lets a lease of that name be updated.
+fn allows(rule: Object<'_>) -> bool {
+    let values = |key: &'static str| rule.items(&[key]).filter_map(|value| value.node.as_str());
+    let has = |key: &'static str, wanted: &str| values(key).any(|value| value == "*" || value == wanted);
+    let mut names = values("resourceNames").peekable();
+    let is_named = names.peek().is_none() || names.any(|name| name == LOCK);
+    has("apiGroups", "coordination.k8s.io") && has("resources", "leases") && has("verbs", "update") && is_named
+}

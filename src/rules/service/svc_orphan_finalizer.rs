@@ -1,0 +1,62 @@
+use jiff::{SignedDuration, Timestamp};
+
+use super::{CLEANUP, is_of_aws, on};
+use crate::finding::{Applicability, Severity};
+use crate::inventory::Provider;
+use crate::kubernetes::{Service, WorkloadKind};
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::SERVICES_NOT_GIVEN;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "svc-orphan-finalizer",
+    title: "a Service cannot go: nobody takes its load balancer away",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Service],
+    condition: "A Service is being deleted for more than ten minutes, has the finalizer `service.kubernetes.io/load-balancer-cleanup`, and no cloud controller that runs the service controller is among the workloads. DaemonSets and Deployments of all namespaces have to be given.",
+    impact: "the Service and its namespace stay for ever, and so does the load balancer",
+    fix: "Let a cloud controller run until the Service is gone; if there will be none again, delete the load balancer, then take the finalizer away.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/cloud-provider controllers/service/controller.go#processServiceDeletion"],
+    example: "Service shop/web is being deleted for 3 hours, and no cloud controller takes its load balancer away",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+/// How long a controller that works may need: load balancers are taken away within minutes.
+const WAIT: SignedDuration = SignedDuration::from_mins(10);
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let evidence = context.evidence;
+    let Some(services) = &evidence.services else { return Counted::not_applicable(SERVICES_NOT_GIVEN) };
+    if !evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]) {
+        return Counted::not_applicable("DaemonSets and Deployments of all namespaces were not given");
+    }
+    let names = ["service", "service-lb-controller"];
+    let mut controllers = evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
+    // Kubernetes' own provider does it as well, and hides in kube-controller-manager until 1.26.
+    let may_be_in_tree =
+        evidence.kubernetes_version().is_none_or(|version| version.minor().is_some_and(|minor| minor < 27));
+    let runs = may_be_in_tree || controllers.any(|controller| controller.runs(&names));
+    let now = evidence.known_time();
+    let orphan = |service: &Service| {
+        let deleted: Timestamp = service.deleted_at.as_deref()?.parse().ok()?;
+        let age = now?.duration_since(deleted);
+        if runs || age <= WAIT || !service.finalizers.iter().any(|one| one == CLEANUP) || !is_of_aws(context, service) {
+            return None;
+        }
+        let since = match age.as_hours() {
+            0 => format!("{} minutes", age.as_mins()),
+            hours => text::count(usize::try_from(hours).unwrap_or_default(), "hour"),
+        };
+        let name = service.full_name();
+        let message = format!(
+            "Service {} is being deleted for {since}, and no cloud controller takes its load balancer away",
+            text::printable(&name)
+        );
+        Some(on(service, None, Severity::Warning, message, "let a cloud controller run until the Service is gone"))
+    };
+    Counted::new(services.len(), services.iter().filter_map(orphan))
+}

@@ -1,0 +1,61 @@
+use super::DRIVER;
+use crate::controller::ControllerVersion;
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::kubernetes::{Document, DocumentKind, WorkloadKind};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "pv-in-tree",
+    title: "volumes are of a plugin that is gone, and no driver stands in for it",
+    severity: RuleSeverity::depends(Severity::Error, "error from Kubernetes 1.27 on; warning before"),
+    resources: &[ResourceKind::Cluster],
+    condition: "Volumes of the cluster are `awsElasticBlockStore`, Kubernetes is 1.23 or later, and the driver `ebs.csi.aws.com` is not there: `CSIDriver` objects, or DaemonSets and Deployments of all namespaces, have to be given. From 1.23 on Kubernetes hands such volumes to the driver, and 1.27 has no plugin of its own.",
+    impact: "volumes are not attached to pods that start, and cannot be resized or deleted",
+    fix: "Install the EBS CSI driver: the volumes stay as they are.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/kubernetes staging/src/k8s.io/csi-translation-lib/plugins/aws_ebs.go",
+        "kubernetes/website content/en/docs/reference/command-line-tools-reference/feature-gates/CSIMigrationAWS.md",
+    ],
+    example: "2 volumes are of Kubernetes' own plugin, and the driver `ebs.csi.aws.com` is not there: pv-1, pv-2",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let evidence = context.evidence;
+    let is_live = |volume: &&Document| volume.object().text(&["metadata", "uid"]).is_some();
+    let volumes: Vec<&Document> = evidence.documents_of(DocumentKind::PersistentVolume).filter(is_live).collect();
+    if volumes.is_empty() {
+        return Counted::not_applicable("no volume of the cluster was given");
+    }
+    let Some(minor) = evidence.kubernetes_version().and_then(ControllerVersion::minor) else {
+        return Counted::not_applicable("the version of Kubernetes is not known");
+    };
+    let has_drivers = evidence.document_lists.contains(&DocumentKind::CsiDriver);
+    if !has_drivers && !evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]) {
+        return Counted::not_applicable("neither CSIDrivers nor all DaemonSets and Deployments were given");
+    }
+    let mut drivers = evidence.documents_of(DocumentKind::CsiDriver);
+    let is_registered = drivers.any(|driver| driver.object().text(&["metadata", "name"]) == Some(DRIVER));
+    let mut images = evidence.workloads.iter().flat_map(|workload| &workload.containers);
+    let is_there = is_registered || images.any(|container| container.image.value.contains("ebs-csi-driver"));
+    let own = volumes.iter().filter(|volume| volume.object().at(&["spec", "awsElasticBlockStore"]).is_some());
+    let names: Vec<&str> = own.filter_map(|volume| volume.object().text(&["metadata", "name"])).collect();
+    if is_there || minor < 23 || names.is_empty() {
+        return Counted::new(volumes.len(), []);
+    }
+    let severity = if minor >= 27 { Severity::Error } else { Severity::Warning };
+    let are = if names.len() == 1 { "is" } else { "are" };
+    let message = format!(
+        "{} {are} of Kubernetes' own plugin, and the driver `{DRIVER}` is not there: {}",
+        text::count(names.len(), "volume"),
+        text::printable(&text::list(&names, 3))
+    );
+    let resource = ResourceRef::bare(ResourceKind::Cluster, context.cluster_id);
+    let fix = Fix::none("install the EBS CSI driver");
+    Counted::new(volumes.len(), [Violation::new(severity, resource, message, fix)])
+}

@@ -1,0 +1,236 @@
+//! Rules on what only a cluster says (ages, leases, deletions), each on both sides of its condition; and what the documents that people
+//! copy from say, word for word.
+
+use serde_json::{Value, json};
+use tagaudit::finding::Severity;
+use tagaudit::kubernetes::Evidence;
+use tagaudit::kubernetes_lint::KubernetesLint;
+use tagaudit::rules::RULES;
+
+use super::binary::run;
+use super::migration_worlds::{Made, controller, workload};
+
+const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
+
+/// What the rules say of some objects.
+fn told(objects: &[Value], rule: &str) -> Vec<(Severity, String)> {
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
+    let mut checked = KubernetesLint::default();
+    checked.check(&[Evidence::parse("f.json", list.to_string().into_bytes()).unwrap()], &RULES);
+    let found = checked.findings.into_iter().filter(|finding| finding.rule == rule);
+    found.map(|finding| (finding.severity, finding.message)).collect()
+}
+
+fn node(created: &str, version: &str, provider_id: &str, waits: bool, addresses: &[&str]) -> Value {
+    let taints =
+        if waits { json!([{"key": UNINITIALIZED, "value": "true", "effect": "NoSchedule"}]) } else { json!([]) };
+    let addresses: Vec<Value> = addresses.iter().map(|one| json!({"type": "InternalIP", "address": one})).collect();
+    json!({
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": "a", "uid": "n", "creationTimestamp": created},
+        "spec": {"providerID": provider_id, "taints": taints},
+        "status": {"nodeInfo": {"kubeletVersion": version}, "addresses": addresses},
+    })
+}
+
+fn lease(renewed: &str) -> Value {
+    json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"namespace": "kube-node-lease", "name": "a"}, "spec": {"renewTime": renewed}})
+}
+
+/// A healthy set of workloads, with or without the cloud controller.
+fn workloads(has_controller: bool) -> Vec<Value> {
+    let mut all = vec![
+        workload("Deployment", "coredns", "registry.k8s.io/coredns/coredns:v1.11.1"),
+        workload("DaemonSet", "kube-proxy", "registry.k8s.io/kube-proxy:v1.31.4"),
+    ];
+    if has_controller {
+        all.extend(controller(Made::Kubeadm, 31, false));
+    }
+    all
+}
+
+#[test]
+fn a_node_may_wait_for_five_minutes() {
+    let rule = "node-uninitialized-stuck";
+    let at =
+        |created: &str| told(&[node(created, "v1.31.4", "", true, &["10.0.0.1"]), lease("2026-01-05T10:00:00Z")], rule);
+    assert_eq!(at("2026-01-05T09:55:00Z"), []);
+    assert_eq!(at("2026-01-05T09:54:00Z")[0].1, "Node a has waited for the cloud controller for 6 minutes");
+    assert_eq!(at("2026-01-05T09:00:00Z")[0].1, "Node a has waited for the cloud controller for 1 hour");
+    assert_eq!(at("2026-01-02T09:00:00Z")[0].1, "Node a has waited for the cloud controller for 3 days");
+    // Nothing says what time it is: the Node itself is the youngest thing.
+    assert_eq!(told(&[node("2026-01-05T09:00:00Z", "v1.31.4", "", true, &["10.0.0.1"])], rule), []);
+    // Another object is younger.
+    let younger = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "b", "creationTimestamp": "2026-01-05T09:30:00Z"}, "spec": {"providerID": "aws:///a/i-0000000000000000b"}, "status": {"nodeInfo": {"kubeletVersion": "v1.31.4"}}});
+    assert_eq!(told(&[node("2026-01-05T09:00:00Z", "v1.31.4", "", true, &["10.0.0.1"]), younger], rule).len(), 1);
+}
+
+#[test]
+fn a_node_without_an_id_and_without_the_taint_stays_so() {
+    let rule = "node-provider-id-missing";
+    let with = |created: &str, id: &str, waits: bool, has_controller: bool| {
+        let mut objects = workloads(has_controller);
+        objects.extend([node(created, "v1.31.4", id, waits, &["10.0.0.1"]), lease("2026-01-05T10:00:00Z")]);
+        told(&objects, rule).len()
+    };
+    assert_eq!(with("2026-01-05T09:49:00Z", "", false, true), 1);
+    assert_eq!(with("2026-01-05T09:51:00Z", "", false, true), 0, "it may be between taint and id");
+    assert_eq!(with("2026-01-05T09:49:00Z", "", true, true), 0, "the taint asks for it");
+    assert_eq!(with("2026-01-05T09:49:00Z", "aws:///a/i-0000000000000000a", false, true), 0);
+    assert_eq!(with("2026-01-05T09:49:00Z", "", false, false), 0, "nobody is to give it one");
+}
+
+#[test]
+fn kubelets_from_1_29_on_publish_no_address_by_themselves() {
+    let rule = "node-addresses-empty";
+    let with = |version: &str, waits: bool, addresses: &[&str]| {
+        told(&[node("2026-01-05T09:59:00Z", version, "", waits, addresses)], rule).len()
+    };
+    assert_eq!((with("v1.28.9", true, &[]), with("v1.29.0", true, &[])), (0, 1));
+    assert_eq!((with("v1.29.0", false, &[]), with("v1.29.0", true, &["10.0.0.1"])), (0, 0));
+    let mut provided = node("2026-01-05T09:59:00Z", "v1.31.4", "", true, &[]);
+    provided["metadata"]["annotations"] = json!({"alpha.kubernetes.io/provided-node-ip": "10.0.0.1"});
+    assert_eq!(told(&[provided], rule), []);
+}
+
+#[test]
+fn a_service_that_goes_needs_somebody_to_take_its_load_balancer_away() {
+    let rule = "svc-orphan-finalizer";
+    let with = |deleted: &str, finalizer: &str, version: &str, has_controller: bool| {
+        let mut objects = workloads(has_controller);
+        objects.extend([
+            node("2025-01-05T09:49:00Z", version, "aws:///a/i-0000000000000000a", false, &["10.0.0.1"]),
+            lease("2026-01-05T10:00:00Z"),
+            json!({"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "shop", "name": "web", "uid": "s", "deletionTimestamp": deleted, "finalizers": [finalizer]}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80, "nodePort": 30080}]}}),
+        ]);
+        told(&objects, rule)
+    };
+    let cleanup = "service.kubernetes.io/load-balancer-cleanup";
+    let found = with("2026-01-05T09:30:00Z", cleanup, "v1.31.4", false);
+    assert_eq!(
+        found[0].1,
+        "Service shop/web is being deleted for 30 minutes, and no cloud controller takes its load balancer away"
+    );
+    assert_eq!(with("2026-01-05T09:51:00Z", cleanup, "v1.31.4", false), []);
+    assert_eq!(with("2026-01-05T09:30:00Z", cleanup, "v1.31.4", true), []);
+    assert_eq!(with("2026-01-05T09:30:00Z", "service.k8s.aws/resources", "v1.31.4", false), []);
+    assert_eq!(with("2026-01-05T09:30:00Z", cleanup, "v1.26.15", false), [], "Kubernetes' own provider may do it");
+}
+
+#[test]
+fn volumes_of_the_old_plugin_need_the_driver_from_1_23_on() {
+    let rule = "pv-in-tree";
+    let with = |version: &str, driver: bool| {
+        let mut objects = workloads(false);
+        objects.push(node("2025-01-05T09:49:00Z", version, "aws:///a/i-0000000000000000a", false, &["10.0.0.1"]));
+        objects.push(json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv-1", "uid": "v"}, "spec": {"awsElasticBlockStore": {"volumeID": "vol-1"}}}));
+        if driver {
+            objects.push(json!({"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": "ebs.csi.aws.com"}}));
+        }
+        told(&objects, rule).into_iter().map(|(severity, _)| severity).next()
+    };
+    assert_eq!((with("v1.22.9", false), with("v1.23.0", false)), (None, Some(Severity::Warning)));
+    assert_eq!((with("v1.26.9", false), with("v1.27.0", false)), (Some(Severity::Warning), Some(Severity::Error)));
+    assert_eq!(with("v1.27.0", true), None);
+}
+
+/// What a list of the API leaves out of its items is that of the list.
+#[test]
+fn a_list_as_the_api_gives_it_says_what_kubectl_prints() {
+    let objects = controller(Made::Kubeadm, 31, false);
+    let is_one = |object: &&Value, kind: &str| object["kind"] == kind;
+    let mut whole = objects.clone();
+    // Without the right to patch the status of Services.
+    whole[1]["rules"][3]["verbs"] = json!(["list", "watch"]);
+    whole[1]["rules"][4]["verbs"] = json!(["list"]);
+    let lists: Vec<String> = ["DaemonSet", "ClusterRole", "ClusterRoleBinding"]
+        .into_iter()
+        .map(|kind| {
+            let mut items: Vec<Value> = whole.iter().filter(|object| is_one(object, kind)).cloned().collect();
+            let version = items[0]["apiVersion"].clone();
+            for item in &mut items {
+                item.as_object_mut().unwrap().retain(|key, _| key != "kind" && key != "apiVersion");
+            }
+            json!({"kind": format!("{kind}List"), "apiVersion": version, "metadata": {}, "items": items}).to_string()
+        })
+        .collect();
+    let mut lint = KubernetesLint::default();
+    lint.check(&[Evidence::parse("f.json", lists.join("\n").into_bytes()).unwrap()], &RULES);
+    let of_lists: Vec<String> =
+        lint.findings.into_iter().filter(|one| one.rule == "ccm-rbac-missing").map(|one| one.message).collect();
+    let of_kubectl: Vec<String> = told(&whole, "ccm-rbac-missing").into_iter().map(|(_, message)| message).collect();
+    assert_eq!(of_lists, of_kubectl);
+    assert_eq!(of_lists.len(), 1);
+}
+
+/// The manifests and configurations of the documents that people copy from, each as it stands there.
+#[test]
+fn what_documents_print_is_told_to_be_wrong() {
+    let mut page = String::new();
+    let mut folders: Vec<_> = std::fs::read_dir(super::fixtures::path("kubernetes").join("seeds"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    folders.sort();
+    for folder in folders {
+        let path = format!("fixtures/kubernetes/seeds/{folder}");
+        let output = run(&["lint", "--kubernetes-version", "1.27", &path]);
+        page += &format!("$ tagaudit lint --kubernetes-version 1.27 {path}\n");
+        page += &String::from_utf8(output.stdout).unwrap();
+        page += &String::from_utf8(output.stderr).unwrap();
+        page += &format!("exit code {}\n\n", output.status.code().unwrap());
+    }
+    insta::assert_snapshot!("seeds", page);
+    for (rule, text) in [
+        ("rancher-selector-config-misindented", "seeds/rancher/control-plane.yaml:6:9"),
+        ("rke2-cloud-provider-aws", "seeds/rancher/global.yaml:5:28"),
+        ("ccm-helm-selector-merged", "seeds/rancher-rke-values/values.yaml"),
+        ("rke-key-unknown", "seeds/rke/cluster.yml:4:3"),
+        ("rke-metadata-hostname-off", "seeds/migrate-rke-last/cluster.yml:5:34"),
+        ("rke-in-tree-aws-removed", "seeds/migrate-rke/services.yml"),
+        ("controller-manifest-obsolete", "seeds/alibaba/cloud-controller-manager.yml"),
+        ("ali-access-key-in-configmap", "seeds/alibaba/cloud-controller-manager.yml"),
+    ] {
+        let at = page.split(&format!("[{rule}]")).skip(1).any(|rest| rest.split("\n\n").next().unwrap().contains(text));
+        assert!(at, "{rule} at {text}\n{page}");
+    }
+}
+
+#[test]
+fn examples_on_alibaba_cloud_pass_lint_and_cover_what_the_controller_calls() {
+    let image = "registry.example.com/acs/cloud-controller-manager:v2.14.0";
+    for distribution in ["rke2", "k3s", "kubeadm"] {
+        for minor in 27..=36 {
+            let folder = tempfile::tempdir().unwrap();
+            let root = folder.path().join("example").display().to_string();
+            let version = format!("1.{minor}");
+            let of = ["example", distribution, "--cloud", "alibaba", "--kubernetes-version", &version];
+            let made = run(&[&of[..], &["--controller-image", image, "--cluster-id", "shop", "-o", &root]].concat());
+            assert_eq!(made.status.code(), Some(0), "{}", String::from_utf8_lossy(&made.stderr));
+            let checked = run(&["lint", "--fail-on", "info", "--kubernetes-version", &version, &root]);
+            let page = String::from_utf8(checked.stdout).unwrap();
+            assert_eq!(checked.status.code(), Some(0), "{distribution} {version}: {page}");
+            assert!(!page.contains(" in 0 files"), "{page}");
+            let policy = format!("{root}/policy-controlplane.json");
+            let compared = run(&["policy", "diff", "--baseline", "ccm-v2.14", &policy]);
+            assert_eq!(compared.status.code(), Some(0), "{}", String::from_utf8_lossy(&compared.stdout));
+        }
+    }
+    let refused = |arguments: &[&str]| {
+        let output = run(&[&["example", "rke2", "--kubernetes-version", "1.33"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(refused(&["--cloud", "alibaba"]).contains("--controller-image"));
+    assert!(refused(&["--cloud", "alibaba", "--controller-image", "a/b:v2.3.0"]).contains("2.4.0 is the first"));
+    assert!(refused(&["--cloud", "alibaba", "--controller-image", "a/b"]).contains("names no version"));
+    assert!(refused(&["--cloud", "alibaba", "--controller-image", "a/b:v2.4.0\n- x"]).contains("is no image"));
+    assert!(refused(&["--controller-image", image]).contains("for Alibaba Cloud"));
+    let rke =
+        run(&["example", "rke", "--cloud", "alibaba", "--kubernetes-version", "1.30", "--controller-image", image]);
+    assert_eq!(rke.status.code(), Some(2));
+    let printed =
+        run(&["example", "kubeadm", "--cloud", "alibaba", "--kubernetes-version", "1.33", "--controller-image", image]);
+    insta::assert_snapshot!("example-alibaba", String::from_utf8(printed.stdout).unwrap());
+}
