@@ -3,7 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a bench that meets what it does not expect has failed")]
 
-use serde_json::{Value, json};
+mod cluster;
+
 use tagaudit::kubernetes::Evidence;
 use tagaudit::kubernetes_lint::KubernetesLint;
 use tagaudit::rules::RULES;
@@ -12,105 +13,9 @@ fn main() {
     divan::main();
 }
 
-fn node(index: usize) -> Value {
-    let is_server = index < 5;
-    let words = json!([
-        if is_server { "server" } else { "agent" },
-        "--kubelet-arg",
-        "cloud-provider=external",
-        "--disable-cloud-controller",
-        "true",
-        "--token",
-        "********"
-    ]);
-    let images: Vec<Value> = (0..50)
-        .map(|image| json!({"names": [format!("registry.example.com/image-{image}@sha256:{image:064x}")], "sizeBytes": image}))
-        .collect();
-    let mut labels: serde_json::Map<String, Value> =
-        (0..15).map(|label| (format!("example.com/label-{label}"), json!("value"))).collect();
-    if is_server {
-        labels.insert("node-role.kubernetes.io/control-plane".to_owned(), json!("true"));
-    }
-    json!({
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {
-            "name": format!("ip-10-{}-{}-{}.eu-west-1.compute.internal", index / 62_500, index / 250 % 250, index % 250),
-            "uid": format!("node-{index}"),
-            "labels": labels,
-            "annotations": {"rke2.io/node-args": words.to_string()}
-        },
-        "spec": {"providerID": format!("aws:///eu-west-1a/i-{index:017x}")},
-        "status": {"nodeInfo": {"kubeletVersion": "v1.33.2+rke2r1"}, "images": images}
-    })
-}
-
-fn service(index: usize) -> Value {
-    json!({
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {
-            "name": format!("service-{index}"),
-            "namespace": format!("team-{}", index % 100),
-            "uid": format!("service-{index}"),
-            "annotations": {
-                "service.beta.kubernetes.io/aws-load-balancer-type": "nlb",
-                "service.beta.kubernetes.io/aws-load-balancer-internal": "true"
-            }
-        },
-        "spec": {"type": "LoadBalancer", "ports": [{"name": "https", "port": 443, "nodePort": 30_000 + index % 2_000}]},
-        "status": {"loadBalancer": {"ingress": [{"hostname": "a-b.elb.eu-west-1.amazonaws.com"}]}}
-    })
-}
-
-fn pod(index: usize) -> Value {
-    let env: Vec<Value> =
-        (0..20).map(|name| json!({"name": format!("NAME_{name}"), "value": "v".repeat(24)})).collect();
-    let containers: Vec<Value> = (0..2)
-        .map(|container| {
-            json!({
-                "name": format!("container-{container}"),
-                "image": format!("registry.example.com/app:{index}"),
-                "env": env,
-                "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "256Mi"}},
-                "volumeMounts": [{"name": "token", "mountPath": "/var/run/secrets", "readOnly": true}]
-            })
-        })
-        .collect();
-    json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {
-            "name": format!("pod-{index}"),
-            "namespace": format!("team-{}", index % 100),
-            "uid": format!("pod-{index}"),
-            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "app", "uid": "app"}]
-        },
-        "spec": {"containers": containers, "nodeName": "ip-10-0-0-1.eu-west-1.compute.internal"},
-        "status": {"phase": "Running", "podIP": "10.244.0.1"}
-    })
-}
-
 /// The list, as `kubectl get nodes,services,pods,daemonsets -A -o json` prints it.
 fn list() -> Vec<u8> {
-    let controller = json!({
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": "aws-cloud-controller-manager", "namespace": "kube-system", "uid": "controller"},
-        "spec": {"template": {"spec": {
-            "hostNetwork": true,
-            "nodeSelector": {"node-role.kubernetes.io/control-plane": "true"},
-            "tolerations": [{"operator": "Exists"}],
-            "containers": [{
-                "name": "controller",
-                "image": "registry.k8s.io/provider-aws/cloud-controller-manager:v1.33.0",
-                "args": ["--cloud-provider=aws", "--configure-cloud-routes=false"]
-            }]
-        }}}
-    });
-    let items: Vec<Value> =
-        (0..5_000).map(node).chain((0..3_000).map(service)).chain((0..20_000).map(pod)).chain([controller]).collect();
-    serde_json::to_vec_pretty(&json!({"apiVersion": "v1", "kind": "List", "items": items})).unwrap()
+    serde_json::to_vec_pretty(&cluster::objects(None)).unwrap()
 }
 
 #[divan::bench(sample_count = 10)]

@@ -3,6 +3,7 @@
 
 pub mod arguments;
 mod controller;
+pub mod controller_flags;
 mod document;
 mod evidence;
 mod machines;
@@ -18,7 +19,7 @@ pub use controller::{Chart, CloudController, Flag, UNINITIALIZED, flags_of};
 pub use document::{Distribution as FileDistribution, Document, DocumentKind, is_empty, rke_part};
 pub use evidence::{Evidence, KubernetesError, Malformed, Target, is_of_all_namespaces};
 pub use machines::{declared_beside, declared_nodes};
-pub use recording::recorded;
+pub use recording::{recorded, recorded_text};
 pub use rights::Rights;
 pub use service::{Ingress, Service, ServicePort};
 pub use source::{Located, Object, Place, Source, is_false, is_no, is_true, is_yes};

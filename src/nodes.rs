@@ -39,13 +39,15 @@ pub struct Taint {
     pub value: String,
     /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
     pub effect: String,
+    /// `timeAdded`, where it is known.
+    pub added_at: Option<Timestamp>,
 }
 
 impl Taint {
     /// A taint.
     #[must_use]
     pub fn new(key: &str, value: &str, effect: &str) -> Self {
-        Self { key: key.to_owned(), value: value.to_owned(), effect: effect.to_owned() }
+        Self { key: key.to_owned(), value: value.to_owned(), effect: effect.to_owned(), added_at: None }
     }
 }
 
@@ -153,6 +155,8 @@ struct RawTaint {
     value: Option<String>,
     #[serde(default)]
     effect: String,
+    #[serde(default, rename = "timeAdded")]
+    time_added: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -200,7 +204,8 @@ pub fn parse(file: &str, bytes: &[u8]) -> Result<Vec<KubernetesNode>, NodesError
 
 impl From<RawTaint> for Taint {
     fn from(raw: RawTaint) -> Self {
-        Self { key: raw.key, value: raw.value.unwrap_or_default(), effect: raw.effect }
+        let added_at = raw.time_added.and_then(|time| time.parse().ok());
+        Self { key: raw.key, value: raw.value.unwrap_or_default(), effect: raw.effect, added_at }
     }
 }
 

@@ -5,10 +5,16 @@ use std::time::{Duration, Instant};
 
 /// How long a run takes, the median of some, and the most memory that one of them held, in bytes.
 pub(crate) fn watched(runs: usize, arguments: &[&str]) -> (Duration, usize) {
+    watched_with(runs, arguments, &[])
+}
+
+/// The same with variables of the environment.
+pub(crate) fn watched_with(runs: usize, arguments: &[&str], environment: &[(&str, &str)]) -> (Duration, usize) {
     let mut peak = 0;
     let time = median(runs, || {
         let mut child = Command::new(env!("CARGO_BIN_EXE_tagaudit"))
             .args(arguments)
+            .envs(environment.iter().copied())
             .stdout(Stdio::null())
             .spawn()
             .expect("the binary starts");

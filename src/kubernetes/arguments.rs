@@ -11,8 +11,11 @@ use crate::kubernetes::{Located, Place, is_true};
 use crate::nodes::KubernetesNode;
 
 mod declared;
+mod static_pods;
 
 pub use declared::{Machines, declared, machines, selector_matches};
+pub(super) use static_pods::of_static_pods;
+pub use static_pods::{flags_of_static_pod, node_of_static_pod};
 
 /// What starts the components of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

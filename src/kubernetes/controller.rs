@@ -2,6 +2,7 @@
 
 use crate::controller::ControllerVersion;
 use crate::inventory::Provider;
+use crate::nodes::KubernetesNode;
 
 use super::document::{Document, DocumentKind, is_controller_image, is_empty};
 use super::evidence::Evidence;
@@ -90,6 +91,16 @@ impl CloudController {
             has_star |= one == "*";
         }
         has_star
+    }
+
+    /// Whether no node runs it, as far as the Nodes are known.
+    #[must_use]
+    pub fn is_nowhere(&self, nodes: &[KubernetesNode]) -> bool {
+        match self.workload.kind {
+            WorkloadKind::DaemonSet => !nodes.is_empty() && !nodes.iter().any(|node| self.workload.selects(node)),
+            WorkloadKind::Deployment | WorkloadKind::StatefulSet => self.workload.replicas == 0,
+            WorkloadKind::Pod => false,
+        }
     }
 
     /// Where it is told about: the flags, or what runs it.

@@ -124,13 +124,10 @@ impl Document {
 
 /// Keys that the configuration files of RKE2 and K3s have, and hardly anything else.
 /// Sources: rancher/rke2 `pkg/cli/cmds`, k3s-io/k3s `pkg/cli/cmds`.
-const OF_BOTH: [&str; 27] = [
+const OF_BOTH: [&str; 19] = [
     "agent-token",
     "cloud-provider-config",
     "cloud-provider-name",
-    "cluster-cidr",
-    "cluster-dns",
-    "cluster-domain",
     "cluster-init",
     "container-runtime-endpoint",
     "disable-cloud-controller",
@@ -146,12 +143,32 @@ const OF_BOTH: [&str; 27] = [
     "kube-scheduler-arg",
     "kubelet-arg",
     "node-external-ip",
-    "node-label",
-    "node-name",
-    "node-taint",
-    "selinux",
-    "tls-san",
     "write-kubeconfig-mode",
+];
+
+/// Keys of both that values of charts and other files have as well: they make a configuration where nothing foreign stands beside them.
+const SHARED: [&str; 8] =
+    ["cluster-cidr", "cluster-dns", "cluster-domain", "node-label", "node-name", "node-taint", "selinux", "tls-san"];
+
+/// Keys of both that say nothing by themselves.
+const BESIDE: [&str; 17] = [
+    "advertise-address",
+    "bind-address",
+    "data-dir",
+    "debug",
+    "disable",
+    "disable-apiserver",
+    "disable-controller-manager",
+    "disable-etcd",
+    "etcd-snapshot-retention",
+    "etcd-snapshot-schedule-cron",
+    "node-ip",
+    "private-registry",
+    "server",
+    "service-cidr",
+    "system-default-registry",
+    "token",
+    "token-file",
 ];
 
 /// Keys that only one of them has.
@@ -182,6 +199,7 @@ const OF_K3S: [&str; 9] = [
 /// Keys of `cloud_provider` of RKE, right and misspelt, and services that only Kubernetes has.
 const OF_RKE_PROVIDER: [&str; 4] =
     ["awsCloudProvider", "customCloudProvider", "useInstanceMetadataHostname", "use_instance_metadata_hostname"];
+const OF_RKE_ROLES: [&str; 3] = ["controlplane", "etcd", "worker"];
 const OF_RKE_SERVICES: [&str; 3] = ["kube-api", "kube-controller", "kubeproxy"];
 
 /// Kinds of the API that are documents, with the group of their `apiVersion`.
@@ -234,15 +252,35 @@ pub(super) fn of_keys(node: &Node) -> Option<DocumentKind> {
         return None;
     }
     let has = |key: &str| node.get(key).is_some();
-    let is_rke_node = |item: &Node| item.get("address").is_some() && item.get("role").is_some();
+    let is_rke_role = |role: &Node| role.as_str().is_some_and(|role| OF_RKE_ROLES.contains(&role));
+    let is_rke_node = |item: &Node| {
+        let roles = item.get("role").and_then(Node::items).unwrap_or_default();
+        item.get("address").is_some() && roles.iter().any(is_rke_role)
+    };
     if node.at(&["spec", "rkeConfig"]).is_some() {
         return Some(DocumentKind::RancherCluster);
     }
+    // `cloud_provider` and `nodes` are words of others too.
     let has_rke_nodes = node.get("nodes").and_then(Node::items).is_some_and(|items| items.iter().any(is_rke_node));
-    let has_rke_keys = has("kubernetes_version") && (has("services") || has("cloud_provider") || has("network"));
+    let version = node.get("kubernetes_version").and_then(Node::as_str).unwrap_or_default();
+    let is_plain_provider = node.get("cloud_provider").and_then(Node::members).is_some_and(|members| {
+        let is_own = |key: &str| key == "name" || OF_RKE_PROVIDER.contains(&key);
+        members.iter().all(|member| is_own(&member.key))
+    });
+    let has_own_services = node.get("services").and_then(Node::members).is_some_and(|members| {
+        members.iter().any(|member| ["etcd", "kubelet", "kube-api", "kube-controller"].contains(&&*member.key))
+    });
+    let has_rke_keys = version.contains("-rancher")
+        || version.starts_with('v')
+            && (is_plain_provider || has_own_services || node.at(&["network", "plugin"]).is_some());
     // Parts of one, as documents print them.
     let within = |key: &str, names: &[&str]| names.iter().any(|name| node.at(&[key, name]).is_some());
-    let has_rke_part = within("cloud_provider", &OF_RKE_PROVIDER) || within("services", &OF_RKE_SERVICES);
+    let is_external = node.at(&["cloud_provider", "name"]).and_then(Node::as_str) == Some("external-aws");
+    let has_kubelet = node.at(&["services", "kubelet", "extra_args"]).is_some();
+    let has_rke_part = is_external
+        || has_kubelet
+        || within("cloud_provider", &OF_RKE_PROVIDER)
+        || within("services", &OF_RKE_SERVICES);
     if has_rke_nodes || has_rke_keys || has_rke_part || has("rancher_kubernetes_engine_config") {
         return Some(DocumentKind::RkeCluster);
     }
@@ -254,10 +292,13 @@ pub(super) fn of_keys(node: &Node) -> Option<DocumentKind> {
     if node.get("providers").and_then(Node::items).is_some_and(|items| items.iter().any(is_provider)) {
         return Some(DocumentKind::CredentialProviderConfig);
     }
-    let is_config = members.iter().any(|member| {
-        let key = member.key.trim_end_matches('+');
-        OF_BOTH.contains(&key) || (OF_RKE2.contains(&key) || OF_K3S.contains(&key)) && key.contains('-')
-    });
+    let keys = || members.iter().map(|member| member.key.trim_end_matches('+'));
+    let is_own =
+        |key: &str| OF_BOTH.contains(&key) || (OF_RKE2.contains(&key) || OF_K3S.contains(&key)) && key.contains('-');
+    let is_known = |key: &str| {
+        is_own(key) || OF_RKE2.contains(&key) || OF_K3S.contains(&key) || SHARED.contains(&key) || BESIDE.contains(&key)
+    };
+    let is_config = keys().any(is_own) || keys().any(|key| SHARED.contains(&key)) && keys().all(is_known);
     is_config.then_some(DocumentKind::NodeConfig)
 }
 

@@ -233,6 +233,7 @@ impl Evidence {
     pub fn arguments(&self) -> &[NodeArguments] {
         self.arguments.get_or_init(|| {
             let mut all = NodeArguments::of_nodes(self.nodes.as_deref().unwrap_or_default());
+            all.extend(arguments::of_static_pods(&self.workloads, self.nodes.as_deref().unwrap_or_default()));
             all.extend(arguments::declared(self));
             for one in &mut all {
                 one.version = one.version.or(self.assumed);

@@ -87,5 +87,5 @@ fn of_rke(cluster: &Document) -> Vec<KubernetesNode> {
 
 fn taint(taint: Object<'_>) -> Taint {
     let text = |key: &str| taint.at(&[key]).and_then(Object::scalar).unwrap_or_default();
-    Taint { key: text("key"), value: text("value"), effect: text("effect") }
+    Taint { key: text("key"), value: text("value"), effect: text("effect"), added_at: None }
 }

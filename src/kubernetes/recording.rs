@@ -6,9 +6,14 @@ use serde_json::{Map, Value};
 use crate::inventory::kubernetes::{List, ListGap, RecordedList, Recording};
 use crate::text::secrets::{is_credential, masked, shown};
 
+use super::controller_flags;
 use super::evidence::{Evidence, KubernetesError};
 use super::read::is_looked_at;
 use super::source::Source;
+
+use shapes::{CLUSTER_CONFIGURATION, kept, shape};
+
+mod shapes;
 
 impl Recording {
     /// What it says of the cluster. A list with an object that is not what its kind has is not read.
@@ -40,13 +45,21 @@ impl Recording {
     }
 }
 
-/// An item of a list as far as rules look at it; `None` where they do not.
-#[must_use]
-pub fn recorded(list: List, item: Value) -> Option<Value> {
-    let is_pod = list == List::Pods;
-    if is_pod && !is_looked_at(&item.to_string()) {
-        return None;
+/// An item of a list, as the API writes it, as far as rules look at it; `None` where they do not. Of a cluster most pods are of that kind, and
+/// they are not even parsed.
+///
+/// # Errors
+/// When it is no JSON.
+pub fn recorded_text(list: List, item: &str) -> Result<Option<Value>, serde_json::Error> {
+    if list == List::Pods && !is_looked_at(item) {
+        return Ok(None);
     }
+    Ok(Some(recorded(list, serde_json::from_str(item)?)))
+}
+
+/// The same of an item that was parsed.
+#[must_use]
+pub fn recorded(list: List, item: Value) -> Value {
     let mut kept = kept(item, shape(list));
     match list {
         List::Nodes => hide_arguments(&mut kept),
@@ -60,205 +73,11 @@ pub fn recorded(list: List, item: Value) -> Option<Value> {
         List::ConfigMaps => hide_data(&mut kept),
         _ => {}
     }
-    Some(kept)
+    kept
 }
 
 fn is_of_ebs(class: &Value) -> bool {
     matches!(class["provisioner"].as_str(), Some("ebs.csi.aws.com" | "kubernetes.io/aws-ebs"))
-}
-
-/// What is kept of a value.
-#[derive(Clone, Copy)]
-enum Keep {
-    /// All of it.
-    All,
-    /// These members.
-    Members(&'static [(&'static str, Keep)]),
-    /// This of each item.
-    Items(&'static Keep),
-    /// Members whose names hold one of these texts.
-    Named(&'static [&'static str]),
-}
-
-use Keep::{All, Items, Members, Named};
-
-fn kept(value: Value, keep: Keep) -> Value {
-    match (value, keep) {
-        // What is not of the shape that the API gives is for whoever reads it to say.
-        (value, All) | (value @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)), _) => value,
-        (Value::Object(mut members), Members(wanted)) => {
-            let found = wanted.iter().filter_map(|(name, keep)| {
-                let value = members.remove(*name)?;
-                Some(((*name).to_owned(), kept(value, *keep)))
-            });
-            Value::Object(found.collect::<Map<String, Value>>())
-        }
-        (Value::Array(items), Items(keep)) => items.into_iter().map(|item| kept(item, *keep)).collect(),
-        (Value::Object(members), Named(texts)) => {
-            let is_named = |name: &str| texts.iter().any(|text| name.contains(text));
-            Value::Object(members.into_iter().filter(|(name, _)| is_named(name)).collect())
-        }
-        (Value::Object(_) | Value::Array(_), _) => Value::Null,
-    }
-}
-
-const PLAIN_METADATA: Keep = Members(&[("name", All), ("namespace", All), ("uid", All), ("creationTimestamp", All)]);
-
-const POD: Keep = Members(&[
-    ("nodeSelector", All),
-    ("affinity", Members(&[("nodeAffinity", All)])),
-    ("tolerations", All),
-    ("hostNetwork", All),
-    ("dnsPolicy", All),
-    ("serviceAccountName", All),
-    ("serviceAccount", All),
-    ("containers", Items(&Members(&[("name", All), ("image", All), ("command", All), ("args", All)]))),
-]);
-
-const KINDS: [(&str, Keep); 2] = [("apiVersion", All), ("kind", All)];
-
-const NODE: Keep = Members(&[
-    KINDS[0],
-    KINDS[1],
-    (
-        "metadata",
-        Members(&[
-            ("name", All),
-            ("uid", All),
-            ("creationTimestamp", All),
-            ("labels", All),
-            (
-                "annotations",
-                Named(&[
-                    "/node-args",
-                    "/node-env",
-                    "rke.cattle.io/",
-                    "provided-node-ip",
-                    "kubeadm.alpha.kubernetes.io/",
-                ]),
-            ),
-        ]),
-    ),
-    (
-        "spec",
-        Members(&[("providerID", All), ("taints", All), ("podCIDR", All), ("podCIDRs", All), ("unschedulable", All)]),
-    ),
-    ("status", Members(&[("addresses", All), ("nodeInfo", Members(&[("kubeletVersion", All)]))])),
-]);
-const SERVICE: Keep = Members(&[
-    KINDS[0],
-    KINDS[1],
-    (
-        "metadata",
-        Members(&[
-            ("name", All),
-            ("namespace", All),
-            ("uid", All),
-            ("creationTimestamp", All),
-            ("deletionTimestamp", All),
-            ("finalizers", All),
-            // What is misspelt is looked at as well.
-            (
-                "annotations",
-                Named(&["load-balancer", "loadbalancer", "service.beta", "service.alpha", "alibaba", "alicloud"]),
-            ),
-        ]),
-    ),
-    ("spec", All),
-    ("status", Members(&[("loadBalancer", All)])),
-]);
-const WORKLOAD: Keep = Members(&[
-    KINDS[0],
-    KINDS[1],
-    ("metadata", PLAIN_METADATA),
-    ("spec", Members(&[("replicas", All), ("template", Members(&[("spec", POD)]))])),
-]);
-const STATIC_POD: Keep = Members(&[
-    KINDS[0],
-    KINDS[1],
-    (
-        "metadata",
-        Members(&[
-            ("name", All),
-            ("namespace", All),
-            ("uid", All),
-            ("creationTimestamp", All),
-            ("annotations", Named(&["kubernetes.io/config.mirror", "kubernetes.io/config.source"])),
-            ("ownerReferences", Items(&Members(&[("kind", All), ("name", All)]))),
-        ]),
-    ),
-    ("spec", POD),
-]);
-const STORAGE_CLASS: Keep = Members(&[
-    KINDS[0],
-    KINDS[1],
-    ("metadata", Members(&[("name", All), ("uid", All), ("annotations", Named(&["is-default-class"]))])),
-    ("provisioner", All),
-    ("parameters", All),
-    ("reclaimPolicy", All),
-    ("volumeBindingMode", All),
-    ("allowedTopologies", All),
-]);
-const VOLUME: Keep = Members(&[
-    KINDS[0],
-    KINDS[1],
-    (
-        "metadata",
-        Members(&[("name", All), ("uid", All), ("labels", All), ("annotations", Named(&["pv.kubernetes.io/"]))]),
-    ),
-    (
-        "spec",
-        Members(&[
-            ("storageClassName", All),
-            ("awsElasticBlockStore", All),
-            ("csi", Members(&[("driver", All), ("volumeHandle", All)])),
-            ("nodeAffinity", All),
-            ("claimRef", Members(&[("namespace", All), ("name", All)])),
-        ]),
-    ),
-]);
-const CSI_NODE: Keep = Members(&[
-    KINDS[0],
-    KINDS[1],
-    ("metadata", Members(&[("name", All), ("uid", All), ("annotations", Named(&["migrated-plugins"]))])),
-    ("spec", Members(&[("drivers", Items(&Members(&[("name", All), ("nodeID", All)])))])),
-]);
-const RIGHTS: Keep = Members(&[
-    KINDS[0],
-    KINDS[1],
-    ("metadata", PLAIN_METADATA),
-    ("rules", All),
-    ("aggregationRule", All),
-    ("roleRef", All),
-    ("subjects", All),
-]);
-const LEASE: Keep = Members(&[
-    KINDS[0],
-    KINDS[1],
-    ("metadata", PLAIN_METADATA),
-    ("spec", Members(&[("holderIdentity", All), ("renewTime", All)])),
-]);
-const NAMED: Keep = Members(&[KINDS[0], KINDS[1], ("metadata", PLAIN_METADATA)]);
-const WEBHOOK: Keep =
-    Members(&[KINDS[0], KINDS[1], ("metadata", PLAIN_METADATA), ("webhooks", Items(&Members(&[("name", All)])))]);
-const CONFIG_MAP: Keep = Members(&[KINDS[0], KINDS[1], ("metadata", PLAIN_METADATA), ("data", All)]);
-
-/// What rules look at, of each list.
-fn shape(list: List) -> Keep {
-    match list {
-        List::Nodes => NODE,
-        List::Services => SERVICE,
-        List::DaemonSets | List::Deployments | List::StatefulSets => WORKLOAD,
-        List::Pods => STATIC_POD,
-        List::StorageClasses => STORAGE_CLASS,
-        List::PersistentVolumes => VOLUME,
-        List::CsiDrivers => NAMED,
-        List::CsiNodes => CSI_NODE,
-        List::ClusterRoles | List::ClusterRoleBindings | List::Roles | List::RoleBindings => RIGHTS,
-        List::Leases => LEASE,
-        List::MutatingWebhookConfigurations => WEBHOOK,
-        List::ConfigMaps => CONFIG_MAP,
-    }
 }
 
 /// What is said instead of a value that may be a credential, as RKE2 and K3s do.
@@ -267,7 +86,10 @@ const HIDDEN: &str = "********";
 /// The value of a setting, if it is known to hold no credential.
 fn harmless(name: &str, value: &str) -> String {
     let told = shown(name, value);
-    if told.ends_with("(not shown)") {
+    // What a component is given without a value is the name of a flag.
+    let is_name = |text: &str| text.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    let is_bare = name.ends_with("-arg") && !value.contains('=') && !is_name(value);
+    if told.ends_with("(not shown)") || is_bare {
         match value.split_once('=') {
             Some((flag, _)) if name.ends_with("-arg") => format!("{flag}={HIDDEN}"),
             _ => HIDDEN.to_owned(),
@@ -300,11 +122,15 @@ fn hide_arguments(node: &mut Value) {
 /// Arguments with their values hidden: `--name`, value or `--name=value`.
 fn hidden_words(words: &[String]) -> Vec<String> {
     let mut last = String::new();
-    let hide = |word: &String| {
+    let hide = |(index, word): (usize, &String)| {
         let Some(argument) = word.strip_prefix('-') else {
             let name = std::mem::take(&mut last);
             // The first word is the role.
-            return if name.is_empty() { word.clone() } else { harmless(&name, word) };
+            return match name.is_empty() {
+                true if index == 0 => word.clone(),
+                true => HIDDEN.to_owned(),
+                false => harmless(&name, word),
+            };
         };
         let argument = argument.trim_start_matches('-');
         if let Some((name, value)) = argument.split_once('=') {
@@ -315,7 +141,7 @@ fn hidden_words(words: &[String]) -> Vec<String> {
             word.clone()
         }
     };
-    words.iter().map(hide).collect()
+    words.iter().enumerate().map(hide).collect()
 }
 
 /// Hides the words of containers that are none of a cloud controller or a control plane, and credentials in the others.
@@ -327,7 +153,7 @@ fn hide_words(pod: Option<&mut Value>, is_pod: bool) {
             ["cloud-controller-manager", "cloud-provider"].iter().any(|mark| text.contains(mark))
         };
         let Some(container) = container.as_object_mut() else { continue };
-        let mut is_secret = false;
+        let mut behind = None;
         for list in ["command", "args"] {
             if !is_known {
                 container.remove(list);
@@ -335,8 +161,7 @@ fn hide_words(pod: Option<&mut Value>, is_pod: bool) {
             }
             for word in container.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
                 if let Some(text) = word.as_str() {
-                    let (hidden, next) = hidden_word(text, is_secret);
-                    is_secret = next;
+                    let hidden = hidden_word(text, &mut behind);
                     *word = hidden.into();
                 }
             }
@@ -344,19 +169,39 @@ fn hide_words(pod: Option<&mut Value>, is_pod: bool) {
     }
 }
 
-/// A word of a command line without its credential, and whether the next one is one: behind a flag without a value.
-fn hidden_word(word: &str, is_secret: bool) -> (String, bool) {
-    let is_flag = word.starts_with('-');
-    match word.split_once('=').filter(|_| is_flag) {
-        _ if is_secret && !is_flag => (HIDDEN.to_owned(), false),
-        Some((name, _)) if is_credential(name) => (format!("{name}={HIDDEN}"), false),
-        None if is_flag => (word.to_owned(), is_credential(word)),
+/// A word of a command line without what may be a credential; `behind` is the flag before it that has no value yet.
+fn hidden_word(word: &str, behind: &mut Option<String>) -> String {
+    let flag = word
+        .strip_prefix("--")
+        .map(|flag| flag.split_once('=').map_or((flag, None), |(name, value)| (name, Some(value))));
+    match (flag, behind.take()) {
+        (Some((name, Some(value))), _) => format!("--{name}={}", hidden_value(name, value)),
+        (Some((name, None)), _) => {
+            *behind = Some(name.to_owned());
+            word.to_owned()
+        }
+        (None, Some(name)) if !word.starts_with('-') => hidden_value(&name, word),
         _ => {
             // A script is one word: what stands behind a name in it may be long.
             let shown = masked(word);
             let is_script = word.contains(char::is_whitespace) && shown != word;
-            (if is_script { HIDDEN.to_owned() } else { shown.into_owned() }, false)
+            if is_script { HIDDEN.to_owned() } else { shown.into_owned() }
         }
+    }
+}
+
+/// The value of a flag of a control plane, if it is known to hold no credential.
+fn hidden_value(name: &str, value: &str) -> String {
+    // Tags are the users' own texts.
+    let is_known = controller_flags::known(name).is_some() && name != "tags";
+    let is_plain =
+        ["true", "false", ""].contains(&value) || value.len() < 6 && value.chars().all(|c| c.is_ascii_digit());
+    if is_plain {
+        value.to_owned()
+    } else if is_known {
+        masked(value).into_owned()
+    } else {
+        harmless(name, value)
     }
 }
 
@@ -382,46 +227,51 @@ fn stand_in(text: &str) -> &'static str {
     if !text.is_empty() && text.len().is_multiple_of(4) && text.chars().all(is_base64) { "bWFza2Vk" } else { HIDDEN }
 }
 
-/// A JSON text without its credentials; one that is no JSON is hidden as a whole.
+/// A text of JSON or YAML without its credentials, as JSON; one that is neither is hidden as a whole.
 fn hidden_json(text: &str) -> String {
     fn hide(value: &mut Value) {
         match value {
             Value::Object(members) => {
                 for (name, value) in members {
-                    match value {
-                        Value::String(text) if is_credential(name) => *value = stand_in(text).into(),
-                        value => hide(value),
-                    }
+                    if is_credential(name) { replace(value) } else { hide(value) }
                 }
             }
             Value::Array(items) => items.iter_mut().for_each(hide),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
-    match serde_json::from_str::<Value>(text) {
-        Ok(mut value) => {
+    /// What stands behind such a name, of whatever type: none of it stays.
+    fn replace(value: &mut Value) {
+        match value {
+            // That there is nothing is looked at.
+            Value::Null | Value::Bool(_) => {}
+            Value::String(text) if text.is_empty() => {}
+            Value::String(text) => *value = stand_in(text).into(),
+            Value::Number(_) => *value = 0.into(),
+            Value::Array(items) => items.iter_mut().for_each(replace),
+            Value::Object(members) => *members = Map::new(),
+        }
+    }
+    match as_json(text) {
+        Some(mut value) => {
             hide(&mut value);
             value.to_string()
         }
-        Err(_) => HIDDEN.to_owned(),
+        None => HIDDEN.to_owned(),
     }
+}
+
+/// The one document of a text of YAML, of which JSON is a part.
+fn as_json(text: &str) -> Option<Value> {
+    let source = Source::new("", text.to_owned());
+    let documents = source.documents().ok()?;
+    serde_json::from_str(&documents.first()?.to_string()).ok()
 }
 
 /// Of a configuration of kubeadm the version and the arguments of components, as JSON, which is YAML.
 fn hidden_cluster_configuration(text: &str) -> String {
-    let source = Source::new("", text.to_owned());
-    let documents = source.documents().unwrap_or_default();
-    let Some(node) = documents.first() else { return HIDDEN.to_owned() };
-    let Ok(value) = serde_json::from_str::<Value>(&node.to_string()) else { return HIDDEN.to_owned() };
-    const COMPONENT: Keep = Members(&[("extraArgs", All)]);
-    const CONFIGURATION: Keep = Members(&[
-        KINDS[0],
-        KINDS[1],
-        ("kubernetesVersion", All),
-        ("apiServer", COMPONENT),
-        ("controllerManager", COMPONENT),
-    ]);
-    let mut kept = kept(value, CONFIGURATION);
+    let Some(value) = as_json(text) else { return HIDDEN.to_owned() };
+    let mut kept = kept(value, CLUSTER_CONFIGURATION);
     for component in ["/apiServer/extraArgs", "/controllerManager/extraArgs"] {
         match kept.pointer_mut(component) {
             Some(Value::Object(arguments)) => {
@@ -456,7 +306,7 @@ mod tests {
     fn what_no_rule_needs_is_left_out() {
         let pod = json!({"spec": {"containers": [{"name": "a", "image": "a:1", "args": ["--token=x"], "env": [{"name": "A", "value": "secret"}], "envFrom": []}], "volumes": []}});
         let set = json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "a", "annotations": {"x": "secret"}, "managedFields": []}, "spec": {"template": pod}, "status": {}});
-        let kept = recorded(List::DaemonSets, set).unwrap();
+        let kept = recorded(List::DaemonSets, set);
         let expected = json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "a"}, "spec": {"template": {"spec": {"containers": [{"name": "a", "image": "a:1"}]}}}});
         assert_eq!(kept, expected);
     }
@@ -465,7 +315,7 @@ mod tests {
     fn words_of_a_controller_stay_and_credentials_in_them_do_not() {
         let words = json!(["--cloud-provider=aws", "--aws-secret=abc", "--v=2"]);
         let set = json!({"spec": {"template": {"spec": {"containers": [{"image": "a/cloud-controller-manager:v1", "args": words}]}}}});
-        let kept = recorded(List::DaemonSets, set).unwrap();
+        let kept = recorded(List::DaemonSets, set);
         let found = &kept["spec"]["template"]["spec"]["containers"][0]["args"];
         assert_eq!(*found, json!(["--cloud-provider=aws", "--aws-secret=********", "--v=2"]));
     }
@@ -482,7 +332,7 @@ mod tests {
             "AWS_SECRET_ACCESS_KEY=\"a leak\" exec x"
         ]);
         let set = json!({"spec": {"template": {"spec": {"containers": [{"image": "a/cloud-controller-manager:v1", "args": words}]}}}});
-        let kept = recorded(List::DaemonSets, set).unwrap();
+        let kept = recorded(List::DaemonSets, set);
         let found = &kept["spec"]["template"]["spec"]["containers"][0]["args"];
         assert!(!found.to_string().contains("leak"), "{found}");
         assert_eq!((&found[3], &found[4]), (&json!("--v"), &json!("2")));
@@ -491,8 +341,8 @@ mod tests {
     #[test]
     fn pods_that_nobody_looks_at_are_left_out() {
         let pod = |annotation: &str| json!({"metadata": {"name": "a", "annotations": {annotation: "x"}}, "spec": {"containers": []}});
-        assert!(recorded(List::Pods, pod("kubernetes.io/config.mirror")).is_some());
-        assert!(recorded(List::Pods, pod("other")).is_none());
+        assert!(recorded_text(List::Pods, &pod("kubernetes.io/config.mirror").to_string()).unwrap().is_some());
+        assert!(recorded_text(List::Pods, &pod("other").to_string()).unwrap().is_none());
     }
 
     #[test]
@@ -515,7 +365,7 @@ mod tests {
             "rke2.io/node-env": json!({"RKE2_TOKEN": "x", "RKE2_CLOUD_PROVIDER_NAME": "aws"}).to_string(),
             "other": "secret",
         }}});
-        let kept = recorded(List::Nodes, node).unwrap();
+        let kept = recorded(List::Nodes, node);
         let annotations = &kept["metadata"]["annotations"];
         let expected = [
             "server",
@@ -544,13 +394,72 @@ mod tests {
             "ClusterConfiguration": configuration,
             "other": "leak",
         }});
-        let kept = recorded(List::ConfigMaps, map).unwrap();
+        let kept = recorded(List::ConfigMaps, map);
         let expected = r#"{"Global":{"accessKeyID":"********","accessKeySecret":"bWFza2Vk","region":"cn-hangzhou"}}"#;
         assert_eq!(kept["data"]["cloud-config.conf"], expected);
         assert!(!kept.to_string().contains("leak") && !kept.to_string().contains("bGVhaw"), "{kept}");
         let found = kept["data"]["ClusterConfiguration"].as_str().unwrap();
         assert!(found.contains("external") && found.contains("v1.31.0"), "{found}");
         let broken = json!({"data": {"cloud-config.conf": "password = leak\ntoken: |\n  leak"}});
-        assert!(!recorded(List::ConfigMaps, broken).unwrap().to_string().contains("leak"));
+        assert!(!recorded(List::ConfigMaps, broken).to_string().contains("leak"));
+    }
+
+    #[test]
+    fn a_credential_of_any_type_is_hidden() {
+        let of = |text: &str| {
+            let kept = recorded(List::ConfigMaps, json!({"data": {"cloud-config.conf": text}}));
+            kept["data"]["cloud-config.conf"].as_str().unwrap().to_owned()
+        };
+        for (text, expected) in [
+            (r#"{"token": ["leak", {"x": "leak"}], "a": 1}"#, r#"{"a":1,"token":["bWFza2Vk",{}]}"#),
+            (r#"{"Global": {"accessKeySecret": {"x": "leak"}}}"#, r#"{"Global":{"accessKeySecret":{}}}"#),
+            (r#"{"password": 12345678}"#, r#"{"password":0}"#),
+            (r#"{"accessKeyID": "", "x": "y"}"#, r#"{"accessKeyID":"","x":"y"}"#),
+            (
+                "Global:\n  accessKeyID: leak!\n  region: cn-hangzhou\n",
+                r#"{"Global":{"accessKeyID":"********","region":"cn-hangzhou"}}"#,
+            ),
+            ("{broken: [leak", HIDDEN),
+        ] {
+            assert_eq!(of(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_values_of_flags_that_are_known_stay() {
+        let words = json!([
+            "--kubeconfig-data",
+            "leak",
+            "--service-account-key=leak",
+            "--tags=owner=leak",
+            "--unknown=leak",
+            "--leader-elect",
+            "--v",
+            "2",
+            "--cluster-cidr=10.0.0.0/16",
+            "--controllers",
+            "*,-route",
+            "--cloud-provider=aws",
+            "--unknown-switch=true"
+        ]);
+        let set = json!({"spec": {"template": {"spec": {"containers": [{"image": "a/cloud-controller-manager:v1", "args": words}]}}}});
+        let kept = recorded(List::DaemonSets, set);
+        let found = &kept["spec"]["template"]["spec"]["containers"][0]["args"];
+        let expected = json!([
+            "--kubeconfig-data",
+            HIDDEN,
+            format!("--service-account-key={HIDDEN}"),
+            format!("--tags={HIDDEN}"),
+            format!("--unknown={HIDDEN}"),
+            "--leader-elect",
+            "--v",
+            "2",
+            "--cluster-cidr=10.0.0.0/16",
+            "--controllers",
+            "*,-route",
+            "--cloud-provider=aws",
+            "--unknown-switch=true"
+        ]);
+        assert_eq!(*found, expected);
     }
 }

@@ -265,6 +265,9 @@ fn storage(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Ve
     if !has(DocumentKind::CsiDriver) || !has(DocumentKind::CsiNode) {
         return not_audited("CSIDrivers and CSINodes were not given");
     }
+    if signals.nodes.is_empty() {
+        return not_audited("the Nodes were not given: which of them have the driver is not known");
+    }
     let mut drivers = evidence.documents_of(DocumentKind::CsiDriver);
     if !drivers.any(|driver| is_driver(driver.object().text(&["metadata", "name"]))) {
         return (State::Failed, vec![format!("no CSIDriver {DRIVER}")]);

@@ -75,10 +75,14 @@ fn scalar(text: &str) -> String {
     if is_plain { text.to_owned() } else { serde_json::Value::from(text).to_string() }
 }
 
-/// Settings of machines of a cluster of Rancher, by the label of their role.
-pub(super) fn rancher_selector(role: &str, settings: &str) -> String {
+/// Settings of machines of a cluster of Rancher, by the label of their role, and without that of another one.
+/// Source: rancher/rancher `pkg/capr/planner`: a machine has the labels of its roles only.
+pub(super) fn rancher_selector(role: &str, without: Option<&str>, settings: &str) -> String {
     let indented: String = settings.lines().flat_map(|line| ["          ", line, "\n"]).collect();
+    let without = without.map_or_else(String::new, |role| {
+        format!("            - key: rke.cattle.io/{role}-role\n              operator: DoesNotExist\n")
+    });
     format!(
-        "spec:\n  rkeConfig:\n    machineSelectorConfig:\n      - config:\n{indented}        machineLabelSelector:\n          matchExpressions:\n            - key: rke.cattle.io/{role}-role\n              operator: In\n              values:\n                - \"true\"\n"
+        "spec:\n  rkeConfig:\n    machineSelectorConfig:\n      - config:\n{indented}        machineLabelSelector:\n          matchExpressions:\n            - key: rke.cattle.io/{role}-role\n              operator: In\n              values:\n                - \"true\"\n{without}"
     )
 }

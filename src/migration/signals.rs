@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::controller::ControllerVersion;
 use crate::inventory::Provider;
-use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Started, is_name_only};
-use crate::kubernetes::{
-    CloudController, Container, DocumentKind, Evidence, WorkloadKind, flags_of, is_true, rke_part,
+use crate::kubernetes::arguments::{
+    Component, Distribution, NodeArguments, Started, flags_of_static_pod, is_name_only, node_of_static_pod,
 };
+use crate::kubernetes::{CloudController, DocumentKind, Evidence, WorkloadKind, is_true, rke_part};
 use crate::nodes::KubernetesNode;
 use crate::text;
 
@@ -172,7 +172,12 @@ impl<'e> Signals<'e> {
         let of = |component: Component| seen(evidence, component);
         Self {
             maker: Maker::of(evidence),
-            version: evidence.kubernetes_version(),
+            // What a configuration asks for is not what runs.
+            version: nodes
+                .iter()
+                .filter_map(|node| node.kubelet_version.parse().ok())
+                .max()
+                .or_else(|| evidence.kubernetes_version()),
             kubelets: of(Component::Kubelet),
             managers: of(Component::ControllerManager),
             api_servers: of(Component::ApiServer),
@@ -217,7 +222,7 @@ impl<'e> Signals<'e> {
     #[must_use]
     pub fn initialises(&self) -> bool {
         let runs = |controller: &CloudController| {
-            controller.runs(&["cloud-node", "cloud-node-controller"]) && !is_nowhere(controller, self.nodes)
+            controller.runs(&["cloud-node", "cloud-node-controller"]) && !controller.is_nowhere(self.nodes)
         };
         !self.working.is_empty() || self.idle.iter().any(|controller| runs(controller))
     }
@@ -298,17 +303,7 @@ fn is_idle(controller: &CloudController, nodes: &[KubernetesNode]) -> bool {
         ["route", "node-route-controller"],
         ["cloud-node-lifecycle", "cloud-node-lifecycle-controller"],
     ];
-    is_nowhere(controller, nodes) || !jobs.iter().any(|names| controller.runs(names))
-}
-
-/// Whether no node runs it.
-fn is_nowhere(controller: &CloudController, nodes: &[KubernetesNode]) -> bool {
-    let workload = &controller.workload;
-    match workload.kind {
-        WorkloadKind::DaemonSet => !nodes.is_empty() && !nodes.iter().any(|node| workload.selects(node)),
-        WorkloadKind::Deployment | WorkloadKind::StatefulSet => workload.replicas == 0,
-        WorkloadKind::Pod => false,
-    }
+    controller.is_nowhere(nodes) || !jobs.iter().any(|names| controller.runs(names))
 }
 
 /// Why a cluster is none that this is about: its cloud is another one, or it is AWS's own.
@@ -337,19 +332,12 @@ fn seen(evidence: &Evidence, component: Component) -> Vec<Seen> {
     let of_pods: Vec<Seen> = evidence
         .workloads
         .iter()
-        .filter(|workload| workload.is_static)
         .filter_map(|workload| {
-            let container = workload.containers.iter().find(|container| is_of(container, component))?;
-            let program = container.words.first().and_then(|word| word.value.rsplit('/').next());
-            // What a shell adds is not known.
-            if matches!(program, Some("sh" | "bash" | "ash" | "dash")) {
-                return None;
-            }
-            let flags = flags_of(&container.words);
+            let flags = flags_of_static_pod(workload, component)?;
             let is_named = |flag: &str, name: &str| flag.replace('_', "-") == name;
             let value =
                 |name: &str| flags.iter().rfind(|flag| is_named(&flag.name, name)).map(|flag| flag.value.as_str());
-            let node = workload.name.trim_start_matches(component.name()).trim_start_matches('-');
+            let node = node_of_static_pod(workload, component);
             let version = evidence.nodes.iter().flatten().find(|found| found.name == node);
             Some(Seen {
                 version: version.and_then(|node| node.kubelet_version.parse().ok()),
@@ -364,18 +352,15 @@ fn seen(evidence: &Evidence, component: Component) -> Vec<Seen> {
         return of_pods;
     }
     let all = evidence.arguments();
-    let of_nodes: Vec<Seen> =
-        all.iter().filter(|one| one.node().is_some()).filter_map(|one| started(evidence, one, component)).collect();
+    let of_nodes: Vec<Seen> = all
+        .iter()
+        .filter(|one| one.node().is_some() && !one.is_part)
+        .filter_map(|one| started(evidence, one, component))
+        .collect();
     if !of_nodes.is_empty() {
         return of_nodes;
     }
     all.iter().filter(|one| one.node().is_none()).filter_map(|one| started(evidence, one, component)).collect()
-}
-
-/// Whether a container of a static pod runs a component.
-fn is_of(container: &Container, component: Component) -> bool {
-    let program = container.words.first().and_then(|word| word.value.rsplit('/').next()).unwrap_or_default();
-    container.name == component.name() || program == component.name()
 }
 
 /// A component as arguments start it; `None` where they do not run it, or do not say.

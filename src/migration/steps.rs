@@ -8,7 +8,9 @@ use super::checks::{Check, State};
 use super::signals::{CloudProvider, Holder, LOCK, Maker, Signals};
 use super::stage::Stage;
 
-use apply::{install, let_write_lock, switch_control_planes, switch_workers, use_lock, watch};
+use apply::{
+    KUBEADM_CONFIG, KUBEADM_EXTERNAL, install, let_write_lock, switch_control_planes, switch_workers, use_lock, watch,
+};
 
 mod apply;
 mod initialise;
@@ -192,7 +194,15 @@ fn rolling(evidence: &Evidence, signals: &Signals<'_>) -> Vec<Step> {
         "then the kubelets of all other nodes, which no list shows".clone_into(&mut step.title);
         steps.push(step);
     }
-    if managers.is_empty() && kubelets.is_empty() && !unseen && !signals.keeps_lock_in_vain() {
+    let api_servers = names(&signals.api_servers);
+    let only_api_servers = managers.is_empty() && !api_servers.is_empty();
+    if only_api_servers {
+        let mut step = switch_control_planes(evidence, signals);
+        let shown: Vec<&str> = api_servers.iter().map(String::as_str).collect();
+        step.title = format!("finish kube-apiserver, which still asks for `aws`: {}", crate::text::list(&shown, NAMED));
+        steps.push(step);
+    }
+    if managers.is_empty() && kubelets.is_empty() && !unseen && !only_api_servers && !signals.keeps_lock_in_vain() {
         // The configuration is ahead of the cluster.
         steps.push(Step::new("carry the configuration out: kube-controller-manager still holds the lock").about(
             "where it was carried out, an instance of kube-controller-manager was left behind: find it by the holder of the lease",
@@ -231,14 +241,20 @@ fn upgrade(signals: &Signals<'_>) -> Vec<Step> {
     if signals.is_from(27) {
         return vec![Step::new("nothing is left to do")];
     }
-    vec![
+    let before = (signals.maker == Maker::Kubeadm).then(|| {
+        Step::new("make sure that the configuration of kubeadm says what the control planes run: the upgrade writes them from it")
+            .with(KUBEADM_CONFIG, KUBEADM_EXTERNAL)
+    });
+    let mut steps = vec![
         Step::new("install ecr-credential-provider on every node where images come from ECR")
             .about("from 1.27 on kubelet has no credentials for ECR of its own: it is started with --image-credential-provider-config and --image-credential-provider-bin-dir"),
         Step::new("upgrade to Kubernetes 1.27, and from minor version to minor version from there").with(
             "before it",
             "tagaudit migrate --from in-tree --to external --target-kubernetes 1.27 --kubernetes FILES\ntagaudit lint --target-kubernetes 1.27 FILES",
         ),
-    ]
+    ];
+    steps.splice(1..1, before);
+    steps
 }
 
 /// A cloud controller stops.

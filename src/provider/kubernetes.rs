@@ -14,9 +14,10 @@ use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use std::io::Write as _;
 
-use crate::kubernetes::{List, ListGap, RecordedList, Recording, recorded};
+use crate::kubernetes::{List, ListGap, RecordedList, Recording, recorded, recorded_text};
 use crate::text;
 
 use super::error::{Error, ErrorKind, check_endpoint};
@@ -247,13 +248,13 @@ struct Read {
 
 /// A page of a list.
 #[derive(Deserialize)]
-struct Page {
+struct Page<'a> {
     kind: String,
     #[serde(default)]
     metadata: PageMetadata,
     /// An empty list may be null; without items it is no list.
-    #[serde(deserialize_with = "Option::deserialize")]
-    items: Option<Vec<Value>>,
+    #[serde(borrow, deserialize_with = "Option::deserialize")]
+    items: Option<Vec<&'a RawValue>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -300,12 +301,15 @@ impl Api {
         for _ in 0..MAX_PAGES {
             let more = next.as_deref().map(|token| format!("&continue={}", encoded(token))).unwrap_or_default();
             let (bytes, at) = self.get(&format!("{}?limit={PAGE}{more}", list.path())).await?;
-            let page: Page = serde_json::from_slice(&bytes).map_err(|error| no_list(&error.to_string()))?;
+            let page: Page<'_> = serde_json::from_slice(&bytes).map_err(|error| no_list(&error.to_string()))?;
             if page.kind.strip_suffix("List") != Some(kind) {
                 return Err(no_list(&format!("it is a `{}`", page.kind)));
             }
             read.at = read.at.max(at);
-            read.items.extend(page.items.unwrap_or_default().into_iter().filter_map(|item| recorded(list, item)));
+            for item in page.items.unwrap_or_default() {
+                let kept = recorded_text(list, item.get()).map_err(|error| no_list(&error.to_string()))?;
+                read.items.extend(kept);
+            }
             next = page.metadata.next.filter(|token| !token.is_empty());
             match &next {
                 None => return Ok(read),
@@ -327,7 +331,7 @@ impl Api {
                 Ok((bytes, at)) => {
                     let item: Value = serde_json::from_slice(&bytes).map_err(|error| no_list(&error.to_string()))?;
                     read.at = read.at.max(at);
-                    read.items.extend(recorded(list, item));
+                    read.items.push(recorded(list, item));
                 }
                 Err(failure) if failure.reason == "NotFound" => {}
                 Err(failure) => return Err(failure),

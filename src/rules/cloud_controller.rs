@@ -6,9 +6,10 @@ use std::borrow::Cow;
 use super::{ANY_CLOUD, Counted, KubernetesContext, Rule, Violation};
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::inventory::Provider;
-use crate::kubernetes::{CloudController, Place, UNINITIALIZED, declared_beside, declared_nodes};
+use crate::kubernetes::{CloudController, Place, Rights, UNINITIALIZED, declared_beside, declared_nodes};
 use crate::nodes::{KubernetesNode, Taint};
 use crate::resource::ResourceKind;
+use crate::text;
 
 mod ccm_absent;
 mod ccm_authentication_role_elsewhere;
@@ -16,6 +17,7 @@ mod ccm_cloud_provider_flag;
 mod ccm_cloud_routes_without_cidr;
 mod ccm_dns_policy;
 mod ccm_duplicate;
+mod ccm_flag_unknown;
 mod ccm_helm_selector_merged;
 mod ccm_image_registry;
 mod ccm_no_leader_election;
@@ -74,6 +76,33 @@ pub(super) fn on(
 ) -> Violation {
     let resource = ResourceRef::bare(ResourceKind::Workload, controller.name());
     Violation::new(severity, resource, message, Fix::none(fix)).at(place)
+}
+
+/// A finding on the rights that the `ServiceAccount` of a controller lacks: verbs on resources of a group everywhere, and on leases of
+/// kube-system while it elects a leader.
+pub(super) fn lacking<'n>(
+    controller: &CloudController,
+    rights: &Rights<'_>,
+    needed: impl Iterator<Item = (&'n str, &'n str, &'n [&'n str])>,
+) -> Option<Violation> {
+    let workload = &controller.workload;
+    let needed = needed.flat_map(|(group, resource, verbs)| verbs.iter().map(move |verb| (group, resource, *verb)));
+    let mut missing: Vec<String> = needed
+        .filter(|(group, resource, verb)| !rights.allows(verb, group, resource, None))
+        .map(|(_, resource, verb)| format!("{verb} {resource}"))
+        .collect();
+    let leads = controller.is_on("leader-elect", true);
+    let leases = ["get", "create", "update"]
+        .into_iter()
+        .filter(|verb| leads && !rights.allows(verb, "coordination.k8s.io", "leases", Some("kube-system")));
+    missing.extend(leases.map(|verb| format!("{verb} leases")));
+    if missing.is_empty() {
+        return None;
+    }
+    let name = format!("{}/{}", workload.namespace, workload.service_account);
+    let message = format!("ServiceAccount {} may not {}", text::printable(&name), text::list(&missing, 6));
+    let place = rights.bindings.first().map_or_else(|| controller.place().clone(), |binding| binding.object().head());
+    Some(on(controller, Severity::Error, &place, message, "add the rights to its ClusterRole"))
 }
 
 /// The nodes on which it may run: those that were given, or else those that a configuration makes.

@@ -3,8 +3,8 @@
 
 use super::{Counted, KubernetesContext, Rule, Violation};
 use crate::finding::{Fix, ResourceRef, Severity};
-use crate::kubernetes::arguments::{NodeArguments, Started};
-use crate::kubernetes::{Document, DocumentKind, Place};
+use crate::kubernetes::arguments::{ComponentArgument, NodeArguments, Started};
+use crate::kubernetes::{Document, DocumentKind, Place, is_true};
 use crate::resource::ResourceKind;
 
 mod component_argument_misspelt;
@@ -13,6 +13,7 @@ mod ecr_config_invalid;
 mod ecr_credential_flag_alone;
 mod embedded_manifest_malformed;
 mod helm_chart_not_bootstrap;
+mod kcm_external_volume_plugin;
 mod kubeadm_extra_args_shape;
 mod kubeadm_version_refused;
 mod kubelet_cloud_provider_missing;
@@ -64,6 +65,12 @@ fn of_arguments(context: &KubernetesContext<'_>, check: impl Fn(&NodeArguments) 
         return Counted::not_applicable("neither a Node says what it was started with, nor was a configuration given");
     }
     Counted::new(all.len(), all.iter().filter_map(check))
+}
+
+/// `enable-leader-migration` among the arguments of kube-controller-manager, where it is on.
+fn migration<'a, 'g>(given: &'g [ComponentArgument<'a>]) -> Option<&'g ComponentArgument<'a>> {
+    let found = given.iter().rfind(|argument| argument.name == "enable-leader-migration");
+    found.filter(|found| found.value.is_empty() || is_true(found.value))
 }
 
 /// A finding on a configuration, at a place of it.

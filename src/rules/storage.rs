@@ -2,7 +2,7 @@
 
 use super::{Counted, KubernetesContext, Rule, Violation};
 use crate::finding::{Fix, ResourceRef, Severity};
-use crate::kubernetes::{Document, DocumentKind, Place};
+use crate::kubernetes::{Document, DocumentKind, Evidence, Place};
 use crate::resource::ResourceKind;
 
 mod ebs_csi_driver_missing;
@@ -27,6 +27,17 @@ fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Document, &str) -> V
         return Counted::not_applicable("no storage class for EBS was given");
     }
     Counted::new(classes.len(), classes.into_iter().flat_map(|(class, provisioner)| check(class, provisioner)))
+}
+
+/// Whether the driver runs, as far as that is known: a node has it, the cluster knows it, or a workload runs it.
+fn has_driver(evidence: &Evidence) -> bool {
+    let is_driver = |name: Option<&str>| name == Some(DRIVER);
+    let mut drivers = evidence.documents_of(DocumentKind::CsiDriver);
+    let mut nodes = evidence.documents_of(DocumentKind::CsiNode);
+    let mut images = evidence.workloads.iter().flat_map(|workload| &workload.containers);
+    drivers.any(|driver| is_driver(driver.object().text(&["metadata", "name"])))
+        || nodes.any(|node| node.object().items(&["spec", "drivers"]).any(|driver| is_driver(driver.text(&["name"]))))
+        || images.any(|container| container.image.value.contains("ebs-csi-driver"))
 }
 
 fn on(

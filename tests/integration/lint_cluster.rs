@@ -34,6 +34,14 @@ fn node(created: &str, version: &str, provider_id: &str, waits: bool, addresses:
     })
 }
 
+/// A Node that runs what is for control planes.
+fn control_plane() -> Value {
+    let mut made = node("2025-01-05T00:00:00Z", "v1.31.4", "aws:///a/i-0000000000000000c", false, &["10.0.0.9"]);
+    made["metadata"]["name"] = json!("c");
+    made["metadata"]["labels"] = json!({"node-role.kubernetes.io/control-plane": ""});
+    made
+}
+
 fn lease(renewed: &str) -> Value {
     json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"namespace": "kube-node-lease", "name": "a"}, "spec": {"renewTime": renewed}})
 }
@@ -71,6 +79,7 @@ fn a_node_without_an_id_and_without_the_taint_stays_so() {
     let rule = "node-provider-id-missing";
     let with = |created: &str, id: &str, waits: bool, has_controller: bool| {
         let mut objects = workloads(has_controller);
+        objects.push(control_plane());
         objects.extend([node(created, "v1.31.4", id, waits, &["10.0.0.1"]), lease("2026-01-05T10:00:00Z")]);
         told(&objects, rule).len()
     };
@@ -79,19 +88,132 @@ fn a_node_without_an_id_and_without_the_taint_stays_so() {
     assert_eq!(with("2026-01-05T09:49:00Z", "", true, true), 0, "the taint asks for it");
     assert_eq!(with("2026-01-05T09:49:00Z", "aws:///a/i-0000000000000000a", false, true), 0);
     assert_eq!(with("2026-01-05T09:49:00Z", "", false, false), 0, "nobody is to give it one");
+    // The taint would stay for ever where no node runs the controller.
+    let mut objects = workloads(true);
+    objects.extend([node("2026-01-05T09:49:00Z", "v1.31.4", "", false, &["10.0.0.1"]), lease("2026-01-05T10:00:00Z")]);
+    assert_eq!(told(&objects, rule), []);
+    // A machine outside of AWS is not asked for anything.
+    let mut outside = node("2026-01-05T09:49:00Z", "v1.31.4+rke2r1", "", false, &["10.0.0.1"]);
+    outside["metadata"]["annotations"] = json!({"rke2.io/node-args": "[\"agent\"]"});
+    let mut objects = workloads(true);
+    objects.extend([control_plane(), outside, lease("2026-01-05T10:00:00Z")]);
+    assert_eq!(told(&objects, rule)[0].0, Severity::Warning);
+}
+
+#[test]
+fn a_taint_that_was_just_given_waits_from_then_on() {
+    let with = |added: Option<&str>| {
+        let mut waiting = node("2026-01-01T00:00:00Z", "v1.31.4", "", true, &["10.0.0.1"]);
+        waiting["spec"]["taints"][0]["timeAdded"] = json!(added);
+        told(&[waiting, lease("2026-01-05T10:00:00Z")], "node-uninitialized-stuck").len()
+    };
+    assert_eq!((with(None), with(Some("2026-01-05T09:58:00Z")), with(Some("2026-01-05T09:50:00Z"))), (1, 0, 1));
+}
+
+#[test]
+fn static_pods_of_kubeadm_are_looked_at_as_configurations_are() {
+    let of = |stage: &str| {
+        let file = format!("fixtures/kubernetes/migration/kubeadm/{stage}.json");
+        let evidence = Evidence::parse(&file, std::fs::read(&file).unwrap()).unwrap();
+        let mut checked = KubernetesLint::default();
+        checked.check(&[evidence], &RULES);
+        let found = checked.findings.into_iter().filter(|finding| finding.severity == Severity::Error);
+        found.map(|finding| finding.rule).collect::<std::collections::BTreeSet<_>>()
+    };
+    assert!(of("X2").contains("in-tree-cloud-provider"), "{:?}", of("X2"));
+    assert!(!of("S0").contains("in-tree-cloud-provider") && of("S6").is_empty(), "{:?} {:?}", of("S0"), of("S6"));
+}
+
+#[test]
+fn the_controller_of_alibaba_watches_endpointslices_from_2_9_1_on() {
+    let with = |tag: &str, gates: &str, groups: &[&str]| {
+        let image = format!("r/acs/cloud-controller-manager-amd64:{tag}");
+        let rule =
+            |group: &str, resources: &[&str]| json!({"apiGroups": [group], "resources": resources, "verbs": ["*"]});
+        let mut rules = vec![
+            rule("", &["nodes", "nodes/status", "services", "services/status", "endpoints", "events"]),
+            rule("coordination.k8s.io", &["leases"]),
+        ];
+        rules.extend(groups.iter().map(|group| rule(group, &["endpointslices"])));
+        let subjects = json!([{"kind": "ServiceAccount", "name": "ccm", "namespace": "kube-system"}]);
+        let objects = [
+            json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "ccm", "namespace": "kube-system"}, "spec": {"template": {"spec": {"serviceAccountName": "ccm", "containers": [{"name": "c", "image": image, "args": ["--cloud-provider=alibaba", gates]}]}}}}),
+            json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "ccm"}, "rules": rules}),
+            json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "ccm"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "ccm"}, "subjects": subjects}),
+        ];
+        told(&objects, "ali-rbac-missing").len()
+    };
+    assert_eq!((with("v2.8.0", "--v=2", &[]), with("v2.9.1", "--v=2", &[])), (0, 1));
+    assert_eq!((with("v2.14.0", "--v=2", &["discovery.k8s.io"]), with("v2.14.0", "--v=2", &["extensions"])), (0, 1));
+    assert_eq!(with("v2.14.0", "--feature-gates=EndpointSlice=false", &[]), 0);
+}
+
+#[test]
+fn what_goes_with_the_switch_is_not_lost() {
+    let of = |global: &[&str], own: &[&str]| {
+        let cluster = json!({
+            "apiVersion": "provisioning.cattle.io/v1",
+            "kind": "Cluster",
+            "metadata": {"name": "c", "namespace": "f"},
+            "spec": {"kubernetesVersion": "v1.26.15+rke2r1", "rkeConfig": {
+                "machineGlobalConfig": {"kube-controller-manager-arg": global},
+                "machineSelectorConfig": [{"config": {"kube-controller-manager-arg": own}, "machineLabelSelector": {"matchLabels": {"rke.cattle.io/control-plane-role": "true"}}}],
+                "machinePools": [{"name": "a", "etcdRole": true, "controlPlaneRole": true, "workerRole": true}],
+            }},
+        });
+        told(&[cluster], "rancher-selector-replaces-list").len()
+    };
+    let before = &["cloud-provider=aws", "enable-leader-migration=true"];
+    assert_eq!(of(before, &["cloud-provider=external"]), 0);
+    assert_eq!(of(before, &["cloud-provider=aws"]), 1, "the lock is lost");
+    assert_eq!(of(&["cluster-cidr=10.0.0.0/16"], &["cloud-provider=external"]), 1);
+    assert_eq!(of(&["cluster-cidr=10.0.0.0/16"], &["cluster-cidr=10.1.0.0/16"]), 0, "it has another value");
+    assert_eq!(of(&["cloud-provider=external"], &["cloud-provider=aws"]), 1);
+}
+
+#[test]
+fn files_of_others_are_not_taken_for_configurations() {
+    let count = |file: &str, text: &str| {
+        Evidence::parse(file, text.as_bytes().to_vec()).map_or(0, |found| found.documents.len())
+    };
+    for text in [
+        "image: mysql\nnode-label: db\n",
+        "selinux: true\nreplicas: 1\n",
+        "cluster-domain: example.com\nhost: x\n",
+        "kubernetes_version: '1.30'\ncloud_provider: {name: aws, region: us-east-1}\ncluster_name: prod\n",
+        "kubernetes_version: v1.30.1\ncloud_provider: {name: aws, region: us-east-1}\n",
+        "nodes: [{address: 10.0.0.1, role: worker, hostname: a}]\n",
+    ] {
+        assert_eq!(count("prod-rke2/values.yaml", text), 0, "{text}");
+    }
+    for text in [
+        "selinux: true\n",
+        "node-label: [a=b]\nserver: https://x:9345\ntoken: x\n",
+        "kubelet-arg: [cloud-provider=external]\nother: 1\n",
+        "kubernetes_version: v1.26.8-rancher1-1\n",
+        "kubernetes_version: v1.26.8\ncloud_provider: {name: aws}\n",
+        "nodes: [{address: 10.0.0.1, role: [worker]}]\n",
+        "cloud_provider: {name: external-aws}\n",
+        "services: {kubelet: {extra_args: {x: y}}}\n",
+    ] {
+        assert_eq!(count("config.yaml", text), 1, "{text}");
+    }
 }
 
 #[test]
 fn kubelets_from_1_29_on_publish_no_address_by_themselves() {
     let rule = "node-addresses-empty";
     let with = |version: &str, waits: bool, addresses: &[&str]| {
-        told(&[node("2026-01-05T09:59:00Z", version, "", waits, addresses)], rule).len()
+        told(&[node("2026-01-05T09:59:00Z", version, "", waits, addresses), lease("2026-01-05T10:10:00Z")], rule).len()
     };
+    let young = [node("2026-01-05T09:59:00Z", "v1.31.4", "", true, &[]), lease("2026-01-05T10:00:00Z")];
+    assert_eq!(told(&young, rule), []);
+    assert_eq!((with("v1.31.4+rke2r1", true, &[]), with("v1.31.4+k3s1", true, &[])), (0, 0));
     assert_eq!((with("v1.28.9", true, &[]), with("v1.29.0", true, &[])), (0, 1));
     assert_eq!((with("v1.29.0", false, &[]), with("v1.29.0", true, &["10.0.0.1"])), (0, 0));
     let mut provided = node("2026-01-05T09:59:00Z", "v1.31.4", "", true, &[]);
     provided["metadata"]["annotations"] = json!({"alpha.kubernetes.io/provided-node-ip": "10.0.0.1"});
-    assert_eq!(told(&[provided], rule), []);
+    assert_eq!(told(&[provided, lease("2026-01-05T10:10:00Z")], rule), []);
 }
 
 #[test]
@@ -99,8 +221,11 @@ fn a_service_that_goes_needs_somebody_to_take_its_load_balancer_away() {
     let rule = "svc-orphan-finalizer";
     let with = |deleted: &str, finalizer: &str, version: &str, has_controller: bool| {
         let mut objects = workloads(has_controller);
+        let mut first = control_plane();
+        first["status"]["nodeInfo"]["kubeletVersion"] = json!(version);
         objects.extend([
             node("2025-01-05T09:49:00Z", version, "aws:///a/i-0000000000000000a", false, &["10.0.0.1"]),
+            first,
             lease("2026-01-05T10:00:00Z"),
             json!({"apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "shop", "name": "web", "uid": "s", "deletionTimestamp": deleted, "finalizers": [finalizer]}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80, "nodePort": 30080}]}}),
         ]);
@@ -116,6 +241,7 @@ fn a_service_that_goes_needs_somebody_to_take_its_load_balancer_away() {
     assert_eq!(with("2026-01-05T09:30:00Z", cleanup, "v1.31.4", true), []);
     assert_eq!(with("2026-01-05T09:30:00Z", "service.k8s.aws/resources", "v1.31.4", false), []);
     assert_eq!(with("2026-01-05T09:30:00Z", cleanup, "v1.26.15", false), [], "Kubernetes' own provider may do it");
+    assert_eq!(with("2026-01-05T09:30:00Z", cleanup, "v1.31.4-eks-a1b2c3d", false), [], "AWS runs the controller");
 }
 
 #[test]

@@ -44,6 +44,7 @@ mod kubernetes_api;
 mod kubernetes_live;
 mod lint;
 mod lint_cluster;
+mod lint_flags;
 #[cfg(feature = "aws")]
 mod live;
 #[cfg(feature = "aws")]

@@ -323,6 +323,35 @@ fn a_server_of_etcd_alone_runs_no_controller_manager() {
 }
 
 #[test]
+fn machines_of_etcd_alone_have_a_step_of_their_own() {
+    let cluster = |selectors: &str| {
+        let text = format!(
+            "apiVersion: provisioning.cattle.io/v1\nkind: Cluster\nmetadata: {{name: prod, namespace: fleet-default}}\nspec:\n  kubernetesVersion: v1.26.15+rke2r1\n  rkeConfig:\n    machineGlobalConfig: {{cloud-provider-name: aws, cni: calico}}\n    machinePools:\n      - {{name: cp, controlPlaneRole: true, quantity: 3}}\n      - {{name: etcd, etcdRole: true, quantity: 3}}\n      - {{name: w, workerRole: true, quantity: 5}}\n{selectors}"
+        );
+        assessed(&Evidence::parse("cluster.yaml", text.into_bytes()).unwrap())
+    };
+    let of = |migration: &Migration| -> String {
+        let texts = migration.next.iter().flat_map(|step| step.snippets.iter().map(|snippet| snippet.text.clone()));
+        texts.filter(|text| text.contains("cloud-provider=external")).collect::<Vec<_>>().join("---\n")
+    };
+    let entries = |text: &str| -> String {
+        let bodies = text.split("    machineSelectorConfig:\n").skip(1);
+        bodies.map(|body| body.split("---\n").next().unwrap_or_default()).collect()
+    };
+    let first = cluster(
+        "    machineSelectorConfig:\n      - config: {cloud-provider-name: external, disable-cloud-controller: true, kubelet-arg: [cloud-provider=external], kube-controller-manager-arg: [cloud-provider=external]}\n        machineLabelSelector: {matchLabels: {rke.cattle.io/control-plane-role: \"true\"}}\n",
+    );
+    let text = of(&first);
+    assert!(text.contains("rke.cattle.io/etcd-role") && text.contains("operator: DoesNotExist"), "{text}");
+    // Carried out, the way is done.
+    let done = cluster(&format!(
+        "    machineSelectorConfig:\n      - config: {{cloud-provider-name: external, disable-cloud-controller: true, kubelet-arg: [cloud-provider=external], kube-controller-manager-arg: [cloud-provider=external]}}\n        machineLabelSelector: {{matchLabels: {{rke.cattle.io/control-plane-role: \"true\"}}}}\n{}",
+        entries(&text)
+    ));
+    assert_eq!(of(&done), "", "{:?}", done.stage);
+}
+
+#[test]
 fn the_switch_waits_until_the_controller_can_lead_and_the_lock_is_where_it_was() {
     let lease = |name: &'static str, change: &'static dyn Fn(&mut Value)| {
         move |items: &mut Vec<Value>| {

@@ -1,17 +1,21 @@
 //! The texts that change a cluster, where its distribution has them.
 
 use crate::example::controller_image;
-use crate::kubernetes::arguments::Component;
+use crate::kubernetes::arguments::{Component, Started};
 use crate::kubernetes::{Evidence, UNINITIALIZED};
 
 use super::super::settings::{Arguments, rancher_selector};
-use super::super::signals::{CloudProvider, LOCK, Maker, Signals};
+use super::super::signals::{CloudProvider, LOCK, Maker, Seen, Signals};
 use super::{ANYWHERE, Step, of_kops};
 
 const OF_RANCHER: &str =
     "the Cluster of Rancher (a selector replaces the lists of machineGlobalConfig: what they hold stands here as well)";
 const MANIFEST: &str =
     "/etc/kubernetes/manifests/kube-controller-manager.yaml on control planes, one after another: kubelet restarts it";
+/// From it `kubeadm upgrade` writes the static pods again.
+pub(super) const KUBEADM_CONFIG: &str =
+    "ConfigMap kubeadm-config in kube-system, ClusterConfiguration: `kubeadm upgrade` makes the static pods from it";
+pub(super) const KUBEADM_EXTERNAL: &str = "controllerManager:\n  extraArgs:\n    cloud-provider: external # and no enable-leader-migration, no cloud-config\n# and take cloud-provider and cloud-config out of apiServer.extraArgs\n";
 const FLAGS: &str = "sudo sed -i 's/--cloud-provider=aws/--cloud-provider=external/' /var/lib/kubelet/kubeadm-flags.env\nsudo systemctl restart kubelet\n";
 
 /// Where the configuration of servers, or of agents, stands.
@@ -34,16 +38,15 @@ pub(super) fn use_lock(evidence: &Evidence, signals: &Signals<'_>) -> Step {
     let list =
         Arguments::of(evidence, Component::ControllerManager, true, &set, &[]).list("kube-controller-manager-arg");
     let step = match signals.maker {
-        Maker::Rancher => step.with(OF_RANCHER, rancher_selector("control-plane", &list)),
+        Maker::Rancher => step.with(OF_RANCHER, rancher_selector("control-plane", None, &list)),
         Maker::Rke2 | Maker::K3s => step.with(config_of(signals.maker, true), list),
         Maker::Rke => step.with(
             "cluster.yml, then `rke up`, which uncordons nodes",
             "services:\n  kube-controller:\n    extra_args:\n      enable-leader-migration: \"true\"\n",
         ),
-        Maker::Kubeadm => step.with(MANIFEST, "    - --enable-leader-migration=true\n").with(
-            "ConfigMap kubeadm-config, ClusterConfiguration, so that the next `kubeadm upgrade` keeps it",
-            "controllerManager:\n  extraArgs:\n    enable-leader-migration: \"true\"\n",
-        ),
+        Maker::Kubeadm => step
+            .with(MANIFEST, "    - --enable-leader-migration=true\n")
+            .with(KUBEADM_CONFIG, "controllerManager:\n  extraArgs:\n    enable-leader-migration: \"true\"\n"),
         Maker::Kops | Maker::Other => {
             step.with("the arguments of kube-controller-manager", "--enable-leader-migration=true\n")
         }
@@ -119,16 +122,44 @@ fn named_by_metadata(evidence: &Evidence) -> bool {
     evidence.arguments().iter().any(|one| one.cloud_provider_name() == Some("aws") && one.value("node-name").is_none())
 }
 
+/// Whether there are servers whose kubelet is left on the old side and that run no kube-controller-manager of that side: those of etcd
+/// alone, and those of K3s.
+fn other_servers(evidence: &Evidence, signals: &Signals<'_>) -> bool {
+    let is_old =
+        |seen: &[Seen], who: &str| seen.iter().any(|one| one.provider == CloudProvider::InTree && one.who == who);
+    let mut servers = evidence.arguments().iter().filter(|one| one.is_server == Some(true));
+    servers.any(|one| match &one.started {
+        Started::Node(name) | Started::Declared { name, .. } => {
+            is_old(&signals.kubelets, name) && !is_old(&signals.managers, name)
+        }
+    })
+}
+
+/// How the Node of the instance is named, where RKE2 does that.
+fn naming(evidence: &Evidence, signals: &Signals<'_>) -> &'static str {
+    if named_by_metadata(evidence) {
+        "cloud-provider-name: aws # names the node after its instance; `external` and `node-name-from-cloud-provider-metadata: true` from 1.29.11, 1.30.7 and 1.31.3 on\n"
+    } else if signals.maker == Maker::K3s {
+        ""
+    } else {
+        "cloud-provider-name: external\n"
+    }
+}
+
+/// The settings of a server without a control plane, behind the switch: it has the flag of servers as well.
+/// Source: rancher/rancher#55579.
+fn external_etcd(evidence: &Evidence, signals: &Signals<'_>) -> String {
+    let kubelet = Arguments::of(evidence, Component::Kubelet, true, EXTERNAL, GONE).list("kubelet-arg");
+    format!("{}disable-cloud-controller: true\n{kubelet}", naming(evidence, signals))
+}
+
+/// What the components have behind the switch, and what they lose.
+const EXTERNAL: &[&str] = &["cloud-provider=external"];
+const GONE: &[&str] = &["cloud-config", "external-cloud-volume-plugin", "enable-leader-migration"];
+
 /// The settings of a server, or of an agent, behind the switch.
 fn external_rke2(evidence: &Evidence, signals: &Signals<'_>, of_servers: bool) -> String {
-    const EXTERNAL: &[&str] = &["cloud-provider=external"];
-    const GONE: &[&str] = &["cloud-config", "external-cloud-volume-plugin", "enable-leader-migration"];
-    let mut text = String::new();
-    if named_by_metadata(evidence) {
-        text.push_str("cloud-provider-name: aws # names the node after its instance; `external` and `node-name-from-cloud-provider-metadata: true` from 1.29.11, 1.30.7 and 1.31.3 on\n");
-    } else if signals.maker != Maker::K3s {
-        text.push_str("cloud-provider-name: external\n");
-    }
+    let mut text = naming(evidence, signals).to_owned();
     if of_servers {
         text.push_str("disable-cloud-controller: true\n");
         let manager = Arguments::of(evidence, Component::ControllerManager, true, EXTERNAL, GONE);
@@ -149,7 +180,7 @@ pub(super) fn switch_control_planes(evidence: &Evidence, signals: &Signals<'_>) 
         "kube-controller-manager gets `external` and loses `enable-leader-migration` in the same step. Node names must stay: a Node with another name is a new one",
     );
     match signals.maker {
-        Maker::Rancher => step.with(OF_RANCHER, rancher_selector("control-plane", &external_rke2(evidence, signals, true))),
+        Maker::Rancher => step.with(OF_RANCHER, rancher_selector("control-plane", None, &external_rke2(evidence, signals, true))),
         Maker::Rke2 | Maker::K3s => step.with(config_of(signals.maker, true), external_rke2(evidence, signals, true)),
         Maker::Rke => step
             .about("RKE 1.4.15 or 1.5.0 and later. It changes control planes and workers in one run; `useInstanceMetadataHostname` has to be in the same one, or Nodes get other names")
@@ -164,10 +195,7 @@ pub(super) fn switch_control_planes(evidence: &Evidence, signals: &Signals<'_>) 
                 "each control plane: the kubelet",
                 FLAGS,
             )
-            .with(
-                "ConfigMap kubeadm-config, ClusterConfiguration",
-                "controllerManager:\n  extraArgs:\n    cloud-provider: external\n",
-            ),
+            .with(KUBEADM_CONFIG, KUBEADM_EXTERNAL),
         Maker::Kops => of_kops(signals),
         Maker::Other => step
             .with("the arguments of kube-controller-manager", "--cloud-provider=external\n")
@@ -181,8 +209,23 @@ pub(super) fn switch_workers(evidence: &Evidence, signals: &Signals<'_>) -> Step
     let step = Step::new("make the kubelets of all other nodes external, one after another");
     let settings = external_rke2(evidence, signals, false);
     match signals.maker {
-        Maker::Rancher => step.with(OF_RANCHER, rancher_selector("worker", &settings)),
-        Maker::Rke2 | Maker::K3s => step.with(config_of(signals.maker, false), settings),
+        Maker::Rancher => {
+            let step = if other_servers(evidence, signals) {
+                let settings = external_etcd(evidence, signals);
+                step.with(OF_RANCHER, rancher_selector("etcd", Some("control-plane"), &settings))
+            } else {
+                step
+            };
+            step.with(OF_RANCHER, rancher_selector("worker", None, &settings))
+        }
+        Maker::Rke2 | Maker::K3s => {
+            let step = if other_servers(evidence, signals) {
+                step.with(config_of(signals.maker, true), external_etcd(evidence, signals))
+            } else {
+                step
+            };
+            step.with(config_of(signals.maker, false), settings)
+        }
         Maker::Rke => step.about("`rke up` does it in the same run: run it again where it stopped"),
         Maker::Kubeadm => step
             .about("a kubelet that runs keeps its Node; only one that starts anew asks to be initialised")

@@ -1,9 +1,8 @@
-use super::{of_each, on};
+use super::{lacking, of_each};
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::Rights;
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-rbac-missing",
@@ -25,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
     check: Check::Evidence(AWS, check),
 };
 
-/// Verbs on resources that the code needs, with the API group.
+/// Verbs on resources of the core that the code needs.
 const NEEDED: [(&str, &str, &[&str]); 5] = [
     ("", "nodes", &["get", "list", "watch", "update", "patch", "delete"]),
     ("", "nodes/status", &["patch"]),
@@ -44,25 +43,8 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let runs_services = controller.runs(&["service", "service-lb-controller"]);
         // With credentials for each controller the rights are those of the controllers.
         let own = controller.is_on("use-service-account-credentials", false);
-        let mut missing: Vec<String> = NEEDED
-            .into_iter()
-            .filter(|(_, resource, _)| !own && (runs_services || !resource.starts_with("services")))
-            .flat_map(|(group, resource, verbs)| verbs.iter().map(move |verb| (group, resource, *verb)))
-            .filter(|(group, resource, verb)| !rights.allows(verb, group, resource, None))
-            .map(|(_, resource, verb)| format!("{verb} {resource}"))
-            .collect();
-        let leads = controller.is_on("leader-elect", true);
-        let leases = ["get", "create", "update"]
-            .into_iter()
-            .filter(|verb| leads && !rights.allows(verb, "coordination.k8s.io", "leases", Some("kube-system")));
-        missing.extend(leases.map(|verb| format!("{verb} leases")));
-        if missing.is_empty() {
-            return None;
-        }
-        let name = format!("{}/{}", workload.namespace, workload.service_account);
-        let message = format!("ServiceAccount {} may not {}", text::printable(&name), text::list(&missing, 6));
-        let place =
-            rights.bindings.first().map_or_else(|| controller.place().clone(), |binding| binding.object().head());
-        Some(on(controller, Severity::Error, &place, message, "add the rights to its ClusterRole"))
+        let needed =
+            NEEDED.into_iter().filter(|(_, resource, _)| !own && (runs_services || !resource.starts_with("services")));
+        lacking(controller, &rights, needed)
     })
 }

@@ -1,3 +1,5 @@
+use jiff::SignedDuration;
+
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::UNINITIALIZED;
@@ -25,6 +27,9 @@ pub(super) const RULE: Rule = Rule {
     check: Check::Evidence(ANY_CLOUD, check),
 };
 
+/// The cloud controller gives addresses with the rest, within seconds.
+const WAIT: SignedDuration = SignedDuration::from_mins(5);
+
 /// What a kubelet writes that was given an address.
 const PROVIDED: &str = "alpha.kubernetes.io/provided-node-ip";
 
@@ -32,9 +37,15 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     let Some(nodes) = &context.evidence.nodes else {
         return Counted::not_applicable("the Nodes are not known: give them with --kubernetes");
     };
+    let now = context.evidence.known_time();
     let empty = |node: &&KubernetesNode| {
         let version: Option<ControllerVersion> = node.kubelet_version.parse().ok();
+        let is_young = now.zip(node.created_at).is_some_and(|(now, created)| now.duration_since(created) <= WAIT);
+        // These always give an address.
+        let is_of_rancher = ["+rke2", "+k3s"].iter().any(|mark| node.kubelet_version.contains(mark));
         node.internal_addresses.is_empty()
+            && !is_young
+            && !is_of_rancher
             && node.taints.iter().any(|taint| taint.key == UNINITIALIZED)
             && version.is_some_and(|version| version >= ControllerVersion::new(1, 29, 0))
             && !node.annotations.contains_key(PROVIDED)

@@ -1,8 +1,11 @@
+use std::collections::BTreeSet;
+
 use jiff::SignedDuration;
 
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::inventory::Provider;
-use crate::kubernetes::UNINITIALIZED;
+use crate::kubernetes::arguments::{Component, NodeArguments};
+use crate::kubernetes::{CloudController, UNINITIALIZED};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
@@ -11,9 +14,12 @@ use crate::text;
 pub(super) const RULE: Rule = Rule {
     id: "node-provider-id-missing",
     title: "a Node has no providerID, and nothing will give it one",
-    severity: RuleSeverity::always(Severity::Error),
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error; warning where its kubelet is started without a cloud provider, as on a machine outside of AWS",
+    ),
     resources: &[ResourceKind::Node],
-    condition: "A Node without a providerID and without the taint `node.cloudprovider.kubernetes.io/uninitialized` is more than ten minutes old, and an AWS cloud controller runs. It writes the id only while the taint is there.",
+    condition: "A Node without a providerID and without the taint `node.cloudprovider.kubernetes.io/uninitialized` is more than ten minutes old, and an AWS cloud controller that initialises nodes runs. It writes the id only while the taint is there.",
     impact: "the node is no target of any load balancer (`did not have ProviderID set`), and a controller before 1.30 deletes the Node when it is not ready",
     fix: "Give the Node the taint, so that the controller initialises it, and start its kubelet with `cloud-provider=external`, so that the next one has it by itself.",
     applicability: Applicability::None,
@@ -36,10 +42,25 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     let Some(nodes) = &evidence.nodes else {
         return Counted::not_applicable("the Nodes are not known: give them with --kubernetes");
     };
-    let runs = evidence.controllers().iter().any(|one| one.cloud == Provider::Aws && !one.workload.uid.is_empty());
-    if !runs {
-        return Counted::not_applicable("no AWS cloud controller is among the workloads of the cluster");
+    // The taint is taken away by who initialises nodes: without one it stays for ever.
+    let initialises = |one: &CloudController| {
+        one.cloud == Provider::Aws
+            && !one.workload.uid.is_empty()
+            && one.runs(&["cloud-node", "cloud-node-controller"])
+            && !one.is_nowhere(nodes)
+    };
+    if !evidence.controllers().iter().any(initialises) {
+        return Counted::not_applicable(
+            "no AWS cloud controller that initialises nodes is among the workloads of the cluster",
+        );
     }
+    let without_provider: BTreeSet<&str> = evidence
+        .arguments()
+        .iter()
+        .filter(|one| !one.of_component(Component::Kubelet).iter().any(|argument| argument.name == "cloud-provider"))
+        .filter(|one| one.cloud_provider_name().is_none() && !one.is_part)
+        .filter_map(NodeArguments::node)
+        .collect();
     let now = evidence.known_time();
     let missing = |node: &KubernetesNode| {
         let waits = node.taints.iter().any(|taint| taint.key == UNINITIALIZED);
@@ -47,7 +68,16 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         if waits || !is_old || !node.provider_id.is_empty() {
             return None;
         }
-        let message = format!("Node {} has no providerID, and no taint that asks for one", text::printable(&node.name));
+        let shown = text::printable(&node.name);
+        if without_provider.contains(node.name.as_str()) {
+            let message = format!("Node {shown} has no providerID, and its kubelet no cloud provider");
+            let fix = Fix::none(
+                "start its kubelet with `cloud-provider=external` if it is an instance of EC2, and register it again; leave it if it is none",
+            );
+            let resource = ResourceRef::bare(ResourceKind::Node, &node.name);
+            return Some(Violation::new(Severity::Warning, resource, message, fix));
+        }
+        let message = format!("Node {shown} has no providerID, and no taint that asks for one");
         let command = format!("kubectl taint node {} {UNINITIALIZED}=true:NoSchedule", text::shell_quote(&node.name));
         let fix =
             Fix::none(format!("give it the taint: `{command}`, and start its kubelet with `cloud-provider=external`"));

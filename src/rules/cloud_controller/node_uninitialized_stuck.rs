@@ -35,8 +35,8 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     };
     let now = context.evidence.known_time();
     let stuck = |node: &KubernetesNode| {
-        node.taints.iter().find(|taint| taint.key == UNINITIALIZED)?;
-        let age = now?.duration_since(node.created_at?);
+        let taint = node.taints.iter().find(|taint| taint.key == UNINITIALIZED)?;
+        let age = now?.duration_since(taint.added_at.or(node.created_at)?);
         if age <= WAIT {
             return None;
         }

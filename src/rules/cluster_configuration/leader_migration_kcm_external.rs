@@ -1,7 +1,6 @@
-use super::{of_arguments, on_started};
+use super::{migration, of_arguments, on_started};
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::Component;
-use crate::kubernetes::is_true;
 use crate::resource::ResourceKind;
 use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 
@@ -24,10 +23,9 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> Counted {
     of_arguments(context, |arguments| {
         let given = arguments.of_component(Component::ControllerManager);
-        let find = |name: &str| given.iter().rfind(|argument| argument.name == name);
-        let migration =
-            find("enable-leader-migration").filter(|found| found.value.is_empty() || is_true(found.value))?;
-        find("cloud-provider").filter(|found| found.value == "external")?;
+        let migration = migration(&given)?;
+        let mut external = given.iter().rev().filter(|argument| argument.name == "cloud-provider");
+        external.next().filter(|found| found.value == "external")?;
         let message = "kube-controller-manager is external and has `enable-leader-migration`";
         let fix = "take `enable-leader-migration` out of its arguments";
         Some(on_started(arguments, Severity::Error, migration.place, "enable-leader-migration", message, fix))

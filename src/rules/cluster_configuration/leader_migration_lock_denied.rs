@@ -1,7 +1,7 @@
-use super::of_arguments;
+use super::{migration, of_arguments};
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::arguments::Component;
-use crate::kubernetes::{DocumentKind, Evidence, Object, is_true};
+use crate::kubernetes::{DocumentKind, Evidence, Object};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Checked, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
 
@@ -27,10 +27,10 @@ const LOCK: &str = "cloud-provider-extraction-migration";
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let uses_lock = of_arguments(context, |arguments| {
         let given = arguments.of_component(Component::ControllerManager);
-        let find = |name: &str| given.iter().rfind(|argument| argument.name == name);
-        find("enable-leader-migration").filter(|found| found.value.is_empty() || is_true(found.value))?;
-        find("cloud-provider").filter(|found| found.value == "aws")?;
-        let message = format!("kube-controller-manager uses the lock `{LOCK}`, and may not update it");
+        migration(&given)?;
+        let mut old = given.iter().rev().filter(|argument| argument.name == "cloud-provider");
+        old.next().filter(|found| found.value == "aws")?;
+        let message = format!("kube-controller-manager uses the lock `{LOCK}`, and may not get or update it");
         let fix = Fix::none("add the lease to the Role `system::leader-locking-kube-controller-manager`");
         let resource = ResourceRef::bare(ResourceKind::Cluster, context.cluster_id);
         Some(Violation::new(Severity::Error, resource, message, fix))
@@ -46,7 +46,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     }
 }
 
-/// Whether kube-controller-manager may update the lock; `None` where not all of its roles are known.
+/// Whether kube-controller-manager may get and update the lock; `None` where not all of its roles are known.
 fn may_update(evidence: &Evidence) -> Option<bool> {
     let is_user =
         |subject: Object<'_>| subject.text(&["kind"]) == Some("User") && subject.text(&["name"]) == Some(USER);
@@ -60,23 +60,24 @@ fn may_update(evidence: &Evidence) -> Option<bool> {
         .collect();
     // Every cluster has one: without it the bindings were not given.
     bindings.first()?;
-    let mut may = false;
+    let (mut may_get, mut may_update) = (false, false);
     for binding in bindings {
         let object = binding.object();
         let (kind, name) = (object.text(&["roleRef", "kind"])?, object.text(&["roleRef", "name"])?);
         let role = evidence
             .documents_of(DocumentKind::Role)
             .find(|role| role.kind_name() == kind && role.object().text(&["metadata", "name"]) == Some(name))?;
-        may |= role.object().items(&["rules"]).any(allows);
+        may_get |= role.object().items(&["rules"]).any(|rule| allows(rule, "get"));
+        may_update |= role.object().items(&["rules"]).any(|rule| allows(rule, "update"));
     }
-    Some(may)
+    Some(may_get && may_update)
 }
 
-/// Whether a rule lets a lease of that name be updated.
-fn allows(rule: Object<'_>) -> bool {
+/// Whether a rule allows a verb on a lease of that name.
+fn allows(rule: Object<'_>, verb: &str) -> bool {
     let values = |key: &'static str| rule.items(&[key]).filter_map(|value| value.node.as_str());
     let has = |key: &'static str, wanted: &str| values(key).any(|value| value == "*" || value == wanted);
     let mut names = values("resourceNames").peekable();
     let is_named = names.peek().is_none() || names.any(|name| name == LOCK);
-    has("apiGroups", "coordination.k8s.io") && has("resources", "leases") && has("verbs", "update") && is_named
+    has("apiGroups", "coordination.k8s.io") && has("resources", "leases") && has("verbs", verb) && is_named
 }

@@ -1,8 +1,7 @@
-use super::{of_arguments, on_started};
+use super::{migration, of_arguments, on_started};
 use crate::finding::{Applicability, Severity};
 use crate::inventory::Provider;
 use crate::kubernetes::arguments::{Component, Started};
-use crate::kubernetes::is_true;
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
@@ -35,9 +34,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let given = arguments.of_component(Component::ControllerManager);
         let provider =
             given.iter().rfind(|argument| argument.name == "cloud-provider").filter(|one| one.value == "aws")?;
-        let migrates = given
-            .iter()
-            .any(|one| one.name == "enable-leader-migration" && (one.value.is_empty() || is_true(one.value)));
+        let migrates = migration(&given).is_some();
         let beside = of_aws.iter().find(|one| match &arguments.started {
             Started::Node(_) => one.chart.is_none(),
             Started::Declared { place, .. } => one.place().file == place.file,

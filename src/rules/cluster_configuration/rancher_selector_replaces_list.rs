@@ -41,15 +41,16 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                     else {
                         continue;
                     };
-                    let lost: Vec<String> = before.into_iter().filter(|item| !items.contains(item)).collect();
+                    let is_of_component = key.value.ends_with("-arg");
+                    let lost: Vec<String> = before
+                        .into_iter()
+                        .filter(|item| !items.contains(item))
+                        .filter(|item| !is_of_component || is_needed(item) || !is_meant(item, &items))
+                        .collect();
                     if lost.is_empty() {
                         continue;
                     }
-                    let is_needed = |item: &String| {
-                        item.trim_start_matches('-').starts_with("cloud-provider=external")
-                            || item.trim_start_matches('-').starts_with("provider-id=")
-                    };
-                    let is_bad = key.value == "kubelet-arg" && lost.iter().any(is_needed);
+                    let is_bad = key.value == "kubelet-arg" && lost.iter().any(|item| is_needed(item));
                     let severity = if is_bad { Severity::Error } else { Severity::Warning };
                     let message = format!(
                         "`{}` for machines of {names} replaces that of line {}: `{}` is lost",
@@ -66,6 +67,20 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         }
         found.into_values().collect()
     })
+}
+
+/// Whether an argument makes the kubelet wait for the cloud controller, or names its instance.
+fn is_needed(item: &str) -> bool {
+    let item = item.trim_start_matches('-');
+    item.starts_with("cloud-provider=external") || item.starts_with("provider-id=")
+}
+
+/// Whether an argument is left out on purpose: it has another value here, or goes with the provider that was part of Kubernetes.
+fn is_meant(item: &str, items: &[String]) -> bool {
+    let name = |item: &str| item.split('=').next().unwrap_or_default().trim_start_matches('-').to_owned();
+    let of_old = ["cloud-config", "enable-leader-migration", "external-cloud-volume-plugin"];
+    let is_external = items.iter().any(|item| item.trim_start_matches('-') == "cloud-provider=external");
+    items.iter().any(|other| name(other) == name(item)) || is_external && of_old.contains(&name(item).as_str())
 }
 
 /// What is lost, without values that may be anything: those of the provider are told.

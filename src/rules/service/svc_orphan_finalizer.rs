@@ -39,7 +39,12 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     // Kubernetes' own provider does it as well, and hides in kube-controller-manager until 1.26.
     let may_be_in_tree =
         evidence.kubernetes_version().is_none_or(|version| version.minor().is_some_and(|minor| minor < 27));
-    let runs = may_be_in_tree || controllers.any(|controller| controller.runs(&names));
+    let nodes = evidence.nodes.as_deref().unwrap_or_default();
+    // AWS runs the control plane of EKS, with its controller.
+    let is_eks = nodes.iter().any(|node| node.kubelet_version.contains("-eks-"));
+    let runs = may_be_in_tree
+        || is_eks
+        || controllers.any(|controller| controller.runs(&names) && !controller.is_nowhere(nodes));
     let now = evidence.known_time();
     let orphan = |service: &Service| {
         let deleted: Timestamp = service.deleted_at.as_deref()?.parse().ok()?;

@@ -1,4 +1,4 @@
-use super::{DRIVER, of_each, on};
+use super::{DRIVER, has_driver, of_each, on};
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::WorkloadKind;
@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "nothing makes the volumes of a storage class",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::StorageClass],
-    condition: "The cluster has a storage class for EBS, Kubernetes is 1.23 or later, and no workload runs the driver `ebs.csi.aws.com`. DaemonSets and Deployments of all namespaces have to be given.",
+    condition: "The cluster has a storage class for EBS, Kubernetes is 1.23 or later, and nothing shows the driver `ebs.csi.aws.com`: no workload, no CSIDriver and no CSINode. DaemonSets and Deployments of all namespaces have to be given.",
     impact: r#"claims wait for ever (`waiting for a volume to be created, either by external provisioner "ebs.csi.aws.com" or manually`), and volumes that are there are not attached to new pods"#,
     fix: "Install the EBS CSI driver, and give its role the permissions (`tagaudit baseline show ebs-csi`).",
     applicability: Applicability::None,
@@ -33,8 +33,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     if !evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]) {
         return Counted::not_applicable("DaemonSets and Deployments of all namespaces were not given");
     }
-    let mut images = evidence.workloads.iter().flat_map(|workload| &workload.containers);
-    let runs = images.any(|container| container.image.value.contains("ebs-csi-driver"));
+    let runs = has_driver(evidence);
     of_each(context, |class, _| {
         let is_live = class.object().text(&["metadata", "uid"]).is_some();
         if runs || minor < 23 || !is_live {

@@ -1,6 +1,7 @@
-use super::DRIVER;
+use super::{DRIVER, has_driver};
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::kubernetes::arguments::{Component, NodeArguments};
 use crate::kubernetes::{Document, DocumentKind, WorkloadKind};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
@@ -11,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     title: "volumes are of a plugin that is gone, and no driver stands in for it",
     severity: RuleSeverity::depends(Severity::Error, "error from Kubernetes 1.27 on; warning before"),
     resources: &[ResourceKind::Cluster],
-    condition: "Volumes of the cluster are `awsElasticBlockStore`, Kubernetes is 1.23 or later, and the driver `ebs.csi.aws.com` is not there: `CSIDriver` objects, or DaemonSets and Deployments of all namespaces, have to be given. From 1.23 on Kubernetes hands such volumes to the driver, and 1.27 has no plugin of its own.",
+    condition: "Volumes of the cluster are `awsElasticBlockStore`, Kubernetes is 1.23 or later, and the driver `ebs.csi.aws.com` is not there: `CSIDriver` objects, or DaemonSets and Deployments of all namespaces, have to be given. With the gate `CSIMigrationAWS` off, up to 1.24, it is none. From 1.23 on Kubernetes hands such volumes to the driver, and 1.27 has no plugin of its own.",
     impact: "volumes are not attached to pods that start, and cannot be resized or deleted",
     fix: "Install the EBS CSI driver: the volumes stay as they are.",
     applicability: Applicability::None,
@@ -39,13 +40,16 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     if !has_drivers && !evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]) {
         return Counted::not_applicable("neither CSIDrivers nor all DaemonSets and Deployments were given");
     }
-    let mut drivers = evidence.documents_of(DocumentKind::CsiDriver);
-    let is_registered = drivers.any(|driver| driver.object().text(&["metadata", "name"]) == Some(DRIVER));
-    let mut images = evidence.workloads.iter().flat_map(|workload| &workload.containers);
-    let is_there = is_registered || images.any(|container| container.image.value.contains("ebs-csi-driver"));
+    // Up to 1.24 the gate can be off: then Kubernetes' own plugin does it.
+    let is_off = |value: &str| value.split(',').any(|gate| gate.trim() == "CSIMigrationAWS=false");
+    let has_gate = |one: &NodeArguments, component: Component| {
+        one.of_component(component).iter().any(|argument| argument.name == "feature-gates" && is_off(argument.value))
+    };
+    let keeps_own = minor < 25
+        && evidence.arguments().iter().any(|one| Component::ALL.iter().any(|component| has_gate(one, *component)));
     let own = volumes.iter().filter(|volume| volume.object().at(&["spec", "awsElasticBlockStore"]).is_some());
     let names: Vec<&str> = own.filter_map(|volume| volume.object().text(&["metadata", "name"])).collect();
-    if is_there || minor < 23 || names.is_empty() {
+    if has_driver(evidence) || keeps_own || minor < 23 || names.is_empty() {
         return Counted::new(volumes.len(), []);
     }
     let severity = if minor >= 27 { Severity::Error } else { Severity::Warning };

@@ -1,0 +1,32 @@
+//! `cargo bench --no-default-features --features kubernetes --bench live_kubernetes`: a cluster of 5,000 Nodes, 20,000 pods in kube-system and
+//! 3,000 Services, read from a server on this machine in pages of 500 and judged: the whole process, with its peak of memory.
+
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement that cannot be taken is given up")]
+#![allow(
+    dead_code,
+    clippy::allow_attributes,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::expect_used,
+    reason = "the double serves the tests first"
+)]
+
+mod cluster;
+#[path = "../tests/integration/kubernetes_api.rs"]
+mod kubernetes_api;
+mod process;
+
+use kubernetes_api::ApiServer;
+use serde_json::json;
+
+const RUNS: usize = 5;
+
+fn main() {
+    let server = ApiServer::serve(&cluster::objects(Some("kube-system")));
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = server.kubeconfig(folder.path(), &json!({}));
+    let run = ["migrate", "--from", "in-tree", "--to", "external", "--kube-context", "test"];
+    let (time, peak) = process::watched_with(RUNS, &run, &[("KUBECONFIG", &kubeconfig)]);
+    println!("requests of a run               {}", server.calls().len() / RUNS);
+    println!("tagaudit migrate, whole process {} ms, {} MB at most", time.as_millis(), peak / 1_000_000);
+}

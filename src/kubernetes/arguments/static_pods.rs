@@ -1,0 +1,64 @@
+//! What the static pods of a control plane say that kubeadm made: their words are those of its components.
+
+use std::collections::BTreeMap;
+
+use super::{Argument, Component, Distribution, NodeArguments, Started};
+use crate::kubernetes::{Flag, Workload, flags_of};
+use crate::nodes::KubernetesNode;
+
+/// The flags of a component that a static pod runs; `None` where it runs another one, or where a shell adds what is not known.
+#[must_use]
+pub fn flags_of_static_pod(workload: &Workload, component: Component) -> Option<Vec<Flag>> {
+    let program = |words: &[crate::kubernetes::Located<String>]| {
+        words.first().and_then(|word| word.value.rsplit('/').next().map(str::to_owned)).unwrap_or_default()
+    };
+    let mut containers = workload.containers.iter().filter(|_| workload.is_static);
+    let container = containers
+        .find(|container| container.name == component.name() || program(&container.words) == component.name())?;
+    // What a shell adds is not known.
+    if matches!(program(&container.words).as_str(), "sh" | "bash" | "ash" | "dash") {
+        return None;
+    }
+    Some(flags_of(&container.words))
+}
+
+/// The Node whose static pod of a component it is: the kubelet puts the name of its node behind that of the pod.
+/// Source: kubernetes/kubernetes `pkg/kubelet/config/common.go#generatePodName`.
+#[must_use]
+pub fn node_of_static_pod(workload: &Workload, component: Component) -> &str {
+    workload.name.trim_start_matches(component.name()).trim_start_matches('-')
+}
+
+/// The arguments of the control planes that kubeadm made, as their static pods say them; what their kubelets are started with is not
+/// among it.
+pub(in crate::kubernetes) fn of_static_pods(workloads: &[Workload], nodes: &[KubernetesNode]) -> Vec<NodeArguments> {
+    let by_name: BTreeMap<&str, &KubernetesNode> = nodes.iter().map(|node| (node.name.as_str(), node)).collect();
+    let is_of_kubeadm =
+        |node: &KubernetesNode| node.annotations.keys().any(|key| key.starts_with("kubeadm.alpha.kubernetes.io/"));
+    let mut found: BTreeMap<&str, NodeArguments> = BTreeMap::new();
+    for workload in workloads.iter().filter(|workload| workload.is_static) {
+        for component in [Component::ApiServer, Component::ControllerManager] {
+            let Some(node) = by_name.get(node_of_static_pod(workload, component)).filter(|node| is_of_kubeadm(node))
+            else {
+                continue;
+            };
+            let Some(flags) = flags_of_static_pod(workload, component) else { continue };
+            let own = found.entry(&node.name).or_insert_with(|| NodeArguments {
+                started: Started::Node(node.name.clone()),
+                distribution: Distribution::Kubeadm,
+                version: node.kubelet_version.parse().ok(),
+                is_server: Some(true),
+                count: None,
+                is_part: true,
+                arguments: Vec::new(),
+                environment: BTreeMap::new(),
+            });
+            own.arguments.extend(flags.into_iter().map(|flag| Argument {
+                name: component.argument().to_owned(),
+                value: Some(format!("{}={}", flag.name.replace('_', "-"), flag.value)),
+                place: None,
+            }));
+        }
+    }
+    found.into_values().collect()
+}

@@ -1,0 +1,209 @@
+//! What rules look at, of each kind of object.
+
+use serde_json::{Map, Value};
+
+use crate::inventory::kubernetes::List;
+
+/// What is kept of a value.
+#[derive(Clone, Copy)]
+pub(super) enum Keep {
+    /// All of it.
+    All,
+    /// These members.
+    Members(&'static [(&'static str, Keep)]),
+    /// This of each item.
+    Items(&'static Keep),
+    /// Members whose names hold one of these texts.
+    Named(&'static [&'static str]),
+}
+
+use Keep::{All, Items, Members, Named};
+
+pub(super) fn kept(value: Value, keep: Keep) -> Value {
+    match (value, keep) {
+        // What is not of the shape that the API gives is for whoever reads it to say.
+        (value, All) | (value @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)), _) => value,
+        (Value::Object(mut members), Members(wanted)) => {
+            let found = wanted.iter().filter_map(|(name, keep)| {
+                let value = members.remove(*name)?;
+                Some(((*name).to_owned(), kept(value, *keep)))
+            });
+            Value::Object(found.collect::<Map<String, Value>>())
+        }
+        (Value::Array(items), Items(keep)) => items.into_iter().map(|item| kept(item, *keep)).collect(),
+        (Value::Object(members), Named(texts)) => {
+            let is_named = |name: &str| texts.iter().any(|text| name.contains(text));
+            Value::Object(members.into_iter().filter(|(name, _)| is_named(name)).collect())
+        }
+        (Value::Object(_) | Value::Array(_), _) => Value::Null,
+    }
+}
+
+const PLAIN_METADATA: Keep = Members(&[("name", All), ("namespace", All), ("uid", All), ("creationTimestamp", All)]);
+
+const POD: Keep = Members(&[
+    ("nodeSelector", All),
+    ("affinity", Members(&[("nodeAffinity", All)])),
+    ("tolerations", All),
+    ("hostNetwork", All),
+    ("dnsPolicy", All),
+    ("serviceAccountName", All),
+    ("serviceAccount", All),
+    ("containers", Items(&Members(&[("name", All), ("image", All), ("command", All), ("args", All)]))),
+]);
+
+const KINDS: [(&str, Keep); 2] = [("apiVersion", All), ("kind", All)];
+
+const NODE: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    (
+        "metadata",
+        Members(&[
+            ("name", All),
+            ("uid", All),
+            ("creationTimestamp", All),
+            ("labels", All),
+            (
+                "annotations",
+                Named(&[
+                    "/node-args",
+                    "/node-env",
+                    "rke.cattle.io/internal-ip",
+                    "provided-node-ip",
+                    "kubeadm.alpha.kubernetes.io/",
+                ]),
+            ),
+        ]),
+    ),
+    (
+        "spec",
+        Members(&[("providerID", All), ("taints", All), ("podCIDR", All), ("podCIDRs", All), ("unschedulable", All)]),
+    ),
+    ("status", Members(&[("addresses", All), ("nodeInfo", Members(&[("kubeletVersion", All)]))])),
+]);
+const SERVICE: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    (
+        "metadata",
+        Members(&[
+            ("name", All),
+            ("namespace", All),
+            ("uid", All),
+            ("creationTimestamp", All),
+            ("deletionTimestamp", All),
+            ("finalizers", All),
+            // What is misspelt is looked at as well.
+            (
+                "annotations",
+                Named(&["load-balancer", "loadbalancer", "service.beta", "service.alpha", "alibaba", "alicloud"]),
+            ),
+        ]),
+    ),
+    ("spec", All),
+    ("status", Members(&[("loadBalancer", All)])),
+]);
+const WORKLOAD: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    ("metadata", PLAIN_METADATA),
+    ("spec", Members(&[("replicas", All), ("template", Members(&[("spec", POD)]))])),
+]);
+const STATIC_POD: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    (
+        "metadata",
+        Members(&[
+            ("name", All),
+            ("namespace", All),
+            ("uid", All),
+            ("creationTimestamp", All),
+            ("annotations", Named(&["kubernetes.io/config.mirror", "kubernetes.io/config.source"])),
+            ("ownerReferences", Items(&Members(&[("kind", All), ("name", All)]))),
+        ]),
+    ),
+    ("spec", POD),
+]);
+const STORAGE_CLASS: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    ("metadata", Members(&[("name", All), ("uid", All), ("annotations", Named(&["is-default-class"]))])),
+    ("provisioner", All),
+    ("parameters", All),
+    ("reclaimPolicy", All),
+    ("volumeBindingMode", All),
+    ("allowedTopologies", All),
+]);
+const VOLUME: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    (
+        "metadata",
+        Members(&[("name", All), ("uid", All), ("labels", All), ("annotations", Named(&["pv.kubernetes.io/"]))]),
+    ),
+    (
+        "spec",
+        Members(&[
+            ("storageClassName", All),
+            ("awsElasticBlockStore", All),
+            ("csi", Members(&[("driver", All), ("volumeHandle", All)])),
+            ("nodeAffinity", All),
+            ("claimRef", Members(&[("namespace", All), ("name", All)])),
+        ]),
+    ),
+]);
+const CSI_NODE: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    ("metadata", Members(&[("name", All), ("uid", All), ("annotations", Named(&["migrated-plugins"]))])),
+    ("spec", Members(&[("drivers", Items(&Members(&[("name", All), ("nodeID", All)])))])),
+]);
+const RIGHTS: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    ("metadata", PLAIN_METADATA),
+    ("rules", All),
+    ("aggregationRule", All),
+    ("roleRef", All),
+    ("subjects", All),
+]);
+const LEASE: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    ("metadata", PLAIN_METADATA),
+    ("spec", Members(&[("holderIdentity", All), ("renewTime", All)])),
+]);
+const NAMED: Keep = Members(&[KINDS[0], KINDS[1], ("metadata", PLAIN_METADATA)]);
+const WEBHOOK: Keep =
+    Members(&[KINDS[0], KINDS[1], ("metadata", PLAIN_METADATA), ("webhooks", Items(&Members(&[("name", All)])))]);
+const CONFIG_MAP: Keep = Members(&[KINDS[0], KINDS[1], ("metadata", PLAIN_METADATA), ("data", All)]);
+
+/// What rules look at, of a configuration of kubeadm.
+pub(super) const CLUSTER_CONFIGURATION: Keep = Members(&[
+    KINDS[0],
+    KINDS[1],
+    ("kubernetesVersion", All),
+    ("apiServer", EXTRA_ARGUMENTS),
+    ("controllerManager", EXTRA_ARGUMENTS),
+]);
+const EXTRA_ARGUMENTS: Keep = Members(&[("extraArgs", All)]);
+
+/// What rules look at, of each list.
+pub(super) fn shape(list: List) -> Keep {
+    match list {
+        List::Nodes => NODE,
+        List::Services => SERVICE,
+        List::DaemonSets | List::Deployments | List::StatefulSets => WORKLOAD,
+        List::Pods => STATIC_POD,
+        List::StorageClasses => STORAGE_CLASS,
+        List::PersistentVolumes => VOLUME,
+        List::CsiDrivers => NAMED,
+        List::CsiNodes => CSI_NODE,
+        List::ClusterRoles | List::ClusterRoleBindings | List::Roles | List::RoleBindings => RIGHTS,
+        List::Leases => LEASE,
+        List::MutatingWebhookConfigurations => WEBHOOK,
+        List::ConfigMaps => CONFIG_MAP,
+    }
+}

@@ -1,0 +1,53 @@
+use super::{of_arguments, on_started};
+use crate::controller::ControllerVersion;
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::arguments::Component;
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+
+pub(super) const RULE: Rule = Rule {
+    id: "kcm-external-volume-plugin",
+    title: "kube-controller-manager loads volumes of a provider that is gone",
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error from Kubernetes 1.27 to 1.31, or where --target-kubernetes is 1.27 or later; warning before",
+    ),
+    resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
+    condition: "kube-controller-manager has `external-cloud-volume-plugin=aws` beside `cloud-provider=external`: volumes of the provider that was part of Kubernetes until 1.26. From 1.32 on the flag is not read.",
+    impact: "from 1.27 to 1.31 it does not start: `cloud provider could not be initialized: unknown cloud provider \"aws\"`",
+    fix: "Install the EBS CSI driver, and take the flag out before the upgrade to 1.27.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/kubernetes cmd/kube-controller-manager/app/cloudproviders.go#createCloudProvider",
+        "kubernetes/cloud-provider plugins.go#InitCloudProvider",
+        "https://github.com/kubernetes/kubernetes/pull/128197",
+    ],
+    example: "kube-controller-manager is started with `external-cloud-volume-plugin=aws`, which it takes until 1.26",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+const FLAG: &str = "external-cloud-volume-plugin";
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let first = ControllerVersion::new(1, 27, 0);
+    let target = context.evidence.target.kubernetes.filter(|target| *target >= first);
+    of_arguments(context, |arguments| {
+        let given = arguments.of_component(Component::ControllerManager);
+        let last = |name| given.iter().rfind(|argument| argument.name == name);
+        last("cloud-provider").filter(|provider| provider.value == "external")?;
+        let plugin = last(FLAG).filter(|plugin| plugin.value == "aws")?;
+        let is_past = arguments.version.is_some_and(|version| version >= first);
+        let (severity, takes, aim) = match target {
+            _ if is_past && arguments.version >= Some(ControllerVersion::new(1, 32, 0)) => return None,
+            _ if is_past => (Severity::Error, "took", String::new()),
+            // Control planes go from one minor version to the next: whatever lies beyond 1.27 is reached through it.
+            Some(target) => (Severity::Error, "takes", format!(", and the target is {target}")),
+            None => (Severity::Warning, "takes", String::new()),
+        };
+        let message = format!("kube-controller-manager is started with `{FLAG}=aws`, which it {takes} until 1.26{aim}");
+        let fix = "install the EBS CSI driver, and take the flag out";
+        Some(on_started(arguments, severity, plugin.place, FLAG, message, fix))
+    })
+}
