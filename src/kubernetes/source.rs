@@ -36,9 +36,31 @@ pub struct Source {
     /// The file, as it was named.
     pub file: Arc<str>,
     text: String,
-    /// How many lines have ended at each [`STEP`] of the text: one number for a line would be as much as a tenth of a long list.
-    lines: Vec<usize>,
+    /// What is before each [`STEP`] of the text: one number for a line would be as much as a tenth of a long list.
+    lines: Vec<Counted>,
     within: Within,
+}
+
+/// What is before a place of a text.
+#[derive(Debug, Clone, Copy, Default)]
+struct Counted {
+    /// Lines that have ended.
+    lines: usize,
+    /// Characters since the last of them: a list may be all on one line.
+    characters: usize,
+}
+
+impl Counted {
+    /// What is before the end of the bytes that follow.
+    fn and(self, bytes: &[u8]) -> Self {
+        match memchr::memrchr(b'\n', bytes) {
+            Some(last) => Self {
+                lines: self.lines + newlines(bytes),
+                characters: characters(bytes.get(last + 1..).unwrap_or_default()),
+            },
+            None => Self { characters: self.characters + characters(bytes), ..self },
+        }
+    }
 }
 
 /// Bytes between two counts of lines.
@@ -122,10 +144,8 @@ impl Source {
     }
 
     fn position(&self, offset: usize) -> (usize, usize) {
-        let offset = offset.min(self.text.len());
-        let start = self.text.get(..offset).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
-        let before = self.text.get(start..offset).unwrap_or_default();
-        (self.line(offset), before.chars().count() + 1)
+        let found = self.counted(offset);
+        (found.lines + 1, found.characters + 1)
     }
 
     /// A line of the text, without its end.
@@ -133,9 +153,9 @@ impl Source {
     pub fn line_text(&self, line: usize) -> Option<&str> {
         let before = line.checked_sub(1)?;
         // The last step at which not all lines before it have ended.
-        let step = self.lines.partition_point(|ended| *ended < before).saturating_sub(1);
+        let step = self.lines.partition_point(|counted| counted.lines < before).saturating_sub(1);
         let rest = self.text.as_bytes().get(step * STEP..)?;
-        let missing = before - self.lines.get(step)?;
+        let missing = before - self.lines.get(step)?.lines;
         let start = match missing {
             0 if before == 0 => 0,
             0 => self.text.get(..step * STEP)?.rfind('\n').map_or(0, |at| at + 1),
@@ -146,10 +166,15 @@ impl Source {
 
     /// The line of an offset.
     fn line(&self, offset: usize) -> usize {
+        self.counted(offset).lines + 1
+    }
+
+    /// What is before an offset.
+    fn counted(&self, offset: usize) -> Counted {
+        let offset = offset.min(self.text.len());
         let step = offset / STEP;
         let counted = self.lines.get(step).copied().unwrap_or_default();
-        let rest = self.text.as_bytes().get(step * STEP..offset).unwrap_or_default();
-        counted + newlines(rest) + 1
+        counted.and(self.text.as_bytes().get(step * STEP..offset).unwrap_or_default())
     }
 
     /// The documents of YAML, or of JSON, which is YAML as well.
@@ -176,14 +201,19 @@ impl Source {
     }
 }
 
-fn count_lines(text: &str) -> Vec<usize> {
-    let mut counted = 0;
-    let mut counts = vec![0];
+fn count_lines(text: &str) -> Vec<Counted> {
+    let mut counted = Counted::default();
+    let mut counts = vec![counted];
     for part in text.as_bytes().chunks(STEP) {
-        counted += newlines(part);
+        counted = counted.and(part);
         counts.push(counted);
     }
     counts
+}
+
+/// Characters that begin in some bytes.
+fn characters(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }
 
 fn newlines(bytes: &[u8]) -> usize {
@@ -318,6 +348,23 @@ mod tests {
             }
             assert_eq!(source.line_text(3_001), None);
             assert_eq!(source.line_text(0), None);
+        }
+    }
+
+    #[test]
+    fn places_are_those_that_counting_gives() {
+        for width in [0, 1, 80, 9_000, 100_000] {
+            let lines: Vec<String> = (0..20).map(|line| format!("{line}é{}\n", "x€".repeat(width))).collect();
+            let text = lines.concat();
+            let source = Source::new("f", text.clone());
+            let mut offsets: Vec<usize> = text.char_indices().map(|(at, _)| at).step_by(width + 1).collect();
+            offsets.push(text.len());
+            for offset in offsets {
+                let before = text.get(..offset).unwrap();
+                let line = before.matches('\n').count() + 1;
+                let column = before.rsplit('\n').next().unwrap().chars().count() + 1;
+                assert_eq!(source.position(offset), (line, column), "{width} {offset}");
+            }
         }
     }
 
