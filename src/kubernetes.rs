@@ -15,8 +15,8 @@ mod source;
 mod workload;
 
 pub use crate::inventory::kubernetes::{List, ListGap, RecordedList, Recording};
-pub use controller::{Chart, CloudController, Flag, UNINITIALIZED, flags_of};
-pub use document::{Distribution as FileDistribution, Document, DocumentKind, is_empty, rke_part};
+pub use controller::{Chart, CloudController, Flag, MIGRATION_LOCK, UNINITIALIZED, flags_of};
+pub use document::{Distribution as FileDistribution, Document, DocumentKind, EBS_DRIVER, is_empty, rke_part};
 pub use evidence::{Evidence, KubernetesError, Malformed, Target, is_of_all_namespaces};
 pub use machines::{declared_beside, declared_nodes};
 pub use recording::{recorded, recorded_text};

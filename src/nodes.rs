@@ -62,6 +62,12 @@ impl KubernetesNode {
         self.labels.contains_key(EXCLUDED_FROM_LOAD_BALANCERS)
     }
 
+    /// Whether it is one of EKS, whose control plane AWS runs.
+    #[must_use]
+    pub fn is_of_eks(&self) -> bool {
+        self.kubelet_version.contains("-eks-")
+    }
+
     /// Whether it is an etcd member of RKE2 or K3s: deleting such a Node removes the member from etcd.
     /// Source: k3s-io/k3s `pkg/etcd/member_controller.go#onRemove`.
     #[must_use]

@@ -394,10 +394,5 @@ const ALIKE: f64 = 0.8;
 /// The rule that a name with a typing error may mean.
 #[must_use]
 pub fn nearest(name: &str) -> Option<&'static str> {
-    RULES
-        .iter()
-        .map(|rule| (strsim::jaro_winkler(name, rule.id), rule.id))
-        .max_by(|(a, x), (b, y)| a.total_cmp(b).then_with(|| y.cmp(x)))
-        .filter(|(alike, _)| *alike >= ALIKE)
-        .map(|(_, id)| id)
+    crate::text::most_alike(name, RULES.iter().map(|rule| rule.id), ALIKE)
 }

@@ -40,3 +40,13 @@ pub(crate) fn json_pointer(path: &serde_path_to_error::Path) -> String {
 pub fn shell_quote(argument: &str) -> Cow<'_, str> {
     shell_words::quote(argument)
 }
+
+/// The one of several names that is most like a name, if it is as alike as asked for, of 1; of several the first in their order.
+pub(crate) fn most_alike<'n>(name: &str, names: impl IntoIterator<Item = &'n str>, at_least: f64) -> Option<&'n str> {
+    names
+        .into_iter()
+        .map(|known| (strsim::jaro_winkler(name, known), known))
+        .max_by(|(a, x), (b, y)| a.total_cmp(b).then_with(|| y.cmp(x)))
+        .filter(|(alike, _)| *alike >= at_least)
+        .map(|(_, known)| known)
+}

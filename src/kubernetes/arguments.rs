@@ -295,6 +295,14 @@ impl NodeArguments {
         last.is_some_and(|argument| argument.value.as_deref().is_none_or(is_true))
     }
 
+    /// Whether a component has the gate `CSIMigrationAWS` off: up to 1.24 Kubernetes' own plugin works on volumes then.
+    #[must_use]
+    pub fn keeps_in_tree_volumes(&self) -> bool {
+        let is_off = |value: &str| value.split(',').any(|gate| gate.trim() == "CSIMigrationAWS=false");
+        let mut given = Component::ALL.into_iter().flat_map(|component| self.of_component(component));
+        given.any(|argument| argument.name == "feature-gates" && is_off(argument.value))
+    }
+
     /// Whether the node runs a component: agents have no control plane, and a server may leave parts of it out.
     #[must_use]
     pub fn runs(&self, component: Component) -> bool {

@@ -13,6 +13,10 @@ use super::workload::{Container, Toleration, Workload, WorkloadKind, toleration}
 /// Source: kubernetes/cloud-provider `api/well_known_taints.go`.
 pub const UNINITIALIZED: &str = "node.cloudprovider.kubernetes.io/uninitialized";
 
+/// The lease that both sides of a migration share.
+/// Source: Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager".
+pub const MIGRATION_LOCK: &str = "cloud-provider-extraction-migration";
+
 /// A cloud controller of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CloudController {
@@ -59,6 +63,12 @@ pub struct Flag {
 }
 
 impl CloudController {
+    /// The names of the controller that initialises nodes: the old one and the new one.
+    /// Source: kubernetes/cloud-provider `names/controller_names.go`.
+    pub const NODE: [&str; 2] = ["cloud-node", "cloud-node-controller"];
+    /// Those of the controller that makes load balancers.
+    pub const SERVICE: [&str; 2] = ["service", "service-lb-controller"];
+
     /// The value of a flag; of several the last one counts.
     #[must_use]
     pub fn flag(&self, name: &str) -> Option<&Flag> {

@@ -109,6 +109,18 @@ impl Document {
         (path.contains("k3s") || has(&OF_K3S)).then_some(Distribution::K3s)
     }
 
+    /// Whether it is the `CSIDriver` of a driver, or a `CSINode` that has it.
+    #[must_use]
+    pub fn has_driver(&self, driver: &str) -> bool {
+        match self.kind {
+            DocumentKind::CsiDriver => self.object().text(&["metadata", "name"]) == Some(driver),
+            DocumentKind::CsiNode => {
+                self.object().items(&["spec", "drivers"]).any(|one| one.text(&["name"]) == Some(driver))
+            }
+            _ => false,
+        }
+    }
+
     /// `apiVersion`; empty where it has none.
     #[must_use]
     pub fn api_version(&self) -> &str {
@@ -121,6 +133,9 @@ impl Document {
         &self.api.1
     }
 }
+
+/// The driver of volumes of EBS.
+pub const EBS_DRIVER: &str = "ebs.csi.aws.com";
 
 /// Keys that the configuration files of RKE2 and K3s have, and hardly anything else.
 /// Sources: rancher/rke2 `pkg/cli/cmds`, k3s-io/k3s `pkg/cli/cmds`.

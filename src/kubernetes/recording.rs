@@ -7,6 +7,7 @@ use crate::inventory::kubernetes::{List, ListGap, RecordedList, Recording};
 use crate::text::secrets::{is_credential, masked, shown};
 
 use super::controller_flags;
+use super::document::EBS_DRIVER;
 use super::evidence::{Evidence, KubernetesError};
 use super::read::is_looked_at;
 use super::source::Source;
@@ -77,7 +78,7 @@ pub fn recorded(list: List, item: Value) -> Value {
 }
 
 fn is_of_ebs(class: &Value) -> bool {
-    matches!(class["provisioner"].as_str(), Some("ebs.csi.aws.com" | "kubernetes.io/aws-ebs"))
+    matches!(class["provisioner"].as_str(), Some(EBS_DRIVER | "kubernetes.io/aws-ebs"))
 }
 
 /// What is said instead of a value that may be a credential, as RKE2 and K3s do.

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use jiff::SignedDuration;
 
 use crate::finding::{Finding, Severity};
-use crate::kubernetes::arguments::Component;
-use crate::kubernetes::{DocumentKind, Evidence, Ingress, Service, is_of_all_namespaces};
+use crate::kubernetes::{DocumentKind, EBS_DRIVER, Evidence, Ingress, Service, is_of_all_namespaces};
 use crate::nodes::KubernetesNode;
 use crate::rules::Outcome;
 use crate::text;
@@ -102,9 +101,6 @@ const LABELS: &[&str] = &["node-zone-label-mismatch"];
 
 /// What stands in the list of reasons, at most.
 const SHOWN: usize = 3;
-
-/// The driver of EBS.
-const DRIVER: &str = "ebs.csi.aws.com";
 
 /// Whether a rule is one of those.
 fn is_of(names: &[&str], rule: &str) -> bool {
@@ -229,10 +225,10 @@ fn storage(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Ve
         match document.kind {
             DocumentKind::PersistentVolume => {
                 object.at(&["spec", "awsElasticBlockStore"]).is_some()
-                    || object.text(&["spec", "csi", "driver"]) == Some(DRIVER)
+                    || object.text(&["spec", "csi", "driver"]) == Some(EBS_DRIVER)
             }
             DocumentKind::StorageClass => {
-                object.text(&["provisioner"]).is_some_and(|name| name == DRIVER || name == "kubernetes.io/aws-ebs")
+                object.text(&["provisioner"]).is_some_and(|name| name == EBS_DRIVER || name == "kubernetes.io/aws-ebs")
             }
             _ => false,
         }
@@ -244,11 +240,10 @@ fn storage(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Ve
     if found.0 == State::Failed {
         return found;
     }
-    let is_driver = |name: Option<&str>| name == Some(DRIVER);
     // A node without the driver says it whatever else was given; the driver of EBS is optional on Windows.
     let with: BTreeSet<&str> = evidence
         .documents_of(DocumentKind::CsiNode)
-        .filter(|node| node.object().items(&["spec", "drivers"]).any(|driver| is_driver(driver.text(&["name"]))))
+        .filter(|node| node.has_driver(EBS_DRIVER))
         .filter_map(|node| node.object().text(&["metadata", "name"]))
         .collect();
     let without: Vec<&str> = signals
@@ -260,7 +255,7 @@ fn storage(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Ve
         .collect();
     if has(DocumentKind::CsiNode) && !without.is_empty() {
         let many = text::count(without.len(), "Node");
-        return (State::Failed, vec![format!("{many} without {DRIVER}: {}", text::list(&without, SHOWN))]);
+        return (State::Failed, vec![format!("{many} without {EBS_DRIVER}: {}", text::list(&without, SHOWN))]);
     }
     if !has(DocumentKind::CsiDriver) || !has(DocumentKind::CsiNode) {
         return not_audited("CSIDrivers and CSINodes were not given");
@@ -269,19 +264,11 @@ fn storage(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Ve
         return not_audited("the Nodes were not given: which of them have the driver is not known");
     }
     let mut drivers = evidence.documents_of(DocumentKind::CsiDriver);
-    if !drivers.any(|driver| is_driver(driver.object().text(&["metadata", "name"]))) {
-        return (State::Failed, vec![format!("no CSIDriver {DRIVER}")]);
+    if !drivers.any(|driver| driver.has_driver(EBS_DRIVER)) {
+        return (State::Failed, vec![format!("no CSIDriver {EBS_DRIVER}")]);
     }
     // Switched off, Kubernetes' own plugin still does it.
-    let is_off = |value: &str| value.split(',').any(|gate| gate.trim() == "CSIMigrationAWS=false");
-    let mut arguments = evidence.arguments().iter();
-    let gate = arguments.find(|one| {
-        Component::ALL.iter().any(|component| {
-            one.of_component(*component)
-                .iter()
-                .any(|argument| argument.name == "feature-gates" && is_off(argument.value))
-        })
-    });
+    let gate = evidence.arguments().iter().find(|one| one.keeps_in_tree_volumes());
     if let Some(gate) = gate.filter(|_| !signals.is_from(25)) {
         let who = gate.node().unwrap_or("the configuration");
         return (
@@ -296,7 +283,7 @@ fn storage(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Ve
             vec!["before 1.23 volumes of Kubernetes' own plugin use the driver only with the gate CSIMigrationAWS, which is changed node by node after a drain".to_owned()],
         );
     }
-    (State::Passed, vec![format!("{DRIVER} is on every CSINode")])
+    (State::Passed, vec![format!("{EBS_DRIVER} is on every CSINode")])
 }
 
 /// What has to be right after the switch.

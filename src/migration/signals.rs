@@ -7,7 +7,7 @@ use crate::inventory::Provider;
 use crate::kubernetes::arguments::{
     Component, Distribution, NodeArguments, Started, flags_of_static_pod, is_name_only, node_of_static_pod,
 };
-use crate::kubernetes::{CloudController, DocumentKind, Evidence, WorkloadKind, is_true, rke_part};
+use crate::kubernetes::{CloudController, DocumentKind, Evidence, MIGRATION_LOCK, WorkloadKind, is_true, rke_part};
 use crate::nodes::KubernetesNode;
 use crate::text;
 
@@ -151,9 +151,6 @@ pub struct Signals<'e> {
     pub other: Option<&'static str>,
 }
 
-/// The lock that both sides use. Source: Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager".
-pub(super) const LOCK: &str = "cloud-provider-extraction-migration";
-
 impl<'e> Signals<'e> {
     /// What a cluster shows.
     #[must_use]
@@ -222,7 +219,7 @@ impl<'e> Signals<'e> {
     #[must_use]
     pub fn initialises(&self) -> bool {
         let runs = |controller: &CloudController| {
-            controller.runs(&["cloud-node", "cloud-node-controller"]) && !controller.is_nowhere(self.nodes)
+            controller.runs(&CloudController::NODE) && !controller.is_nowhere(self.nodes)
         };
         !self.working.is_empty() || self.idle.iter().any(|controller| runs(controller))
     }
@@ -286,10 +283,10 @@ impl<'e> Signals<'e> {
             });
         }
         told.push(match self.lock {
-            Some(Holder::ControllerManager) => format!("lease {LOCK} is held by kube-controller-manager"),
-            Some(Holder::CloudController) => format!("lease {LOCK} is held by the cloud controller"),
-            Some(Holder::Unknown) => format!("lease {LOCK} is held by none of the controllers that lead"),
-            None if evidence.document_lists.contains(&DocumentKind::Lease) => format!("no lease {LOCK}"),
+            Some(Holder::ControllerManager) => format!("lease {MIGRATION_LOCK} is held by kube-controller-manager"),
+            Some(Holder::CloudController) => format!("lease {MIGRATION_LOCK} is held by the cloud controller"),
+            Some(Holder::Unknown) => format!("lease {MIGRATION_LOCK} is held by none of the controllers that lead"),
+            None if evidence.document_lists.contains(&DocumentKind::Lease) => format!("no lease {MIGRATION_LOCK}"),
             None => "leases were not given".to_owned(),
         });
         told
@@ -299,7 +296,7 @@ impl<'e> Signals<'e> {
 /// Whether it does nothing that the in-tree provider does: no node is selected, or the work is switched off.
 fn is_idle(controller: &CloudController, nodes: &[KubernetesNode]) -> bool {
     let jobs = [
-        ["service", "service-lb-controller"],
+        CloudController::SERVICE,
         ["route", "node-route-controller"],
         ["cloud-node-lifecycle", "cloud-node-lifecycle-controller"],
     ];
@@ -309,7 +306,7 @@ fn is_idle(controller: &CloudController, nodes: &[KubernetesNode]) -> bool {
 /// Why a cluster is none that this is about: its cloud is another one, or it is AWS's own.
 fn other(evidence: &Evidence) -> Option<&'static str> {
     let nodes = evidence.nodes.as_deref().unwrap_or_default();
-    if nodes.iter().any(|node| node.kubelet_version.contains("-eks-")) {
+    if nodes.iter().any(KubernetesNode::is_of_eks) {
         return Some("this is a cluster of EKS, whose control plane AWS runs: there is nothing to migrate");
     }
     if evidence.controllers().iter().any(|controller| controller.cloud != Provider::Aws) {
@@ -452,8 +449,8 @@ fn holder(evidence: &Evidence) -> Option<Holder> {
         let holders = evidence.leases(name).filter_map(|lease| lease.text(&["spec", "holderIdentity"]));
         holders.filter(|holder| !holder.is_empty()).collect()
     };
-    evidence.leases(LOCK).next()?;
-    let own = identities(LOCK);
+    evidence.leases(MIGRATION_LOCK).next()?;
+    let own = identities(MIGRATION_LOCK);
     Some(if !own.is_disjoint(&identities("kube-controller-manager")) {
         Holder::ControllerManager
     } else if of_controller.iter().any(|name| !own.is_disjoint(&identities(name))) {

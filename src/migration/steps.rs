@@ -1,11 +1,11 @@
 //! What to do next, with the text to apply where this cluster has it.
 
-use crate::kubernetes::{CloudController, Evidence, WorkloadKind};
+use crate::kubernetes::{CloudController, Evidence, MIGRATION_LOCK, WorkloadKind};
 use crate::text::secrets::masked;
 use crate::text::shell_quote;
 
 use super::checks::{Check, State};
-use super::signals::{CloudProvider, Holder, LOCK, Maker, Signals};
+use super::signals::{CloudProvider, Holder, Maker, Signals};
 use super::stage::Stage;
 
 use apply::{
@@ -234,7 +234,7 @@ fn leave_lock(controller: &CloudController) -> Step {
     Step::new(format!("verify, and then take `--enable-leader-migration` from {}", controller.name()))
         .about("it is harmless, and one more lease; the checks are below. What it has besides stays")
         .with("its arguments, in the values of its chart or in its manifest", kept)
-        .with(ANYWHERE, format!("kubectl delete lease -n kube-system {LOCK}"))
+        .with(ANYWHERE, format!("kubectl delete lease -n kube-system {MIGRATION_LOCK}"))
 }
 
 fn upgrade(signals: &Signals<'_>) -> Vec<Step> {

@@ -25,7 +25,7 @@ mod targets;
 mod write;
 
 pub use super::error::{Error, ErrorKind};
-use crate::provider::signals::SignalGuard;
+use crate::provider::signals::until_signal;
 pub use targets::{Identity, ManyTargets, Members, collect_each};
 pub(crate) use write::{DRY_RUN_IGNORED, Writer};
 
@@ -83,20 +83,7 @@ const REGIONS_AT_ONCE: usize = 8;
 /// When arguments, environment or credentials make reading impossible, or the run is interrupted.
 pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
     config::validate_environment(request)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Error::new(ErrorKind::Unreachable, "cannot start the runtime").cause(error.to_string()))?;
-    let mut guard = SignalGuard::begin();
-    let result = runtime.block_on(async {
-        tokio::select! {
-            result = read(request) => result,
-            kind = guard.signal() => Err(Error::new(kind, "stopped before everything was read; nothing was written")),
-        }
-    });
-    // Requests in flight are reads: nothing is lost by not waiting for them.
-    runtime.shutdown_background();
-    result
+    until_signal(read(request), "stopped before everything was read; nothing was written")
 }
 
 async fn read(request: &Request<'_>) -> Result<Inventory, Error> {

@@ -21,7 +21,7 @@ use crate::kubernetes::{List, ListGap, RecordedList, Recording, recorded, record
 use crate::text;
 
 use super::error::{Error, ErrorKind, check_endpoint};
-use super::signals::SignalGuard;
+use super::signals::until_signal;
 
 /// The name that stands for the service account of the pod that tagaudit runs in.
 pub const IN_CLUSTER: &str = "in-cluster";
@@ -60,19 +60,7 @@ pub struct Request<'a> {
 /// # Errors
 /// When the kubeconfig makes reading impossible, or the run is interrupted.
 pub fn collect(request: &Request<'_>) -> Result<Recording, Error> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Error::new(ErrorKind::Unreachable, "cannot start the runtime").cause(error.to_string()))?;
-    let mut guard = SignalGuard::begin();
-    let result = runtime.block_on(async {
-        tokio::select! {
-            result = read(request) => result,
-            kind = guard.signal() => Err(Error::new(kind, "stopped before the cluster was read; nothing was written")),
-        }
-    });
-    runtime.shutdown_background();
-    result
+    until_signal(read(request), "stopped before the cluster was read; nothing was written")
 }
 
 async fn read(request: &Request<'_>) -> Result<Recording, Error> {
@@ -127,6 +115,9 @@ async fn read(request: &Request<'_>) -> Result<Recording, Error> {
     Ok(recording)
 }
 
+/// How alike the name of a context has to be, of 1, to be what was meant.
+const ALIKE: f64 = 0.8;
+
 /// The configuration of a context.
 async fn configuration(context: &str) -> Result<Config, Error> {
     let kubeconfig = kubeconfig();
@@ -140,7 +131,7 @@ async fn configuration(context: &str) -> Result<Config, Error> {
         });
     }
     if kubeconfig.is_ok() && !names.contains(&context) {
-        let help = match nearest(context, &names) {
+        let help = match text::most_alike(context, names.iter().copied(), ALIKE) {
             Some(name) => format!("did you mean `{name}`?"),
             None => format!("it has {}", text::list(&names, 10)),
         };
@@ -204,12 +195,6 @@ fn cause(error: &kube::Error) -> String {
         }
         other => causes(other),
     }
-}
-
-fn nearest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
-    let alike = |other: &&str| strsim::jaro_winkler(name, other);
-    let best = names.iter().max_by(|a, b| alike(a).total_cmp(&alike(b)))?;
-    (alike(best) > 0.8).then_some(*best)
 }
 
 /// Why something failed, outermost first, without what repeats what stands before it.

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::watch;
 
+#[cfg(any(feature = "aws", feature = "kubernetes"))]
+use super::error::Error;
 use super::error::ErrorKind;
 
 /// What came, for everybody who heeds it. It stays: whoever begins afterwards ends at once.
@@ -46,6 +48,28 @@ impl SignalGuard {
     pub(crate) fn came(&self) -> Option<ErrorKind> {
         *self.signal.borrow()
     }
+}
+
+/// Runs what only reads until it ends, or a signal comes: then it is an error that says what was stopped.
+///
+/// # Errors
+/// Its own, or when the runtime cannot be started or a signal came.
+#[cfg(any(feature = "aws", feature = "kubernetes"))]
+pub(super) fn until_signal<T>(work: impl Future<Output = Result<T, Error>>, stopped: &'static str) -> Result<T, Error> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new(ErrorKind::Unreachable, "cannot start the runtime").cause(error.to_string()))?;
+    let mut guard = SignalGuard::begin();
+    let result = runtime.block_on(async {
+        tokio::select! {
+            result = work => result,
+            kind = guard.signal() => Err(Error::new(kind, stopped)),
+        }
+    });
+    // Requests in flight are reads: nothing is lost by not waiting for them.
+    runtime.shutdown_background();
+    result
 }
 
 impl Drop for SignalGuard {

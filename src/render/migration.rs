@@ -2,15 +2,13 @@
 
 use std::io::{self, Write};
 
-use anstyle::{AnsiColor, Style};
+use anstyle::AnsiColor;
 
 use crate::kubernetes::ListGap;
 use crate::migration::{Check, Migration, State, Step};
 use crate::text;
 
-use super::style::TableOptions;
-
-const BOLD: Style = Style::new().bold();
+use super::style::{Painter, TableOptions};
 
 /// Writes how far a cluster is, for a person.
 ///
@@ -21,12 +19,16 @@ pub fn migration(migration: &Migration, options: &TableOptions, out: &mut dyn Wr
         Ok(stage) => {
             let told = stage.told();
             let color = if stage.is_wrong() { AnsiColor::Red } else { AnsiColor::Cyan };
-            let title = painted(&format!("{} · {}", told.id, told.title), color.on_default().bold(), options);
+            let title = painter(options).paint(color.on_default().bold(), &format!("{} · {}", told.id, told.title));
             writeln!(out, "{title}")?;
             paragraph(told.meaning, "  ", "  ", options, out)?;
         }
         Err(why) => {
-            writeln!(out, "{}", painted("the stage cannot be told", AnsiColor::Yellow.on_default().bold(), options))?;
+            writeln!(
+                out,
+                "{}",
+                painter(options).paint(AnsiColor::Yellow.on_default().bold(), "the stage cannot be told")
+            )?;
             paragraph(why, "  ", "  ", options, out)?;
         }
     }
@@ -67,12 +69,12 @@ pub fn migration(migration: &Migration, options: &TableOptions, out: &mut dyn Wr
     Ok(())
 }
 
-fn painted(text: &str, style: Style, options: &TableOptions) -> String {
-    if options.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
+fn painter(options: &TableOptions) -> Painter {
+    Painter { color: options.color }
 }
 
 fn heading(title: &str, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "\n{}", painted(title, BOLD, options))
+    writeln!(out, "\n{}", painter(options).bold(title))
 }
 
 fn paragraph(text: &str, first: &str, rest: &str, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
@@ -105,7 +107,7 @@ fn show_check(check: &Check, why: &[String], options: &TableOptions, out: &mut d
         State::ByHand => AnsiColor::Cyan,
     };
     let state = format!("{:<11}", check.state.words());
-    writeln!(out, "  {}  {} {}", check.id, painted(&state, color.on_default(), options), check.title)?;
+    writeln!(out, "  {}  {} {}", check.id, painter(options).paint(color.on_default(), &state), check.title)?;
     for why in why {
         paragraph(why, "                   ", "                   ", options, out)?;
     }

@@ -33,7 +33,8 @@ pub(crate) struct Painter {
 }
 
 impl Painter {
-    fn paint(self, style: Style, text: &str) -> String {
+    /// Any other style.
+    pub(super) fn paint(self, style: Style, text: &str) -> String {
         if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 

@@ -40,6 +40,9 @@ pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/cloud_cont
 /// Why these rules do not apply.
 const NO_CONTROLLER: &str = "neither a workload nor values of a chart of such a cloud controller were given";
 
+/// The same of rules on Nodes.
+const NODES_NOT_GIVEN: &str = "the Nodes are not known: give them with --kubernetes";
+
 /// What a check says of each AWS cloud controller.
 fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> Counted {
     of_clouds(context, &[Provider::Aws], check)

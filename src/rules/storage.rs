@@ -2,7 +2,7 @@
 
 use super::{Counted, KubernetesContext, Rule, Violation};
 use crate::finding::{Fix, ResourceRef, Severity};
-use crate::kubernetes::{Document, DocumentKind, Evidence, Place};
+use crate::kubernetes::{Document, DocumentKind, EBS_DRIVER, Evidence, Place};
 use crate::resource::ResourceKind;
 
 mod ebs_csi_driver_missing;
@@ -16,7 +16,7 @@ pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/storage.rs
 
 /// The provisioner that was part of Kubernetes, and that of the driver.
 const IN_TREE: &str = "kubernetes.io/aws-ebs";
-const DRIVER: &str = "ebs.csi.aws.com";
+const DRIVER: &str = EBS_DRIVER;
 
 /// What a check says of each storage class for EBS.
 fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Document, &str) -> Vec<Violation>) -> Counted {
@@ -31,12 +31,8 @@ fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Document, &str) -> V
 
 /// Whether the driver runs, as far as that is known: a node has it, the cluster knows it, or a workload runs it.
 fn has_driver(evidence: &Evidence) -> bool {
-    let is_driver = |name: Option<&str>| name == Some(DRIVER);
-    let mut drivers = evidence.documents_of(DocumentKind::CsiDriver);
-    let mut nodes = evidence.documents_of(DocumentKind::CsiNode);
     let mut images = evidence.workloads.iter().flat_map(|workload| &workload.containers);
-    drivers.any(|driver| is_driver(driver.object().text(&["metadata", "name"])))
-        || nodes.any(|node| node.object().items(&["spec", "drivers"]).any(|driver| is_driver(driver.text(&["name"]))))
+    evidence.documents.iter().any(|document| document.has_driver(DRIVER))
         || images.any(|container| container.image.value.contains("ebs-csi-driver"))
 }
 

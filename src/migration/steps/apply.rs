@@ -2,10 +2,10 @@
 
 use crate::example::controller_image;
 use crate::kubernetes::arguments::{Component, Started};
-use crate::kubernetes::{Evidence, UNINITIALIZED};
+use crate::kubernetes::{Evidence, MIGRATION_LOCK, UNINITIALIZED};
 
 use super::super::settings::{Arguments, rancher_selector};
-use super::super::signals::{CloudProvider, LOCK, Maker, Seen, Signals};
+use super::super::signals::{CloudProvider, Maker, Seen, Signals};
 use super::{ANYWHERE, Step, of_kops};
 
 const OF_RANCHER: &str =
@@ -51,7 +51,7 @@ pub(super) fn use_lock(evidence: &Evidence, signals: &Signals<'_>) -> Step {
             step.with("the arguments of kube-controller-manager", "--enable-leader-migration=true\n")
         }
     };
-    step.with(ANYWHERE, format!("kubectl get lease -n kube-system {LOCK}"))
+    step.with(ANYWHERE, format!("kubectl get lease -n kube-system {MIGRATION_LOCK}"))
 }
 
 /// kube-controller-manager may write the lock.
@@ -61,7 +61,7 @@ pub(super) fn let_write_lock() -> Step {
     Step::new("let kube-controller-manager write the lock").with(
         ANYWHERE,
         format!(
-            "kubectl patch role -n kube-system system::leader-locking-kube-controller-manager --type=json -p '[{{\"op\": \"add\", \"path\": \"/rules/-\", \"value\": {{\"apiGroups\": [\"coordination.k8s.io\"], \"resources\": [\"leases\"], \"resourceNames\": [\"{LOCK}\"], \"verbs\": [\"create\", \"list\", \"get\", \"update\"]}}}}]'"
+            "kubectl patch role -n kube-system system::leader-locking-kube-controller-manager --type=json -p '[{{\"op\": \"add\", \"path\": \"/rules/-\", \"value\": {{\"apiGroups\": [\"coordination.k8s.io\"], \"resources\": [\"leases\"], \"resourceNames\": [\"{MIGRATION_LOCK}\"], \"verbs\": [\"create\", \"list\", \"get\", \"update\"]}}}}]'"
         ),
     )
 }
@@ -239,7 +239,7 @@ pub(super) fn watch() -> Step {
     Step::new("look after each of them").with(
         ANYWHERE,
         format!(
-            "kubectl get nodes -o custom-columns=NAME:.metadata.name,ID:.spec.providerID,TAINTS:.spec.taints[*].key\nkubectl get lease -n kube-system {LOCK} cloud-controller-manager"
+            "kubectl get nodes -o custom-columns=NAME:.metadata.name,ID:.spec.providerID,TAINTS:.spec.taints[*].key\nkubectl get lease -n kube-system {MIGRATION_LOCK} cloud-controller-manager"
         ),
     )
 }

@@ -14,7 +14,7 @@ use crate::target::{Member, Target};
 use super::call::{CallError, Caller, Page};
 use super::config::{self, Session};
 use super::{ClusterScope, Error, ErrorKind, Request, identity, read_known_account, unassumed};
-use crate::provider::signals::SignalGuard;
+use crate::provider::signals::until_signal;
 
 /// Whose credentials these are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,19 +66,7 @@ impl fmt::Debug for ManyTargets<'_> {
 /// When arguments, environment or credentials make reading impossible, or the run is interrupted; never for one account.
 pub fn collect_each(request: &Request<'_>, many: &mut ManyTargets<'_>) -> Result<(), Error> {
     config::validate_environment(request)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Error::new(ErrorKind::Unreachable, "cannot start the runtime").cause(error.to_string()))?;
-    let mut guard = SignalGuard::begin();
-    let result = runtime.block_on(async {
-        tokio::select! {
-            result = read_each(request, many) => result,
-            kind = guard.signal() => Err(Error::new(kind, "stopped before everything was read; nothing was written")),
-        }
-    });
-    runtime.shutdown_background();
-    result
+    until_signal(read_each(request, many), "stopped before everything was read; nothing was written")
 }
 
 async fn read_each(request: &Request<'_>, many: &mut ManyTargets<'_>) -> Result<(), Error> {

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use super::NODES_NOT_GIVEN;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::arguments::{Component, NodeArguments};
 use crate::kubernetes::{UNINITIALIZED, WorkloadKind};
@@ -34,7 +35,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     }
     let nodes = evidence.nodes.as_deref().unwrap_or_default();
     if nodes.is_empty() {
-        return Counted::not_applicable("the Nodes are not known: give them with --kubernetes");
+        return Counted::not_applicable(NODES_NOT_GIVEN);
     }
     let arguments = evidence.arguments();
     let of_external =

@@ -27,8 +27,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
-    const JOBS: [(&str, [&str; 2]); 2] =
-        [("node", ["cloud-node", "cloud-node-controller"]), ("service", ["service", "service-lb-controller"])];
+    const JOBS: [(&str, [&str; 2]); 2] = [("node", CloudController::NODE), ("service", CloudController::SERVICE)];
     // Static pods of several control planes are one controller.
     let all = context.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws && one.chart.is_none());
     let mut all: Vec<&CloudController> = all.collect();

@@ -1,6 +1,6 @@
 use super::{lacking, of_each};
 use crate::finding::{Applicability, Severity};
-use crate::kubernetes::Rights;
+use crate::kubernetes::{CloudController, Rights};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 
@@ -40,7 +40,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         if rights.bindings.is_empty() || rights.has_unknown || controller.chart.is_some() {
             return None;
         }
-        let runs_services = controller.runs(&["service", "service-lb-controller"]);
+        let runs_services = controller.runs(&CloudController::SERVICE);
         // With credentials for each controller the rights are those of the controllers.
         let own = controller.is_on("use-service-account-credentials", false);
         let needed =

@@ -1,5 +1,6 @@
 use jiff::SignedDuration;
 
+use super::NODES_NOT_GIVEN;
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::UNINITIALIZED;
@@ -35,7 +36,7 @@ const PROVIDED: &str = "alpha.kubernetes.io/provided-node-ip";
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let Some(nodes) = &context.evidence.nodes else {
-        return Counted::not_applicable("the Nodes are not known: give them with --kubernetes");
+        return Counted::not_applicable(NODES_NOT_GIVEN);
     };
     let now = context.evidence.known_time();
     let empty = |node: &&KubernetesNode| {

@@ -1,6 +1,7 @@
 use super::{of_each, on};
 use crate::finding::{Applicability, Severity};
 use crate::inventory::Provider;
+use crate::kubernetes::CloudController;
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
@@ -26,9 +27,9 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
-    const NAMES: [&str; 2] = ["cloud-node", "cloud-node-controller"];
     let all = context.evidence.controllers();
-    let is_done = all.iter().any(|controller| controller.cloud == Provider::Aws && controller.runs(&NAMES));
+    let is_done =
+        all.iter().any(|controller| controller.cloud == Provider::Aws && controller.runs(&CloudController::NODE));
     of_each(context, |controller| {
         if is_done {
             return None;

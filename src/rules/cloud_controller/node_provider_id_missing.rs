@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
+use super::NODES_NOT_GIVEN;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::inventory::Provider;
 use crate::kubernetes::arguments::{Component, NodeArguments};
@@ -40,13 +41,13 @@ const WAIT: SignedDuration = SignedDuration::from_mins(10);
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let evidence = context.evidence;
     let Some(nodes) = &evidence.nodes else {
-        return Counted::not_applicable("the Nodes are not known: give them with --kubernetes");
+        return Counted::not_applicable(NODES_NOT_GIVEN);
     };
     // The taint is taken away by who initialises nodes: without one it stays for ever.
     let initialises = |one: &CloudController| {
         one.cloud == Provider::Aws
             && !one.workload.uid.is_empty()
-            && one.runs(&["cloud-node", "cloud-node-controller"])
+            && one.runs(&CloudController::NODE)
             && !one.is_nowhere(nodes)
     };
     if !evidence.controllers().iter().any(initialises) {

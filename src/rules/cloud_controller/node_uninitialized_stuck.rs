@@ -1,5 +1,6 @@
 use jiff::SignedDuration;
 
+use super::NODES_NOT_GIVEN;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::UNINITIALIZED;
 use crate::nodes::KubernetesNode;
@@ -31,7 +32,7 @@ const WAIT: SignedDuration = SignedDuration::from_mins(5);
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let Some(nodes) = &context.evidence.nodes else {
-        return Counted::not_applicable("the Nodes are not known: give them with --kubernetes");
+        return Counted::not_applicable(NODES_NOT_GIVEN);
     };
     let now = context.evidence.known_time();
     let stuck = |node: &KubernetesNode| {

@@ -1,7 +1,7 @@
 use super::{migration, of_arguments};
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::arguments::Component;
-use crate::kubernetes::{DocumentKind, Evidence, Object};
+use crate::kubernetes::{DocumentKind, Evidence, MIGRATION_LOCK, Object};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Checked, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
 
@@ -22,7 +22,6 @@ pub(super) const RULE: Rule = Rule {
 };
 
 const USER: &str = "system:kube-controller-manager";
-const LOCK: &str = "cloud-provider-extraction-migration";
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let uses_lock = of_arguments(context, |arguments| {
@@ -30,7 +29,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         migration(&given)?;
         let mut old = given.iter().rev().filter(|argument| argument.name == "cloud-provider");
         old.next().filter(|found| found.value == "aws")?;
-        let message = format!("kube-controller-manager uses the lock `{LOCK}`, and may not get or update it");
+        let message = format!("kube-controller-manager uses the lock `{MIGRATION_LOCK}`, and may not get or update it");
         let fix = Fix::none("add the lease to the Role `system::leader-locking-kube-controller-manager`");
         let resource = ResourceRef::bare(ResourceKind::Cluster, context.cluster_id);
         Some(Violation::new(Severity::Error, resource, message, fix))
@@ -78,6 +77,6 @@ fn allows(rule: Object<'_>, verb: &str) -> bool {
     let values = |key: &'static str| rule.items(&[key]).filter_map(|value| value.node.as_str());
     let has = |key: &'static str, wanted: &str| values(key).any(|value| value == "*" || value == wanted);
     let mut names = values("resourceNames").peekable();
-    let is_named = names.peek().is_none() || names.any(|name| name == LOCK);
+    let is_named = names.peek().is_none() || names.any(|name| name == MIGRATION_LOCK);
     has("apiGroups", "coordination.k8s.io") && has("resources", "leases") && has("verbs", verb) && is_named
 }

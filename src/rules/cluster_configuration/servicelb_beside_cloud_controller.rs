@@ -1,6 +1,7 @@
 use super::{of_arguments, on_started};
 use crate::finding::{Applicability, Severity};
 use crate::inventory::Provider;
+use crate::kubernetes::CloudController;
 use crate::kubernetes::arguments::{Distribution, Started};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
@@ -23,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let of_aws = context.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
-    let with_services: Vec<_> = of_aws.filter(|one| one.runs(&["service", "service-lb-controller"])).collect();
+    let with_services: Vec<_> = of_aws.filter(|one| one.runs(&CloudController::SERVICE)).collect();
     if with_services.is_empty() {
         return Counted::not_applicable("no AWS cloud controller with its service controller was given");
     }

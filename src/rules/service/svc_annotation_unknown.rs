@@ -66,9 +66,5 @@ fn is_read(key: &str) -> bool {
 fn meant(key: &str) -> Option<String> {
     let (_, name) = key.split_once('/')?;
     let known = OF_CLOUD_CONTROLLER.iter().map(|known| known.suffix).chain(OF_LOAD_BALANCER_CONTROLLER);
-    known
-        .map(|known| (strsim::jaro_winkler(name, known), known))
-        .max_by(|(a, x), (b, y)| a.total_cmp(b).then_with(|| y.cmp(x)))
-        .filter(|(alike, _)| *alike >= ALIKE)
-        .map(|(_, known)| format!("{PREFIX}{known}"))
+    text::most_alike(name, known, ALIKE).map(|known| format!("{PREFIX}{known}"))
 }

@@ -3,7 +3,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::{CLEANUP, is_of_aws, on};
 use crate::finding::{Applicability, Severity};
 use crate::inventory::Provider;
-use crate::kubernetes::{Service, WorkloadKind};
+use crate::kubernetes::{CloudController, Service, WorkloadKind};
+use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::rules::alibaba::SERVICES_NOT_GIVEN;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
@@ -34,17 +35,16 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     if !evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]) {
         return Counted::not_applicable("DaemonSets and Deployments of all namespaces were not given");
     }
-    let names = ["service", "service-lb-controller"];
     let mut controllers = evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
     // Kubernetes' own provider does it as well, and hides in kube-controller-manager until 1.26.
     let may_be_in_tree =
         evidence.kubernetes_version().is_none_or(|version| version.minor().is_some_and(|minor| minor < 27));
     let nodes = evidence.nodes.as_deref().unwrap_or_default();
     // AWS runs the control plane of EKS, with its controller.
-    let is_eks = nodes.iter().any(|node| node.kubelet_version.contains("-eks-"));
+    let is_eks = nodes.iter().any(KubernetesNode::is_of_eks);
     let runs = may_be_in_tree
         || is_eks
-        || controllers.any(|controller| controller.runs(&names) && !controller.is_nowhere(nodes));
+        || controllers.any(|controller| controller.runs(&CloudController::SERVICE) && !controller.is_nowhere(nodes));
     let now = evidence.known_time();
     let orphan = |service: &Service| {
         let deleted: Timestamp = service.deleted_at.as_deref()?.parse().ok()?;

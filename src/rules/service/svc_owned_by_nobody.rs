@@ -1,7 +1,7 @@
 use super::{Owner, has_load_balancer_controller, of_each, on};
 use crate::finding::{Applicability, Severity};
 use crate::inventory::Provider;
-use crate::kubernetes::WorkloadKind;
+use crate::kubernetes::{CloudController, WorkloadKind};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
@@ -31,9 +31,8 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     let knows_workloads = evidence.has_all_workloads(&[WorkloadKind::Deployment]);
     let has_other = has_load_balancer_controller(evidence);
     let mut clouds = evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws).peekable();
-    let is_without = knows_workloads
-        && clouds.peek().is_some()
-        && clouds.all(|one| !one.runs(&["service", "service-lb-controller"]));
+    let is_without =
+        knows_workloads && clouds.peek().is_some() && clouds.all(|one| !one.runs(&CloudController::SERVICE));
     of_each(context, |service, owner| {
         let name = service.full_name();
         let name = text::printable(&name);

@@ -1,7 +1,7 @@
 use super::{DRIVER, has_driver};
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
-use crate::kubernetes::arguments::{Component, NodeArguments};
+use crate::kubernetes::arguments::NodeArguments;
 use crate::kubernetes::{Document, DocumentKind, WorkloadKind};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
@@ -41,12 +41,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         return Counted::not_applicable("neither CSIDrivers nor all DaemonSets and Deployments were given");
     }
     // Up to 1.24 the gate can be off: then Kubernetes' own plugin does it.
-    let is_off = |value: &str| value.split(',').any(|gate| gate.trim() == "CSIMigrationAWS=false");
-    let has_gate = |one: &NodeArguments, component: Component| {
-        one.of_component(component).iter().any(|argument| argument.name == "feature-gates" && is_off(argument.value))
-    };
-    let keeps_own = minor < 25
-        && evidence.arguments().iter().any(|one| Component::ALL.iter().any(|component| has_gate(one, *component)));
+    let keeps_own = minor < 25 && evidence.arguments().iter().any(NodeArguments::keeps_in_tree_volumes);
     let own = volumes.iter().filter(|volume| volume.object().at(&["spec", "awsElasticBlockStore"]).is_some());
     let names: Vec<&str> = own.filter_map(|volume| volume.object().text(&["metadata", "name"])).collect();
     if has_driver(evidence) || keeps_own || minor < 23 || names.is_empty() {
