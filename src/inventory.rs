@@ -22,7 +22,7 @@ pub use file::{
 };
 pub use gap::{Gap, GapSubject, REASON_NOT_PROVIDED, REASON_NOTHING_SEEN};
 pub use identity::{InlinePolicy, InstanceProfile, InstanceProfileAssociation, ManagedPolicy, Role};
-pub use instance::{AttachedInterface, Instance, InstanceState, MetadataOptions};
+pub use instance::{AttachedInterface, Instance, InstanceState, InterfaceAddresses, MetadataOptions};
 pub use lookup::Tagged;
 pub use network::{
     AvailabilityZone, DhcpOptions, IngressPermission, NetworkInterface, Route, RouteTable, RuleSource, SecurityGroup,

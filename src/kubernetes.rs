@@ -2,10 +2,13 @@
 //! its content; what no rule looks at is read over.
 
 pub mod arguments;
+pub mod cloud_config;
 mod controller;
 pub mod controller_flags;
 mod document;
 mod evidence;
+pub mod gcfg;
+pub mod images;
 mod machines;
 mod read;
 mod recording;
@@ -15,6 +18,7 @@ mod source;
 mod workload;
 
 pub use crate::inventory::kubernetes::{List, ListGap, RecordedList, Recording};
+pub use cloud_config::CloudConfig;
 pub use controller::{Chart, CloudController, Flag, MIGRATION_LOCK, UNINITIALIZED, flags_of};
 pub use document::{Distribution as FileDistribution, Document, DocumentKind, EBS_DRIVER, is_empty, rke_part};
 pub use evidence::{Evidence, KubernetesError, Malformed, Target, is_of_all_namespaces};

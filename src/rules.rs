@@ -123,6 +123,8 @@ pub enum Check {
     Cluster(fn(&Context<'_>) -> Checked),
     /// The Nodes of the cluster, where they are known.
     Kubernetes(fn(&Context<'_>, &[KubernetesNode]) -> Checked),
+    /// What Kubernetes says beside what the cloud says.
+    Joined(fn(&Context<'_>) -> Counted),
     /// What Kubernetes says, or files from which a cluster is made, on these clouds. No cloud is asked.
     Evidence(&'static [Provider], fn(&KubernetesContext<'_>) -> Counted),
     /// Something of Alibaba Cloud.
@@ -136,9 +138,12 @@ impl Rule {
         match self.check {
             Check::Evidence(providers, _) => providers,
             Check::Alibaba(_) => &[Provider::Alibaba],
-            Check::Region(_) | Check::Role(_) | Check::Account(_) | Check::Cluster(_) | Check::Kubernetes(_) => {
-                &[Provider::Aws]
-            }
+            Check::Region(_)
+            | Check::Role(_)
+            | Check::Account(_)
+            | Check::Cluster(_)
+            | Check::Kubernetes(_)
+            | Check::Joined(_) => &[Provider::Aws],
         }
     }
 }
@@ -165,6 +170,7 @@ impl Check {
             | Self::Account(_)
             | Self::Cluster(_)
             | Self::Kubernetes(_)
+            | Self::Joined(_)
             | Self::Evidence(..)
             | Self::Alibaba(_) => false,
         }

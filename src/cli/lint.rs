@@ -9,7 +9,7 @@ use walkdir::WalkDir;
 use crate::controller::ControllerVersion;
 use crate::finding::Severity;
 use crate::inventory::Provider;
-use crate::kubernetes::{Evidence, KubernetesError, Target};
+use crate::kubernetes::{CloudConfig, Evidence, KubernetesError, Target};
 use crate::kubernetes_lint::KubernetesLint;
 use crate::render::FindingsFormat;
 use crate::rules;
@@ -21,10 +21,13 @@ use super::{FailOn, ProviderName, input};
 /// Files of a folder that are read, at most.
 const MAX_FILES: usize = 10_000;
 
+/// A cloud configuration has a few lines.
+const MAX_CLOUD_CONFIG_BYTES: u64 = 64 << 10;
+
 #[derive(Debug, Args)]
 pub(super) struct LintArgs {
-    /// Manifests, outputs of kubectl, configurations of RKE2, K3s, RKE, Rancher and kubeadm, values of the cloud controller's chart:
-    /// files in YAML or JSON, folders of them, or `-` for standard input
+    /// Manifests, outputs of kubectl, configurations of RKE2, K3s, RKE, Rancher and kubeadm, values of the cloud controller's chart, in
+    /// YAML or JSON, and its cloud configuration: files, folders of them, or `-` for standard input
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
     /// Leave out what is about another cloud than this
@@ -110,6 +113,20 @@ pub(super) fn evidence(paths: &[PathBuf]) -> Result<Evidence, Failure> {
     }
 }
 
+/// Whether a file of a folder is read: YAML and JSON by their names, a configuration of the AWS cloud controller by what it holds.
+fn is_candidate(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    match extension.to_ascii_lowercase().as_str() {
+        "yaml" | "yml" | "json" => true,
+        "conf" | "config" | "ini" => {
+            let text =
+                input::bytes(path, MAX_CLOUD_CONFIG_BYTES, "file").ok().and_then(|all| String::from_utf8(all).ok());
+            text.is_some_and(|text| CloudConfig::is_one(&text))
+        }
+        _ => false,
+    }
+}
+
 /// Files while they are read.
 #[derive(Default)]
 struct Read {
@@ -137,9 +154,7 @@ impl Read {
             let entry = entry.map_err(|error| {
                 Failure::usage(format!("cannot read the folder `{}`", path.display())).cause(error.to_string())
             })?;
-            let extension = entry.path().extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-            if entry.file_type().is_file() && ["yaml", "yml", "json"].contains(&extension.to_ascii_lowercase().as_str())
-            {
+            if entry.file_type().is_file() && is_candidate(entry.path()) {
                 self.number += 1;
                 if self.number > MAX_FILES {
                     return Err(Failure::usage(format!("more than {MAX_FILES} files in `{}`", path.display())));

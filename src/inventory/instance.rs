@@ -53,6 +53,9 @@ pub struct Instance {
     /// Primary private IPv4 address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private_ip_address: Option<String>,
+    /// Public IPv4 address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_ip_address: Option<String>,
     /// When it was launched last, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_time: Option<String>,
@@ -111,4 +114,27 @@ pub struct AttachedInterface {
     /// Ids of its groups.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub security_groups: Vec<String>,
+    /// Its addresses; absent where they were not read, as in inventories of before they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub addresses: Option<InterfaceAddresses>,
+}
+
+/// The private addresses of a network interface.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InterfaceAddresses {
+    /// IPv4, the primary one first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ipv4: Vec<String>,
+    /// IPv6, in the order of the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ipv6: Vec<String>,
+}
+
+impl InterfaceAddresses {
+    /// The same, unless there is none: an answer without any was cut short.
+    #[must_use]
+    pub fn if_any(self) -> Option<Self> {
+        (self != Self::default()).then_some(self)
+    }
 }

@@ -168,16 +168,15 @@ impl List {
     /// What the rules that look at it are about: they say nothing where it was not read.
     #[must_use]
     pub fn looked_at(self) -> &'static [ResourceKind] {
-        use ResourceKind::{Cluster, ClusterConfig, Instance, Node, Service, StorageClass, Workload};
+        use ResourceKind::{Cluster, ClusterConfig, Instance, Node, Service, StorageClass, Volume, Workload};
         match self {
             Self::Nodes => &[Node, Instance, Cluster, ClusterConfig, Workload, Service, StorageClass],
             Self::Services | Self::MutatingWebhookConfigurations => &[Service],
             Self::DaemonSets | Self::Deployments | Self::StatefulSets => {
                 &[Workload, Node, Cluster, ClusterConfig, Service, StorageClass]
             }
-            Self::StorageClasses | Self::PersistentVolumes | Self::CsiDrivers | Self::CsiNodes => {
-                &[StorageClass, Cluster]
-            }
+            Self::PersistentVolumes => &[StorageClass, Cluster, Volume],
+            Self::StorageClasses | Self::CsiDrivers | Self::CsiNodes => &[StorageClass, Cluster],
             Self::Pods | Self::ClusterRoles | Self::ClusterRoleBindings | Self::Roles | Self::RoleBindings => {
                 &[Workload, Cluster]
             }

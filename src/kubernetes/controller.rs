@@ -377,6 +377,8 @@ fn of_values(
         dns_policy: values.located(&["dnsPolicy"]),
         service_account: values.text(&["serviceAccountName"]).unwrap_or("cloud-controller-manager").to_owned(),
         containers: vec![container.clone()],
+        init_images: Vec::new(),
+        pull_secrets: Vec::new(),
         place: place.clone(),
         pod_place: place.clone(),
     };

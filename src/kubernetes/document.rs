@@ -364,6 +364,28 @@ pub(super) fn inner_texts(kind: DocumentKind) -> &'static [&'static [&'static st
     }
 }
 
+/// Texts within a document that may be of any language: what a configuration map holds, and the files that kubeadm's wrappers write.
+#[must_use]
+pub(super) fn texts_of_any_language(kind: DocumentKind, node: &Node) -> Vec<&Node> {
+    const FILES: [&[&str]; 4] = [
+        &["spec", "files"],
+        &["spec", "template", "spec", "files"],
+        &["spec", "kubeadmConfigSpec", "files"],
+        &["spec", "template", "spec", "kubeadmConfigSpec", "files"],
+    ];
+    match kind {
+        DocumentKind::ConfigMap => {
+            let data = node.get("data").and_then(Node::members).unwrap_or_default();
+            data.iter().map(|member| &member.value).collect()
+        }
+        DocumentKind::KubeadmWrapper => {
+            let files = FILES.iter().filter_map(|path| node.at(path)?.items()).flatten();
+            files.filter_map(|file| file.get("content")).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// The keys of RKE, wherever its configuration stands.
 #[must_use]
 pub fn rke_part(document: &Document) -> Object<'_> {

@@ -10,6 +10,7 @@ use crate::inventory::kubernetes::ListGap;
 use crate::nodes::KubernetesNode;
 
 use super::arguments::{self, NodeArguments};
+use super::cloud_config::CloudConfig;
 use super::controller::{self, CloudController};
 use super::document::{Document, DocumentKind};
 use super::read::Reading;
@@ -34,6 +35,8 @@ pub struct Evidence {
     pub document_lists: BTreeSet<DocumentKind>,
     /// When it was read; of a file, the last time that a component wrote into it, which is a moment before.
     pub seen_at: Option<Timestamp>,
+    /// Configurations of the AWS cloud controller.
+    pub cloud_configs: Vec<CloudConfig>,
     /// Texts within documents that are not YAML.
     pub malformed: Vec<Malformed>,
     /// The texts, for showing places.
@@ -195,6 +198,7 @@ impl Evidence {
         self.documents.extend(other.documents);
         self.document_lists.extend(other.document_lists);
         self.seen_at = self.seen_at.max(other.seen_at);
+        self.cloud_configs.extend(other.cloud_configs);
         self.malformed.extend(other.malformed);
         self.sources.extend(other.sources);
         self.gaps.extend(other.gaps);

@@ -12,7 +12,8 @@ use crate::nodes::RawNode;
 use crate::policy::json::{Node, Span};
 use crate::text;
 
-use super::document::{Document, DocumentKind, inner_texts, name_of, of_api, of_keys};
+use super::cloud_config::CloudConfig;
+use super::document::{Document, DocumentKind, inner_texts, name_of, of_api, of_keys, texts_of_any_language};
 use super::evidence::{Evidence, KubernetesError, Malformed};
 use super::service::Service;
 use super::source::{Object, Place, Source};
@@ -77,8 +78,13 @@ impl<'f> Reading<'f> {
         Self { file, evidence: Evidence::default(), is_known: false }
     }
 
-    /// Reads a text, in JSON or YAML.
+    /// Reads a text: JSON, YAML, or a configuration of the AWS cloud controller.
     pub(super) fn text(&mut self, source: &Arc<Source>) -> Result<(), KubernetesError> {
+        if CloudConfig::is_one(source.text()) {
+            self.evidence.cloud_configs.push(CloudConfig::read(self.file.to_owned(), Arc::clone(source)));
+            self.is_known = true;
+            return Ok(());
+        }
         let is_json = source.text().trim_start().starts_with(['{', '[']);
         match if is_json { self.json(source) } else { Ok(false) } {
             Ok(true) => {}
@@ -309,6 +315,11 @@ impl<'f> Reading<'f> {
             let Some(text) = node.at(path) else { continue };
             let Some(inner) = source.inner(text) else { continue };
             self.inner(&name, inner);
+        }
+        for text in texts_of_any_language(kind, &node) {
+            let configuration = text.as_str().filter(|text| CloudConfig::is_one(text));
+            let Some(inner) = configuration.and_then(|_| source.inner(text)) else { continue };
+            self.evidence.cloud_configs.push(CloudConfig::read(name.clone(), Arc::new(inner)));
         }
         self.evidence.documents.push(Document { source: Arc::clone(source), node, kind, name, api });
     }

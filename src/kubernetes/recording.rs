@@ -6,9 +6,11 @@ use serde_json::{Map, Value};
 use crate::inventory::kubernetes::{List, ListGap, RecordedList, Recording};
 use crate::text::secrets::{is_credential, masked, shown};
 
+use super::cloud_config::{self, CloudConfig};
 use super::controller_flags;
 use super::document::EBS_DRIVER;
 use super::evidence::{Evidence, KubernetesError};
+use super::gcfg;
 use super::read::is_looked_at;
 use super::source::Source;
 
@@ -209,17 +211,47 @@ fn hidden_value(name: &str, value: &str) -> String {
 /// Hides what a configuration map holds, but for what rules look at.
 fn hide_data(map: &mut Value) {
     let Some(data) = map.get_mut("data").and_then(Value::as_object_mut) else { return };
-    data.retain(|name, _| {
+    data.retain(|name, value| {
         ["cloud-config.conf", "special.keyid", "special.keysecret", "ClusterConfiguration"].contains(&name.as_str())
+            || value.as_str().is_some_and(CloudConfig::is_one)
     });
     for (name, value) in data {
         let Some(text) = value.as_str() else { continue };
         *value = match name.as_str() {
+            _ if CloudConfig::is_one(text) => hidden_cloud_config(text).into(),
             "cloud-config.conf" => hidden_json(text).into(),
             "ClusterConfiguration" => hidden_cluster_configuration(text).into(),
             _ => HIDDEN.into(),
         };
     }
+}
+
+/// A configuration of the AWS cloud controller without the values of what no version of it has, and credentials in the others. One that
+/// cannot be read is hidden as a whole.
+fn hidden_cloud_config(text: &str) -> String {
+    let Ok(sections) = gcfg::parse(text) else { return HIDDEN.to_owned() };
+    let mut written = String::new();
+    for section in sections {
+        written.push_str(&match section.subsection.as_str() {
+            "" => format!("[{}]\n", section.name),
+            // A name of a subsection has two escapes.
+            subsection => {
+                let escaped = subsection.replace('\\', "\\\\").replace('"', "\\\"");
+                format!("[{} \"{escaped}\"]\n", section.name)
+            }
+        });
+        let known = cloud_config::is_override(&section).map(cloud_config::variables).unwrap_or_default();
+        for variable in section.variables {
+            let is_known = known.iter().any(|known| known.name.eq_ignore_ascii_case(&variable.name));
+            written.push_str(&match &variable.value {
+                None => variable.name,
+                Some(value) if is_known => format!("{}={}", variable.name, gcfg::quoted(&masked(value))),
+                Some(_) => format!("{}={HIDDEN}", variable.name),
+            });
+            written.push('\n');
+        }
+    }
+    written
 }
 
 /// What stands for a credential: of Base64 something that is Base64 as well, which is looked at.

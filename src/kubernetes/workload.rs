@@ -72,6 +72,10 @@ pub struct Workload {
     pub service_account: String,
     /// `containers`.
     pub containers: Vec<Container>,
+    /// Images of `initContainers`.
+    pub init_images: Vec<Located<String>>,
+    /// Names of `imagePullSecrets`; its `ServiceAccount` may have some as well.
+    pub pull_secrets: Vec<String>,
     /// Where it stands: its name.
     pub place: Place,
     /// Where the specification of its pods begins.
@@ -167,6 +171,11 @@ impl Workload {
         format!("{} {namespace}{}", self.kind.name(), self.name)
     }
 
+    /// The images that its pods are made of.
+    pub fn images(&self) -> impl Iterator<Item = &Located<String>> {
+        self.containers.iter().map(|container| &container.image).chain(&self.init_images)
+    }
+
     /// Whether a node has what `nodeSelector` and the required affinity ask for.
     #[must_use]
     pub fn selects(&self, node: &KubernetesNode) -> bool {
@@ -234,6 +243,11 @@ impl Workload {
                 .unwrap_or("default")
                 .to_owned(),
             containers: containers.collect(),
+            init_images: pod.items(&["initContainers"]).filter_map(|one| one.located(&["image"])).collect(),
+            pull_secrets: pod
+                .items(&["imagePullSecrets"])
+                .map(|secret| secret.text(&["name"]).unwrap_or_default().to_owned())
+                .collect(),
             name: name.value,
             place: name.place,
             pod_place: pod.place(),

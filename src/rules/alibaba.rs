@@ -91,6 +91,7 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
             | super::Check::Account(_)
             | super::Check::Cluster(_)
             | super::Check::Kubernetes(_)
+            | super::Check::Joined(_)
             | super::Check::Evidence(..) => continue,
         };
         let mut outcome = RuleOutcome { rule: rule.id, outcome: Outcome::NotApplicable, checked: 0, why: None };

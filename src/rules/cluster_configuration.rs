@@ -4,13 +4,17 @@
 use super::{Counted, KubernetesContext, Rule, Violation};
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::kubernetes::arguments::{ComponentArgument, NodeArguments, Started};
-use crate::kubernetes::{Document, DocumentKind, Place, is_true};
+use crate::kubernetes::images::private_ecr_host;
+use crate::kubernetes::{Document, DocumentKind, Located, Place, Workload, is_true};
 use crate::resource::ResourceKind;
 
+mod ccm_cloud_config_invalid;
 mod component_argument_misspelt;
 mod component_cloud_provider_mixed;
+mod ecr_config_does_not_match;
 mod ecr_config_invalid;
 mod ecr_credential_flag_alone;
+mod ecr_credential_provider_missing;
 mod embedded_manifest_malformed;
 mod helm_chart_not_bootstrap;
 mod kcm_external_volume_plugin;
@@ -56,6 +60,15 @@ fn of_each(
         });
     }
     Counted::new(documents.len(), documents.into_iter().flat_map(check))
+}
+
+/// Workloads that pull from a private registry of ECR with nothing but what the kubelet has, with each of its images from there.
+fn pulled_with_the_kubelets_credentials<'e>(
+    context: &KubernetesContext<'e>,
+) -> Vec<(&'e Workload, &'e Located<String>)> {
+    let workloads = context.evidence.workloads.iter().filter(|workload| workload.pull_secrets.is_empty());
+    let images = workloads.flat_map(|workload| workload.images().map(move |image| (workload, image)));
+    images.filter(|(_, image)| private_ecr_host(&image.value).is_some()).collect()
 }
 
 /// What a check says of whatever starts nodes: Nodes that say it, and configurations.

@@ -11,6 +11,7 @@ mod ccm_wrong_cloud_provider;
 mod instance_without_node;
 mod node_address_of_another_instance;
 mod node_name_mismatch;
+mod node_provided_ip_mismatch;
 mod node_provider_id_invalid;
 mod node_provider_id_shared;
 mod node_provider_id_without_zone;
@@ -33,6 +34,20 @@ fn instance_of<'a>(context: &'a Context<'_>, node: &KubernetesNode) -> Option<(&
     let Some(ProviderId::Instance(id)) = nodes::parse_provider_id(&node.provider_id) else { return None };
     let mut found = context.view.regions.iter().filter_map(|region| Some((region, region.instance(id)?)));
     found.next().map(|(region, instance)| (region.region.name.as_str(), instance))
+}
+
+/// The instance that a Node is, where the controller finds one: by its providerID, or by its name as long as it has none.
+fn instance_found_for<'a>(context: &'a Context<'_>, node: &KubernetesNode) -> Option<&'a Instance> {
+    if !node.provider_id.is_empty() {
+        return instance_of(context, node).map(|(_, instance)| instance);
+    }
+    if let Some(id) = nodes::instance_id_in_name(&node.name) {
+        return context.view.regions.iter().find_map(|region| region.instance(id));
+    }
+    match by_dns_name(context, &node.name).as_slice() {
+        [one] => Some(one),
+        _ => None,
+    }
 }
 
 /// Live instances that the controller would find for a name: by private DNS name, among those with the cluster tag.

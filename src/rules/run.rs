@@ -105,6 +105,7 @@ enum Task<'t, 'v> {
     Account(fn(&Context<'_>, &Account) -> Checked, &'t Account),
     Cluster(fn(&Context<'_>) -> Checked),
     Kubernetes(fn(&Context<'_>, &[KubernetesNode]) -> Checked, &'t [KubernetesNode]),
+    Joined(fn(&Context<'_>) -> Counted),
     Evidence(fn(&KubernetesContext<'_>) -> Counted),
 }
 
@@ -268,8 +269,9 @@ fn tasks_of<'t, 'v>(context: &'t Context<'v>, rule: &Rule, gaps: &[Gap]) -> Vec<
         Check::Kubernetes(check) if all_is_read() => {
             context.view.nodes.map(|nodes| Task::Kubernetes(check, nodes)).into_iter().collect()
         }
+        Check::Joined(check) if all_is_read() => vec![Task::Joined(check)],
         Check::Evidence(_, check) => vec![Task::Evidence(check)],
-        Check::Cluster(_) | Check::Kubernetes(_) | Check::Alibaba(_) => Vec::new(),
+        Check::Cluster(_) | Check::Kubernetes(_) | Check::Joined(_) | Check::Alibaba(_) => Vec::new(),
     }
 }
 
@@ -283,6 +285,10 @@ impl Task<'_, '_> {
             }
             Self::Cluster(check) => (1, check(context)),
             Self::Kubernetes(check, nodes) => (nodes.len(), check(context, nodes)),
+            Self::Joined(check) => {
+                let Counted { checked, outcome } = check(context);
+                (checked, outcome)
+            }
             Self::Evidence(check) => {
                 let asked = KubernetesContext {
                     cluster_id: context.cluster_id(),

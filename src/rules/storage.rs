@@ -7,6 +7,7 @@ use crate::resource::ResourceKind;
 
 mod ebs_csi_driver_missing;
 mod pv_in_tree;
+mod pv_zone_mismatch;
 mod storageclass_immediate_binding;
 mod storageclass_in_tree_provisioner;
 mod storageclass_parameter_unknown;

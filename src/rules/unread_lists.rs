@@ -9,6 +9,7 @@ fn is_on_kubernetes(rule: &Rule) -> bool {
     match rule.check {
         Check::Evidence(..)
         | Check::Kubernetes(_)
+        | Check::Joined(_)
         | Check::Alibaba(alibaba::Check::Kubernetes(_) | alibaba::Check::Services(_)) => true,
         Check::Region(_) | Check::Role(_) | Check::Account(_) | Check::Cluster(_) | Check::Alibaba(_) => false,
     }

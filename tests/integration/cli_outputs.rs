@@ -36,7 +36,15 @@ pub(crate) fn write(inventory: &Inventory, folder: &Path) {
             let interfaces: Vec<Value> = i
                 .network_interfaces
                 .iter()
-                .map(|n| json!({"NetworkInterfaceId": n.id, "SubnetId": n.subnet_id, "Groups": groups(&n.security_groups), "Attachment": {"DeviceIndex": n.device_index}}))
+                .map(|n| {
+                    let addresses = n.addresses.clone().unwrap_or_default();
+                    let ipv4: Vec<Value> = addresses.ipv4.iter().map(|one| json!({"PrivateIpAddress": one})).collect();
+                    let ipv6: Vec<Value> = addresses.ipv6.iter().map(|one| json!({"Ipv6Address": one})).collect();
+                    json!({
+                        "NetworkInterfaceId": n.id, "SubnetId": n.subnet_id, "Groups": groups(&n.security_groups),
+                        "Attachment": {"DeviceIndex": n.device_index}, "PrivateIpAddresses": ipv4, "Ipv6Addresses": ipv6,
+                    })
+                })
                 .collect();
             let options = i.metadata_options.as_ref().map(|o| {
                 json!({"State": "applied", "HttpTokens": o.http_tokens, "HttpEndpoint": o.http_endpoint, "HttpPutResponseHopLimit": o.http_put_response_hop_limit, "InstanceMetadataTags": o.instance_metadata_tags})
@@ -44,7 +52,7 @@ pub(crate) fn write(inventory: &Inventory, folder: &Path) {
             json!({
                 "InstanceId": i.id, "State": {"Code": 16, "Name": serde_json::to_value(i.state).unwrap()}, "VpcId": i.vpc_id, "SubnetId": i.subnet_id,
                 "Placement": {"AvailabilityZone": i.availability_zone, "Tenancy": "default"}, "PrivateDnsName": i.private_dns_name,
-                "PrivateIpAddress": i.private_ip_address, "LaunchTime": i.launch_time.as_ref().map(|at| at.replace('Z', "+00:00")),
+                "PrivateIpAddress": i.private_ip_address, "PublicIpAddress": i.public_ip_address, "LaunchTime": i.launch_time.as_ref().map(|at| at.replace('Z', "+00:00")),
                 "IamInstanceProfile": i.instance_profile_arn.as_ref().map(|arn| json!({"Arn": arn, "Id": "AIPA"})),
                 "SourceDestCheck": i.source_dest_check, "MetadataOptions": options, "SecurityGroups": groups(&i.security_groups),
                 "NetworkInterfaces": interfaces, "Tags": tag_list(&i.tags), "Architecture": "x86_64",

@@ -44,11 +44,20 @@ fn report_with(
     nodes: Option<&[KubernetesNode]>,
     baselines: &RoleAuditOptions,
 ) -> Audit {
+    audited(inventory, cluster_id, &Evidence::of_nodes(nodes.map(<[_]>::to_vec)), baselines)
+}
+
+/// What a scan says, with what Kubernetes says.
+pub(crate) fn audited(
+    inventory: &Inventory,
+    cluster_id: &str,
+    kubernetes: &Evidence,
+    baselines: &RoleAuditOptions,
+) -> Audit {
     let rules = aws_rules();
-    let evidence = Evidence::of_nodes(nodes.map(<[_]>::to_vec));
     let auditor = Auditor {
         cluster_id,
-        kubernetes: &evidence,
+        kubernetes,
         selectors: &[],
         role_audit: baselines,
         rules: &rules,
@@ -111,6 +120,7 @@ fn every_rule_fires_on_a_broken_cluster() {
         fired.extend(report.findings.iter().map(|finding| finding.rule));
     }
     fired.extend(super::lint::fired_on_files());
+    fired.extend(super::joined::fired());
     let silent: Vec<&str> = aws_rules().iter().map(|rule| rule.id).filter(|id| !fired.contains(id)).collect();
     assert_eq!(silent, Vec::<&str>::new(), "rules without a planted defect that they find");
 }

@@ -150,3 +150,166 @@ fn the_volumes_of_the_provider_that_is_gone_stop_the_controller_manager() {
         assert_eq!(of("v1.27.0+rke2r1", other, None), [], "{other:?}");
     }
 }
+
+fn cloud_config(text: &str) -> Value {
+    let metadata = json!({"name": "cloud-config", "namespace": "kube-system"});
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"cloud.conf": text}})
+}
+
+/// What is said of a cloud configuration with some lines in `[Global]`, for a controller of a version.
+fn said_of_global(tag: &str, lines: &str, target: Target) -> Vec<(Severity, String)> {
+    let text = format!("[Global]\nKubernetesClusterID = x\n{lines}\n");
+    let objects = [controller(tag, &[], &["--cloud-provider=aws"]), cloud_config(&text)];
+    let all = told(&objects, "ccm-cloud-config-invalid", target);
+    all.into_iter().map(|(severity, message, _)| (severity, message)).collect()
+}
+
+#[test]
+fn the_cloud_controller_knows_the_variables_of_its_version() {
+    let of = |tag: &str, line: &str| {
+        let all = said_of_global(tag, line, Target::default());
+        all.into_iter().map(|(severity, _)| severity).collect::<Vec<Severity>>()
+    };
+    const ENDS: [Severity; 1] = [Severity::Error];
+    const READS_OVER: [Severity; 1] = [Severity::Warning];
+    for (line, tag, expected) in [
+        ("NodeIPFamilies=ipv4", "v1.21.5", ENDS.as_slice()),
+        ("NodeIPFamilies=ipv4", "v1.22.0", &[]),
+        ("Region=us-east-1", "v1.27.0", &ENDS),
+        ("Region=us-east-1", "v1.27.1", &[]),
+        ("Region=us-east-1", "v1.26.7", &READS_OVER),
+        ("SourceARN=x", "v1.28.1", &ENDS),
+        ("SourceARN=x", "v1.28.2", &[]),
+        ("DisableStrictZoneCheck=true", "v1.27.0", &[]),
+        ("DisableStrictZoneCheck=true", "v1.27.1", &ENDS),
+        ("DisableStrictZoneCheck=true", "v1.27.3", &READS_OVER),
+        ("SupportedTopologyInstanceTypePattern=x", "v1.32.1", &READS_OVER),
+        ("SupportedTopologyInstanceTypePattern=x", "v1.32.2", &[]),
+        ("ClusterServiceLoadBalancerHealthProbeMode=Shared", "v1.32.9", &READS_OVER),
+        ("ClusterServiceLoadBalancerHealthProbeMode=Shared", "v1.33.0", &[]),
+        ("NLBSecurityGroupMode=Managed", "v1.34.3", &READS_OVER),
+        ("NLBSecurityGroupMode=Managed", "v1.35.0", &[]),
+        ("Nonsense=x", "v1.28.1", &ENDS),
+        ("Nonsense=x", "v1.28.2", &READS_OVER),
+        // Of a version that is not known it is only certain that the setting does nothing.
+        ("Nonsense=x", "latest", &READS_OVER),
+        ("NLBSecurityGroupMode=Managed", "latest", &[]),
+        ("DisableStrictZoneCheck=true", "latest", &[]),
+    ] {
+        assert_eq!(of(tag, line), expected, "{tag} {line}");
+    }
+    let on_the_way = said_of_global("v1.26.0", "DisableStrictZoneCheck=true", aim("1.27.1"));
+    let message = "`DisableStrictZoneCheck` is a variable before 1.27.1, and the target is 1.27.1".to_owned();
+    assert_eq!(on_the_way, [(Severity::Error, message)]);
+    assert_eq!(
+        said_of_global("v1.26.0", "DisableStrictZoneCheck=true", aim("1.36")).first().map(|one| one.0),
+        Some(Severity::Warning)
+    );
+    assert_eq!(said_of_global("v1.33.0", "Region=us-east-1", aim("1.36")), []);
+}
+
+#[test]
+fn values_of_the_cloud_configuration_are_those_that_it_takes() {
+    for (line, is_right) in [
+        ("DisableSecurityGroupIngress", true),
+        ("DisableSecurityGroupIngress=YES", true),
+        ("disablesecuritygroupingress=0", true),
+        ("DisableSecurityGroupIngress=enabled", false),
+        ("DisableSecurityGroupIngress=", false),
+        ("VPC", false),
+        ("VPC=", true),
+        ("NodeIPFamilies=ipv6\nNodeIPFamilies=ipv4", true),
+        ("NodeIPFamilies=ipv4,ipv6", false),
+        ("NodeIPFamilies=IPv4", false),
+        ("NodeIPFamilies", true),
+        ("ClusterServiceLoadBalancerHealthProbeMode=ServiceNodePort", true),
+        ("ClusterServiceLoadBalancerHealthProbeMode=shared", false),
+        ("ClusterServiceSharedLoadBalancerHealthProbePort=10256", true),
+        ("ClusterServiceSharedLoadBalancerHealthProbePort=0x2810", true),
+        ("ClusterServiceSharedLoadBalancerHealthProbePort=-2147483648", true),
+        ("ClusterServiceSharedLoadBalancerHealthProbePort=2147483648", false),
+        ("ClusterServiceSharedLoadBalancerHealthProbePort=http", false),
+        ("ClusterServiceSharedLoadBalancerHealthProbePort=", false),
+        ("NLBSecurityGroupMode=", true),
+        ("NLBSecurityGroupMode=managed", false),
+        ("KubernetesClusterTag=x", true),
+        ("KubernetesClusterTag=y", false),
+    ] {
+        let found = said_of_global("v1.36.0", line, Target::default());
+        assert_eq!(found.is_empty(), is_right, "{line}: {found:?}");
+        assert!(found.iter().all(|(severity, _)| *severity == Severity::Error), "{line}: {found:?}");
+    }
+}
+
+#[test]
+fn overrides_of_services_are_whole_and_stand_once() {
+    let whole = "Service=ec2\nRegion=us-east-1\nURL=https://x\nSigningRegion=us-east-1\n";
+    let of = |text: &str| {
+        let all = told(&[cloud_config(text)], "ccm-cloud-config-invalid", Target::default());
+        all.into_iter().map(|(_, message, _)| message).collect::<Vec<String>>()
+    };
+    let one = format!("[ServiceOverride \"1\"]\n{whole}");
+    assert_eq!(of(&one), Vec::<String>::new());
+    for missing in ["Service", "Region", "URL", "SigningRegion"] {
+        let kept: Vec<&str> = one.lines().filter(|line| !line.starts_with(&format!("{missing}="))).collect();
+        let text = kept.join("\n") + "\n";
+        assert_eq!(of(&text), [format!("the override `1` is without `{missing}`")]);
+        let empty = text + &format!("{missing} = \" \"\n");
+        assert_eq!(of(&empty), [format!("the override `1` is without `{missing}`")]);
+    }
+    let twice = format!("{one}[ServiceOverride \"2\"]\n{whole}");
+    assert_eq!(of(&twice), ["the overrides `1` and `2` are both of `ec2` in `us-east-1`"]);
+    assert_eq!(of(&twice.replacen("us-east-1", "us-west-2", 1)), Vec::<String>::new());
+    // A section in two parts is one.
+    assert_eq!(of(&format!("{one}[serviceoverride \"1\"]\nSigningName=ec2\n")), Vec::<String>::new());
+    assert_eq!(of(&format!("{one}SignRegion=x\n")), ["`SignRegion` is no variable of `[ServiceOverride]`"]);
+    assert_eq!(of(&format!("{one}[Globl]\nVPC=x\n")), ["`[Globl]` is no section of the cloud configuration"]);
+}
+
+fn deployment(image: &str, more: &Value) -> Value {
+    let mut pod = json!({"containers": [{"name": "web", "image": image}]});
+    pod.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"}, "spec": {"template": {"spec": pod}}})
+}
+
+#[test]
+fn kubelets_fetch_credentials_for_ecr_by_themselves_until_1_26() {
+    const IMAGE: &str = "111122223333.dkr.ecr.us-east-1.amazonaws.com/web:1";
+    let node = |version: &str, arguments: &str| {
+        let annotations = json!({"rke2.io/node-args": arguments});
+        json!({
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "annotations": annotations},
+            "status": {"nodeInfo": {"kubeletVersion": version}},
+        })
+    };
+    let of = |node: Value, pod: &Value, image: &str, target: Option<&str>| {
+        let kubernetes = target.map(|version| version.parse().unwrap());
+        let target = Target { kubernetes, ..Target::default() };
+        let found = told(&[node, deployment(image, pod)], "ecr-credential-provider-missing", target);
+        found.into_iter().map(|(severity, message, _)| (severity, message)).collect::<Vec<_>>()
+    };
+    let bare = json!({});
+    let external = r#"["agent","--kubelet-arg","cloud-provider=external"]"#;
+    let in_tree = r#"["agent","--kubelet-arg","cloud-provider=aws"]"#;
+    let given = r#"["agent","--image-credential-provider-config","/etc/x.yaml"]"#;
+    let given_to_kubelet = r#"["agent","--kubelet-arg","image-credential-provider-config=/etc/x.yaml"]"#;
+    let message = |aim: &str| {
+        let pulls = "Deployment shop/web pulls from 111122223333.dkr.ecr.us-east-1.amazonaws.com";
+        [(Severity::Warning, format!("the kubelet is given no image credentials{aim}, and {pulls}"))]
+    };
+    assert_eq!(of(node("v1.27.0+rke2r1", in_tree), &bare, IMAGE, None), message(""));
+    assert_eq!(of(node("v1.26.15+rke2r1", in_tree), &bare, IMAGE, None), []);
+    assert_eq!(of(node("v1.26.15+rke2r1", in_tree), &bare, IMAGE, Some("1.26")), []);
+    assert_eq!(of(node("v1.26.15+rke2r1", in_tree), &bare, IMAGE, Some("1.27")), message(", and the target is 1.27"));
+    assert_eq!(of(node("v1.26.15+rke2r1", external), &bare, IMAGE, None), message(""));
+    for given in [given, given_to_kubelet] {
+        assert_eq!(of(node("v1.31.0+rke2r1", given), &bare, IMAGE, None), []);
+    }
+    let secrets = json!({"imagePullSecrets": [{"name": "ecr"}]});
+    assert_eq!(of(node("v1.31.0+rke2r1", external), &secrets, IMAGE, None), []);
+    let waits = json!({"initContainers": [{"name": "wait", "image": IMAGE}]});
+    assert_eq!(of(node("v1.31.0+rke2r1", external), &waits, "nginx", None), message(""));
+    for image in ["public.ecr.aws/nginx/nginx:1.29", "nginx", "registry.example.com/x"] {
+        assert_eq!(of(node("v1.31.0+rke2r1", external), &bare, image, None), [], "{image}");
+    }
+}

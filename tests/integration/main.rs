@@ -38,6 +38,7 @@ mod fix_worlds;
 mod fixtures;
 mod formats;
 mod jobs;
+mod joined;
 #[cfg(feature = "kubernetes")]
 mod kubernetes_api;
 #[cfg(feature = "kubernetes")]

@@ -329,6 +329,7 @@ fn instance(instance: &tagaudit::inventory::Instance) -> String {
     }
     body.push_str(&optional("privateDnsName", instance.private_dns_name.as_deref()));
     body.push_str(&optional("privateIpAddress", instance.private_ip_address.as_deref()));
+    body.push_str(&optional("ipAddress", instance.public_ip_address.as_deref()));
     body.push_str(&optional("launchTime", instance.launch_time.as_deref()));
     if let Some(arn) = &instance.instance_profile_arn {
         let _ = write!(body, "<iamInstanceProfile>{}<id>AIPA</id></iamInstanceProfile>", element("arn", arn));
@@ -350,10 +351,16 @@ fn instance(instance: &tagaudit::inventory::Instance) -> String {
             + &format!("<attachment>{}</attachment>", element("deviceIndex", &interface.device_index.to_string()))
             + &optional("subnetId", interface.subnet_id.as_deref())
             + &group_set(&interface.security_groups)
+            + &interface.addresses.as_ref().map(addresses).unwrap_or_default()
     }));
     body.push_str(&operator(instance.managed_by.as_deref()));
     body.push_str(&tag_set(&instance.tags));
     format!("<reservationId>r-mock</reservationId><instancesSet><item>{body}</item></instancesSet>")
+}
+
+fn addresses(all: &tagaudit::inventory::InterfaceAddresses) -> String {
+    items("privateIpAddressesSet", &all.ipv4, |address| element("privateIpAddress", address))
+        + &items("ipv6AddressesSet", &all.ipv6, |address| element("ipv6Address", address))
 }
 
 fn security_group(group: &tagaudit::inventory::SecurityGroup) -> String {

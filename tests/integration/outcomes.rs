@@ -153,7 +153,11 @@ fn findings_are_about_what_their_rule_looks_at() {
                     accounts.any(|account| rule.subjects.in_account(&view, account).contains(&key))
                 }
                 Check::Role(_) => report.roles.iter().any(|role| role.role == key.id),
-                Check::Cluster(_) | Check::Kubernetes(_) | Check::Evidence(..) | Check::Alibaba(_) => true,
+                Check::Cluster(_)
+                | Check::Kubernetes(_)
+                | Check::Joined(_)
+                | Check::Evidence(..)
+                | Check::Alibaba(_) => true,
             };
             assert!(is_subject, "{}: {} of {} is none of {:?}", world.name, key.id, rule.id, rule.subjects);
             seen += 1;

@@ -6,9 +6,9 @@
 use serde_json::json;
 use tagaudit::inventory::{
     Account, AttachedInterface, AvailabilityZone, DhcpOptions, Gap, IngressPermission, InlinePolicy, Instance,
-    InstanceProfile, InstanceProfileAssociation, InstanceState, Inventory, ManagedPolicy, MetadataOptions,
-    NetworkInterface, Provider, Read, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, Tag, Volume,
-    Vpc,
+    InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses, Inventory, ManagedPolicy,
+    MetadataOptions, NetworkInterface, Provider, Read, Region, Role, Route, RouteTable, RuleSource, SecurityGroup,
+    Subnet, Tag, Volume, Vpc,
 };
 
 use crate::started_nodes::{ENDING_SERVER, EXTERNAL_AGENT, EXTERNAL_SERVER, started_with};
@@ -241,7 +241,8 @@ impl Builder {
             subnet_id: Some(subnet.into()),
             availability_zone: Some(home.availability_zone),
             private_dns_name: Some(format!("ip-{}.{domain}", address.replace('.', "-"))),
-            private_ip_address: Some(address),
+            private_ip_address: Some(address.clone()),
+            public_ip_address: None,
             launch_time: Some("2026-11-01T08:00:00Z".into()),
             instance_profile_arn: profile,
             source_dest_check: Some(true),
@@ -257,6 +258,7 @@ impl Builder {
                 device_index: 0,
                 subnet_id: Some(subnet.into()),
                 security_groups: groups,
+                addresses: Some(InterfaceAddresses { ipv4: vec![address], ipv6: Vec::new() }),
             }],
             managed_by: None,
             tags,
@@ -1256,6 +1258,7 @@ fn broken() -> World {
         device_index: 1,
         subnet_id: Some("subnet-0privb".into()),
         security_groups: vec!["sg-0plain1".into()],
+        addresses: Some(InterfaceAddresses { ipv4: vec!["10.0.9.13".into()], ipv6: Vec::new() }),
     });
     // instance-profile-shared-by-roles
     main.node(
@@ -1324,6 +1327,8 @@ fn broken() -> World {
         json!([{"key": "node.cloudprovider.kubernetes.io/shutdown", "value": "", "effect": "NoSchedule"}]);
     let address = main.region.instances.iter().find(|instance| instance.id == "i-0cp1").unwrap();
     nodes[2]["status"]["addresses"] = json!([{"type": "InternalIP", "address": address.private_ip_address}]);
+    // node-provided-ip-mismatch: the address of a bridge
+    nodes[4]["metadata"]["annotations"] = json!({"alpha.kubernetes.io/provided-node-ip": "172.17.0.1"});
     let copied = nodes[3]["spec"]["providerID"].as_str().unwrap().to_owned();
     nodes.push(kubernetes_node("copied-image", &copied, &[], "v1.31.4+rke2r1"));
     // node-provider-id-invalid, node-name-mismatch

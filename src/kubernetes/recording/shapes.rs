@@ -50,6 +50,8 @@ const POD: Keep = Members(&[
     ("serviceAccountName", All),
     ("serviceAccount", All),
     ("containers", Items(&Members(&[("name", All), ("image", All), ("command", All), ("args", All)]))),
+    ("initContainers", Items(&Members(&[("image", All)]))),
+    ("imagePullSecrets", Items(&Members(&[("name", All)]))),
 ]);
 
 const KINDS: [(&str, Keep); 2] = [("apiVersion", All), ("kind", All)];

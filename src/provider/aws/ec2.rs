@@ -8,8 +8,8 @@ use aws_sdk_ec2::types;
 
 use crate::inventory::{
     AttachedInterface, AvailabilityZone, DhcpOptions, Gap, IngressPermission, Instance, InstanceProfileAssociation,
-    InstanceState, MetadataOptions, NetworkInterface, Read, Region, Route, RouteTable, RuleSource, SecurityGroup,
-    Subnet, Tag, Volume, Vpc,
+    InstanceState, InterfaceAddresses, MetadataOptions, NetworkInterface, Read, Region, Route, RouteTable, RuleSource,
+    SecurityGroup, Subnet, Tag, Volume, Vpc,
 };
 
 use super::call::{CallError, Caller, page};
@@ -162,6 +162,7 @@ fn instance(raw: types::Instance) -> Option<Instance> {
         availability_zone: raw.placement.and_then(|placement| placement.availability_zone),
         private_dns_name: raw.private_dns_name,
         private_ip_address: raw.private_ip_address,
+        public_ip_address: raw.public_ip_address,
         launch_time: raw
             .launch_time
             .and_then(|at| jiff::Timestamp::from_second(at.secs()).ok())
@@ -184,11 +185,22 @@ fn instance(raw: types::Instance) -> Option<Instance> {
                 device_index: interface.attachment.and_then(|attachment| attachment.device_index).unwrap_or_default(),
                 subnet_id: interface.subnet_id,
                 security_groups: groups(interface.groups),
+                addresses: addresses(interface.private_ip_addresses, interface.ipv6_addresses),
             })
             .collect(),
         managed_by: managed_by(raw.operator),
         tags: tags(raw.tags),
     })
+}
+
+/// Addresses of an interface, if the answer has some: every interface has one.
+fn addresses(
+    ipv4: Option<Vec<types::InstancePrivateIpAddress>>,
+    ipv6: Option<Vec<types::InstanceIpv6Address>>,
+) -> Option<InterfaceAddresses> {
+    let ipv4 = ipv4.unwrap_or_default().into_iter().filter_map(|address| address.private_ip_address).collect();
+    let ipv6 = ipv6.unwrap_or_default().into_iter().filter_map(|address| address.ipv6_address).collect();
+    InterfaceAddresses { ipv4, ipv6 }.if_any()
 }
 
 pub(super) fn subnet(raw: types::Subnet) -> Option<Subnet> {

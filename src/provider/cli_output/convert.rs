@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 
 use crate::inventory::{
     Account, AttachedInterface, AvailabilityZone, DhcpOptions, IngressPermission, InlinePolicy, Instance,
-    InstanceProfile, InstanceProfileAssociation, InstanceState, ManagedPolicy, MetadataOptions, NetworkInterface,
-    Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, Tag, Volume, Vpc,
+    InstanceProfile, InstanceProfileAssociation, InstanceState, InterfaceAddresses, ManagedPolicy, MetadataOptions,
+    NetworkInterface, Region, Role, Route, RouteTable, RuleSource, SecurityGroup, Subnet, Tag, Volume, Vpc,
 };
 
 use super::shapes::{
@@ -44,6 +44,7 @@ pub(super) fn instance(raw: RawInstance) -> Option<Instance> {
         availability_zone: raw.placement.and_then(|placement| placement.availability_zone),
         private_dns_name: raw.private_dns_name,
         private_ip_address: raw.private_ip_address,
+        public_ip_address: raw.public_ip_address,
         // The CLI prints the offset form; the inventory keeps one spelling.
         launch_time: raw.launch_time.map(|at| at.parse::<jiff::Timestamp>().map_or(at, |parsed| parsed.to_string())),
         instance_profile_arn: raw.iam_instance_profile.map(|profile| profile.arn),
@@ -63,6 +64,11 @@ pub(super) fn instance(raw: RawInstance) -> Option<Instance> {
                 device_index: interface.attachment.and_then(|attachment| attachment.device_index).unwrap_or_default(),
                 subnet_id: interface.subnet_id,
                 security_groups: interface.groups.into_iter().map(|group| group.group_id).collect(),
+                addresses: InterfaceAddresses {
+                    ipv4: interface.private_ip_addresses.into_iter().filter_map(|one| one.private_ip_address).collect(),
+                    ipv6: interface.ipv6_addresses.into_iter().filter_map(|one| one.ipv6_address).collect(),
+                }
+                .if_any(),
             })
             .collect(),
         managed_by: managed_by(raw.operator),

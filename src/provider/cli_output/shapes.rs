@@ -26,6 +26,7 @@ shapes! {
         placement: Option<Placement>,
         private_dns_name: Option<String>,
         private_ip_address: Option<String>,
+        public_ip_address: Option<String>,
         launch_time: Option<String>,
         iam_instance_profile: Option<ProfileArn>,
         source_dest_check: Option<bool>,
@@ -54,7 +55,13 @@ shapes! {
         subnet_id: Option<String>,
         #[serde(default)]
         groups: Vec<GroupId>,
+        #[serde(default)]
+        private_ip_addresses: Vec<RawIpv4>,
+        #[serde(default)]
+        ipv6_addresses: Vec<RawIpv6>,
     }
+    RawIpv4 { private_ip_address: Option<String> }
+    RawIpv6 { ipv6_address: Option<String> }
     Attachment { device_index: Option<i32>, instance_id: Option<String> }
     Operator { #[serde(default)] managed: bool, principal: Option<String> }
     RawTag { key: String, #[serde(default)] value: String }

@@ -92,6 +92,7 @@ mod tests {
             availability_zone: None,
             private_dns_name: Some("ip-10-0-0-1.ec2.internal".into()),
             private_ip_address: None,
+            public_ip_address: None,
             launch_time: None,
             instance_profile_arn: None,
             source_dest_check: None,

@@ -1,0 +1,325 @@
+//! The language of AWS cloud configurations: sections and variables, as Git has them. What is refused here ends the controller that reads
+//! it. Source: `gopkg.in/gcfg.v1` `read.go#readIntoPass`, `scanner/scanner.go`.
+
+use crate::policy::json::Span;
+
+/// A section: `[Global]`, or `[ServiceOverride "1"]`. The same may stand several times.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// Its name; case does not matter.
+    pub name: String,
+    /// The name behind it in quotation marks; empty where there is none.
+    pub subsection: String,
+    /// Where its name stands.
+    pub span: Span,
+    /// Its variables, in their order.
+    pub variables: Vec<Variable>,
+}
+
+/// A variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name; case does not matter.
+    pub name: String,
+    /// Where its name stands.
+    pub span: Span,
+    /// Its value without quotation marks; `None` without an equals sign.
+    pub value: Option<String>,
+}
+
+/// What ends the reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// Byte at which it stands.
+    pub offset: usize,
+    /// What is wrong.
+    pub reason: &'static str,
+}
+
+/// Reads the sections of a text.
+///
+/// # Errors
+/// When it is not of this language.
+pub fn parse(text: &str) -> Result<Vec<Section>, SyntaxError> {
+    if let Some(offset) = text.find('\0') {
+        return Err(SyntaxError { offset, reason: "a NUL" });
+    }
+    let mut reader = Reader { text, at: 0 };
+    let mut sections: Vec<Section> = Vec::new();
+    loop {
+        reader.skip_blanks();
+        let start = reader.at;
+        match reader.peek() {
+            None => return Ok(sections),
+            Some('\n') => reader.at += 1,
+            Some('[') => sections.push(reader.section()?),
+            Some(letter) if letter.is_alphabetic() => {
+                let variable = reader.variable()?;
+                let reason = "a variable before the first section";
+                let section = sections.last_mut().ok_or(SyntaxError { offset: start, reason })?;
+                section.variables.push(variable);
+            }
+            Some(_) => return Err(reader.error("neither a section nor a variable")),
+        }
+    }
+}
+
+/// A value in quotation marks.
+#[must_use]
+pub fn quoted(value: &str) -> String {
+    let escaped = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
+    format!("\"{escaped}\"")
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn rest(&self) -> &'t str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let next = self.peek()?;
+        self.at += next.len_utf8();
+        Some(next)
+    }
+
+    fn error(&self, reason: &'static str) -> SyntaxError {
+        SyntaxError { offset: self.at, reason }
+    }
+
+    fn skip_spaces(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
+    }
+
+    /// Spaces, and what stands behind `;` or `#`.
+    fn skip_blanks(&mut self) {
+        self.skip_spaces();
+        if self.rest().starts_with([';', '#']) {
+            self.at += self.rest().find('\n').unwrap_or(self.rest().len());
+        }
+    }
+
+    /// The end of a line, or of a text.
+    fn end(&mut self, reason: &'static str) -> Result<(), SyntaxError> {
+        self.skip_blanks();
+        match self.peek() {
+            None | Some('\n') => Ok(()),
+            Some(_) => Err(self.error(reason)),
+        }
+    }
+
+    /// A name: it begins with a letter.
+    fn name(&mut self, reason: &'static str) -> Result<(String, Span), SyntaxError> {
+        let start = self.at;
+        if !self.peek().is_some_and(char::is_alphabetic) {
+            return Err(self.error(reason));
+        }
+        let rest = self.rest();
+        // Digits are those of any script, and letters as well.
+        let length = rest.find(|c: char| !c.is_alphanumeric() && c != '-').unwrap_or(rest.len());
+        self.at += length;
+        Ok((rest.get(..length).unwrap_or_default().to_owned(), Span { start, end: self.at }))
+    }
+
+    fn section(&mut self) -> Result<Section, SyntaxError> {
+        self.at += 1;
+        self.skip_blanks();
+        let (name, span) = self.name("no name of a section")?;
+        self.skip_blanks();
+        let mut subsection = String::new();
+        if self.peek() == Some('"') {
+            subsection = self.quoted()?;
+            self.skip_blanks();
+        }
+        if self.peek() != Some(']') {
+            return Err(self.error("a section without `]`"));
+        }
+        self.at += 1;
+        self.end("something behind a section, on the same line")?;
+        Ok(Section { name, subsection, span, variables: Vec::new() })
+    }
+
+    /// The name of a subsection.
+    fn quoted(&mut self) -> Result<String, SyntaxError> {
+        let start = self.at;
+        self.at += 1;
+        let mut found = String::new();
+        loop {
+            match self.next() {
+                Some('"') if found.is_empty() => return Err(SyntaxError { offset: start, reason: "an empty name" }),
+                Some('"') => return Ok(found),
+                Some('\\') => match self.next() {
+                    Some(escaped @ ('\\' | '"')) => found.push(escaped),
+                    _ => return Err(SyntaxError { offset: start, reason: "an escape that is none" }),
+                },
+                None | Some('\n') => return Err(SyntaxError { offset: start, reason: "a quotation mark without end" }),
+                Some(other) => found.push(other),
+            }
+        }
+    }
+
+    fn variable(&mut self) -> Result<Variable, SyntaxError> {
+        let (name, span) = self.name("no name of a variable")?;
+        self.skip_blanks();
+        let value = match self.peek() {
+            None | Some('\n') => None,
+            Some('=') => {
+                self.at += 1;
+                self.skip_spaces();
+                Some(self.value()?)
+            }
+            Some(_) => return Err(self.error("a variable without `=`")),
+        };
+        self.end("something behind a value")?;
+        Ok(Variable { name, span, value })
+    }
+
+    /// A value: up to the end of the line or a comment, but for what stands in quotation marks.
+    fn value(&mut self) -> Result<String, SyntaxError> {
+        let start = self.at;
+        let failed = |reason| Err(SyntaxError { offset: start, reason });
+        let mut found = String::new();
+        // Spaces at the end are none of it, unless they are quoted.
+        let mut kept = 0;
+        let mut is_quoted = false;
+        loop {
+            let next = self.peek();
+            if !is_quoted && matches!(next, None | Some('\n' | ';' | '#')) {
+                found.truncate(kept);
+                return Ok(found);
+            }
+            self.next();
+            match next {
+                Some('"') => is_quoted = !is_quoted,
+                Some('\\') if is_quoted => match self.next() {
+                    Some(escaped @ ('\\' | '"')) => found.push(escaped),
+                    Some('n') => found.push('\n'),
+                    Some('t') => found.push('\t'),
+                    _ => return failed("an escape that is none"),
+                },
+                // Outside of quotation marks it joins two lines, or stands for a quotation mark.
+                Some('\\') => {
+                    if self.peek() == Some('\r') {
+                        self.next();
+                    }
+                    match self.next() {
+                        Some('\n') => {}
+                        Some('"') => found.push('"'),
+                        _ => return failed("a backslash that escapes nothing"),
+                    }
+                }
+                None | Some('\n') => return failed("a quotation mark without end"),
+                Some('\r') => {}
+                Some(other) => found.push(other),
+            }
+            if is_quoted || !matches!(next, Some(' ' | '\t' | '\r')) {
+                kept = found.len();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(text: &str) -> Vec<(String, Option<String>)> {
+        let sections = parse(text).unwrap();
+        sections.into_iter().flat_map(|one| one.variables).map(|one| (one.name, one.value)).collect()
+    }
+
+    /// Cases of gcfg's own `read_test.go`.
+    #[test]
+    fn values_are_read_as_gcfg_does() {
+        for (text, expected) in [
+            ("[section]\nname=value", Some("value")),
+            ("[section]\nname=", Some("")),
+            ("[section]\nname", None),
+            ("\n[section]\nname=value", Some("value")),
+            (" [section]\nname=value", Some("value")),
+            ("[ section]\nname=value", Some("value")),
+            ("[section ]\nname=value", Some("value")),
+            ("[section]\n name=value", Some("value")),
+            ("[section]\nname =value", Some("value")),
+            ("[section]\nname= value", Some("value")),
+            ("[section]\nname=value ", Some("value")),
+            ("[section]\r\nname=value\r\n", Some("value")),
+            ("; cmnt\n[section]\nname=value", Some("value")),
+            ("# cmnt\n[section]\nname=value", Some("value")),
+            (" ; cmnt\n[section]\nname=value", Some("value")),
+            ("[section]; cmnt\nname=value", Some("value")),
+            ("[section]\nname=value; cmnt", Some("value")),
+            ("[section]\nname=value# cmnt", Some("value")),
+            ("[section]\nname=\" value\"", Some(" value")),
+            ("[section]\nname=\"value \"", Some("value ")),
+            ("[section]\nname=\"va ; lue\"", Some("va ; lue")),
+            ("[section]\nname=\"va \\\"lue\"", Some("va \"lue")),
+            ("[section]\nname=\"a\\nb\\tc\"", Some("a\nb\tc")),
+            ("[section]\nname=a\\\nb", Some("ab")),
+            ("[section]\nname=a \\\nb", Some("a b")),
+            ("[section]\nname=\\\"a", Some("\"a")),
+            ("[section]\nname=a b  ", Some("a b")),
+            ("[section]\nname=va=lue", Some("va=lue")),
+        ] {
+            let found = variables(text);
+            assert_eq!(found, [("name".to_owned(), expected.map(str::to_owned))], "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_gcfg_refuses_is_refused_at_its_place() {
+        for (text, offset) in [
+            ("name=value", 0),
+            ("[section]\nname value", 15),
+            ("[section] name=value", 10),
+            ("[sec.sub]\n", 4),
+            ("[\"\"]\n", 1),
+            ("[section \"\"]\n", 9),
+            ("[section \"a]\n", 9),
+            ("[section\n", 8),
+            ("[]\n", 1),
+            ("[section]\n=value", 10),
+            ("[section]\n5=value", 10),
+            ("[section]\nname=\"value", 15),
+            ("[section]\nname=\"value\n\"", 15),
+            ("[section]\nname=a\\b", 15),
+            ("[section]\nname=\"a\\b\"", 15),
+            ("[section]\n{}", 10),
+            ("[section]\na_b=c", 11),
+            ("[section]\nname=a\0b", 16),
+        ] {
+            assert_eq!(parse(text).map_err(|error| error.offset), Err(offset), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn sections_keep_their_subsections() {
+        let found = parse("[Global]\na=1\n[ServiceOverride \"x\\\"y\"]\nb=2\n[Global]\nc=3\n").unwrap();
+        let names: Vec<_> = found.iter().map(|one| (one.name.as_str(), one.subsection.as_str())).collect();
+        assert_eq!(names, [("Global", ""), ("ServiceOverride", "x\"y"), ("Global", "")]);
+        assert_eq!(found[1].variables[0].span, Span { start: 38, end: 39 });
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_panics(text in "[\\[\\]\"\\\\;#=a-c \n\r\t\u{0}é-]{0,40}") {
+            let _ = parse(&text);
+        }
+
+        /// What is written in quotation marks, with its escapes, is what is read.
+        #[test]
+        fn quoted_values_come_back(value in "[a-z \"\\\\;#\n\t=]{0,20}") {
+            let text = format!("[s]\nn = {}\n", quoted(&value));
+            proptest::prop_assert_eq!(variables(&text), [("n".to_owned(), Some(value))]);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Images of private registries of ECR, and the patterns with which kubelets find credentials for images.
+
+use crate::policy;
+
+/// Endings of hosts of ECR, behind the region.
+/// Source: kubernetes/cloud-provider-aws `cmd/ecr-credential-provider/main.go#ecrPrivateHostPattern`, at v1.36.1.
+const ENDINGS: [&str; 9] = [
+    "amazonaws.com",
+    "amazonaws.com.cn",
+    "amazonaws.eu",
+    "on.aws",
+    "on.amazonwebservices.com.cn",
+    "sc2s.sgov.gov",
+    "c2s.ic.gov",
+    "cloud.adc-e.uk",
+    "csp.hci.ic.gov",
+];
+
+/// The host of an image, if it is a private registry of ECR: `ACCOUNT.dkr.ecr.REGION.amazonaws.com` and its like.
+#[must_use]
+pub fn private_ecr_host(image: &str) -> Option<&str> {
+    let (host, _) = image.split_once('/')?;
+    let (account, rest) = host.split_once('.')?;
+    let rest = rest.strip_prefix("dkr.ecr").or_else(|| rest.strip_prefix("dkr-ecr"))?;
+    let rest = rest.strip_prefix("-fips").unwrap_or(rest).strip_prefix('.')?;
+    let (region, ending) = rest.split_once('.')?;
+    let is_account = account.len() == 12 && account.bytes().all(|byte| byte.is_ascii_digit());
+    let is_region = region.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && region.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    (is_account && is_region && ENDINGS.contains(&ending)).then_some(host)
+}
+
+/// Whether a pattern of `matchImages` covers an image: ports are the same, each part of the host fits, and the path begins with that of
+/// the pattern.
+/// Source: kubernetes/kubernetes `pkg/credentialprovider/keyring.go#URLsMatch`.
+#[must_use]
+pub fn covers(pattern: &str, image: &str) -> bool {
+    let split = |text: &'_ str| {
+        let text = text.split_once("://").map_or(text, |(_, rest)| rest).to_owned();
+        let (host, path) = text.split_once('/').map_or((text.as_str(), ""), |(host, path)| (host, path));
+        let (host, port) = host.rsplit_once(':').map_or((host, ""), |(host, port)| (host, port));
+        (host.to_owned(), port.to_owned(), path.to_owned())
+    };
+    let ((pattern, pattern_port, pattern_path), (host, port, path)) = (split(pattern), split(image));
+    let (patterns, parts): (Vec<&str>, Vec<&str>) = (pattern.split('.').collect(), host.split('.').collect());
+    // What stands in square brackets, or is escaped, is rare, and taken for anything.
+    let fits = |(pattern, part): (&&str, &&str)| pattern.contains(['[', '\\']) || policy::matches(pattern, part);
+    pattern_port == port
+        && patterns.len() == parts.len()
+        && path.starts_with(&pattern_path)
+        && patterns.iter().zip(&parts).all(fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn private_registries_are_told_from_others() {
+        for (image, is_private) in [
+            ("111122223333.dkr.ecr.us-east-1.amazonaws.com/app:1", true),
+            ("111122223333.dkr.ecr-fips.us-gov-west-1.amazonaws.com/app@sha256:0", true),
+            ("111122223333.dkr.ecr.cn-north-1.amazonaws.com.cn/a/b", true),
+            ("111122223333.dkr-ecr.us-east-1.on.aws/app", true),
+            ("111122223333.dkr.ecr.us-iso-east-1.c2s.ic.gov/app", true),
+            ("11112222333.dkr.ecr.us-east-1.amazonaws.com/app", false),
+            ("public.ecr.aws/x/app", false),
+            ("111122223333.dkr.ecr.us-east-1.amazonaws.com", false),
+            ("111122223333.dkr.ecr.us-east-1.amazonaws.com:443/app", false),
+            ("x.111122223333.dkr.ecr.us-east-1.amazonaws.com/app", false),
+            ("registry.example.com/111122223333.dkr.ecr.us-east-1.amazonaws.com/app", false),
+            ("app", false),
+        ] {
+            assert_eq!(private_ecr_host(image).is_some(), is_private, "{image}");
+        }
+    }
+
+    /// Cases of kubernetes `pkg/credentialprovider/keyring_test.go#TestURLsMatch`.
+    #[test]
+    fn patterns_cover_images_as_the_kubelet_says() {
+        for (pattern, image, expected) in [
+            ("*.kubernetes.io", "prefix.kubernetes.io", true),
+            ("*.kubernetes.io", "kubernetes.io", false),
+            ("prefix*.kubernetes.io", "prefix-good.kubernetes.io/path", true),
+            ("*.kubernetes.io", "a.b.kubernetes.io", false),
+            ("kubernetes.io:8888", "kubernetes.io", false),
+            ("kubernetes.io:8888", "kubernetes.io:8888/path", true),
+            ("kubernetes.io/foo", "kubernetes.io/foo/bar", true),
+            ("kubernetes.io/foo", "kubernetes.io/bar", false),
+            ("https://kubernetes.io/", "kubernetes.io/foo", true),
+            ("*.*.kubernetes.io", "a.b.kubernetes.io/x", true),
+            ("*.dkr.ecr.*.amazonaws.com", "111122223333.dkr.ecr.us-east-1.amazonaws.com/app", true),
+            ("*.dkr.ecr.*.amazonaws.com", "111122223333.dkr.ecr.cn-north-1.amazonaws.com.cn/app", false),
+            ("*.dkr.ecr.*.amazonaws.com", "111122223333.dkr.ecr-fips.us-east-1.amazonaws.com/app", false),
+            ("[1]*.example.com", "a.example.com/x", true),
+        ] {
+            assert_eq!(covers(pattern, image), expected, "{pattern} {image}");
+        }
+    }
+}

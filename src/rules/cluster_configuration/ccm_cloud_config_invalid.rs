@@ -1,0 +1,274 @@
+use std::collections::BTreeMap;
+
+use super::on;
+use crate::controller::ControllerVersion;
+use crate::finding::{Applicability, Severity};
+use crate::inventory::Provider;
+use crate::kubernetes::CloudConfig;
+use crate::kubernetes::cloud_config::{self, Holds, Known, REQUIRED, reads_over};
+use crate::kubernetes::gcfg::{Section, Variable};
+use crate::policy::json::Span;
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ccm-cloud-config-invalid",
+    title: "the cloud configuration is not what the controller reads",
+    severity: RuleSeverity::depends(Severity::Error, "error; warning for what the controller reads over"),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "A configuration of the AWS cloud controller, as a file, in a ConfigMap, or among the files that a configuration of kubeadm writes, is not of the language of such files; has a value that its variable cannot have; names a cluster by two ids, or by another one than that of the audit; or has an override of a service without `Service`, `Region`, `URL` or `SigningRegion`, or twice for the same service and region. A section or a variable that the controller does not have ends it up to 1.28.1 (1.23.17, 1.24.15, 1.25.11, 1.26.6 and 1.27.2 of the minor versions before), and is read over by later ones: then it is a warning, as where its version is not known. The version is that of its image, and that of `--target-controller`.",
+    impact: "the controller does not start, makes no load balancers, or does without the setting",
+    fix: "Correct the place that is named.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-aws pkg/providers/v1/config/config.go#CloudConfig",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/config/config.go#ValidateOverrides",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#readAWSCloudConfig",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#init",
+        "gopkg.in/gcfg.v1 set.go",
+    ],
+    example: "`KubernetesClusterName` is no variable of `[Global]`",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+/// The versions of the controllers that read it, and the one that is aimed at.
+struct Versions {
+    running: Vec<ControllerVersion>,
+    target: Option<ControllerVersion>,
+}
+
+impl Versions {
+    fn of(context: &KubernetesContext<'_>) -> Self {
+        let controllers = context.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
+        let running = match context.controller_version {
+            Some(version) => vec![version],
+            None => controllers.filter_map(|one| one.version).collect(),
+        };
+        Self { running, target: context.evidence.target.controller }
+    }
+
+    fn all(&self) -> impl Iterator<Item = ControllerVersion> {
+        self.running.iter().copied().chain(self.target)
+    }
+
+    /// How bad it is that a version does not know something.
+    fn severity(&self, lacks: impl Fn(ControllerVersion) -> bool) -> Severity {
+        let ends = self.all().any(|version| lacks(version) && !reads_over(version));
+        if ends { Severity::Error } else { Severity::Warning }
+    }
+}
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let all = &context.evidence.cloud_configs;
+    if all.is_empty() {
+        return Counted::not_applicable("no configuration of the AWS cloud controller was given");
+    }
+    let versions = Versions::of(context);
+    let found = all.iter().flat_map(|config| match &config.sections {
+        Ok(sections) => {
+            let mut found: Vec<Violation> =
+                sections.iter().flat_map(|section| in_section(config, section, &versions)).collect();
+            found.extend(clusters(context, config));
+            found.extend(overrides(config, sections));
+            found
+        }
+        Err(error) => {
+            let message = format!("the cloud configuration cannot be read: {}", error.reason);
+            let span = Span { start: error.offset, end: error.offset };
+            vec![at(config, Severity::Error, span, "language", message, "correct it: the controller does not start")]
+        }
+    });
+    Counted::new(all.len(), found)
+}
+
+fn at(
+    config: &CloudConfig,
+    severity: Severity,
+    span: Span,
+    what: &str,
+    message: impl Into<String>,
+    fix: impl Into<String>,
+) -> Violation {
+    on(&config.name, severity, &config.source.place(span), what, message, fix)
+}
+
+/// What is wrong with a section by itself.
+fn in_section(config: &CloudConfig, section: &Section, versions: &Versions) -> Vec<Violation> {
+    let Some(is_override) = cloud_config::is_override(section) else {
+        let shown = match section.subsection.as_str() {
+            "" => format!("[{}]", section.name),
+            subsection => format!("[{} \"{subsection}\"]", section.name),
+        };
+        let message = format!("`{}` is no section of the cloud configuration", text::printable(&shown));
+        let severity = versions.severity(|_| true);
+        return vec![at(config, severity, section.span, &shown, message, "take it out, or write `[Global]`")];
+    };
+    let known = cloud_config::variables(is_override);
+    let heading = if is_override { "[ServiceOverride]" } else { "[Global]" };
+    let check = |variable: &Variable| {
+        // Dashes of a name stand for underscores, which none has.
+        let Some(one) = known.iter().find(|one| one.name.eq_ignore_ascii_case(&variable.name)) else {
+            // The tag is that of clusters of long ago.
+            let names = known.iter().map(|one| one.name).filter(|name| *name != "KubernetesClusterTag");
+            let nearest = text::most_alike(&variable.name, names, 0.9);
+            let fix = nearest.map_or_else(|| "take it out".to_owned(), |nearest| format!("write `{nearest}`"));
+            let message = format!("`{}` is no variable of `{heading}`", text::printable(&variable.name));
+            let severity = versions.severity(|_| true);
+            return Some(at(config, severity, variable.span, &variable.name, message, fix));
+        };
+        unknown_to_version(config, variable, one, versions).or_else(|| wrong_value(config, variable, one))
+    };
+    section.variables.iter().filter_map(check).collect()
+}
+
+fn unknown_to_version(
+    config: &CloudConfig,
+    variable: &Variable,
+    known: &Known,
+    versions: &Versions,
+) -> Option<Violation> {
+    let lacks = |version: ControllerVersion| !known.is_of(version);
+    let name = known.name;
+    let severity = versions.severity(lacks);
+    let since = known.versions();
+    let fix = format!("take `{name}` out, or run a version that has it");
+    let message = match (versions.running.iter().find(|version| lacks(**version)), versions.target) {
+        (Some(running), _) => format!("`{name}` is a variable {since}, and the controller is {running}"),
+        (None, Some(target)) if lacks(target) => format!("`{name}` is a variable {since}, and the target is {target}"),
+        _ => return None,
+    };
+    Some(at(config, severity, variable.span, name, message, fix))
+}
+
+/// What is wrong with the value of a variable.
+fn wrong_value(config: &CloudConfig, variable: &Variable, known: &Known) -> Option<Violation> {
+    let name = known.name;
+    let wrong = |value: &str, fix: String| {
+        let message = format!("`{name}` cannot be `{}`", text::printable(value));
+        Some(at(config, Severity::Error, variable.span, name, message, fix))
+    };
+    let one_of = |values: &[&str]| {
+        let values: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
+        values.join(" or ")
+    };
+    let Some(value) = variable.value.as_deref() else {
+        // Without a value a switch is on, and a list begins anew.
+        return match known.holds {
+            Holds::Switch | Holds::ManyOf(_) => None,
+            Holds::Text | Holds::Number | Holds::OneOf(_) => {
+                let message = format!("`{name}` has no value");
+                Some(at(
+                    config,
+                    Severity::Error,
+                    variable.span,
+                    name,
+                    message,
+                    format!("write `{name}=` and its value"),
+                ))
+            }
+        };
+    };
+    match known.holds {
+        Holds::Text => None,
+        Holds::Switch if is_switch(value) => None,
+        Holds::Switch => wrong(value, "write `true` or `false`".to_owned()),
+        Holds::Number if is_number(value) => None,
+        Holds::Number => wrong(value, "write a number".to_owned()),
+        Holds::OneOf(values) if value.is_empty() || values.contains(&value) => None,
+        Holds::OneOf(values) => wrong(value, format!("write {}", one_of(values))),
+        Holds::ManyOf(values) if values.contains(&value) => None,
+        Holds::ManyOf(values) => wrong(value, format!("write {}, each in a line `{name}=` of its own", one_of(values))),
+    }
+}
+
+/// Source: `gopkg.in/gcfg.v1` `types/bool.go`.
+fn is_switch(value: &str) -> bool {
+    ["true", "yes", "on", "1", "false", "no", "off", "0"].iter().any(|one| one.eq_ignore_ascii_case(value))
+}
+
+/// Source: `gopkg.in/gcfg.v1` `types/int.go`: decimal, or hexadecimal behind `0x`.
+fn is_number(value: &str) -> bool {
+    let (is_negative, digits) = match value.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, value.strip_prefix('+').unwrap_or(value)),
+    };
+    let found = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => digits.parse::<u32>(),
+    };
+    let limit = i32::MAX.unsigned_abs() + u32::from(is_negative);
+    !digits.starts_with('+') && found.is_ok_and(|number| number <= limit)
+}
+
+/// The cluster that it names.
+fn clusters(context: &KubernetesContext<'_>, config: &CloudConfig) -> Option<Violation> {
+    const NAMES: [&str; 2] = ["KubernetesClusterID", "KubernetesClusterTag"];
+    let [id, tag] = NAMES.map(|name| config.global(name));
+    let span = |name: &str| {
+        let sections = config.sections.iter().flatten();
+        let found = sections.flat_map(|section| &section.variables).filter(|one| one.name.eq_ignore_ascii_case(name));
+        found.map(|one| one.span).next_back()
+    };
+    if let (Some(id), Some(tag)) = (id, tag)
+        && id != tag
+    {
+        let [shown_id, shown_tag] = [id, tag].map(text::printable);
+        let message = format!("`KubernetesClusterID` is `{shown_id}`, and `KubernetesClusterTag` is `{shown_tag}`");
+        let fix = "keep `KubernetesClusterID` alone";
+        return Some(at(config, Severity::Error, span(NAMES[1])?, "cluster", message, fix));
+    }
+    let name = if id.is_some() { NAMES[0] } else { NAMES[1] };
+    let named = id.or(tag).filter(|named| context.cloud.is_some() && *named != context.cluster_id)?;
+    let message = format!(
+        "`{name}` is `{}`, and the cluster of this audit is `{}`",
+        text::printable(named),
+        text::printable(context.cluster_id)
+    );
+    let fix = "write the id that the tags of the cluster have: the controller looks for no other";
+    Some(at(config, Severity::Error, span(name)?, "cluster", message, fix))
+}
+
+/// What is missing in overrides of services, and which of them stand twice.
+fn overrides(config: &CloudConfig, sections: &[Section]) -> Vec<Violation> {
+    // Sections of one name are one.
+    let mut all: BTreeMap<&str, (Span, BTreeMap<String, &str>)> = BTreeMap::new();
+    for section in sections.iter().filter(|section| cloud_config::is_override(section) == Some(true)) {
+        let (_, values) = all.entry(&section.subsection).or_insert((section.span, BTreeMap::new()));
+        for variable in &section.variables {
+            let value = variable.value.as_deref().unwrap_or_default().trim();
+            values.insert(variable.name.to_ascii_lowercase(), value);
+        }
+    }
+    let mut found = Vec::new();
+    let mut known: BTreeMap<(&str, &str), &str> = BTreeMap::new();
+    for (name, (span, values)) in all {
+        let value = |of: &str| values.get(&of.to_ascii_lowercase()).copied().filter(|value| !value.is_empty());
+        let shown = text::printable(name);
+        if let Some(missing) = REQUIRED.into_iter().find(|required| value(required).is_none()) {
+            let message = format!("the override `{shown}` is without `{missing}`");
+            found.push(at(
+                config,
+                Severity::Error,
+                span,
+                &format!("{name} {missing}"),
+                message,
+                format!("add `{missing}`"),
+            ));
+            continue;
+        }
+        let (Some(service), Some(region)) = (value("Service"), value("Region")) else { continue };
+        if let Some(first) = known.insert((service, region), name) {
+            let message = format!(
+                "the overrides `{}` and `{shown}` are both of `{}` in `{}`",
+                text::printable(first),
+                text::printable(service),
+                text::printable(region)
+            );
+            found.push(at(config, Severity::Error, span, &format!("{name} twice"), message, "keep one of them"));
+        }
+    }
+    found
+}

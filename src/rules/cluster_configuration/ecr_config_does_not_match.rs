@@ -1,0 +1,60 @@
+use super::{on, pulled_with_the_kubelets_credentials};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::DocumentKind;
+use crate::kubernetes::images::{covers, private_ecr_host};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ecr-config-does-not-match",
+    title: "the kubelet has no image credentials for a registry in use",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::ClusterConfig],
+    condition: "A workload without `imagePullSecrets` pulls from a private registry of ECR that no pattern in `matchImages` of the `CredentialProviderConfig` covers: each `*` stands for a part of a host between two full stops, so that `*.dkr.ecr.*.amazonaws.com` covers neither China nor FIPS. With several configurations one has to cover it. Whether its ServiceAccount has secrets is not known.",
+    impact: "the image is pulled without credentials, and refused (`no basic auth credentials`)",
+    fix: "Add a pattern for the registry.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/kubernetes pkg/credentialprovider/keyring.go#URLsMatch",
+        "kubernetes/cloud-provider-aws cmd/ecr-credential-provider/main.go",
+    ],
+    example: "no pattern covers 111122223333.dkr.ecr.cn-north-1.amazonaws.com.cn, from which Deployment shop/web pulls",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let configurations = context.evidence.documents_of(DocumentKind::CredentialProviderConfig);
+    let lists = configurations.flat_map(|document| {
+        let providers = document.object().items(&["providers"]);
+        providers.filter_map(move |provider| Some((document, provider.at(&["matchImages"])?)))
+    });
+    let lists: Vec<_> = lists.collect();
+    let Some((document, list)) = lists.first() else {
+        return Counted::not_applicable("no configuration of image credentials was given");
+    };
+    let patterns: Vec<&str> =
+        lists.iter().flat_map(|(_, list)| list.items(&[])).filter_map(|one| one.text(&[])).collect();
+    let mut hosts: Vec<&str> = Vec::new();
+    let pulled = pulled_with_the_kubelets_credentials(context);
+    let found = pulled.iter().filter_map(|(workload, image)| {
+        let host = private_ecr_host(&image.value)?;
+        if hosts.contains(&host) || patterns.iter().any(|pattern| covers(pattern, &image.value)) {
+            return None;
+        }
+        hosts.push(host);
+        let message = format!(
+            "no pattern covers {}, from which {} pulls",
+            text::printable(host),
+            text::printable(&workload.full_name())
+        );
+        let parts: Vec<&str> = host.split('.').collect();
+        let wide = |(at, part): (usize, &&str)| if at == 0 || at == 3 { "*".to_owned() } else { (*part).to_owned() };
+        let pattern = parts.iter().enumerate().map(wide).collect::<Vec<String>>().join(".");
+        let fix = format!("add `{pattern}` to `matchImages`");
+        Some(on(&document.name, Severity::Warning, &list.place(), host, message, fix))
+    });
+    Counted::new(pulled.len().max(1), found.collect::<Vec<_>>())
+}

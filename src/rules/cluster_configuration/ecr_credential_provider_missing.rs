@@ -1,0 +1,91 @@
+use super::{on_started, pulled_with_the_kubelets_credentials};
+use crate::controller::ControllerVersion;
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::DocumentKind;
+use crate::kubernetes::arguments::{Component, Distribution, NodeArguments};
+use crate::kubernetes::images::private_ecr_host;
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ecr-credential-provider-missing",
+    title: "the kubelet has no credentials for ECR",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
+    condition: "A workload without `imagePullSecrets` pulls from a private registry of ECR, and a kubelet of 1.27 or later, or an external one of before, is given no `image-credential-provider-config`; or --target-kubernetes is 1.27 or later. Up to 1.26 the kubelet fetched such credentials by itself. No `CredentialProviderConfig` was given either. Whether the ServiceAccounts have secrets, and what else is on the machines, is not known: RKE2 and K3s take `/var/lib/rancher/credentialprovider/config.yaml` by themselves.",
+    impact: "images that are not on the machine yet cannot be pulled (`no basic auth credentials`)",
+    fix: "Install `ecr-credential-provider` on the machines, and give the kubelet `image-credential-provider-config` and `image-credential-provider-bin-dir`.",
+    applicability: Applicability::None,
+    sources: &[
+        "https://github.com/kubernetes/kubernetes/pull/116329",
+        "kubernetes/cloud-provider-aws docs/credential_provider.md",
+        "k3s-io/k3s pkg/cli/cmds/agent.go",
+    ],
+    example: "the kubelet is given no image credentials, and Deployment shop/web pulls from 111122223333.dkr.ecr.us-east-1.amazonaws.com",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+/// The first version without credentials of its own.
+const FIRST: ControllerVersion = ControllerVersion::new(1, 27, 0);
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let pulled = pulled_with_the_kubelets_credentials(context);
+    let Some((workload, image)) = pulled.first() else {
+        return Counted::not_applicable("no workload that was given pulls from a private registry of ECR");
+    };
+    if context.evidence.documents_of(DocumentKind::CredentialProviderConfig).next().is_some() {
+        return Counted::new(1, []);
+    }
+    let says = |arguments: &&NodeArguments| {
+        let is_of_kubelet =
+            arguments.distribution != Distribution::Kubeadm || !arguments.of_component(Component::Kubelet).is_empty();
+        is_of_kubelet && !arguments.is_part
+    };
+    let all: Vec<&NodeArguments> = context.evidence.arguments().iter().filter(says).collect();
+    if all.is_empty() {
+        return Counted::not_applicable("neither a Node says what its kubelet is given, nor was a configuration given");
+    }
+    let target = context.evidence.target.kubernetes.filter(|target| *target >= FIRST);
+    let without = all.iter().filter_map(|arguments| Some((arguments, lacks(arguments, target)?)));
+    let without: Vec<_> = without.collect();
+    let Some((first, aim)) = without.first() else { return Counted::new(all.len(), []) };
+    let kubelets = match without.iter().filter(|(arguments, _)| arguments.node().is_some()).count() {
+        0 | 1 => "the kubelet is".to_owned(),
+        nodes => format!("the kubelets of {nodes} Nodes are"),
+    };
+    let message = format!(
+        "{kubelets} given no image credentials{aim}, and {} pulls from {}",
+        text::printable(&workload.full_name()),
+        text::printable(private_ecr_host(&image.value).unwrap_or_default())
+    );
+    let setting = first.distribution.setting(Component::Kubelet);
+    let fix = match first.distribution {
+        Distribution::Rke2 | Distribution::K3s => {
+            "install `ecr-credential-provider` with its configuration in /var/lib/rancher/credentialprovider on every machine".to_owned()
+        }
+        Distribution::Rke | Distribution::Kubeadm => format!(
+            "install `ecr-credential-provider` on every machine, and name it in `{setting}` with `image-credential-provider-config` and `image-credential-provider-bin-dir`"
+        ),
+    };
+    Counted::new(all.len(), [on_started(first, Severity::Warning, None, "credentials", message, fix)])
+}
+
+/// Why a kubelet has no credentials for ECR, as far as its version is a reason; `None` where it has some.
+fn lacks(arguments: &NodeArguments, target: Option<ControllerVersion>) -> Option<String> {
+    const GIVEN: &str = "image-credential-provider-config";
+    let of_kubelet = |name: &str| arguments.component_value(Component::Kubelet, name);
+    if arguments.value(GIVEN).is_some() || of_kubelet(GIVEN).is_some() {
+        return None;
+    }
+    let is_external = of_kubelet("cloud-provider") == Some("external")
+        || matches!((arguments.distribution, arguments.cloud_provider_name()), (Distribution::Rke2, Some(name)) if name != "aws");
+    if is_external || arguments.version.is_some_and(|version| version >= FIRST) {
+        return Some(String::new());
+    }
+    // Of a version that is not known it cannot be said what it does by itself.
+    arguments.version?;
+    target.map(|target| format!(", and the target is {target}"))
+}

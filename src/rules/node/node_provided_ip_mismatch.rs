@@ -1,0 +1,98 @@
+use std::net::IpAddr;
+
+use super::{INSTANCES, NODE, instance_found_for, resource};
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::inventory::{AttachedInterface, Instance};
+use crate::kubernetes::UNINITIALIZED;
+use crate::nodes::KubernetesNode;
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "node-provided-ip-mismatch",
+    title: "the kubelet is told an address that its instance does not have",
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error while the Node waits for the cloud controller; warning after that",
+    ),
+    resources: NODE,
+    condition: "The address that the kubelet was given (`--node-ip`, annotation `alpha.kubernetes.io/provided-node-ip`) is none of the private addresses of its instance and not its public one. Of the IPv6 addresses the controller knows the first of each interface, and none without `NodeIPFamilies=ipv6` in its cloud configuration, where that was given. The instance is that of the providerID, or that of the name as long as there is none.",
+    impact: "the controller refuses the Node (`failed to get node address from cloud provider that matches ip`): the taint stays, or its addresses are not written any more",
+    fix: "Give the kubelet an address of its instance (`--node-ip`, `node-ip` of RKE2 and K3s), or none. An image with a fixed address, or that of a bridge, is the usual cause.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider node/helpers/address.go#GetNodeAddressesFromNodeIP",
+        "kubernetes/cloud-provider controllers/node/node_controller.go#getNodeModifiersFromCloudProvider",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#getInstanceNodeAddress",
+    ],
+    example: "Node `worker-1` is told 172.17.0.1, which is no address of its instance `i-0a`",
+    reads: &[INSTANCES],
+    subjects: Subjects::KubernetesNodes,
+    check: Check::Kubernetes(check),
+};
+
+const ANNOTATION: &str = "alpha.kubernetes.io/provided-node-ip";
+
+fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+    let told = nodes.iter().filter_map(|node| Some((node, node.annotations.get(ANNOTATION)?)));
+    let told = told.filter_map(|(node, addresses)| Some((node, addresses, instance_found_for(context, node)?)));
+    let told: Vec<(&KubernetesNode, &String, &Instance)> = told.collect();
+    let is_read = |instance: &Instance| {
+        let interfaces = &instance.network_interfaces;
+        !interfaces.is_empty() && interfaces.iter().all(|interface| interface.addresses.is_some())
+    };
+    if told.iter().any(|(_, _, instance)| !is_read(instance)) {
+        return Checked::NotApplicable("the inventory has no addresses of interfaces: record it anew");
+    }
+    let families = families(context);
+    told.into_iter()
+        .filter_map(|(node, addresses, instance)| {
+            let mut all = addresses.split(',').filter_map(|address| address.trim().parse::<IpAddr>().ok());
+            let wrong = all.find(|address| !has(instance, *address, families.as_deref()))?;
+            let is_own = has(instance, wrong, None);
+            let why = if is_own {
+                format!("{wrong}, and the cloud configuration has no `NodeIPFamilies={}`", family(wrong))
+            } else {
+                format!("{wrong}, which is no address of its instance `{}`", text::printable(&instance.id))
+            };
+            let message = format!("Node `{}` is told {why}", text::printable(&node.name));
+            let fix = if is_own {
+                format!("add `NodeIPFamilies={}` to the cloud configuration", family(wrong))
+            } else {
+                "give the kubelet an address of its instance with `--node-ip`, or none".to_owned()
+            };
+            let waits = node.taints.iter().any(|taint| taint.key == UNINITIALIZED);
+            let severity = if waits { Severity::Error } else { Severity::Warning };
+            let related = ResourceRef::bare(ResourceKind::Instance, &instance.id);
+            Some(Violation::new(severity, resource(node), message, Fix::none(fix)).related([related]))
+        })
+        .collect()
+}
+
+fn family(address: IpAddr) -> &'static str {
+    if address.is_ipv6() { "ipv6" } else { "ipv4" }
+}
+
+/// The families of addresses that the controller writes, where its cloud configuration is known: IPv4 where that names none.
+fn families(context: &Context<'_>) -> Option<Vec<String>> {
+    let sections = context.kubernetes.cloud_configs.first()?.sections.as_ref().ok()?;
+    let set = sections.iter().flat_map(|section| &section.variables);
+    let set = set.filter(|variable| variable.name.eq_ignore_ascii_case("NodeIPFamilies"));
+    let set: Vec<String> = set.filter_map(|variable| variable.value.clone()).collect();
+    Some(if set.is_empty() { vec!["ipv4".to_owned()] } else { set })
+}
+
+/// Whether the controller knows an address of an instance.
+fn has(instance: &Instance, wanted: IpAddr, families: Option<&[String]>) -> bool {
+    if families.is_some_and(|families| families.iter().all(|one| one != family(wanted))) {
+        return false;
+    }
+    let is_wanted = |address: &str| address.parse::<IpAddr>().is_ok_and(|address| address == wanted);
+    let of_interface = |interface: &AttachedInterface| {
+        let Some(addresses) = &interface.addresses else { return false };
+        let first_ipv6 = addresses.ipv6.first();
+        addresses.ipv4.iter().chain(first_ipv6).any(|address| is_wanted(address))
+    };
+    instance.network_interfaces.iter().any(of_interface) || instance.public_ip_address.as_deref().is_some_and(is_wanted)
+}

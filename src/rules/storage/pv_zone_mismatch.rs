@@ -1,0 +1,91 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::DRIVER;
+use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::{Read, Tagged, Volume};
+use crate::kubernetes::{DocumentKind, Object};
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Context, Counted, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+use crate::view::RegionView;
+
+pub(super) const RULE: Rule = Rule {
+    id: "pv-zone-mismatch",
+    title: "a PersistentVolume says another zone than its volume is in",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Volume],
+    condition: "The zones to which a PersistentVolume of EBS binds its pods, by its node affinity or by the zone among its labels, are without the zone of its volume. Volumes that are not in a region of the audit are left out.",
+    impact: "its pods are put where the volume cannot be attached, and do not start",
+    fix: "Its node affinity cannot be changed: keep the volume (`persistentVolumeReclaimPolicy: Retain`), delete the PersistentVolume, and make it again with the zone of the volume.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/kubernetes pkg/scheduler/framework/plugins/volumebinding/binder.go",
+        "kubernetes/kubernetes pkg/scheduler/framework/plugins/volumezone/volume_zone.go",
+        "kubernetes/kubernetes pkg/apis/core/validation/validation.go#ValidatePersistentVolumeUpdate",
+    ],
+    example: "PersistentVolume `pv-1` says us-east-1a, and volume `vol-0a` is in us-east-1b",
+    reads: &[Read::DescribeVolumes],
+    subjects: Subjects::Evidence,
+    check: Check::Joined(check),
+};
+
+/// Names of zones in an affinity, and among labels.
+const ZONES: [&str; 3] =
+    ["topology.ebs.csi.aws.com/zone", "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"];
+
+fn check(context: &Context<'_>) -> Counted {
+    let volumes = context.kubernetes.documents_of(DocumentKind::PersistentVolume);
+    let volumes = volumes.filter_map(|document| Some((document.object(), volume_id(document.object())?)));
+    let volumes: Vec<(Object<'_>, &str)> = volumes.collect();
+    if volumes.is_empty() {
+        return Counted::not_applicable("no PersistentVolume of EBS was given");
+    }
+    let mut by_id: BTreeMap<&str, (&RegionView<'_>, &Volume)> = BTreeMap::new();
+    for region in &context.view.regions {
+        by_id.extend(region.region.volumes.iter().map(|volume| (volume.id.as_str(), (region, volume))));
+    }
+    let found = volumes.iter().filter_map(|(object, id)| {
+        let (region, volume) = by_id.get(id)?;
+        let zone = volume.availability_zone.as_deref()?;
+        let said = [affinity(*object), label(*object)].into_iter().flatten().find(|zones| !zones.contains(zone))?;
+        let said: Vec<&str> = said.into_iter().collect();
+        let message = format!(
+            "PersistentVolume `{}` says {}, and volume `{}` is in {zone}",
+            text::printable(object.text(&["metadata", "name"]).unwrap_or_default()),
+            text::list(&said, 3),
+            text::printable(id)
+        );
+        let fix = Fix::none(format!("keep the volume, and make the PersistentVolume again with the zone {zone}"));
+        Some(Violation::new(Severity::Error, region.resource(Tagged::Volume(volume)), message, fix).at(&object.head()))
+    });
+    Counted::new(volumes.len(), found)
+}
+
+/// The volume of EBS that a `PersistentVolume` is: `vol-…`, or `aws://ZONE/vol-…` of Kubernetes' own plugin.
+fn volume_id(object: Object<'_>) -> Option<&str> {
+    let of_driver = object.text(&["spec", "csi", "driver"]) == Some(DRIVER);
+    let handle = of_driver.then(|| object.text(&["spec", "csi", "volumeHandle"])).flatten();
+    let id = handle.or_else(|| object.text(&["spec", "awsElasticBlockStore", "volumeID"]))?;
+    id.rsplit('/').next().filter(|id| id.starts_with("vol-"))
+}
+
+/// The zones of an affinity; `None` where it allows any.
+fn affinity(object: Object<'_>) -> Option<BTreeSet<&str>> {
+    let terms = object.items(&["spec", "nodeAffinity", "required", "nodeSelectorTerms"]);
+    let mut zones: Option<BTreeSet<&str>> = None;
+    for term in terms {
+        let mut expressions = term.items(&["matchExpressions"]);
+        let of_zone = expressions.find(|one| {
+            one.text(&["operator"]) == Some("In") && one.text(&["key"]).is_some_and(|key| ZONES.contains(&key))
+        })?;
+        zones.get_or_insert_default().extend(of_zone.items(&["values"]).filter_map(|value| value.text(&[])));
+    }
+    zones
+}
+
+/// The zones among the labels: several are joined with `__`.
+/// Source: kubernetes/kubernetes `staging/src/k8s.io/cloud-provider/volume/helpers/zones.go#LabelZonesToSet`.
+fn label(object: Object<'_>) -> Option<BTreeSet<&str>> {
+    let said = ZONES.into_iter().skip(1).find_map(|key| object.text(&["metadata", "labels", key]))?;
+    Some(said.split("__").collect())
+}
