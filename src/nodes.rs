@@ -12,6 +12,8 @@ use crate::json_input::{self, JsonError};
 pub struct KubernetesNode {
     /// `metadata.name`.
     pub name: String,
+    /// `metadata.uid`; empty where it is not known.
+    pub uid: String,
     /// `spec.providerID`, empty when unset.
     pub provider_id: String,
     /// `metadata.labels`.
@@ -135,6 +137,8 @@ pub(crate) struct RawNode {
 struct RawMetadata {
     name: String,
     #[serde(default)]
+    uid: String,
+    #[serde(default)]
     labels: BTreeMap<String, String>,
     #[serde(default)]
     annotations: BTreeMap<String, String>,
@@ -224,6 +228,7 @@ impl From<RawNode> for KubernetesNode {
         let internal = raw.status.addresses.into_iter().filter(|address| address.kind == "InternalIP");
         Self {
             name: raw.metadata.name,
+            uid: raw.metadata.uid,
             provider_id: raw.spec.provider_id,
             labels: raw.metadata.labels,
             annotations: raw.metadata.annotations,

@@ -235,9 +235,10 @@ fn not_audited(
     not_audited
 }
 
-/// Lists of a live cluster that were not read; what failed for the same reason is said once.
+/// Lists of a live cluster that were not read, where rules look at them; what failed for the same reason is said once.
 fn of_lists(unlisted: &[(ListGap, Vec<&'static str>)]) -> Vec<NotAudited> {
-    let gaps: Vec<ListGap> = unlisted.iter().map(|(gap, _)| gap.clone()).collect();
+    let gaps = unlisted.iter().map(|(gap, _)| gap.clone()).filter(|gap| !gap.list.looked_at().is_empty());
+    let gaps: Vec<ListGap> = gaps.collect();
     let of_group = |group: Vec<&ListGap>| {
         let first = group.first()?;
         let mine = unlisted.iter().filter(|(gap, _)| group.contains(&gap));

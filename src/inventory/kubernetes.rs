@@ -65,7 +65,7 @@ struct Words {
 /// The namespace of what controllers need for themselves.
 const SYSTEM: &str = "kube-system";
 
-/// Configuration maps that are read: that of Alibaba Cloud's controller, and what kubeadm leaves of its configuration.
+/// Configuration maps that are read: that of the cloud controller, and what kubeadm leaves of its configuration.
 const CONFIG_MAPS: [&str; 2] = ["cloud-config", "kubeadm-config"];
 
 impl List {
@@ -201,7 +201,7 @@ impl List {
             }
             Self::Leases => "who leads, for the migration",
             Self::MutatingWebhookConfigurations => "whether another controller takes new Services",
-            Self::ConfigMaps => "the configuration of Alibaba Cloud's controller, and that of kubeadm",
+            Self::ConfigMaps => "the configuration of the cloud controller, and that of kubeadm",
         }
     }
 

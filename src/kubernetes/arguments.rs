@@ -170,6 +170,8 @@ pub struct NodeArguments {
     pub count: Option<i64>,
     /// Whether it is a part of a configuration: what is missing in it may stand elsewhere.
     pub is_part: bool,
+    /// Whether it is where the arguments of the kubelet stand: of kubeadm's configurations those of clusters are not.
+    pub is_of_kubelet: bool,
     arguments: Vec<Argument>,
     environment: BTreeMap<String, String>,
 }
@@ -208,6 +210,7 @@ impl NodeArguments {
                 is_server: Some(role == "server"),
                 count: None,
                 is_part: false,
+                is_of_kubelet: true,
                 arguments: parse(words),
                 environment: environment.unwrap_or_default(),
             })
@@ -235,6 +238,7 @@ impl NodeArguments {
             is_server,
             count: None,
             is_part: false,
+            is_of_kubelet: true,
             arguments: arguments.collect(),
             environment: BTreeMap::new(),
         }

@@ -113,6 +113,15 @@ impl CloudController {
         }
     }
 
+    /// Whether its rights are those of its `ServiceAccount`, as far as that is known: a file may say who it is, and a static pod has none.
+    /// The file of Alibaba Cloud's controller names the token of the `ServiceAccount`.
+    /// Source: kubernetes/cloud-provider-alibaba-cloud `docs/getting-started.md`.
+    #[must_use]
+    pub fn acts_as_service_account(&self) -> bool {
+        let says_who = ["kubeconfig", "master"].iter().any(|flag| self.flag(flag).is_some());
+        !self.workload.is_static && (self.cloud == Provider::Alibaba || !says_who)
+    }
+
     /// Where it is told about: the flags, or what runs it.
     #[must_use]
     pub fn place(&self) -> &Place {

@@ -211,6 +211,7 @@ impl Evidence {
         let mut seen: HashSet<String> = HashSet::new();
         let mut is_first = |uid: &str| uid.is_empty() || seen.insert(uid.to_owned());
         if let Some(nodes) = &mut self.nodes {
+            nodes.retain(|node| is_first(&node.uid));
             nodes.sort_by(|a, b| a.name.cmp(&b.name));
             nodes.dedup();
         }

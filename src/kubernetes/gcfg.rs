@@ -185,26 +185,30 @@ impl<'t> Reader<'t> {
 
     /// A value: up to the end of the line or a comment, but for what stands in quotation marks.
     fn value(&mut self) -> Result<String, SyntaxError> {
-        let start = self.at;
-        let failed = |reason| Err(SyntaxError { offset: start, reason });
         let mut found = String::new();
         // Spaces at the end are none of it, unless they are quoted.
         let mut kept = 0;
         let mut is_quoted = false;
+        let mut quotation_mark = self.at;
         loop {
             let next = self.peek();
+            let at = self.at;
+            let failed = |offset, reason| Err(SyntaxError { offset, reason });
             if !is_quoted && matches!(next, None | Some('\n' | ';' | '#')) {
                 found.truncate(kept);
                 return Ok(found);
             }
             self.next();
             match next {
-                Some('"') => is_quoted = !is_quoted,
+                Some('"') => {
+                    is_quoted = !is_quoted;
+                    quotation_mark = at;
+                }
                 Some('\\') if is_quoted => match self.next() {
                     Some(escaped @ ('\\' | '"')) => found.push(escaped),
                     Some('n') => found.push('\n'),
                     Some('t') => found.push('\t'),
-                    _ => return failed("an escape that is none"),
+                    _ => return failed(at, "an escape that is none"),
                 },
                 // Outside of quotation marks it joins two lines, or stands for a quotation mark.
                 Some('\\') => {
@@ -214,10 +218,10 @@ impl<'t> Reader<'t> {
                     match self.next() {
                         Some('\n') => {}
                         Some('"') => found.push('"'),
-                        _ => return failed("a backslash that escapes nothing"),
+                        _ => return failed(at, "a backslash that escapes nothing"),
                     }
                 }
-                None | Some('\n') => return failed("a quotation mark without end"),
+                None | Some('\n') => return failed(quotation_mark, "a quotation mark without end"),
                 Some('\r') => {}
                 Some(other) => found.push(other),
             }
@@ -291,8 +295,8 @@ mod tests {
             ("[section]\n5=value", 10),
             ("[section]\nname=\"value", 15),
             ("[section]\nname=\"value\n\"", 15),
-            ("[section]\nname=a\\b", 15),
-            ("[section]\nname=\"a\\b\"", 15),
+            ("[section]\nname=a\\b", 16),
+            ("[section]\nname=\"a\\b\"", 17),
             ("[section]\n{}", 10),
             ("[section]\na_b=c", 11),
             ("[section]\nname=a\0b", 16),

@@ -438,6 +438,24 @@ mod tests {
     }
 
     #[test]
+    fn cloud_configurations_of_aws_keep_what_the_controller_reads() {
+        let of = |text: &str| {
+            let kept = recorded(List::ConfigMaps, json!({"data": {"cloud.conf": text}}));
+            kept["data"]["cloud.conf"].as_str().map(str::to_owned)
+        };
+        let text = "[Global]\nKubernetesClusterID = x ; of prod\nVPC\nPassword = leak\nRoleARN = https://user:leak@host\n\n[Other]\nVPC = leak\n\n[ServiceOverride \"a\\\"\tb\"]\nURL = \"https://x;y\"\n";
+        let kept = of(text).unwrap();
+        let stars = "*".repeat("user:leak".len());
+        let expected = format!(
+            "[Global]\nKubernetesClusterID=\"x\"\nVPC\nPassword={HIDDEN}\nRoleARN=\"https://{stars}@host\"\n[Other]\nVPC={HIDDEN}\n[ServiceOverride \"a\\\"\tb\"]\nURL=\"https://x;y\"\n"
+        );
+        assert_eq!(kept, expected);
+        assert_eq!(of(&kept), Some(kept), "what is kept is kept again");
+        assert_eq!(of("[Global]\nVPC = \"leak\n").as_deref(), Some(HIDDEN), "what cannot be read is hidden");
+        assert_eq!(of("[Global]\nauth-url = leak\n"), None, "what is of another cloud is not kept");
+    }
+
+    #[test]
     fn a_credential_of_any_type_is_hidden() {
         let of = |text: &str| {
             let kept = recorded(List::ConfigMaps, json!({"data": {"cloud-config.conf": text}}));

@@ -26,7 +26,10 @@ impl<'e> Rights<'e> {
                 let text = |key: &str| subject.text(&[key]).unwrap_or_default();
                 match text("kind") {
                     "ServiceAccount" => text("name") == name && text("namespace") == namespace,
-                    "Group" => ["system:serviceaccounts", "system:authenticated"].contains(&text("name")),
+                    "Group" => {
+                        ["system:serviceaccounts", "system:authenticated"].contains(&text("name"))
+                            || text("name").strip_prefix("system:serviceaccounts:") == Some(namespace)
+                    }
                     "User" => text("name") == format!("system:serviceaccount:{namespace}:{name}"),
                     _ => false,
                 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::SignedDuration;
 
 use crate::finding::{Finding, Severity};
-use crate::kubernetes::{DocumentKind, EBS_DRIVER, Evidence, Ingress, Service, is_of_all_namespaces};
+use crate::kubernetes::{CloudController, DocumentKind, EBS_DRIVER, Evidence, Ingress, Service, is_of_all_namespaces};
 use crate::nodes::KubernetesNode;
 use crate::rules::Outcome;
 use crate::text;
@@ -398,6 +398,18 @@ fn host_names(evidence: &Evidence) -> Verdict {
     (State::Failed, why)
 }
 
+/// Whether the holder of a lock is on a Node on which the controller does not run: on the host network it is called `HOST_UUID`. A host
+/// may be called otherwise than its Node, and then nothing is known.
+/// Source: kubernetes/cloud-provider `app/controllermanager.go#Run`.
+fn is_elsewhere(holder: &str, controller: &CloudController, signals: &Signals<'_>) -> bool {
+    let host = holder.rsplit_once('_').map_or(holder, |(host, _)| host);
+    let first = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+    let mut on_host = signals.nodes.iter().filter(|node| first(&node.name) == first(host)).peekable();
+    controller.workload.is_on_host_network
+        && on_host.peek().is_some()
+        && !on_host.any(|node| controller.workload.selects(node))
+}
+
 /// How long ago a lock may have been renewed: it is every few seconds.
 const FRESH: SignedDuration = SignedDuration::from_mins(1);
 
@@ -418,8 +430,18 @@ fn leads(evidence: &Evidence, signals: &Signals<'_>) -> Verdict {
     let Some(lease) = evidence.leases(lease_name).next() else {
         return (State::Failed, vec![format!("no lease {lease_name} in kube-system: none has ever led")]);
     };
-    if lease.text(&["spec", "holderIdentity"]).is_none_or(str::is_empty) {
+    let holder = lease.text(&["spec", "holderIdentity"]).unwrap_or_default();
+    if holder.is_empty() {
         return (State::Failed, vec![format!("lease {lease_name} is held by nobody")]);
+    }
+    if let Some(controller) = controller
+        && is_elsewhere(holder, controller, signals)
+    {
+        let why = format!(
+            "lease {lease_name} is held by {holder}, which is on a Node that does not run {}",
+            controller.name()
+        );
+        return not_audited(why);
     }
     let renewed = lease.text(&["spec", "renewTime"]).and_then(|time| time.parse::<jiff::Timestamp>().ok());
     let Some((renewed, seen)) = renewed.zip(evidence.known_time()) else {

@@ -7,7 +7,9 @@ use crate::inventory::Provider;
 use crate::kubernetes::arguments::{
     Component, Distribution, NodeArguments, Started, flags_of_static_pod, is_name_only, node_of_static_pod,
 };
-use crate::kubernetes::{CloudController, DocumentKind, Evidence, MIGRATION_LOCK, WorkloadKind, is_true, rke_part};
+use crate::kubernetes::{
+    CloudController, DocumentKind, EBS_DRIVER, Evidence, MIGRATION_LOCK, WorkloadKind, is_true, rke_part,
+};
 use crate::nodes::KubernetesNode;
 use crate::text;
 
@@ -289,6 +291,9 @@ impl<'e> Signals<'e> {
             None if evidence.document_lists.contains(&DocumentKind::Lease) => format!("no lease {MIGRATION_LOCK}"),
             None => "leases were not given".to_owned(),
         });
+        if !evidence.document_lists.contains(&DocumentKind::CsiDriver) {
+            told.push(format!("whether the driver {EBS_DRIVER} is there is not known: CSIDrivers were not given"));
+        }
         told
     }
 }

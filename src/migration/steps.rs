@@ -1,6 +1,6 @@
 //! What to do next, with the text to apply where this cluster has it.
 
-use crate::kubernetes::{CloudController, Evidence, MIGRATION_LOCK, WorkloadKind};
+use crate::kubernetes::{CloudController, DocumentKind, Evidence, MIGRATION_LOCK, WorkloadKind};
 use crate::text::secrets::masked;
 use crate::text::shell_quote;
 
@@ -68,14 +68,21 @@ pub(super) fn next(stage: Stage, evidence: &Evidence, signals: &Signals<'_>, che
     steps.extend(match stage {
         Stage::InTree => vec![storage()],
         // kOps changes the provider itself.
-        Stage::StorageReady | Stage::MigrationOn | Stage::BothRun if signals.maker == Maker::Kops => {
+        Stage::StorageReady | Stage::MigrationOn | Stage::BothRun | Stage::BrokenUpgrade
+            if signals.maker == Maker::Kops =>
+        {
             vec![of_kops(signals)]
         }
         Stage::StorageReady if alone => pause(evidence, signals),
         // Without the lock nobody does the work: first it may be written, then it is used.
         Stage::StorageReady => vec![let_write_lock(), use_lock(evidence, signals)],
+        Stage::MigrationOn if !evidence.document_lists.contains(&DocumentKind::Lease) => vec![look_at_leases()],
         Stage::MigrationOn if signals.lock != Some(Holder::ControllerManager) => vec![let_write_lock()],
-        Stage::MigrationOn => vec![install(signals, true)],
+        Stage::MigrationOn => {
+            let stopped = signals.idle.iter().filter(|controller| controller.is_nowhere(signals.nodes));
+            let again: Vec<Step> = stopped.map(|controller| go_on(controller)).collect();
+            if again.is_empty() { vec![install(signals, true)] } else { again }
+        }
         Stage::BothRun => both_run(evidence, signals, checks),
         Stage::Rolling | Stage::BrokenUpgrade => rolling(evidence, signals),
         Stage::FlagLeft => {
@@ -105,12 +112,16 @@ fn both_run(evidence: &Evidence, signals: &Signals<'_>, checks: &[Check]) -> Vec
             .with(ANYWHERE, initialise::log(signals)),
         ],
         (None | Some(Holder::Unknown), Some(State::Passed)) => vec![let_write_lock()],
-        _ => vec![
-            Step::new("look who holds the lock: kube-controller-manager has to, and the cloud controller has to lead")
-                .about("give the leases of kube-system, and all control planes have to be on the old side still")
-                .with(ANYWHERE, "kubectl get leases -n kube-system -o json > leases.json\n"),
-        ],
+        _ => vec![look_at_leases()],
     }
+}
+
+fn look_at_leases() -> Step {
+    Step::new(
+        "look who holds the lock: kube-controller-manager has to, and the cloud controller has to lead once it runs",
+    )
+    .about("give the leases of kube-system, and all control planes have to be on the old side still")
+    .with(ANYWHERE, "kubectl get leases -n kube-system -o json > leases.json\n")
 }
 
 /// Where kubelets were not seen, they come before anything else.
@@ -257,6 +268,41 @@ fn upgrade(signals: &Signals<'_>) -> Vec<Step> {
     steps
 }
 
+/// The label that no node has: it stops a `DaemonSet`.
+const STOPPED: &str = "tagaudit.invalid/stopped";
+
+/// A cloud controller that was stopped goes on, with the lock.
+fn go_on(controller: &CloudController) -> Step {
+    let workload = &controller.workload;
+    let step = Step::new(format!("let {} go on, which waits for the lock", controller.name()));
+    let step = if controller.is_on("enable-leader-migration", false) {
+        step
+    } else {
+        let first = "first add the flag to its arguments: without it, both sides make load balancers";
+        step.about(first)
+            .with("its arguments, in the values of its chart or in its manifest", "- --enable-leader-migration=true\n")
+    };
+    let namespace = if workload.namespace.is_empty() { "kube-system" } else { &workload.namespace };
+    let (namespace, name) = (shell_quote(namespace), shell_quote(&workload.name));
+    match workload.kind {
+        WorkloadKind::DaemonSet if workload.node_selector.iter().any(|(key, _)| key.value == STOPPED) => step.with(
+            ANYWHERE,
+            format!(
+                "kubectl patch daemonset -n {namespace} {name} --type=json -p '[{{\"op\": \"remove\", \"path\": \"/spec/template/spec/nodeSelector/{}\"}}]'",
+                STOPPED.replace('/', "~1")
+            ),
+        ),
+        WorkloadKind::DaemonSet => {
+            step.with("its nodeSelector and affinity", "# no node has what they ask for: name labels of the control planes\n")
+        }
+        WorkloadKind::Deployment | WorkloadKind::StatefulSet => step.with(
+            ANYWHERE,
+            format!("kubectl scale {} -n {namespace} {name} --replicas=1", workload.kind.name().to_ascii_lowercase()),
+        ),
+        WorkloadKind::Pod => step,
+    }
+}
+
 /// A cloud controller stops.
 fn stop(controller: &CloudController) -> Step {
     let workload = &controller.workload;
@@ -268,7 +314,7 @@ fn stop(controller: &CloudController) -> Step {
     let (namespace, name) = (shell_quote(namespace), shell_quote(&workload.name));
     let command = match workload.kind {
         WorkloadKind::DaemonSet => format!(
-            "kubectl patch daemonset -n {namespace} {name} --type=merge -p '{{\"spec\": {{\"template\": {{\"spec\": {{\"nodeSelector\": {{\"tagaudit.invalid/stopped\": \"true\"}}}}}}}}}}'"
+            "kubectl patch daemonset -n {namespace} {name} --type=merge -p '{{\"spec\": {{\"template\": {{\"spec\": {{\"nodeSelector\": {{\"{STOPPED}\": \"true\"}}}}}}}}}}'"
         ),
         WorkloadKind::Deployment | WorkloadKind::StatefulSet => {
             format!("kubectl scale {} -n {namespace} {name} --replicas=0", workload.kind.name().to_ascii_lowercase())

@@ -24,6 +24,7 @@ mod ccm_no_leader_election;
 mod ccm_not_host_network;
 mod ccm_rbac_missing;
 mod ccm_rbac_serviceaccount_get;
+mod ccm_rbac_subject_mismatch;
 mod ccm_rbac_wide;
 mod ccm_selector_matches_no_node;
 mod ccm_toleration_missing;

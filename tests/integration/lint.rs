@@ -1130,3 +1130,44 @@ fn fields_of_services_are_marked_where_they_stand() {
     let line = text.lines().position(|line| line.contains("sessionAffinity")).unwrap() + 1;
     assert_eq!(line_of(&text, "svc-field-unsupported"), Some(line));
 }
+
+#[test]
+fn kubeadm_says_what_kubelets_are_given_where_it_registers_nodes() {
+    let values = "---\nimage: {repository: registry.k8s.io/provider-aws/cloud-controller-manager}\nhostNetworking: true\nargs: [--cloud-provider=aws, --configure-cloud-routes=false]\n";
+    let of = |configuration: &str| -> Vec<(&'static str, Severity)> {
+        let text = format!("apiVersion: kubeadm.k8s.io/v1beta4\n{configuration}{values}");
+        rules_of(&text).into_iter().filter(|(rule, _)| *rule == "kubelet-cloud-provider-missing").collect()
+    };
+    let rule = "kubelet-cloud-provider-missing";
+    assert_eq!(of("kind: ClusterConfiguration\nkubernetesVersion: v1.31.0\n"), []);
+    assert_eq!(of("kind: JoinConfiguration\n"), [(rule, Severity::Warning)], "the unit of the kubelet may say it");
+    assert_eq!(of("kind: InitConfiguration\n"), [(rule, Severity::Warning)]);
+    let with = |argument: &str| {
+        format!("kind: JoinConfiguration\nnodeRegistration:\n  kubeletExtraArgs:\n    - {{name: {argument}}}\n")
+    };
+    assert_eq!(of(&with("cloud-provider, value: external")), []);
+    assert_eq!(of(&with("max-pods, value: \"50\"")), [(rule, Severity::Error)]);
+}
+
+#[test]
+fn a_switch_in_quotation_marks_is_a_text() {
+    let of = |value: &str| {
+        let text = format!(
+            "kubernetes_version: v1.31.1-rancher1-1\ncloud_provider:\n  name: external-aws\n  useInstanceMetadataHostname: {value}\nnodes:\n  - {{address: 10.0.0.1, internal_address: 10.0.0.1, role: [worker]}}\n"
+        );
+        rules_of(&text).into_iter().filter(|(rule, _)| *rule == "rke-metadata-hostname-off").count()
+    };
+    for (value, expected) in [
+        ("true", 0),
+        ("yes", 0),
+        ("on", 0),
+        ("\"yes\"", 1),
+        ("'on'", 1),
+        ("\"true\"", 1),
+        ("\"no\"", 1),
+        ("maybe", 1),
+        ("no", 1),
+    ] {
+        assert_eq!(of(value), expected, "{value}");
+    }
+}

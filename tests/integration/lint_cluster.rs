@@ -38,6 +38,7 @@ fn node(created: &str, version: &str, provider_id: &str, waits: bool, addresses:
 fn control_plane() -> Value {
     let mut made = node("2025-01-05T00:00:00Z", "v1.31.4", "aws:///a/i-0000000000000000c", false, &["10.0.0.9"]);
     made["metadata"]["name"] = json!("c");
+    made["metadata"]["uid"] = json!("nc");
     made["metadata"]["labels"] = json!({"node-role.kubernetes.io/control-plane": ""});
     made
 }

@@ -313,3 +313,107 @@ fn kubelets_fetch_credentials_for_ecr_by_themselves_until_1_26() {
         assert_eq!(of(node("v1.31.0+rke2r1", external), &bare, image, None), [], "{image}");
     }
 }
+
+#[test]
+fn versions_and_components_of_a_leader_migration_are_those_of_kubernetes() {
+    let of = |kubernetes: &str, version: &str, component: &str| {
+        let configuration = json!({
+            "apiVersion": format!("controllermanager.config.k8s.io/{version}"), "kind": "LeaderMigrationConfiguration",
+            "leaderName": "cloud-provider-extraction-migration", "resourceLock": "leases",
+            "controllerLeaders": [{"name": "route", "component": component}],
+        });
+        let node = json!({
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"},
+            "status": {"nodeInfo": {"kubeletVersion": kubernetes}},
+        });
+        told(&[configuration, node], "leader-migration-config-invalid", Target::default()).len()
+    };
+    for (kubernetes, version, expected) in [
+        ("v1.21.0", "v1alpha1", 0),
+        ("v1.21.0", "v1beta1", 1),
+        ("v1.22.0", "v1beta1", 0),
+        ("v1.23.9", "v1", 1),
+        ("v1.24.0", "v1", 0),
+    ] {
+        assert_eq!(of(kubernetes, version, "*"), expected, "{kubernetes} {version}");
+    }
+    for (component, expected) in [
+        ("kube-controller-manager", 0),
+        ("cloud-controller-manager", 0),
+        ("aws-cloud-controller-manager", 1),
+        ("kcm", 1),
+    ] {
+        assert_eq!(of("v1.26.0", "v1", component), expected, "{component}");
+    }
+}
+
+#[test]
+fn rights_are_bound_to_who_runs() {
+    let binding = |role: &str, subject: Value| {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "b"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role}, "subjects": [subject],
+        })
+    };
+    let account = |namespace: &str, name: &str| json!({"kind": "ServiceAccount", "name": name, "namespace": namespace});
+    let mut ccm = controller("v1.33.0", &[], &["--cloud-provider=aws"]);
+    ccm["spec"]["template"]["spec"]["serviceAccountName"] = json!("ccm");
+    let of = |others: &[Value]| {
+        let objects: Vec<Value> = std::iter::once(&ccm).chain(others).cloned().collect();
+        told(&objects, "ccm-rbac-subject-mismatch", Target::default())
+            .into_iter()
+            .map(|(_, message, _)| message)
+            .collect::<Vec<_>>()
+    };
+    const NOBODY: Vec<String> = Vec::new();
+    let runs = "and DaemonSet kube-system/ccm runs as kube-system/ccm";
+    let role = "system:cloud-controller-manager";
+    assert_eq!(of(&[]), NOBODY);
+    assert_eq!(of(&[binding(role, account("kube-system", "ccm"))]), NOBODY);
+    assert_eq!(of(&[binding(role, json!({"kind": "User", "name": "system:serviceaccount:kube-system:ccm"}))]), NOBODY);
+    assert_eq!(
+        of(&[binding(role, account("default", "ccm"))]),
+        [format!("ClusterRoleBinding b names ServiceAccount default/ccm, {runs}")]
+    );
+    assert_eq!(
+        of(&[binding("rights", json!({"kind": "ServiceAccount", "name": "ccm"}))]),
+        [format!("ClusterRoleBinding b names ServiceAccount ccm, {runs}")]
+    );
+    assert_eq!(
+        of(&[binding(role, account("kube-system", "cloud-controller-manager"))]),
+        [format!("ClusterRoleBinding b names ServiceAccount kube-system/cloud-controller-manager, {runs}")]
+    );
+    // Of others: another role, another workload, and the one beside the right one.
+    assert_eq!(of(&[binding("view", account("default", "viewer"))]), NOBODY);
+    assert_eq!(of(&[binding(role, account("default", "ccm")), binding(role, account("kube-system", "ccm"))]), NOBODY);
+    let mut other = deployment("nginx", &json!({"serviceAccountName": "ccm"}));
+    other["metadata"]["namespace"] = json!("default");
+    assert_eq!(of(&[binding("x", account("default", "ccm")), other]), NOBODY);
+    // A file says who it is.
+    let mut with_file = ccm.clone();
+    with_file["spec"]["template"]["spec"]["containers"][0]["args"] =
+        json!(["--cloud-provider=aws", "--kubeconfig=/etc/x"]);
+    let objects = [with_file, binding(role, account("default", "ccm"))];
+    assert!(told(&objects, "ccm-rbac-subject-mismatch", Target::default()).is_empty());
+}
+
+#[test]
+fn rights_of_all_service_accounts_of_a_namespace_count() {
+    let mut ccm = controller("v1.33.0", &[], &["--cloud-provider=aws"]);
+    ccm["spec"]["template"]["spec"]["serviceAccountName"] = json!("ccm");
+    let all = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
+    let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r"}, "rules": all});
+    let of = |group: &str, rules: &Value| {
+        let mut role = role.clone();
+        role["rules"] = rules.clone();
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "b"},
+            "roleRef": {"kind": "ClusterRole", "name": "r"}, "subjects": [{"kind": "Group", "name": group}],
+        });
+        told(&[ccm.clone(), role, binding], "ccm-rbac-missing", Target::default()).len()
+    };
+    assert_eq!(of("system:serviceaccounts:kube-system", &all), 0);
+    assert_eq!(of("system:serviceaccounts:kube-system", &json!([])), 1);
+    // Of another namespace it says nothing, and no other binding was given.
+    assert_eq!(of("system:serviceaccounts:default", &json!([])), 0);
+}

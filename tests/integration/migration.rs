@@ -689,3 +689,88 @@ fn aws_is_asked_about_tags_policies_and_instances() {
     let report: Value = serde_json::from_str(&page).unwrap();
     assert_eq!((code, &report["stage"]), (Some(4), &Value::Null), "{page}");
 }
+
+#[test]
+fn a_controller_that_was_stopped_goes_on_with_the_lock() {
+    let stopped = |uses_lock: bool| {
+        move |items: &mut Vec<Value>| {
+            let mut objects = objects(Made::Kubeadm, &plan(if uses_lock { "S3" } else { "X1" }));
+            let sets = objects["items"].as_array_mut().unwrap();
+            let mut set = sets
+                .iter()
+                .find(|item| item["kind"] == "DaemonSet" && item["metadata"]["name"] == "aws-cloud-controller-manager")
+                .unwrap()
+                .clone();
+            set["spec"]["template"]["spec"]["nodeSelector"]["tagaudit.invalid/stopped"] = "true".into();
+            items.push(set);
+        }
+    };
+    const GOES_ON: &str = r#"[{"op": "remove", "path": "/spec/template/spec/nodeSelector/tagaudit.invalid~1stopped"}]"#;
+    for uses_lock in [true, false] {
+        let found = changed(Made::Kubeadm, "S2", &stopped(uses_lock));
+        assert_eq!(found.stage, Ok(Stage::MigrationOn));
+        let (titles, texts) = advice(&found);
+        assert!(titles.contains("let DaemonSet kube-system/aws-cloud-controller-manager go on"), "{titles}");
+        assert!(texts.contains(GOES_ON) && !texts.contains("helm"), "{texts}");
+        assert_eq!(texts.contains("- --enable-leader-migration=true"), !uses_lock, "{texts}");
+    }
+}
+
+#[test]
+fn without_leases_nobody_is_told_to_write_a_lock() {
+    let without = |items: &mut Vec<Value>| items.retain(|item| item["kind"] != "Lease");
+    let found = changed(Made::Kubeadm, "S2", &without);
+    assert_eq!(found.stage, Ok(Stage::MigrationOn));
+    let (titles, texts) = advice(&found);
+    assert!(titles.contains("look who holds the lock") && !texts.contains("kubectl patch role"), "{titles}");
+}
+
+#[test]
+fn a_node_that_is_given_twice_is_one() {
+    let twice = |items: &mut Vec<Value>| {
+        let mut all: Vec<Value> = nodes(items).map(|node| node.clone()).collect();
+        for node in &mut all {
+            node["metadata"]["labels"]["seen"] = "later".into();
+        }
+        items.extend(all);
+    };
+    let told = |found: &Migration| found.checks.iter().map(|check| (check.id, check.state)).collect::<Vec<_>>();
+    let (once, both) = (at(Made::Rke2, "S2"), changed(Made::Rke2, "S2", &twice));
+    assert_eq!((told(&once), &once.signals), (told(&both), &both.signals));
+}
+
+#[test]
+fn a_lock_that_is_held_where_the_controller_does_not_run_is_looked_at() {
+    let held_by = |holder: &'static str| {
+        move |items: &mut Vec<Value>| {
+            let is_one =
+                |item: &&mut Value| item["kind"] == "Lease" && item["metadata"]["name"] == "cloud-controller-manager";
+            items.iter_mut().find(is_one).unwrap()["spec"]["holderIdentity"] = holder.into();
+        }
+    };
+    let of = |holder: &'static str| state(&changed(Made::Kubeadm, "S6", &held_by(holder)), "V5");
+    let name = |index: usize| {
+        let mut objects = objects(Made::Kubeadm, &plan("S6"));
+        let node = nodes(objects["items"].as_array_mut().unwrap()).nth(index).unwrap().clone();
+        &*Box::leak(
+            format!("{}_0a1b", node["metadata"]["name"].as_str().unwrap().split('.').next().unwrap()).into_boxed_str(),
+        )
+    };
+    assert_eq!(of(name(0)), State::Passed);
+    assert_eq!(of("a-host-of-another-name_0a1b"), State::Passed);
+    assert_eq!(of(name(4)), State::NotAudited);
+}
+
+#[test]
+fn kops_mends_what_it_has_broken() {
+    let of_kops = |items: &mut Vec<Value>| {
+        for node in nodes(items) {
+            node["metadata"]["labels"]["kops.k8s.io/instancegroup"] = "a".into();
+            node["metadata"]["annotations"] = serde_json::json!({});
+        }
+    };
+    let found = changed(Made::Kubeadm, "X2", &of_kops);
+    assert_eq!(found.stage, Ok(Stage::BrokenUpgrade));
+    let (_, texts) = advice(&found);
+    assert!(texts.contains("kops update cluster --yes") && !texts.contains("helm"), "{texts}");
+}

@@ -348,7 +348,10 @@ fn kubeadm(document: &Document, object: Object<'_>, version: Option<ControllerVe
     };
     let version = object.text(&["kubernetesVersion"]).and_then(|version| version.parse().ok()).or(version);
     let name = format!("{} of {}", document.name, document.source.file);
-    NodeArguments::of_configuration(name, object.head(), Distribution::Kubeadm, version, is_server, arguments)
+    let is_of_kubelet = ["InitConfiguration", "JoinConfiguration"].contains(&document.kind_name());
+    let own =
+        NodeArguments::of_configuration(name, object.head(), Distribution::Kubeadm, version, is_server, arguments);
+    NodeArguments { is_of_kubelet, ..own }
 }
 
 /// The configurations of kubeadm within objects of Cluster API.
@@ -377,6 +380,7 @@ fn wrapped(document: &Document) -> Vec<NodeArguments> {
         };
         let mut own = kubeadm(document, part, version);
         own.is_server = Some(is_control_plane);
+        own.is_of_kubelet = key != "clusterConfiguration";
         own.started = super::Started::Declared { name: format!("{}, {key}", document.name), place: part.head() };
         found.push(own);
     }

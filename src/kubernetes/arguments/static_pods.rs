@@ -50,6 +50,7 @@ pub(in crate::kubernetes) fn of_static_pods(workloads: &[Workload], nodes: &[Kub
                 is_server: Some(true),
                 count: None,
                 is_part: true,
+                is_of_kubelet: false,
                 arguments: Vec::new(),
                 environment: BTreeMap::new(),
             });

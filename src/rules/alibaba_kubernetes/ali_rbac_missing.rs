@@ -48,7 +48,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let workload = &controller.workload;
         let rights = Rights::of(context.evidence, &workload.namespace, &workload.service_account);
         let is_two = controller.version.is_some_and(|version| version >= ControllerVersion::new(2, 0, 0));
-        if !is_two || rights.bindings.is_empty() || rights.has_unknown {
+        if !is_two || !controller.acts_as_service_account() || rights.bindings.is_empty() || rights.has_unknown {
             return None;
         }
         let is_off = controller.flag("feature-gates").is_some_and(|gates| {

@@ -37,7 +37,8 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     of_each(context, |controller| {
         let workload = &controller.workload;
         let rights = Rights::of(context.evidence, &workload.namespace, &workload.service_account);
-        if rights.bindings.is_empty() || rights.has_unknown || controller.chart.is_some() {
+        let is_judged = controller.acts_as_service_account() && controller.chart.is_none();
+        if rights.bindings.is_empty() || rights.has_unknown || !is_judged {
             return None;
         }
         let runs_services = controller.runs(&CloudController::SERVICE);

@@ -33,6 +33,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             let workload = &controller.workload;
             let rights = Rights::of(context.evidence, &workload.namespace, &workload.service_account);
             rights.bindings.is_empty()
+                || !controller.acts_as_service_account()
                 || rights.has_unknown
                 || rights.allows("get", "", "serviceaccounts", Some("kube-system"))
         };

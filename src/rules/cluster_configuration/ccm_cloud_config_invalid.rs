@@ -78,11 +78,17 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         Err(error) => {
             let message = format!("the cloud configuration cannot be read: {}", error.reason);
             let span = Span { start: error.offset, end: error.offset };
-            vec![at(config, Severity::Error, span, "language", message, "correct it: the controller does not start")]
+            vec![at(config, Severity::Error, span, "language", message, "correct the line")]
         }
     });
     Counted::new(all.len(), found)
 }
+
+/// What comes of it, beside that the controller does not start.
+const NOTHING: &str = "the controller reads over it: the setting does nothing";
+const NO_LOAD_BALANCER: &str = "no load balancer is made or changed";
+const NO_ADDRESSES: &str = "the controller writes no address of that family on Nodes";
+const NO_START: &str = "the controller does not start";
 
 fn at(
     config: &CloudConfig,
@@ -92,7 +98,8 @@ fn at(
     message: impl Into<String>,
     fix: impl Into<String>,
 ) -> Violation {
-    on(&config.name, severity, &config.source.place(span), what, message, fix)
+    let impact = if severity == Severity::Warning { NOTHING } else { NO_START };
+    on(&config.name, severity, &config.source.place(span), what, message, fix).impact(Some(impact.to_owned()))
 }
 
 /// What is wrong with a section by itself.
@@ -148,7 +155,13 @@ fn wrong_value(config: &CloudConfig, variable: &Variable, known: &Known) -> Opti
     let name = known.name;
     let wrong = |value: &str, fix: String| {
         let message = format!("`{name}` cannot be `{}`", text::printable(value));
-        Some(at(config, Severity::Error, variable.span, name, message, fix))
+        let impact = match known.holds {
+            Holds::OneOf(_) => NO_LOAD_BALANCER,
+            Holds::ManyOf(_) => NO_ADDRESSES,
+            Holds::Text | Holds::Switch | Holds::Number => NO_START,
+        };
+        let found = at(config, Severity::Error, variable.span, name, message, fix);
+        Some(found.impact(Some(impact.to_owned())))
     };
     let one_of = |values: &[&str]| {
         let values: Vec<String> = values.iter().map(|value| format!("`{value}`")).collect();
@@ -228,7 +241,8 @@ fn clusters(context: &KubernetesContext<'_>, config: &CloudConfig) -> Option<Vio
         text::printable(context.cluster_id)
     );
     let fix = "write the id that the tags of the cluster have: the controller looks for no other";
-    Some(at(config, Severity::Error, span(name)?, "cluster", message, fix))
+    let impact = "the controller finds none of the cluster's nodes, subnets and security groups by their tags";
+    Some(at(config, Severity::Error, span(name)?, "cluster", message, fix).impact(Some(impact.to_owned())))
 }
 
 /// What is missing in overrides of services, and which of them stand twice.

@@ -39,11 +39,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     if context.evidence.documents_of(DocumentKind::CredentialProviderConfig).next().is_some() {
         return Counted::new(1, []);
     }
-    let says = |arguments: &&NodeArguments| {
-        let is_of_kubelet =
-            arguments.distribution != Distribution::Kubeadm || !arguments.of_component(Component::Kubelet).is_empty();
-        is_of_kubelet && !arguments.is_part
-    };
+    let says = |arguments: &&NodeArguments| arguments.is_of_kubelet && !arguments.is_part;
     let all: Vec<&NodeArguments> = context.evidence.arguments().iter().filter(says).collect();
     if all.is_empty() {
         return Counted::not_applicable("neither a Node says what its kubelet is given, nor was a configuration given");

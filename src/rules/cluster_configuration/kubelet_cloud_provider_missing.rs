@@ -7,7 +7,10 @@ use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSever
 pub(super) const RULE: Rule = Rule {
     id: "kubelet-cloud-provider-missing",
     title: "kubelets do not wait for the cloud controller",
-    severity: RuleSeverity::always(Severity::Error),
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error; warning for a configuration of kubeadm that gives the kubelet nothing: its unit may do so",
+    ),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
     condition: "A cloud controller is there or declared, and a configuration, or a Node that says what it was started with, has no `cloud-provider=external` for the kubelet: neither by itself, nor by `cloud-provider-name: external` of RKE2, nor by the own controller of K3s.",
     impact: "such a node registers without the taint of uninitialised nodes and never gets a providerID: load balancers leave it out, and volumes cannot be attached. Nodes that are there already keep theirs, which hides it",
@@ -49,16 +52,18 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             (Distribution::K3s, _) => !is_without_own(context, arguments),
             _ => false,
         };
-        let is_of_kubelet =
-            arguments.distribution != Distribution::Kubeadm || !arguments.of_component(Component::Kubelet).is_empty();
         let is_said_elsewhere = arguments.is_part || arguments.distribution == Distribution::Rke;
-        if !is_asked || kubelet.is_some() || by_name || !is_of_kubelet || is_said_elsewhere {
+        if !is_asked || kubelet.is_some() || by_name || !arguments.is_of_kubelet || is_said_elsewhere {
             return None;
         }
         let setting = arguments.distribution.setting(Component::Kubelet);
         let message = "the kubelet is started without `cloud-provider=external`";
         let fix = format!("add `cloud-provider=external` to `{setting}`");
-        Some(on_started(arguments, Severity::Error, arguments.place_of("kubelet-arg"), "kubelet", message, fix))
+        // kubeadm's kubelets may have it from their unit.
+        let is_bare = arguments.of_component(Component::Kubelet).is_empty();
+        let may_have_it = arguments.distribution == Distribution::Kubeadm && is_bare;
+        let severity = if may_have_it { Severity::Warning } else { Severity::Error };
+        Some(on_started(arguments, severity, arguments.place_of("kubelet-arg"), "kubelet", message, fix))
     })
 }
 

@@ -1,4 +1,5 @@
 use super::{of_each, on};
+use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{Document, DocumentKind, Object, Place};
 use crate::resource::ResourceKind;
@@ -10,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a configuration of the leader migration does not do what it is for",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A `LeaderMigrationConfiguration` has no `leaderName`, another one than the configuration beside it, a `resourceLock` that is neither `leases` nor `endpoints`, or a controller without a name or a component, or that kube-controller-manager never ran (`cloud-node`).",
+    condition: "A `LeaderMigrationConfiguration` has no `leaderName`, another one than the configuration beside it, a `resourceLock` that is neither `leases` nor `endpoints`, or a controller without a name or a component, with a component that is none of the two (or `*`), or that kube-controller-manager never ran (`cloud-node`); or it is of a version that Kubernetes does not have yet: `v1beta1` came with 1.22, and `v1` with 1.24.",
     impact: "the component refuses the file, or the two sides wait for different locks and both work, or neither does",
     fix: "Use the same `leaderName` on both sides, `leases`, and the controllers `route`, `service` and `cloud-node-lifecycle`. From 1.22 on it works without a file.",
     applicability: Applicability::None,
@@ -38,7 +39,16 @@ const CONTROLLERS: [&str; 8] = [
     "node-ipam-controller",
 ];
 
+/// Who can run them.
+const COMPONENTS: [&str; 3] = ["kube-controller-manager", "cloud-controller-manager", "*"];
+
+/// Versions of the configuration, with the minor version of Kubernetes that has each first.
+/// Source: kubernetes/controller-manager `pkg/leadermigration/config/config.go`, by its tags.
+const VERSIONS: [(&str, u32); 2] =
+    [("controllermanager.config.k8s.io/v1beta1", 22), ("controllermanager.config.k8s.io/v1", 24)];
+
 fn check(context: &KubernetesContext<'_>) -> Counted {
+    let minor = context.evidence.kubernetes_version().and_then(ControllerVersion::minor);
     let all: Vec<&Document> = context.evidence.documents_of(DocumentKind::LeaderMigration).collect();
     let name = |document: &Document| document.object().text(&["leaderName"]).unwrap_or_default().to_owned();
     of_each(context, DocumentKind::LeaderMigration, |document| {
@@ -48,6 +58,14 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let mut say = |place: &Place, what: &str, message: String, fix: &str| {
             found.push(on(&called, Severity::Error, place, what, message, fix));
         };
+        let version = object.located(&["apiVersion"]);
+        if let Some((version, minor)) = version.zip(minor)
+            && let Some((_, first)) = VERSIONS.iter().find(|(known, first)| *known == version.value && minor < *first)
+        {
+            let message = format!("`{}` came with Kubernetes 1.{first}, and this is 1.{minor}", version.value);
+            let fix = "write `apiVersion: controllermanager.config.k8s.io/v1alpha1`";
+            say(&version.place, "apiVersion", message, fix);
+        }
         let own = name(document);
         let place = object.at(&["leaderName"]).map_or_else(|| object.head(), Object::place);
         let other = all.iter().find(|other| !name(other).is_empty() && name(other) != own);
@@ -77,6 +95,11 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                     let shown = text::printable(controller);
                     let message = format!("`{shown}` is no controller that kube-controller-manager ran");
                     say(&leader.place(), controller, message, "name `route`, `service` or `cloud-node-lifecycle`");
+                }
+                (Some(controller), Some(component)) if !COMPONENTS.contains(&component) => {
+                    let message = format!("`{}` is no component that runs it", text::printable(component));
+                    let fix = "write `cloud-controller-manager`, `kube-controller-manager` or `\"*\"`";
+                    say(&leader.place(), &format!("{controller} {component}"), message, fix);
                 }
                 (Some(_), Some(_)) => {}
                 _ => {

@@ -29,7 +29,12 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             return Vec::new();
         };
         let given = cluster.at(&["cloud_provider", "useInstanceMetadataHostname"]);
-        let is_text = |text: &Located<String>| !is_yes(&text.value) && !is_no(&text.value);
+        // `yes` is a switch, and `"yes"` is a text.
+        let is_quoted = given.is_some_and(|given| {
+            let text = given.source.text().get(given.node.span.range()).unwrap_or_default();
+            text.starts_with(['"', '\''])
+        });
+        let is_text = |text: &Located<String>| is_quoted || !is_yes(&text.value) && !is_no(&text.value);
         if let Some(text) = given.and_then(|given| given.located(&[])).filter(is_text) {
             let message =
                 format!("`useInstanceMetadataHostname` is `{}`, neither true nor false", text::printable(&text.value));

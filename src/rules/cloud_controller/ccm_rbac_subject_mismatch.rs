@@ -1,0 +1,79 @@
+use super::{of_any, on};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::{DocumentKind, Evidence, Object, WorkloadKind};
+use crate::resource::ResourceKind;
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ccm-rbac-subject-mismatch",
+    title: "the rights of the cloud controller are bound to somebody else",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Workload],
+    condition: "No ClusterRoleBinding names the ServiceAccount of the cloud controller, and one that is for the controller, by the name of its role or that of its ServiceAccount, names another ServiceAccount, or none of a namespace. A ServiceAccount that another workload uses is left out.",
+    impact: "the controller may do nothing: `leases.coordination.k8s.io is forbidden`, and it never leads",
+    fix: "Name the same ServiceAccount and namespace in the binding and in the pods (`serviceAccountName`).",
+    applicability: Applicability::None,
+    sources: &["kubernetes/kubernetes plugin/pkg/auth/authorizer/rbac/rbac.go#appliesTo"],
+    example: "ClusterRoleBinding system:cloud-controller-manager names ServiceAccount default/cloud-controller-manager, and DaemonSet kube-system/aws-cloud-controller-manager runs as kube-system/cloud-controller-manager",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ANY_CLOUD, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_any(context, |controller| {
+        if controller.chart.is_some() || !controller.acts_as_service_account() {
+            return None;
+        }
+        let workload = &controller.workload;
+        let (namespace, account) = (workload.namespace.as_str(), workload.service_account.as_str());
+        let bindings = || {
+            let all = context.evidence.documents_of(DocumentKind::RoleBinding);
+            all.filter(|binding| binding.kind_name() == "ClusterRoleBinding").map(|binding| (binding, binding.object()))
+        };
+        let names = |subject: Object<'_>, key: &str| subject.text(&[key]).unwrap_or_default().to_owned();
+        let is_own = |subject: Object<'_>| match names(subject, "kind").as_str() {
+            "ServiceAccount" => names(subject, "name") == account && names(subject, "namespace") == namespace,
+            "User" => names(subject, "name") == format!("system:serviceaccount:{namespace}:{account}"),
+            _ => false,
+        };
+        if bindings().any(|(_, object)| object.items(&["subjects"]).any(is_own)) {
+            return None;
+        }
+        let meant = bindings().find_map(|(binding, object)| {
+            let role = object.text(&["roleRef", "name"]).unwrap_or_default();
+            let subject = object.items(&["subjects"]).find(|subject| {
+                let is_account = names(*subject, "kind") == "ServiceAccount";
+                let is_meant = role.contains("cloud-controller-manager") || names(*subject, "name") == account;
+                // `default` is the one of everybody.
+                is_account && is_meant && account != "default" && !is_used(context.evidence, *subject)
+            })?;
+            Some((binding, subject))
+        });
+        let (binding, subject) = meant?;
+        let other = match names(subject, "namespace") {
+            none if none.is_empty() => names(subject, "name"),
+            namespace => format!("{namespace}/{}", names(subject, "name")),
+        };
+        let message = format!(
+            "{} names ServiceAccount {}, and {} runs as {}",
+            text::printable(&binding.name),
+            text::printable(&other),
+            text::printable(&workload.full_name()),
+            text::printable(&format!("{namespace}/{account}"))
+        );
+        let fix = format!("name {} in the binding", text::printable(&format!("{namespace}/{account}")));
+        Some(on(controller, Severity::Error, &subject.head(), message, fix))
+    })
+}
+
+/// Whether a workload runs as a `ServiceAccount`.
+fn is_used(evidence: &Evidence, subject: Object<'_>) -> bool {
+    let text = |key: &str| subject.text(&[key]).unwrap_or_default();
+    evidence.workloads.iter().any(|workload| {
+        workload.kind != WorkloadKind::Pod
+            && workload.service_account == text("name")
+            && workload.namespace == text("namespace")
+    })
+}
