@@ -288,6 +288,16 @@ impl Context<'_> {
         self.view.cluster_id
     }
 
+    /// What a check on Kubernetes alone looks at.
+    fn on_kubernetes(&self) -> KubernetesContext<'_> {
+        KubernetesContext {
+            cluster_id: self.cluster_id(),
+            evidence: self.kubernetes,
+            cloud: Some(Provider::Aws),
+            controller_version: self.controller_version,
+        }
+    }
+
     fn cluster_key(&self) -> String {
         tags::cluster_key(self.view.cluster_id)
     }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::controller::ControllerVersion;
-use crate::kubernetes::{Located, Place, is_true};
+use crate::kubernetes::{Located, Place, is_false, is_true};
 use crate::nodes::KubernetesNode;
 
 mod declared;
@@ -302,7 +302,10 @@ impl NodeArguments {
     /// Whether a component has the gate `CSIMigrationAWS` off: up to 1.24 Kubernetes' own plugin works on volumes then.
     #[must_use]
     pub fn keeps_in_tree_volumes(&self) -> bool {
-        let is_off = |value: &str| value.split(',').any(|gate| gate.trim() == "CSIMigrationAWS=false");
+        let is_off = |value: &str| {
+            let mut gates = value.split(',').filter_map(|gate| gate.split_once('='));
+            gates.any(|(gate, value)| gate.trim() == "CSIMigrationAWS" && is_false(value.trim()))
+        };
         let mut given = Component::ALL.into_iter().flat_map(|component| self.of_component(component));
         given.any(|argument| argument.name == "feature-gates" && is_off(argument.value))
     }

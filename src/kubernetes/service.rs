@@ -29,6 +29,8 @@ pub struct Service {
     pub load_balancer_ip: Option<String>,
     /// `spec.loadBalancerSourceRanges`.
     pub source_ranges: Vec<String>,
+    /// `spec.ipFamilies`.
+    pub ip_families: Vec<String>,
     /// Whether `spec.externalTrafficPolicy` is `Local`.
     pub is_local: bool,
     /// Whether `spec.sessionAffinity` is `ClientIP`.
@@ -118,6 +120,7 @@ impl Service {
             load_balancer_class: text(&["spec", "loadBalancerClass"])?,
             load_balancer_ip: text(&["spec", "loadBalancerIP"])?.filter(|address| !address.is_empty()),
             source_ranges: texts(&["spec", "loadBalancerSourceRanges"]),
+            ip_families: texts(&["spec", "ipFamilies"]),
             is_local: object.text(&["spec", "externalTrafficPolicy"]) == Some("Local"),
             has_client_affinity: object.text(&["spec", "sessionAffinity"]) == Some("ClientIP"),
             is_without_node_ports: object.switch(&["spec", "allocateLoadBalancerNodePorts"]) == Some(false),

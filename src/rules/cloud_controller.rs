@@ -15,6 +15,7 @@ mod ccm_absent;
 mod ccm_authentication_role_elsewhere;
 mod ccm_cloud_provider_flag;
 mod ccm_cloud_routes_without_cidr;
+mod ccm_controllers_unknown;
 mod ccm_dns_policy;
 mod ccm_duplicate;
 mod ccm_flag_unknown;

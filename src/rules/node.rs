@@ -15,6 +15,7 @@ mod node_provided_ip_mismatch;
 mod node_provider_id_invalid;
 mod node_provider_id_shared;
 mod node_provider_id_without_zone;
+mod node_provider_id_zone_mismatch;
 mod node_shutdown_taint_stale;
 mod node_without_instance;
 mod node_zone_label_mismatch;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Caveat, Finding, Status, fingerprint};
-use crate::inventory::{Account, Gap, Provider, Read};
+use crate::inventory::{Account, Gap, Read};
 use crate::kubernetes::ListGap;
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
@@ -290,13 +290,7 @@ impl Task<'_, '_> {
                 (checked, outcome)
             }
             Self::Evidence(check) => {
-                let asked = KubernetesContext {
-                    cluster_id: context.cluster_id(),
-                    evidence: context.kubernetes,
-                    cloud: Some(Provider::Aws),
-                    controller_version: context.controller_version,
-                };
-                let Counted { checked, outcome } = check(&asked);
+                let Counted { checked, outcome } = check(&context.on_kubernetes());
                 (checked, outcome)
             }
         };

@@ -2,7 +2,7 @@
 //! rules need Services.
 
 use super::alibaba::SERVICES_NOT_GIVEN;
-use super::{Counted, KubernetesContext, Rule, Violation};
+use super::{Context, Counted, KubernetesContext, Rule, Violation};
 use crate::controller::ControllerVersion;
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::inventory::Provider;
@@ -15,10 +15,13 @@ mod svc_annotation_too_new;
 mod svc_annotation_unknown;
 mod svc_annotation_value;
 mod svc_annotation_wrong_controller;
+mod svc_certificate_elsewhere;
 mod svc_field_unsupported;
+mod svc_health_check_overridden;
 mod svc_host_name_not_classic;
 mod svc_internal_drift;
 mod svc_internal_value;
+mod svc_ip_family;
 mod svc_list_spaces;
 mod svc_local_health_check;
 mod svc_no_eligible_node;
@@ -29,6 +32,7 @@ mod svc_owned_by_two;
 mod svc_protocol_unsupported;
 mod svc_ssl_ports_match_nothing;
 mod svc_static_ip_count;
+mod svc_subnets_unresolved;
 mod svc_type_annotation_changed;
 mod svc_type_value_unknown;
 
@@ -139,6 +143,14 @@ fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Service, Owner) -> V
         return Counted::not_applicable("no Service asks for a load balancer of AWS");
     }
     Counted::new(asked.len(), asked.into_iter().flat_map(|service| check(service, owner(context, service))))
+}
+
+/// What a check says of each Service for which one of the two controllers makes a load balancer, beside what the cloud says.
+fn joined(context: &Context<'_>, check: impl Fn(&Service, Owner) -> Option<Violation>) -> Counted {
+    of_each(&context.on_kubernetes(), |service, owner| match owner {
+        Owner::Classic | Owner::Network | Owner::LoadBalancerController => check(service, owner).into_iter().collect(),
+        Owner::OtherClass | Owner::Nobody => Vec::new(),
+    })
 }
 
 /// A finding on a Service, at the value of one of its annotations, or at its name.

@@ -5,6 +5,7 @@ use crate::finding::{Fix, ResourceRef, Severity};
 use crate::kubernetes::{Document, DocumentKind, EBS_DRIVER, Evidence, Place};
 use crate::resource::ResourceKind;
 
+mod csi_migration_undrained;
 mod ebs_csi_driver_missing;
 mod pv_in_tree;
 mod pv_zone_mismatch;

@@ -35,7 +35,12 @@ fn told(audit: &Audit, rule: &str) -> (Vec<(Severity, String)>, Outcome) {
 pub(crate) fn fired() -> Vec<&'static str> {
     let inventory = inventory();
     let volume = &inventory.accounts[0].regions[0].volumes[0];
-    let audit = scan(&inventory, &[volume_of_driver(&volume.id, &["us-east-1z"])]);
+    let items = [
+        volume_of_driver(&volume.id, &["us-east-1z"]),
+        service("aws-load-balancer-subnets", "subnet-0gone"),
+        service("aws-load-balancer-ssl-cert", "arn:aws:acm:eu-west-1:111122223333:certificate/a"),
+    ];
+    let audit = scan(&inventory, &items);
     audit.findings.iter().map(|finding| finding.rule).collect()
 }
 
@@ -172,4 +177,120 @@ fn the_cloud_configuration_names_the_cluster_of_the_audit() {
     let found = with("[Global]\nKubernetesClusterTag = \"other\"\n");
     let message = format!("`KubernetesClusterTag` is `other`, and the cluster of this audit is `{CLUSTER}`");
     assert_eq!(found, [(Severity::Error, message)]);
+}
+
+fn service(annotation: &str, value: &str) -> Value {
+    let annotations = json!({format!("service.beta.kubernetes.io/{annotation}"): value});
+    json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "shop", "annotations": annotations},
+        "spec": {"type": "LoadBalancer", "ports": [{"port": 80, "nodePort": 30080}]},
+    })
+}
+
+#[test]
+fn subnets_that_a_service_names_are_those_of_the_cluster() {
+    let mut inventory = inventory();
+    let region = &mut inventory.accounts[0].regions[0];
+    let name = region.name.clone();
+    let vpc = region
+        .instances
+        .iter()
+        .find(|one| one.tags.iter().any(|tag| tag.key.ends_with(CLUSTER)))
+        .unwrap()
+        .vpc_id
+        .clone()
+        .unwrap();
+    let mut by_zone: Vec<(String, String)> = Vec::new();
+    for subnet in region.subnets.iter().filter(|subnet| subnet.vpc_id == vpc) {
+        by_zone.push((subnet.availability_zone.clone(), subnet.id.clone()));
+    }
+    by_zone.sort();
+    let (zone, first) = by_zone[0].clone();
+    let same_zone = by_zone.iter().skip(1).find(|(other, _)| *other == zone).unwrap().1.clone();
+    let elsewhere = by_zone.iter().find(|(other, _)| *other != zone).unwrap().1.clone();
+    let named = |id: &str, name: &str| (id.to_owned(), name.to_owned());
+    for (id, called) in [named(&first, "one"), named(&elsewhere, "two"), named(&same_zone, "two")] {
+        let subnet = region.subnets.iter_mut().find(|subnet| subnet.id == id).unwrap();
+        subnet.tags.retain(|tag| tag.key != "Name");
+        subnet.tags.push(tagaudit::inventory::Tag { key: "Name".to_owned(), value: called });
+    }
+    let mut foreign = region.subnets[0].clone();
+    (foreign.id, foreign.vpc_id) = ("subnet-0foreign".to_owned(), "vpc-0other".to_owned());
+    foreign.availability_zone = "nowhere".to_owned();
+    region.subnets.push(foreign);
+    let of = |list: &str| {
+        let (found, _) =
+            told(&scan(&inventory, &[service("aws-load-balancer-subnets", list)]), "svc-subnets-unresolved");
+        found
+            .into_iter()
+            .map(|(severity, message)| {
+                assert_eq!(severity, Severity::Error);
+                message.trim_start_matches("Service shop/web names ").to_owned()
+            })
+            .collect::<Vec<_>>()
+    };
+    const RIGHT: Vec<String> = Vec::new();
+    assert_eq!(of(&first), RIGHT);
+    assert_eq!(of(&format!(" {first} , {elsewhere},")), RIGHT);
+    assert_eq!(of(&format!("one,{elsewhere}")), RIGHT);
+    assert_eq!(of(&format!("{first},{same_zone}")), [format!("two subnets of {zone}")]);
+    assert_eq!(of(&format!("{first},{first}")), [format!("the subnet `{first}` twice")]);
+    assert_eq!(of(&format!("{first},one")), ["the subnet `one` twice"]);
+    assert_eq!(of("subnet-0gone"), [format!("the subnet `subnet-0gone`, which is not in {name}")]);
+    assert_eq!(of("three"), [format!("the subnet `three`, which is not in {vpc}")]);
+    assert_eq!(of("two"), ["the subnet `two`, and 2 subnets are called so"]);
+    assert_eq!(
+        of("subnet-0foreign"),
+        [format!("the subnet `subnet-0foreign`, which is in vpc-0other, and the nodes are in {vpc}")]
+    );
+}
+
+#[test]
+fn certificates_are_of_the_region_of_the_nodes() {
+    let inventory = inventory();
+    let region = inventory.accounts[0].regions[0].name.clone();
+    let of = |arn: &str| {
+        let (found, _) =
+            told(&scan(&inventory, &[service("aws-load-balancer-ssl-cert", arn)]), "svc-certificate-elsewhere");
+        found
+            .into_iter()
+            .map(|(_, message)| message.trim_start_matches("Service shop/web names ").to_owned())
+            .collect::<Vec<_>>()
+    };
+    const RIGHT: Vec<String> = Vec::new();
+    assert_eq!(of(&format!("arn:aws:acm:{region}:111122223333:certificate/a")), RIGHT);
+    assert_eq!(of("arn:aws:iam::111122223333:server-certificate/path/a"), RIGHT);
+    assert_eq!(
+        of(&format!(
+            "arn:aws:acm:{region}:111122223333:certificate/a, arn:aws:acm:eu-west-1:111122223333:certificate/b"
+        )),
+        [format!("a certificate of eu-west-1, and the nodes are in {region}")]
+    );
+    assert_eq!(
+        of("arn:aws-cn:acm:cn-north-1:111122223333:certificate/a"),
+        ["a certificate of the partition aws-cn, and the nodes are in aws"]
+    );
+    assert_eq!(
+        of("arn:aws:iam::111122223333:role/a"),
+        ["`arn:aws:iam::111122223333:role/a`, which is no ARN of a certificate"]
+    );
+    assert_eq!(of("my-certificate"), ["`my-certificate`, which is no ARN of a certificate"]);
+}
+
+#[test]
+fn a_provider_id_names_the_zone_of_its_instance() {
+    let inventory = inventory();
+    let instances = &inventory.accounts[0].regions[0].instances;
+    let instance = instances.iter().find(|one| one.tags.iter().any(|tag| tag.key.ends_with(CLUSTER))).unwrap();
+    let (id, zone) = (instance.id.as_str(), instance.availability_zone.as_deref().unwrap());
+    let name = instance.private_dns_name.as_deref().unwrap();
+    let of = |provider_id: &str| {
+        let node = node(name, provider_id, instance.private_ip_address.as_deref().unwrap(), true);
+        told(&scan(&inventory, &[node]), "node-provider-id-zone-mismatch").0
+    };
+    assert_eq!(of(&format!("aws:///{zone}/{id}")), []);
+    // Without a zone `node-provider-id-without-zone` has a word to say.
+    assert_eq!(of(&format!("aws:////{id}")), []);
+    let message = format!("Node `{name}` names eu-west-1a in its providerID, and its instance `{id}` is in {zone}");
+    assert_eq!(of(&format!("aws:///eu-west-1a/{id}")), [(Severity::Warning, message)]);
 }

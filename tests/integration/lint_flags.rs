@@ -417,3 +417,132 @@ fn rights_of_all_service_accounts_of_a_namespace_count() {
     // Of another namespace it says nothing, and no other binding was given.
     assert_eq!(of("system:serviceaccounts:default", &json!([])), 0);
 }
+
+#[test]
+fn controllers_have_the_names_of_their_version() {
+    let of = |tag: &str, list: &str| {
+        let flag = format!("--controllers={list}");
+        let found = told(
+            &[controller(tag, &[], &["--cloud-provider=aws", &flag])],
+            "ccm-controllers-unknown",
+            Target::default(),
+        );
+        found
+            .into_iter()
+            .map(|(_, message, fix)| format!("{}: {fix}", message.trim_start_matches("DaemonSet kube-system/ccm has ")))
+            .collect::<Vec<_>>()
+    };
+    for (tag, list, is_right) in [
+        ("v1.27.9", "*,-service", true),
+        ("v1.27.9", "*,-service-lb-controller", false),
+        ("v1.28.0", "*,-service-lb-controller", true),
+        ("v1.36.0", "cloud-node,cloud-node-lifecycle,route", true),
+        ("latest", "*,-service-lb-controller,tagging", true),
+        ("v1.27.9", "*,tagging", true),
+        ("v1.28.0", "*,tagging", false),
+        ("v1.28.1", "*,tagging", true),
+        ("v1.36.0", "*, -service", false),
+        ("v1.36.0", "*,-nodeipam", false),
+        ("v1.36.0", "*,-tagging-controller", false),
+        ("v1.36.0", "", true),
+    ] {
+        assert_eq!(of(tag, list).is_empty(), is_right, "{tag} {list}");
+    }
+    assert_eq!(
+        of("v1.27.9", "*,-service-lb-controller"),
+        ["`-service-lb-controller` in `--controllers`, which 1.27.9 does not have: write `service`"]
+    );
+    assert_eq!(
+        of("v1.36.0", "*, -service"),
+        ["` -service` in `--controllers`, which it does not have: write `service`"]
+    );
+    assert_eq!(
+        of("v1.36.0", "service-lb"),
+        ["`service-lb` in `--controllers`, which it does not have: write `service`"]
+    );
+    assert_eq!(of("v1.36.0", "*,-foo"), ["`-foo` in `--controllers`, which it does not have: take it out"]);
+    assert_eq!(of("v1.28.0", "tagging"), ["`tagging` in `--controllers`, which 1.28.0 does not have: take it out"]);
+}
+
+#[test]
+fn volumes_that_go_over_to_the_driver_are_told_before_the_upgrade() {
+    let node = |version: &str, arguments: &str| {
+        let annotations = json!({"rke2.io/node-args": arguments});
+        json!({
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "annotations": annotations},
+            "status": {"nodeInfo": {"kubeletVersion": version}},
+        })
+    };
+    let volume = json!({
+        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "v"},
+        "spec": {"awsElasticBlockStore": {"volumeID": "vol-1"}},
+    });
+    let of = |today: &str, arguments: &str, target: &str| {
+        let target = Target { kubernetes: target.parse().ok(), ..Target::default() };
+        told(&[node(today, arguments), volume.clone()], "csi-migration-undrained", target).len()
+    };
+    let plain = r#"["agent"]"#;
+    let off = r#"["agent","--kubelet-arg","feature-gates=A=true,CSIMigrationAWS=F"]"#;
+    for (today, arguments, target, expected) in [
+        ("v1.21.9", plain, "1.22", 0),
+        ("v1.22.17", plain, "1.23", 1),
+        ("v1.22.17", plain, "1.33", 1),
+        ("v1.23.0", plain, "1.24", 0),
+        ("v1.23.0", off, "1.24", 0),
+        ("v1.23.0", off, "1.25", 1),
+        ("v1.22.17", off, "1.24", 0),
+        ("v1.25.0", plain, "1.33", 0),
+    ] {
+        assert_eq!(of(today, arguments, target), expected, "{today} {arguments} {target}");
+    }
+    let target = Target { kubernetes: "1.23".parse().ok(), ..Target::default() };
+    assert!(told(&[node("v1.22.17", plain)], "csi-migration-undrained", target).is_empty(), "no volume");
+}
+
+#[test]
+fn the_cloud_configuration_decides_about_security_groups_and_health_checks() {
+    let service = |annotations: Value, policy: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "shop", "annotations": annotations},
+            "spec": {"type": "LoadBalancer", "externalTrafficPolicy": policy, "ports": [{"port": 80, "nodePort": 30080}]},
+        })
+    };
+    let groups = json!({
+        "service.beta.kubernetes.io/aws-load-balancer-type": "nlb",
+        "service.beta.kubernetes.io/aws-load-balancer-security-groups": "sg-1",
+    });
+    let of = |tag: &str, configuration: Option<&str>| {
+        let mut objects = vec![controller(tag, &[], &["--cloud-provider=aws"]), service(groups.clone(), "Cluster")];
+        objects.extend(configuration.map(cloud_config));
+        told(&objects, "svc-annotation-no-effect", Target::default()).len()
+    };
+    let managed = "[Global]\nKubernetesClusterID=x\nNLBSecurityGroupMode=Managed\n";
+    let unmanaged = "[Global]\nKubernetesClusterID=x\n";
+    assert_eq!([of("v1.35.0", None), of("v1.35.0", Some(managed)), of("v1.35.0", Some(unmanaged))], [0, 0, 1]);
+    assert_eq!([of("v1.34.0", None), of("v1.34.0", Some(managed))], [1, 1]);
+    let path = |kind: &str| {
+        json!({
+            "service.beta.kubernetes.io/aws-load-balancer-type": kind,
+            "service.beta.kubernetes.io/aws-load-balancer-healthcheck-path": "/ready",
+        })
+    };
+    let of = |annotations: Value, policy: &str, mode: &str| {
+        let configuration =
+            format!("[Global]\nKubernetesClusterID=x\nClusterServiceLoadBalancerHealthProbeMode={mode}\n");
+        let objects = [
+            controller("v1.35.0", &[], &["--cloud-provider=aws"]),
+            service(annotations, policy),
+            cloud_config(&configuration),
+        ];
+        told(&objects, "svc-health-check-overridden", Target::default()).len()
+    };
+    assert_eq!(of(path("nlb"), "Cluster", "Shared"), 1);
+    assert_eq!(of(path("nlb"), "Local", "Shared"), 0);
+    assert_eq!(of(path("nlb"), "Cluster", "ServiceNodePort"), 0);
+    assert_eq!(of(path("elb"), "Cluster", "Shared"), 0, "a Classic one has checks of its own");
+    let interval = json!({
+        "service.beta.kubernetes.io/aws-load-balancer-type": "nlb",
+        "service.beta.kubernetes.io/aws-load-balancer-healthcheck-interval": "10",
+    });
+    assert_eq!(of(interval, "Cluster", "Shared"), 0);
+}

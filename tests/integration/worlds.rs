@@ -1327,6 +1327,9 @@ fn broken() -> World {
         json!([{"key": "node.cloudprovider.kubernetes.io/shutdown", "value": "", "effect": "NoSchedule"}]);
     let address = main.region.instances.iter().find(|instance| instance.id == "i-0cp1").unwrap();
     nodes[2]["status"]["addresses"] = json!([{"type": "InternalIP", "address": address.private_ip_address}]);
+    // node-provider-id-zone-mismatch
+    let moved = nodes[5]["spec"]["providerID"].as_str().unwrap().replace("us-east-1", "us-east-1z-");
+    nodes[5]["spec"]["providerID"] = json!(moved);
     // node-provided-ip-mismatch: the address of a bridge
     nodes[4]["metadata"]["annotations"] = json!({"alpha.kubernetes.io/provided-node-ip": "172.17.0.1"});
     let copied = nodes[3]["spec"]["providerID"].as_str().unwrap().to_owned();

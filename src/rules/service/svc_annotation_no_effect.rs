@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "an annotation does nothing for this kind of load balancer",
     severity: RuleSeverity::depends(Severity::Warning, "warning; error where it is refused"),
     resources: &[ResourceKind::Service],
-    condition: "The cloud controller reads the annotation only for the other kind of load balancer: `proxy-protocol` and connection settings for Classic ones, addresses for Network Load Balancers. Some it refuses: attributes of target groups on a Classic one, and from 1.36 on `extra-security-groups` on a Network Load Balancer.",
+    condition: "The cloud controller reads the annotation only for the other kind of load balancer: `proxy-protocol` and connection settings for Classic ones, addresses for Network Load Balancers, and security groups for those only from 1.35 on, with `NLBSecurityGroupMode=Managed` in the cloud configuration, where that was given. Some it refuses: attributes of target groups on a Classic one, and from 1.36 on `extra-security-groups` on a Network Load Balancer.",
     impact: "the load balancer is made without it, and nothing says so; where it is refused, the Service is not updated",
     fix: "Take it out, or use the other kind of load balancer. Proxy protocol of a Network Load Balancer is `aws-load-balancer-target-group-attributes: proxy_protocol_v2.enabled=true`.",
     applicability: Applicability::None,
@@ -28,6 +28,10 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let version = strictest_version(context);
     let minor = version.and_then(ControllerVersion::minor);
+    // The cloud configuration decides, where it is known.
+    let configurations = &context.evidence.cloud_configs;
+    let is_managed = configurations.iter().any(|config| config.global("NLBSecurityGroupMode").is_some());
+    let may_manage = configurations.is_empty() || is_managed;
     of_each(context, |service, owner| {
         let mut found = Vec::new();
         for known in &OF_CLOUD_CONTROLLER {
@@ -49,8 +53,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                     Severity::Warning,
                     format!("does nothing, and is refused from the cloud controller 1.{since} on, for"),
                 ),
-                // The cloud configuration decides, which is not known.
-                Effect::Managed(since) if minor.is_none_or(|minor| minor >= since) => continue,
+                Effect::Managed(since) if may_manage && minor.is_none_or(|minor| minor >= since) => continue,
                 Effect::Ignored | Effect::Managed(_) => (Severity::Warning, "does nothing for".to_owned()),
             };
             let name = service.full_name();

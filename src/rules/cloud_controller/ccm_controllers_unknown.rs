@@ -1,0 +1,69 @@
+use super::{of_each, on};
+use crate::controller::ControllerVersion;
+use crate::finding::{Applicability, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ccm-controllers-unknown",
+    title: "the cloud controller is told of a controller that it does not have",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Workload],
+    condition: "`--controllers` of an AWS cloud controller names one that its version does not have, with or without a dash before it. It has `cloud-node`, `cloud-node-lifecycle`, `service`, `route` and `tagging`, and from 1.28 on the first four as `cloud-node-controller`, `cloud-node-lifecycle-controller`, `service-lb-controller` and `node-route-controller` too; 1.28.0 does not take `tagging`. Spaces are a part of a name.",
+    impact: "it does not start: `is not in the list of known controllers`",
+    fix: "Write a name that it has.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/controller-manager options/generic.go#Validate",
+        "kubernetes/cloud-provider names/controller_names.go#CCMControllerAliases",
+        "kubernetes/cloud-provider-aws cmd/aws-cloud-controller-manager/main.go",
+    ],
+    example: "DaemonSet kube-system/aws-cloud-controller-manager has `service-lb` in `--controllers`, which it does not have",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+const SHORT: [&str; 4] = ["cloud-node", "cloud-node-lifecycle", "service", "route"];
+const LONG: [&str; 4] =
+    ["cloud-node-controller", "cloud-node-lifecycle-controller", "service-lb-controller", "node-route-controller"];
+const TAGGING: &str = "tagging";
+
+/// Whether a version has a controller of a name; what is not known of a version it may have.
+fn has(version: Option<ControllerVersion>, name: &str) -> bool {
+    const FIRST_LONG: ControllerVersion = ControllerVersion::new(1, 28, 0);
+    SHORT.contains(&name)
+        || LONG.contains(&name) && version.is_none_or(|version| version >= FIRST_LONG)
+        || name == TAGGING && version != Some(FIRST_LONG)
+}
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    of_each(context, |controller| {
+        if !controller.knows_flags {
+            return None;
+        }
+        let lists = controller.flags.iter().filter(|flag| flag.name == "controllers");
+        let mut names = lists.flat_map(|flag| flag.value.split(',').map(move |name| (flag, name)));
+        let (flag, name) = names.find(|(_, item)| {
+            let name = item.strip_prefix('-').unwrap_or(item);
+            *item != "*" && !item.is_empty() && !has(controller.version, name)
+        })?;
+        let bare = name.trim().trim_start_matches('-');
+        let why = match controller.version {
+            Some(version) if LONG.contains(&bare) || bare == TAGGING => format!("which {version} does not have"),
+            _ => "which it does not have".to_owned(),
+        };
+        let full_name = controller.name();
+        let message =
+            format!("{} has `{}` in `--controllers`, {why}", text::printable(&full_name), text::printable(name));
+        let short = LONG.iter().position(|long| *long == bare).and_then(|at| SHORT.get(at)).copied();
+        let known = SHORT.into_iter().chain(LONG).chain([TAGGING]);
+        let meant = short.or_else(|| text::most_alike(bare, known, 0.8)).filter(|meant| *meant != name);
+        let fix = match meant {
+            Some(meant) if name != bare || meant != bare => format!("write `{meant}`"),
+            _ => "take it out".to_owned(),
+        };
+        Some(on(controller, Severity::Error, &flag.place, message, fix).with_respect_to(name))
+    })
+}

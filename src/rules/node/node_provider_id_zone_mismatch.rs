@@ -1,0 +1,46 @@
+use super::{INSTANCES, NODE, instance_of, resource};
+use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::nodes::{self, KubernetesNode};
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "node-provider-id-zone-mismatch",
+    title: "a providerID names another zone than that of its instance",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: NODE,
+    condition: "A Node's providerID is `aws:///<zone>/<id>`, and its instance is in another zone. The cloud controller reads the id alone.",
+    impact: "the cluster autoscaler does not find the Node in its group, and takes the instance for one that never registered",
+    fix: "Delete the Node and register its machine again without a fixed `provider-id`: it cannot be changed.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/auto_scaling_groups.go#buildInstanceRefFromAWS",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go#MapToAWSInstanceID",
+    ],
+    example: "Node `worker-1` names us-east-1a in its providerID, and its instance `i-0a` is in us-east-1b",
+    reads: &[INSTANCES],
+    subjects: Subjects::KubernetesNodes,
+    check: Check::Kubernetes(check),
+};
+
+fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+    nodes
+        .iter()
+        .filter(|node| nodes::names_its_zone(&node.provider_id))
+        .filter_map(|node| {
+            let (_, instance) = instance_of(context, node)?;
+            let said = node.provider_id.strip_prefix("aws:///")?.split('/').next()?;
+            let zone = instance.availability_zone.as_deref().filter(|zone| *zone != said)?;
+            let message = format!(
+                "Node `{}` names {} in its providerID, and its instance `{}` is in {zone}",
+                text::printable(&node.name),
+                text::printable(said),
+                text::printable(&instance.id)
+            );
+            let fix = Fix::none("delete the Node and register its machine again: a providerID cannot be changed");
+            let instance = ResourceRef::bare(ResourceKind::Instance, &instance.id);
+            Some(Violation::new(Severity::Warning, resource(node), message, fix).related([instance]))
+        })
+        .collect()
+}

@@ -1,0 +1,58 @@
+use super::{joined, on, value};
+use crate::finding::{Applicability, Severity};
+use crate::inventory::Read;
+use crate::resource::ResourceKind;
+use crate::rules::{Check, Context, Counted, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "svc-certificate-elsewhere",
+    title: "the certificate of a Service is of another region",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Service],
+    condition: "`aws-load-balancer-ssl-cert` of a Service is no ARN of a certificate of ACM or IAM, or one of another partition, or one of ACM in another region than that of the nodes. Nothing is said where the nodes live in several regions.",
+    impact: "Elastic Load Balancing refuses the listener (`CertificateNotFound`), and the load balancer is not made",
+    fix: "Name a certificate of the region.",
+    applicability: Applicability::None,
+    sources: &[
+        "AWS documentation of ACM, \"Supported Regions\"",
+        "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#getListener",
+    ],
+    example: "Service shop/web names a certificate of eu-west-1, and the nodes are in us-east-1",
+    reads: &[Read::DescribeInstances],
+    subjects: Subjects::Evidence,
+    check: Check::Joined(check),
+};
+
+const SUFFIX: &str = "aws-load-balancer-ssl-cert";
+
+fn check(context: &Context<'_>) -> Counted {
+    let regions: Vec<_> = context.view.regions.iter().filter(|region| !region.members.is_empty()).collect();
+    let [region] = regions.as_slice() else {
+        return Counted::not_applicable("the nodes are not in one region");
+    };
+    let (partition, region) = (region.account.partition.as_str(), region.region.name.as_str());
+    joined(context, |service, _| {
+        // The AWS Load Balancer Controller takes several.
+        let named = value(service, SUFFIX)?.split(',').map(str::trim).filter(|arn| !arn.is_empty());
+        let of_partition = |of: &str| {
+            let other = text::printable(of);
+            (of != partition)
+                .then(|| format!("a certificate of the partition {other}, and the nodes are in {partition}"))
+        };
+        let wrong = named.into_iter().find_map(|arn| match arn.splitn(6, ':').collect::<Vec<_>>().as_slice() {
+            ["arn", of, "acm", at, _, resource] if resource.starts_with("certificate/") => {
+                let elsewhere = || {
+                    let other = text::printable(at);
+                    (*at != region).then(|| format!("a certificate of {other}, and the nodes are in {region}"))
+                };
+                of_partition(of).or_else(elsewhere)
+            }
+            ["arn", of, "iam", "", _, resource] if resource.starts_with("server-certificate/") => of_partition(of),
+            _ => Some(format!("`{}`, which is no ARN of a certificate", text::printable(arn))),
+        })?;
+        let name = service.full_name();
+        let message = format!("Service {} names {wrong}", text::printable(&name));
+        Some(on(service, Some(SUFFIX), Severity::Error, message, format!("name a certificate of {region}")))
+    })
+}

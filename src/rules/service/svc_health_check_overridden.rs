@@ -1,0 +1,55 @@
+use super::{Owner, of_each, on, value};
+use crate::finding::{Applicability, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "svc-health-check-overridden",
+    title: "the health check that a Service asks for is replaced by that of all Services",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Service],
+    condition: "The cloud configuration has `ClusterServiceLoadBalancerHealthProbeMode=Shared`, and a Service with a Network Load Balancer of the cloud controller and without `externalTrafficPolicy: Local` has an annotation for the protocol, the port or the path of its health check.",
+    impact: "the targets are checked by HTTP on the port of kube-proxy, whatever the annotations say; thresholds and intervals still count",
+    fix: "Take the annotations out, or set `externalTrafficPolicy: Local`.",
+    applicability: Applicability::None,
+    sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#buildNLBHealthCheckConfiguration"],
+    example: "Service shop/web has aws-load-balancer-healthcheck-path, and the cloud configuration checks all Services in the same way",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+const REPLACED: [&str; 3] = [
+    "aws-load-balancer-healthcheck-protocol",
+    "aws-load-balancer-healthcheck-port",
+    "aws-load-balancer-healthcheck-path",
+];
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let configurations = &context.evidence.cloud_configs;
+    if configurations.is_empty() {
+        return Counted::not_applicable("no configuration of the AWS cloud controller was given");
+    }
+    let is_shared = configurations
+        .iter()
+        .any(|config| config.global("ClusterServiceLoadBalancerHealthProbeMode") == Some("Shared"));
+    of_each(context, |service, owner| {
+        let suffix = REPLACED.into_iter().find(|suffix| value(service, suffix).is_some());
+        let Some(suffix) = suffix.filter(|_| is_shared && owner == Owner::Network && !service.is_local) else {
+            return Vec::new();
+        };
+        let name = service.full_name();
+        let message = format!(
+            "Service {} has {suffix}, and the cloud configuration checks all Services in the same way",
+            text::printable(&name)
+        );
+        vec![on(
+            service,
+            Some(suffix),
+            Severity::Warning,
+            message,
+            "take it out, or set `externalTrafficPolicy: Local`",
+        )]
+    })
+}
