@@ -218,6 +218,17 @@ struct VerdictArgs {
     fail_on_new: bool,
 }
 
+/// Which configuration is read.
+#[derive(Debug, Args)]
+struct ConfigurationArgs {
+    /// Read options of a scan, severities and waivers from this file [default: tagaudit.toml, where there is one]
+    #[arg(long, value_name = "FILE", env = "TAGAUDIT_CONFIG", hide_env_values = true, help_heading = "Audit")]
+    config: Option<PathBuf>,
+    /// Read no configuration
+    #[arg(long, help_heading = "Audit")]
+    no_config: bool,
+}
+
 #[derive(Debug, Args)]
 struct ReportArgs {
     /// A report that `scan --format json` wrote; `-` for standard input
@@ -254,12 +265,8 @@ struct ScanArgs {
     source: SourceArgs,
     #[command(flatten)]
     many: many::ManyArgs,
-    /// Read options, severities and waivers from this file [default: tagaudit.toml, where there is one]
-    #[arg(long, value_name = "FILE", env = "TAGAUDIT_CONFIG", hide_env_values = true, help_heading = "Audit")]
-    config: Option<PathBuf>,
-    /// Read no configuration
-    #[arg(long, help_heading = "Audit")]
-    no_config: bool,
+    #[command(flatten)]
+    configuration: ConfigurationArgs,
     /// Run only these rules; repeatable, `*` and `?` allowed
     #[arg(long, value_name = "ID", help_heading = "Audit")]
     rule: Vec<String>,
@@ -409,6 +416,9 @@ struct RecordArgs {
     /// Ask the cluster itself as well, through this context of the kubeconfig, or `in-cluster`
     #[arg(long, value_name = "NAME", help_heading = "Scope")]
     kube_context: Option<String>,
+    /// Record what kubectl printed as well: files in JSON or YAML, or `-`; repeatable. Of each object only what rules look at is kept
+    #[arg(long, value_name = "FILE", help_heading = "Scope", conflicts_with = "kube_context")]
+    kubernetes: Vec<PathBuf>,
     #[command(flatten)]
     terminal: TerminalArgs,
 }

@@ -23,7 +23,7 @@ pub use controller::{Chart, CloudController, Flag, MIGRATION_LOCK, UNINITIALIZED
 pub use document::{Distribution as FileDistribution, Document, DocumentKind, EBS_DRIVER, is_empty, rke_part};
 pub use evidence::{Evidence, KubernetesError, Malformed, Target, is_of_all_namespaces};
 pub use machines::{declared_beside, declared_nodes};
-pub use recording::{recorded, recorded_text};
+pub use recording::{Kept, recorded, recorded_text};
 pub use rights::Rights;
 pub use service::{Ingress, Service, ServicePort};
 pub use source::{Located, Object, Place, Source, is_false, is_no, is_true, is_yes};

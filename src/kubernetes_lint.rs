@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::finding::Finding;
+use crate::finding::{Finding, Status};
 use crate::kubernetes::{Evidence, Source};
 use crate::rules::{self, KubernetesContext, Rule, RuleOutcome};
 
@@ -28,6 +28,11 @@ pub struct KubernetesLint {
 }
 
 impl KubernetesLint {
+    /// The findings about which something is to be done: those that are not waived.
+    pub fn open(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.status != Status::Waived)
+    }
+
     /// Runs the rules that ask no cloud on what is of one cluster, each by itself.
     pub fn check(&mut self, clusters: &[Evidence], selected: &[&'static Rule]) {
         for evidence in clusters {

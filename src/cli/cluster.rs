@@ -1,9 +1,12 @@
 //! What a live cluster says of itself.
 
-use crate::kubernetes::{Evidence, Recording};
+use std::path::PathBuf;
 
-use super::failure::Failure;
-use super::{AuditArgs, ConnectionArgs, TerminalArgs};
+use crate::kubernetes::{Evidence, Kept, Recording};
+use crate::text;
+
+use super::failure::{Exit, Failure};
+use super::{AuditArgs, ConnectionArgs, TerminalArgs, input, output};
 
 /// What `--kube-context` reads, where it is given.
 pub(super) fn live(
@@ -15,6 +18,24 @@ pub(super) fn live(
         Some(context) => Ok(read(context, connection, terminal)?.evidence()),
         None => Ok(Evidence::default()),
     }
+}
+
+/// What files say of a cluster, as it is recorded; `None` where there are none.
+pub(super) fn kept(paths: &[PathBuf], terminal: &TerminalArgs) -> Result<Option<Recording>, Failure> {
+    let mut kept = Kept::default();
+    for path in paths {
+        let bytes = input::bytes(path, input::MAX_NODES_BYTES, "file")?;
+        kept.add(&path.display().to_string(), bytes).map_err(|error| {
+            Failure::from_error(Exit::Usage, &error).help("write it with `kubectl get nodes,services -A -o json`")
+        })?;
+    }
+    if kept.left_out > 0 && !terminal.quiet {
+        let objects = text::count(kept.left_out, "object");
+        output::warn(&format!(
+            "not recorded: {objects} that no list of a cluster holds; give configurations beside the inventory, with --kubernetes"
+        ));
+    }
+    Ok((!paths.is_empty()).then(|| kept.recording()))
 }
 
 /// Reads the lists of a context.

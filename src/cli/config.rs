@@ -13,7 +13,7 @@ use crate::text;
 
 use super::failure::{Exit, Failure};
 use super::fix::now;
-use super::{Cli, Command, ConfigCommand, input};
+use super::{Cli, Command, ConfigCommand, ConfigurationArgs, input};
 
 /// What no file says: what writes, where requests go with the operator's credentials, and which file is read.
 const SAID_BY_HAND: [&str; 7] =
@@ -83,9 +83,20 @@ fn is_refused(scan: &ArgMatches) -> bool {
 
 /// `--config`, or the file of the working folder.
 fn file_of(scan: &ArgMatches) -> Option<PathBuf> {
-    let named = scan.try_get_one::<PathBuf>("config").ok().flatten().cloned();
+    path_of(scan.try_get_one::<PathBuf>("config").ok().flatten().cloned())
+}
+
+fn path_of(named: Option<PathBuf>) -> Option<PathBuf> {
     // Whatever is called so is meant to be read: a folder or a dangling link is a mistake that is told.
     named.or_else(|| Some(PathBuf::from(config::FILE)).filter(|path| path.symlink_metadata().is_ok()))
+}
+
+/// The configuration for what is no scan: its severities and waivers hold there as well.
+pub(super) fn of_files(args: &ConfigurationArgs) -> Result<Option<Config>, Failure> {
+    if args.no_config {
+        return Ok(None);
+    }
+    path_of(args.config.clone()).map(|path| read(&path)).transpose()
 }
 
 /// A configuration of these bytes.

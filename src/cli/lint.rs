@@ -16,7 +16,7 @@ use crate::rules;
 
 use super::failure::{Exit, Failure};
 use super::outputs::Outputs;
-use super::{FailOn, ProviderName, input};
+use super::{ConfigurationArgs, FailOn, ProviderName, config, input, output};
 
 /// Files of a folder that are read, at most.
 const MAX_FILES: usize = 10_000;
@@ -38,6 +38,8 @@ pub(super) struct LintArgs {
     kubernetes_version: Option<ControllerVersion>,
     #[command(flatten)]
     target: TargetArgs,
+    #[command(flatten)]
+    configuration: ConfigurationArgs,
     /// Run only these rules; repeatable, `*` and `?` allowed
     #[arg(long, value_name = "ID", help_heading = "Audit")]
     rule: Vec<String>,
@@ -77,6 +79,7 @@ pub(super) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Failure>),
         return Err(Failure::usage("--rule and --skip-rule leave no rule that looks at files")
             .help("`tagaudit rules` lists them"));
     }
+    let configured = config::of_files(&args.configuration)?;
     let mut read = Read::default();
     for path in &args.paths {
         read.path(path)?;
@@ -85,11 +88,16 @@ pub(super) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Failure>),
     let target = Target::from(&args.target);
     let clusters = clusters.into_values().map(|one| one.assuming(args.kubernetes_version).towards(target));
     lint.check(&clusters.collect::<Vec<Evidence>>(), &selected);
+    if let Some(config) = configured {
+        for notice in config.apply_to_files(&mut lint.findings, config::today()) {
+            output::warn(&format!("{}:{}: {}", config.file, notice.place.line, notice.message));
+        }
+    }
     Ok((lint, broken))
 }
 
 pub(super) fn exit(lint: &KubernetesLint, args: &LintArgs) -> Exit {
-    let counts = |threshold: Severity| lint.findings.iter().any(|finding| finding.severity >= threshold);
+    let counts = |threshold: Severity| lint.open().any(|finding| finding.severity >= threshold);
     if args.fail_on.threshold().is_some_and(counts) {
         return Exit::Findings;
     }

@@ -268,7 +268,7 @@ fn record(args: &RecordArgs) -> Result<Exit, Failure> {
     }
     let recording = match &args.kube_context {
         Some(context) => Some(cluster::read(context, &args.source.connection, &args.terminal)?),
-        None => None,
+        None => cluster::kept(&args.kubernetes, &args.terminal)?,
     };
     let mut estate = session::collect_whole(&args.source, &args.terminal)?;
     if recording.is_some() {

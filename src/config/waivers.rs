@@ -26,17 +26,8 @@ impl Config {
     /// Gives findings the severity that the operator says, and marks those that are waived. A finding is waived only where
     /// every resource on which it shows is; what is not audited is never waived.
     pub fn apply(&self, audit: &mut Audit, today: Date) -> Vec<Notice> {
-        for finding in &mut audit.findings {
-            if let Some(found) = self.severities.iter().find(|one| one.rule == finding.rule) {
-                finding.severity = found.severity;
-            }
-        }
+        let (mut notices, used) = self.decide(&mut audit.findings, today);
         audit.findings.sort_by(|a, b| (b.severity, a.rule, &a.resource.id).cmp(&(a.severity, b.rule, &b.resource.id)));
-        let mut used = vec![false; self.waivers.len()];
-        let mut notices = Vec::new();
-        for finding in &mut audit.findings {
-            self.waive(finding, today, &mut used, &mut notices);
-        }
         let outcomes: BTreeMap<&str, Outcome> = audit.rules.iter().map(|rule| (rule.rule, rule.outcome)).collect();
         let unread: Vec<&str> = audit.not_audited.iter().flat_map(|entry| entry.rules.iter().copied()).collect();
         for (waiver, _) in self.waivers.iter().zip(used).filter(|(_, used)| !used) {
@@ -54,6 +45,26 @@ impl Config {
         }
         notices.sort_by(|a, b| (a.place, &a.message).cmp(&(b.place, &b.message)));
         notices
+    }
+
+    /// The same for findings on files, which keep their order. What matches nothing there may be for a cluster.
+    pub fn apply_to_files(&self, findings: &mut [Finding], today: Date) -> Vec<Notice> {
+        let (mut notices, _) = self.decide(findings, today);
+        notices.sort_by(|a, b| (a.place, &a.message).cmp(&(b.place, &b.message)));
+        notices
+    }
+
+    /// Severities and waivers: what there is to tell, and which waivers matched.
+    fn decide(&self, findings: &mut [Finding], today: Date) -> (Vec<Notice>, Vec<bool>) {
+        let mut used = vec![false; self.waivers.len()];
+        let mut notices = Vec::new();
+        for finding in findings {
+            if let Some(found) = self.severities.iter().find(|one| one.rule == finding.rule) {
+                finding.severity = found.severity;
+            }
+            self.waive(finding, today, &mut used, &mut notices);
+        }
+        (notices, used)
     }
 
     fn waive(&self, finding: &mut Finding, today: Date, used: &mut [bool], notices: &mut Vec<Notice>) {

@@ -376,7 +376,7 @@ pub(super) fn is_looked_at(pod: &str) -> bool {
 }
 
 /// `apiVersion` and `kind` of a JSON object. They stand first as the API writes it, and then the rest is not read.
-fn first_look(item: &str) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>) {
+pub(super) fn first_look(item: &str) -> (Option<Cow<'_, str>>, Option<Cow<'_, str>>) {
     let mut found = (None, None);
     let mut deserializer = serde_json::Deserializer::from_str(item);
     // It ends early, which is an error here and nowhere else.

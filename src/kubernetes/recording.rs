@@ -16,7 +16,10 @@ use super::source::Source;
 
 use shapes::{CLUSTER_CONFIGURATION, kept, shape};
 
+mod files;
 mod shapes;
+
+pub use files::Kept;
 
 impl Recording {
     /// What it says of the cluster. A list with an object that is not what its kind has is not read.

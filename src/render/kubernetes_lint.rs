@@ -6,7 +6,7 @@ use std::ops::Range;
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Severity, Status, Waiver};
 use crate::kubernetes::Place;
 use crate::kubernetes_lint::KubernetesLint;
 use crate::rules::Outcome;
@@ -22,14 +22,24 @@ use super::style::TableOptions;
 pub fn kubernetes_lint(lint: &KubernetesLint, options: &TableOptions, out: &mut dyn Write) -> io::Result<()> {
     let renderer = if options.color { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.decor_style(DecorStyle::Ascii).term_width(options.width);
-    for finding in &lint.findings {
+    for finding in lint.open() {
         writeln!(out, "{}\n", shown(lint, finding, &renderer))?;
     }
-    let count = |severity: Severity| lint.findings.iter().filter(|finding| finding.severity == severity).count();
+    let count = |severity: Severity| lint.open().filter(|finding| finding.severity == severity).count();
     let counts = Severity::WORST_FIRST.map(|severity| text::count(count(severity), severity.noun()));
     let checked = lint.rules.iter().filter(|rule| rule.outcome != Outcome::NotApplicable).count();
     let files = text::count(lint.files.len(), "file");
     writeln!(out, "{} in {files}: {} had something to look at", counts.join(", "), text::count(checked, "rule"))?;
+    let waived: Vec<&Finding> = lint.findings.iter().filter(|finding| finding.status == Status::Waived).collect();
+    if options.verbose {
+        for finding in waived {
+            let why = finding.waiver.as_ref().map(Waiver::describe).unwrap_or_default();
+            let (message, why) = (text::printable(&finding.message), text::printable(&why));
+            writeln!(out, "waived: {}: {message} ({why})", finding.rule)?;
+        }
+    } else if !waived.is_empty() {
+        writeln!(out, "{} waived (-v names them)", waived.len())?;
+    }
     if options.verbose {
         for file in &lint.without {
             writeln!(out, "nothing to look at in {}", text::printable(file))?;

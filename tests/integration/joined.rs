@@ -8,6 +8,7 @@ use tagaudit::role_audit::RoleAuditOptions;
 use tagaudit::rules::Outcome;
 use tagaudit::scan::Audit;
 
+use super::binary::command;
 use super::fixtures::audited;
 use super::worlds;
 
@@ -293,4 +294,77 @@ fn a_provider_id_names_the_zone_of_its_instance() {
     assert_eq!(of(&format!("aws:////{id}")), []);
     let message = format!("Node `{name}` names eu-west-1a in its providerID, and its instance `{id}` is in {zone}");
     assert_eq!(of(&format!("aws:///eu-west-1a/{id}")), [(Severity::Warning, message)]);
+}
+
+/// What the binary says, as JSON.
+fn report(arguments: &[&str]) -> Value {
+    let output = command().current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments).output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+#[test]
+fn what_kubectl_printed_is_recorded_beside_the_account() {
+    let folder = tempfile::tempdir().unwrap();
+    let (yaml, recorded) = (folder.path().join("more.yaml"), folder.path().join("inventory.json"));
+    let more = "
+apiVersion: v1
+kind: Node
+metadata:
+  name: yaml
+  annotations: {example.com/password: hunter2}
+status: {nodeInfo: {kubeletVersion: v1.31.0}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: s}
+data: {p: hunter2}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: cloud-config, namespace: kube-system}
+data:
+  cloud.conf: |
+    [Global]
+    KubernetesClusterID = other
+    Password = hunter2
+---
+kubelet-arg: [cloud-provider=external]
+cluster-init: true
+token: hunter2
+";
+    std::fs::write(&yaml, more).unwrap();
+    let (yaml, file) = (yaml.to_str().unwrap(), recorded.to_str().unwrap());
+    let live = "fixtures/kubernetes/broken/live.json";
+    let account = ["--inventory", "fixtures/clean-kops.json"];
+    let record = command()
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["record", "--kubernetes", live, "--kubernetes", yaml, "-o", file])
+        .args(account)
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&record.stderr).into_owned();
+    assert_eq!(record.status.code(), Some(0), "{error}");
+    assert!(error.contains("not recorded: 2 objects"), "a Secret and a configuration: {error}");
+    let text = std::fs::read_to_string(&recorded).unwrap();
+    assert!(!text.contains("hunter2") && text.contains("KubernetesClusterID"));
+    let scan = ["scan", "--cluster-id", CLUSTER, "--format", "json", "--no-config"];
+    // What is not recorded is left out of the other scan too.
+    let objects = folder.path().join("objects.yaml");
+    let kept = std::fs::read_to_string(yaml).unwrap();
+    let kept: Vec<&str> = kept.split("---\n").filter(|one| !one.contains("Secret") && !one.contains("token")).collect();
+    std::fs::write(&objects, kept.join("---\n")).unwrap();
+    let beside = ["--kubernetes", live, "--kubernetes", objects.to_str().unwrap()];
+    let of_files = report(&[&scan[..], &account, &beside].concat());
+    let of_recording = report(&[&scan[..], &["--inventory", file]].concat());
+    let findings = |report: &Value| {
+        let all = report["findings"].as_array().unwrap().iter().map(|finding| {
+            (finding["rule"].clone().to_string(), finding["message"].to_string(), finding["fingerprint"].to_string())
+        });
+        all.collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(findings(&of_files), findings(&of_recording));
+    assert!(findings(&of_recording).iter().any(|(rule, ..)| rule.contains("ccm-cloud-config-invalid")));
+    assert_eq!(of_files["rules"], of_recording["rules"]);
+    let wrong = command().args(["record", "--kubernetes", "/nonexistent", "-o", file]).args(account).output().unwrap();
+    assert_eq!(wrong.status.code(), Some(2));
 }

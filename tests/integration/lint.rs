@@ -1180,3 +1180,45 @@ fn a_switch_in_quotation_marks_is_a_text() {
         assert_eq!(of(value), expected, "{value}");
     }
 }
+
+#[test]
+fn waivers_and_severities_hold_for_files_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let lint = |configuration: &str, more: &[&str]| {
+        std::fs::write(folder.path().join("tagaudit.toml"), configuration).unwrap();
+        let file = super::fixtures::path("kubernetes/broken/ecr.yaml");
+        let output = command().current_dir(folder.path()).arg("lint").arg(file).args(more).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let waiver = |expires: &str, resource: &str| {
+        format!(
+            "[[waiver]]\nrule = \"ecr-config-invalid\"\nresource = \"{resource}\"\nreason = \"is replaced\"\nexpires = {expires}\n"
+        )
+    };
+    assert_eq!(lint("", &[]).0, Some(1));
+    let (code, page, error) = lint(&waiver("2999-12-31", "*"), &[]);
+    assert_eq!((code, error.as_str()), (Some(0), ""), "{page}");
+    assert!(page.contains("2 waived (-v names them)") && page.contains("0 errors, 1 warning"), "{page}");
+    assert!(!page.contains("error[ecr-config-invalid]"), "{page}");
+    let (_, page, _) = lint(&waiver("2999-12-31", "*"), &["-v"]);
+    assert!(page.contains("waived: ecr-config-invalid: ") && page.contains("is replaced (until 2999-12-31"), "{page}");
+    let (_, json, _) = lint(&waiver("2999-12-31", "*"), &["--format", "json"]);
+    let report: Value = serde_json::from_str(&json).unwrap();
+    let left = report["findings"].as_array().unwrap().iter().filter(|finding| finding["status"] == "waived");
+    assert_eq!(left.count(), 2);
+    assert!(schema("lint.schema.json").is_valid(&report));
+    // Expired, of another resource, and switched off.
+    let (code, _, error) = lint(&waiver("2020-01-01", "*"), &[]);
+    assert!(
+        code == Some(1) && error.contains("tagaudit.toml:1: the waiver of `ecr-config-invalid` expired"),
+        "{error}"
+    );
+    let (code, _, error) = lint(&waiver("2999-12-31", "other"), &[]);
+    assert_eq!((code, error.as_str()), (Some(1), ""), "what matches nothing here may be for a cluster");
+    assert_eq!(lint(&waiver("2999-12-31", "*"), &["--no-config"]).0, Some(1));
+    let (code, page, _) = lint("[severity]\n\"ecr-config-invalid\" = \"info\"\n", &[]);
+    assert!(code == Some(0) && page.contains("note[ecr-config-invalid]"), "{page}");
+    let (code, _, error) = lint("[[waiver]]\nrule = \"nonsense\"\n", &[]);
+    assert!(code == Some(2) && error.contains("tagaudit.toml"), "{error}");
+}

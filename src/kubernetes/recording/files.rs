@@ -1,0 +1,101 @@
+//! What kubectl printed, kept as what is read of a live cluster.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::inventory::kubernetes::{List, RecordedList, Recording};
+use crate::text;
+
+use super::super::evidence::{Evidence, KubernetesError};
+use super::super::read::first_look;
+use super::super::source::Source;
+use super::recorded_text;
+
+/// A list of the API: what it is of, and its items.
+#[derive(Deserialize)]
+struct Whole<'t> {
+    #[serde(default)]
+    kind: String,
+    #[serde(default, rename = "apiVersion")]
+    api_version: String,
+    #[serde(default, borrow)]
+    items: Option<Vec<&'t RawValue>>,
+}
+
+/// What files say, on its way to be kept.
+#[derive(Debug, Default)]
+pub struct Kept {
+    lists: BTreeMap<List, Vec<Value>>,
+    seen_at: Option<Timestamp>,
+    /// How many objects are of no list that is kept: configurations of clusters, and what no rule looks at.
+    pub left_out: usize,
+}
+
+impl Kept {
+    /// Adds what a file says: outputs of kubectl, or manifests, in JSON or YAML.
+    ///
+    /// # Errors
+    /// As [`Evidence::parse`].
+    pub fn add(&mut self, file: &str, bytes: Vec<u8>) -> Result<(), KubernetesError> {
+        let evidence = Evidence::parse(file, bytes.clone())?;
+        self.seen_at = self.seen_at.max(evidence.known_time());
+        drop(evidence);
+        let malformed =
+            |reason: String| KubernetesError::Malformed { file: file.to_owned(), reason, line: 1, column: 1 };
+        // It is UTF-8: it was read.
+        let text = String::from_utf8(bytes).unwrap_or_default();
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let values: Result<Vec<&RawValue>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
+        let added = if let Ok(values) = values {
+            values.iter().try_for_each(|value| self.value(value.get()))
+        } else {
+            let source = Source::new(file, text.to_owned());
+            let documents = source.documents().map_err(|error| malformed(error.reason))?;
+            documents.iter().try_for_each(|node| self.value(&node.to_string()))
+        };
+        added.map_err(|error| malformed(text::without_position(&error)))
+    }
+
+    /// What is kept, with the latest time of which it speaks.
+    #[must_use]
+    pub fn recording(self) -> Recording {
+        let lists = self.lists.into_iter().map(|(list, items)| RecordedList { list, items });
+        Recording { read_at: self.seen_at.map(|time| time.to_string()), lists: lists.collect(), gaps: Vec::new() }
+    }
+
+    fn value(&mut self, text: &str) -> Result<(), serde_json::Error> {
+        let Ok(whole) = serde_json::from_str::<Whole<'_>>(text) else {
+            self.left_out += 1;
+            return Ok(());
+        };
+        let (Some(items), Some(kind)) = (whole.items, whole.kind.strip_suffix("List")) else {
+            return self.object(text, "", "");
+        };
+        if let Some(list) = list_of(&whole.api_version, kind) {
+            self.lists.entry(list).or_default();
+        }
+        items.iter().try_for_each(|item| self.object(item.get(), &whole.api_version, kind))
+    }
+
+    /// An object; those of a list of one kind do not repeat it.
+    fn object(&mut self, text: &str, version: &str, kind: &str) -> Result<(), serde_json::Error> {
+        let (own_version, own_kind) = first_look(text);
+        let (version, kind) = (own_version.unwrap_or_else(|| version.into()), own_kind.unwrap_or_else(|| kind.into()));
+        match list_of(&version, &kind) {
+            Some(list) => self.lists.entry(list).or_default().extend(recorded_text(list, text)?),
+            None => self.left_out += 1,
+        }
+        Ok(())
+    }
+}
+
+fn list_of(version: &str, kind: &str) -> Option<List> {
+    List::ALL.into_iter().find(|list| {
+        let (of_version, of_kind) = list.kind();
+        of_version == version && of_kind == kind
+    })
+}
