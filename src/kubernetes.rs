@@ -19,7 +19,7 @@ mod workload;
 
 pub use crate::inventory::kubernetes::{List, ListGap, RecordedList, Recording};
 pub use cloud_config::CloudConfig;
-pub use controller::{Chart, CloudController, Flag, MIGRATION_LOCK, UNINITIALIZED, flags_of};
+pub use controller::{Chart, CloudController, Flag, MIGRATION_LOCK, UNINITIALIZED, flags_of, string_slice};
 pub use document::{Distribution as FileDistribution, Document, DocumentKind, EBS_DRIVER, is_empty, rke_part};
 pub use evidence::{Evidence, KubernetesError, Malformed, Target, is_of_all_namespaces};
 pub use machines::{declared_beside, declared_nodes};

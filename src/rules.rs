@@ -1,6 +1,8 @@
 //! The rule catalogue and its runner. A rule is one entry of [`RULES`]: what it says about itself, and one pure function.
 //! `rules`, `explain`, `docs/rules.md` and the reports are all made from these entries.
 
+use std::collections::HashMap;
+
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Cause, Fix, ResourceRef, Severity};
 use crate::inventory::{Account, Provider, Read, Tagged};
@@ -234,11 +236,14 @@ impl Counted {
 /// What shows at one place of a file for several of what the file makes is told once, with all of them.
 fn once(found: impl IntoIterator<Item = Violation>) -> Vec<Violation> {
     let mut all: Vec<Violation> = Vec::new();
+    let mut told: HashMap<(Vec<Place>, String), usize> = HashMap::new();
     for violation in found {
-        let is_same = |one: &&mut Violation| {
-            !one.locations.is_empty() && one.locations == violation.locations && one.message == violation.message
-        };
-        match all.iter_mut().find(is_same) {
+        if violation.locations.is_empty() {
+            all.push(violation);
+            continue;
+        }
+        let first = *told.entry((violation.locations.clone(), violation.message.clone())).or_insert(all.len());
+        match all.get_mut(first) {
             Some(first) if first.resource == violation.resource => {}
             Some(first) => first.related.push(violation.resource),
             None => all.push(violation),

@@ -18,8 +18,6 @@ pub enum Effect {
     Ignored,
     /// It is refused, from this minor version on; not looked at before.
     Refused(u32),
-    /// It is used from a version on where the cloud configuration says so; not looked at otherwise.
-    Managed(u32),
 }
 
 /// What a value may be.
@@ -84,9 +82,9 @@ pub const OF_CLOUD_CONTROLLER: [OfCloudController; 31] = [
     both("aws-load-balancer-ssl-negotiation-policy", Value::Any),
     both("aws-load-balancer-backend-protocol", Value::Any),
     both("aws-load-balancer-additional-resource-tags", Value::Any),
-    OfCloudController { network: Effect::Managed(35), ..both("aws-load-balancer-security-groups", Value::Any) },
+    OfCloudController { network: Effect::Refused(35), ..both("aws-load-balancer-security-groups", Value::Any) },
     OfCloudController {
-        network: Effect::Refused(36),
+        network: Effect::Refused(35),
         ..classic("aws-load-balancer-extra-security-groups", Value::Any)
     },
     both("aws-load-balancer-cross-zone-load-balancing-enabled", Value::Bool),

@@ -302,12 +302,23 @@ impl NodeArguments {
     /// Whether a component has the gate `CSIMigrationAWS` off: up to 1.24 Kubernetes' own plugin works on volumes then.
     #[must_use]
     pub fn keeps_in_tree_volumes(&self) -> bool {
-        let is_off = |value: &str| {
+        self.has_gate("CSIMigrationAWS", is_false)
+    }
+
+    /// Whether a component has it on: then the driver works on them, from 1.17 on.
+    #[must_use]
+    pub fn hands_volumes_over(&self) -> bool {
+        self.has_gate("CSIMigrationAWS", is_true)
+    }
+
+    /// Whether a component is given a gate with such a value.
+    fn has_gate(&self, name: &str, is_wanted: impl Fn(&str) -> bool) -> bool {
+        let is_so = |value: &str| {
             let mut gates = value.split(',').filter_map(|gate| gate.split_once('='));
-            gates.any(|(gate, value)| gate.trim() == "CSIMigrationAWS" && is_false(value.trim()))
+            gates.any(|(gate, value)| gate.trim() == name && is_wanted(value.trim()))
         };
         let mut given = Component::ALL.into_iter().flat_map(|component| self.of_component(component));
-        given.any(|argument| argument.name == "feature-gates" && is_off(argument.value))
+        given.any(|argument| argument.name == "feature-gates" && is_so(argument.value))
     }
 
     /// Whether the node runs a component: agents have no control plane, and a server may leave parts of it out.

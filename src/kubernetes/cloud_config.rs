@@ -25,6 +25,8 @@ pub struct CloudConfig {
 pub enum Holds {
     /// Any text.
     Text,
+    /// A regular expression.
+    Pattern,
     /// A switch.
     Switch,
     /// A number of 32 bits.
@@ -89,7 +91,7 @@ const GLOBAL: [Known; 18] = [
     later("ClusterServiceLoadBalancerHealthProbeMode", Holds::OneOf(&["Shared", "ServiceNodePort"]), &[(33, 0)]),
     later("ClusterServiceSharedLoadBalancerHealthProbePort", Holds::Number, &[(33, 0)]),
     later("ClusterServiceSharedLoadBalancerHealthProbePath", Holds::Text, &[(33, 0)]),
-    later("SupportedTopologyInstanceTypePattern", Holds::Text, &[(30, 8), (31, 6), (32, 2)]),
+    later("SupportedTopologyInstanceTypePattern", Holds::Pattern, &[(30, 8), (31, 6), (32, 2)]),
     later("NLBSecurityGroupMode", Holds::OneOf(&["Managed"]), &[(35, 0)]),
 ];
 
@@ -109,6 +111,9 @@ pub const REQUIRED: [&str; 4] = ["Service", "Region", "URL", "SigningRegion"];
 
 /// Variables that controllers of other clouds have in sections of the same names as well.
 const OF_OTHERS: [&str; 3] = ["Zone", "Region", "SubnetID"];
+
+/// Those that stand in files of other programs as well, such as environments of shells.
+const SHORT: [&str; 4] = ["VPC", "RouteTableID", "RoleARN", "SourceARN"];
 
 /// Whether a section is that of overrides; `None` for one that no version has.
 #[must_use]
@@ -151,19 +156,32 @@ pub fn reads_over(version: ControllerVersion) -> bool {
 }
 
 impl CloudConfig {
-    /// Whether a text is such a configuration: it begins with a section of one, and has something that only AWS has.
+    /// Whether a text is such a configuration: it begins with a section or a variable, and has something that only AWS has. Without a
+    /// section of such a name that has to be a variable that nobody else has. What a template writes is not looked at.
     #[must_use]
     pub fn is_one(text: &str) -> bool {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with([';', '#']));
         let section = |line: &str| line.strip_prefix('[').map(|rest| rest.trim_start().to_ascii_lowercase());
         let is_override = |line: &str| section(line).is_some_and(|name| name.starts_with("serviceoverride"));
-        let is_first = |line: &str| section(line).is_some_and(|name| name.starts_with("global")) || is_override(line);
-        let is_own = |line: &str| {
-            let name = line.split_once('=').map_or(line, |(name, _)| name).trim();
-            let mut own = variables(false).iter().map(|known| known.name).filter(|known| !OF_OTHERS.contains(known));
-            is_override(line) || own.any(|known| known.eq_ignore_ascii_case(name))
-        };
-        lines().next().is_some_and(is_first) && lines().any(is_own)
+        let is_global = |line: &str| section(line).is_some_and(|name| name.starts_with("global"));
+        let variable = |line: &str| line.split_once('=').map_or(line, |(name, _)| name).trim_end().to_owned();
+        let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-');
+        let is_one_of = |name: &str, names: &[&str]| names.iter().any(|one| one.eq_ignore_ascii_case(name));
+        let Some(first) = lines().next() else { return false };
+        let begins = section(first).is_some_and(|name| name.starts_with(char::is_alphabetic) && name.contains(']'))
+            || first.contains('=') && is_name(&variable(first));
+        if !begins || text.contains("{{") {
+            return false;
+        }
+        let own: Vec<&str> =
+            variables(false).iter().map(|known| known.name).filter(|known| !OF_OTHERS.contains(known)).collect();
+        let unmistakable: Vec<&str> = own.iter().copied().filter(|name| !SHORT.contains(name)).collect();
+        let is_first = is_global(first) || is_override(first);
+        lines().any(|line| {
+            let name = variable(line);
+            is_override(line) || is_one_of(&name, if is_first { &own } else { &unmistakable })
+        })
     }
 
     /// Reads a text that is one.
@@ -240,6 +258,16 @@ mod tests {
             ("[Global]\nZone=us-east-1a\n", false),
             ("a: [Global]\n", false),
             ("[plugins]\nVPC=x\n", false),
+            ("\u{feff}[Global]\nVPC=x\n", true),
+            ("[Globl]\nKubernetesClusterID=x\n", true),
+            ("[LoadBalancer]\nx=y\n[Global]\nKubernetesClusterID=x\n", true),
+            ("KubernetesClusterID = x\n", true),
+            ("VPC=x\nRoleARN=y\n", false),
+            ("export X=1\nKubernetesClusterID=x\n", false),
+            ("a: |\n  [Global]\n  KubernetesClusterID = x\n", false),
+            ("[1, 2]\n", false),
+            ("[{\"a\": \"KubernetesClusterID\"}]\n", false),
+            ("[Global]\nVPC=x\n{{- if .Values.x }}\n", false),
             ("", false),
         ] {
             assert_eq!(CloudConfig::is_one(text), expected, "{text:?}");

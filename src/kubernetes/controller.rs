@@ -91,7 +91,8 @@ impl CloudController {
             return true;
         }
         let mut has_star = false;
-        for one in said.flat_map(|flag| flag.value.split(',').map(str::trim)) {
+        for one in said.flat_map(|flag| string_slice(&flag.value)) {
+            let one = one.trim();
             if names.contains(&one) {
                 return true;
             }
@@ -250,6 +251,20 @@ pub fn flags_of(words: &[Located<String>]) -> Vec<Flag> {
     found
 }
 
+/// The items of a flag that is a list: a line of CSV. What is none is left as it is.
+/// Source: spf13/pflag `string_slice.go#readAsCSV`.
+#[must_use]
+pub fn string_slice(value: &str) -> Vec<String> {
+    if value.is_empty() {
+        return Vec::new();
+    }
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(value.as_bytes());
+    match reader.records().next() {
+        Some(Ok(record)) => record.iter().map(str::to_owned).collect(),
+        Some(Err(_)) | None => vec![value.to_owned()],
+    }
+}
+
 /// The version that the tag of an image says.
 fn version(image: &str) -> Option<ControllerVersion> {
     let image = image.split('@').next()?;
@@ -367,6 +382,7 @@ fn of_values(
     let container = Container {
         name: "aws-cloud-controller-manager".to_owned(),
         image: Located { value: format!("{repository}{tag}"), place: image },
+        is_never_pulled: false,
         words,
     };
     let workload = Workload {

@@ -62,6 +62,8 @@ pub enum DocumentKind {
     PersistentVolume,
     /// `LeaderMigrationConfiguration` of a controller manager.
     LeaderMigration,
+    /// `ServiceAccount`.
+    ServiceAccount,
 }
 
 /// A distribution, as far as a file tells it.
@@ -218,7 +220,7 @@ const OF_RKE_ROLES: [&str; 3] = ["controlplane", "etcd", "worker"];
 const OF_RKE_SERVICES: [&str; 3] = ["kube-api", "kube-controller", "kubeproxy"];
 
 /// Kinds of the API that are documents, with the group of their `apiVersion`.
-const KINDS: [(&str, &str, DocumentKind); 28] = [
+const KINDS: [(&str, &str, DocumentKind); 29] = [
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
     ("management.cattle.io", "Cluster", DocumentKind::RkeCluster),
     ("helm.cattle.io", "HelmChart", DocumentKind::HelmChart),
@@ -244,6 +246,7 @@ const KINDS: [(&str, &str, DocumentKind); 28] = [
     ("storage.k8s.io", "CSIDriver", DocumentKind::CsiDriver),
     ("storage.k8s.io", "CSINode", DocumentKind::CsiNode),
     ("", "PersistentVolume", DocumentKind::PersistentVolume),
+    ("", "ServiceAccount", DocumentKind::ServiceAccount),
     ("controllermanager.config.k8s.io", "LeaderMigrationConfiguration", DocumentKind::LeaderMigration),
     ("kubelet.config.k8s.io", "CredentialProviderConfig", DocumentKind::CredentialProviderConfig),
     ("credentialprovider.kubelet.k8s.io", "CredentialProviderConfig", DocumentKind::CredentialProviderConfig),

@@ -145,8 +145,9 @@ impl Evidence {
             }
         })?;
         let text = match text.strip_prefix('\u{feff}') {
-            Some(rest) => rest.to_owned(),
-            None => text,
+            // The cloud controller does not read over it.
+            Some(rest) if !CloudConfig::is_one(rest) => rest.to_owned(),
+            Some(_) | None => text,
         };
         let mut reading = Reading::new(file);
         let source = Arc::new(Source::new(file, text));

@@ -30,6 +30,16 @@ pub fn private_ecr_host(image: &str) -> Option<&str> {
     (is_account && is_region && ENDINGS.contains(&ending)).then_some(host)
 }
 
+/// The pattern for all accounts and regions of the registry of a private host.
+#[must_use]
+pub fn pattern_for(private_host: &str) -> String {
+    let parts: Vec<&str> = private_host.split('.').collect();
+    // `ACCOUNT.dkr.ecr.REGION.…`, or `ACCOUNT.dkr-ecr.REGION.…`.
+    let region = if parts.get(1) == Some(&"dkr") { 3 } else { 2 };
+    let wide = |(at, part): (usize, &&str)| if at == 0 || at == region { "*".to_owned() } else { (*part).to_owned() };
+    parts.iter().enumerate().map(wide).collect::<Vec<String>>().join(".")
+}
+
 /// Whether a pattern of `matchImages` covers an image: ports are the same, each part of the host fits, and the path begins with that of
 /// the pattern.
 /// Source: kubernetes/kubernetes `pkg/credentialprovider/keyring.go#URLsMatch`.
@@ -72,6 +82,19 @@ mod tests {
             ("app", false),
         ] {
             assert_eq!(private_ecr_host(image).is_some(), is_private, "{image}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_for_a_host_covers_it_in_all_regions() {
+        for (host, pattern) in [
+            ("111122223333.dkr.ecr.us-east-1.amazonaws.com", "*.dkr.ecr.*.amazonaws.com"),
+            ("111122223333.dkr.ecr-fips.us-east-1.amazonaws.com", "*.dkr.ecr-fips.*.amazonaws.com"),
+            ("111122223333.dkr.ecr.cn-north-1.amazonaws.com.cn", "*.dkr.ecr.*.amazonaws.com.cn"),
+            ("111122223333.dkr-ecr.us-east-1.on.aws", "*.dkr-ecr.*.on.aws"),
+        ] {
+            assert_eq!(pattern_for(host), pattern);
+            assert!(covers(pattern, &format!("{host}/app")), "{host}");
         }
     }
 

@@ -31,6 +31,8 @@ pub struct Service {
     pub source_ranges: Vec<String>,
     /// `spec.ipFamilies`.
     pub ip_families: Vec<String>,
+    /// `spec.ipFamilyPolicy`.
+    pub ip_family_policy: Option<String>,
     /// Whether `spec.externalTrafficPolicy` is `Local`.
     pub is_local: bool,
     /// Whether `spec.sessionAffinity` is `ClientIP`.
@@ -121,6 +123,7 @@ impl Service {
             load_balancer_ip: text(&["spec", "loadBalancerIP"])?.filter(|address| !address.is_empty()),
             source_ranges: texts(&["spec", "loadBalancerSourceRanges"]),
             ip_families: texts(&["spec", "ipFamilies"]),
+            ip_family_policy: text(&["spec", "ipFamilyPolicy"])?,
             is_local: object.text(&["spec", "externalTrafficPolicy"]) == Some("Local"),
             has_client_affinity: object.text(&["spec", "sessionAffinity"]) == Some("ClientIP"),
             is_without_node_ports: object.switch(&["spec", "allocateLoadBalancerNodePorts"]) == Some(false),

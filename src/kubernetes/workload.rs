@@ -72,7 +72,7 @@ pub struct Workload {
     pub service_account: String,
     /// `containers`.
     pub containers: Vec<Container>,
-    /// Images of `initContainers`.
+    /// Images of `initContainers` that are pulled.
     pub init_images: Vec<Located<String>>,
     /// Names of `imagePullSecrets`; its `ServiceAccount` may have some as well.
     pub pull_secrets: Vec<String>,
@@ -89,6 +89,8 @@ pub struct Container {
     pub name: String,
     /// `image`.
     pub image: Located<String>,
+    /// Whether it is never pulled: `imagePullPolicy: Never`.
+    pub is_never_pulled: bool,
     /// `command` and `args`.
     pub words: Vec<Located<String>>,
 }
@@ -171,9 +173,10 @@ impl Workload {
         format!("{} {namespace}{}", self.kind.name(), self.name)
     }
 
-    /// The images that its pods are made of.
-    pub fn images(&self) -> impl Iterator<Item = &Located<String>> {
-        self.containers.iter().map(|container| &container.image).chain(&self.init_images)
+    /// The images that are pulled for its pods.
+    pub fn pulled_images(&self) -> impl Iterator<Item = &Located<String>> {
+        let pulled = self.containers.iter().filter(|container| !container.is_never_pulled);
+        pulled.map(|container| &container.image).chain(&self.init_images)
     }
 
     /// Whether a node has what `nodeSelector` and the required affinity ask for.
@@ -220,6 +223,7 @@ impl Workload {
             Some(Container {
                 name: container.text(&["name"]).unwrap_or_default().to_owned(),
                 image: container.located(&["image"])?,
+                is_never_pulled: is_never_pulled(container),
                 words: words.collect(),
             })
         });
@@ -243,7 +247,11 @@ impl Workload {
                 .unwrap_or("default")
                 .to_owned(),
             containers: containers.collect(),
-            init_images: pod.items(&["initContainers"]).filter_map(|one| one.located(&["image"])).collect(),
+            init_images: pod
+                .items(&["initContainers"])
+                .filter(|one| !is_never_pulled(*one))
+                .filter_map(|one| one.located(&["image"]))
+                .collect(),
             pull_secrets: pod
                 .items(&["imagePullSecrets"])
                 .map(|secret| secret.text(&["name"]).unwrap_or_default().to_owned())
@@ -253,6 +261,10 @@ impl Workload {
             pod_place: pod.place(),
         }))
     }
+}
+
+fn is_never_pulled(container: Object<'_>) -> bool {
+    container.text(&["imagePullPolicy"]) == Some("Never")
 }
 
 fn affinity_term(term: Object<'_>) -> AffinityTerm {

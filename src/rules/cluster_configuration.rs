@@ -66,9 +66,19 @@ fn of_each(
 fn pulled_with_the_kubelets_credentials<'e>(
     context: &KubernetesContext<'e>,
 ) -> Vec<(&'e Workload, &'e Located<String>)> {
-    let workloads = context.evidence.workloads.iter().filter(|workload| workload.pull_secrets.is_empty());
-    let images = workloads.flat_map(|workload| workload.images().map(move |image| (workload, image)));
-    images.filter(|(_, image)| private_ecr_host(&image.value).is_some()).collect()
+    let evidence = context.evidence;
+    let has_secrets = |workload: &Workload| {
+        evidence.documents_of(DocumentKind::ServiceAccount).map(Document::object).any(|account| {
+            let text = |key: &str| account.text(&["metadata", key]).unwrap_or_default();
+            text("name") == workload.service_account
+                && text("namespace") == workload.namespace
+                && account.items(&["imagePullSecrets"]).next().is_some()
+        })
+    };
+    let workloads = evidence.workloads.iter().filter(|workload| workload.pull_secrets.is_empty());
+    let images = workloads.flat_map(|workload| workload.pulled_images().map(move |image| (workload, image)));
+    let private = images.filter(|(_, image)| private_ecr_host(&image.value).is_some());
+    private.filter(|(workload, _)| !has_secrets(workload)).collect()
 }
 
 /// What a check says of whatever starts nodes: Nodes that say it, and configurations.

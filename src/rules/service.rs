@@ -9,6 +9,7 @@ use crate::inventory::Provider;
 use crate::kubernetes::{DocumentKind, Evidence, Ingress, Service};
 use crate::resource::ResourceKind;
 use crate::service_annotations::PREFIX;
+use crate::view::RegionView;
 
 mod svc_annotation_no_effect;
 mod svc_annotation_too_new;
@@ -145,10 +146,19 @@ fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Service, Owner) -> V
     Counted::new(asked.len(), asked.into_iter().flat_map(|service| check(service, owner(context, service))))
 }
 
-/// What a check says of each Service for which one of the two controllers makes a load balancer, beside what the cloud says.
-fn joined(context: &Context<'_>, check: impl Fn(&Service, Owner) -> Option<Violation>) -> Counted {
+/// What a check says of each Service for which one of the two controllers makes a load balancer, in the region of the nodes.
+fn joined<'v>(
+    context: &'v Context<'_>,
+    check: impl Fn(&RegionView<'v>, &Service, Owner) -> Option<Violation>,
+) -> Counted {
+    let mut regions = context.view.regions.iter().filter(|region| !region.members.is_empty());
+    let (Some(region), None) = (regions.next(), regions.next()) else {
+        return Counted::not_applicable("the nodes are not in one region");
+    };
     of_each(&context.on_kubernetes(), |service, owner| match owner {
-        Owner::Classic | Owner::Network | Owner::LoadBalancerController => check(service, owner).into_iter().collect(),
+        Owner::Classic | Owner::Network | Owner::LoadBalancerController => {
+            check(region, service, owner).into_iter().collect()
+        }
         Owner::OtherClass | Owner::Nobody => Vec::new(),
     })
 }

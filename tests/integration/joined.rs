@@ -92,6 +92,17 @@ fn a_volume_is_where_its_persistent_volume_says() {
         assert!(message.contains("us-east-1z, and volume `vol-") && message.ends_with(zone), "{message}");
         assert_eq!(outcome, Outcome::Failed);
     }
+    // All expressions of a term have to hold, and each label.
+    let mut both = volume_of_driver(id, &[zone]);
+    let expressions = &mut both["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"][0]["matchExpressions"];
+    expressions
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["us-east-1z"]}));
+    assert!(of(both).0[0].1.contains("says two zones at once"));
+    let mut labels = zone_label(id, "topology.kubernetes.io/zone", zone);
+    labels["metadata"]["labels"]["failure-domain.beta.kubernetes.io/zone"] = json!("us-east-1z");
+    assert_eq!(of(labels).0.len(), 1);
     // Any zone, another driver, and nothing at all.
     let mut any = volume_of_driver(id, &["us-east-1z"]);
     any["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
@@ -160,6 +171,13 @@ fn an_address_that_the_kubelet_is_given_is_one_of_its_instance() {
     let message =
         format!("Node `{name}` is told 2001:db8::1, and the cloud configuration has no `NodeIPFamilies=ipv6`");
     assert_eq!(with(""), [(Severity::Warning, message)]);
+    // Configurations that differ say nothing.
+    let map = |name: &str, families: &str| {
+        let data = format!("[Global]\nKubernetesClusterID={CLUSTER}\n{families}");
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"cloud.conf": data}})
+    };
+    let objects = [node(&name, &provider_id, "2001:db8::1", true), map("a", ""), map("b", "NodeIPFamilies=ipv6\n")];
+    assert_eq!(told(&scan(&inventory, &objects), rule).0, []);
     // An inventory of before addresses were read says nothing.
     inventory.accounts[0].regions[0].instances[at].network_interfaces[0].addresses = None;
     let (found, outcome) = told(&scan(&inventory, &[node(&name, &provider_id, "172.17.0.1", true)]), rule);
@@ -236,10 +254,14 @@ fn subnets_that_a_service_names_are_those_of_the_cluster() {
     assert_eq!(of(&format!("one,{elsewhere}")), RIGHT);
     assert_eq!(of(&format!("{first},{same_zone}")), [format!("two subnets of {zone}")]);
     assert_eq!(of(&format!("{first},{first}")), [format!("the subnet `{first}` twice")]);
-    assert_eq!(of(&format!("{first},one")), ["the subnet `one` twice"]);
+    assert_eq!(of(&format!("{first},one")), [format!("the subnet `{first}` twice")]);
     assert_eq!(of("subnet-0gone"), [format!("the subnet `subnet-0gone`, which is not in {name}")]);
     assert_eq!(of("three"), [format!("the subnet `three`, which is not in {vpc}")]);
     assert_eq!(of("two"), ["the subnet `two`, and 2 subnets are called so"]);
+    // Names are wildcards, and only the number counts.
+    assert_eq!(of("on?"), RIGHT);
+    assert_eq!(of("on*,tw?"), ["the subnet `tw?`, and 2 subnets are called so"]);
+    assert_eq!(of("one,tw*,three"), [format!("two subnets of {zone}")]);
     assert_eq!(
         of("subnet-0foreign"),
         [format!("the subnet `subnet-0foreign`, which is in vpc-0other, and the nodes are in {vpc}")]
@@ -260,13 +282,19 @@ fn certificates_are_of_the_region_of_the_nodes() {
     };
     const RIGHT: Vec<String> = Vec::new();
     assert_eq!(of(&format!("arn:aws:acm:{region}:111122223333:certificate/a")), RIGHT);
+    let two =
+        format!("arn:aws:acm:{region}:111122223333:certificate/a,arn:aws:acm:{region}:111122223333:certificate/b");
+    assert_eq!(of(&two), [format!("`{two}`, which is no ARN of a certificate")], "the cloud controller takes one");
     assert_eq!(of("arn:aws:iam::111122223333:server-certificate/path/a"), RIGHT);
-    assert_eq!(
-        of(&format!(
-            "arn:aws:acm:{region}:111122223333:certificate/a, arn:aws:acm:eu-west-1:111122223333:certificate/b"
-        )),
-        [format!("a certificate of eu-west-1, and the nodes are in {region}")]
-    );
+    let elsewhere = "arn:aws:acm:eu-west-1:111122223333:certificate/b";
+    let message = format!("a certificate of eu-west-1, and the nodes are in {region}");
+    assert_eq!(of(elsewhere), [message.as_str()]);
+    let of_load_balancer_controller = |list: &str| {
+        let mut service = service("aws-load-balancer-ssl-cert", list);
+        service["spec"]["loadBalancerClass"] = json!("service.k8s.aws/nlb");
+        told(&scan(&inventory, &[service]), "svc-certificate-elsewhere").0.len()
+    };
+    assert_eq!([of_load_balancer_controller(&two), of_load_balancer_controller(&format!("{two},{elsewhere}"))], [0, 1]);
     assert_eq!(
         of("arn:aws-cn:acm:cn-north-1:111122223333:certificate/a"),
         ["a certificate of the partition aws-cn, and the nodes are in aws"]

@@ -44,6 +44,8 @@ struct World {
     counts: BTreeMap<String, usize>,
     calls: Vec<Call>,
     token: Option<String>,
+    /// Answers by what was asked, where they are kept.
+    answers: Option<BTreeMap<String, (u16, Arc<str>)>>,
     /// Items of a page, at most.
     page: usize,
 }
@@ -123,6 +125,12 @@ impl ApiServer {
     /// Puts so many items on a page, at most.
     pub(crate) fn page(self, items: usize) -> Self {
         self.world.lock().unwrap().page = items;
+        self
+    }
+
+    /// Keeps what it has answered, so that making it takes its time once.
+    pub(crate) fn keeping_answers(self) -> Self {
+        self.world.lock().unwrap().answers = Some(BTreeMap::new());
         self
     }
 
@@ -211,6 +219,10 @@ fn answer(request: &[String], world: &Mutex<World>, stream: &mut impl Write) -> 
     };
     assert_eq!(method, "GET", "nothing is written");
     let mut more = String::new();
+    let kept = world.lock().unwrap().answers.as_ref().and_then(|answers| answers.get(target).cloned());
+    if let Some((code, body)) = kept.filter(|_| fault.is_none() && allowed) {
+        return send(stream, code, "", &body, false);
+    }
     let (code, body) = match &fault {
         _ if !allowed => status(401, "Unauthorized", "Unauthorized"),
         Some(Fault::Status(code, reason)) => {
@@ -235,14 +247,22 @@ fn answer(request: &[String], world: &Mutex<World>, stream: &mut impl Write) -> 
             listed(&world.lock().unwrap(), path, query, fault.as_ref())
         }
     };
+    let body: Arc<str> = body.into();
+    if let Some(answers) = world.lock().unwrap().answers.as_mut().filter(|_| fault.is_none() && allowed) {
+        answers.insert(target.to_owned(), (code, Arc::clone(&body)));
+    }
+    send(stream, code, &more, &body, matches!(fault, Some(Fault::Cut)))
+}
+
+/// Writes an answer, or the first half of it; whether the connection goes on.
+fn send(stream: &mut impl Write, code: u16, more: &str, body: &str, is_cut: bool) -> bool {
     let head = format!(
         "HTTP/1.1 {code} X\r\nContent-Type: application/json\r\nDate: Mon, 05 Jan 2026 10:00:05 GMT\r\n{more}Content-Length: {}\r\n\r\n",
         body.len()
     );
-    let cut = matches!(fault, Some(Fault::Cut));
-    let sent = if cut { &body.as_bytes()[..body.len() / 2] } else { body.as_bytes() };
+    let sent = if is_cut { &body.as_bytes()[..body.len() / 2] } else { body.as_bytes() };
     let written = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(sent)).and_then(|()| stream.flush());
-    written.is_ok() && !cut
+    written.is_ok() && !is_cut
 }
 
 /// A page of a list, or an object.

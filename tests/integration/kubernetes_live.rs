@@ -304,9 +304,11 @@ fn plugins_tell_no_credentials_and_are_not_waited_for_without_end() {
 #[test]
 fn of_several_kubeconfigs_those_that_are_there_are_read() {
     let folder = tempfile::tempdir().unwrap();
-    let server = ApiServer::serve(&nodes_of_fixture());
+    let server = ApiServer::serve(&nodes_of_fixture()).keeping_answers();
     let kubeconfig = server.kubeconfig(folder.path(), &json!({}));
-    assert_eq!(scan(&format!("/nonexistent:{kubeconfig}"), &["--kube-context", "test"]).0, Some(0));
+    for several in [format!("/nonexistent:{kubeconfig}"), format!("{kubeconfig}:/nonexistent")] {
+        assert_eq!(scan(&several, &["--kube-context", "test"]).0, Some(0), "{several}");
+    }
 }
 
 #[test]

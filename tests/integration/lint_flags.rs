@@ -232,6 +232,13 @@ fn values_of_the_cloud_configuration_are_those_that_it_takes() {
         ("ClusterServiceSharedLoadBalancerHealthProbePort=", false),
         ("NLBSecurityGroupMode=", true),
         ("NLBSecurityGroupMode=managed", false),
+        ("ClusterServiceSharedLoadBalancerHealthProbePort=\" 10256 \"", true),
+        ("ClusterServiceSharedLoadBalancerHealthProbePort=+5", true),
+        ("ClusterServiceSharedLoadBalancerHealthProbePort=+0x10", false),
+        ("ClusterServiceSharedLoadBalancerHealthProbePort=0X2810", false),
+        ("SupportedTopologyInstanceTypePattern=^(p|trn)[0-9]+", true),
+        ("SupportedTopologyInstanceTypePattern=([", false),
+        ("SupportedTopologyInstanceTypePattern=\"\\\\Qa[\\\\E\"", true),
         ("KubernetesClusterTag=x", true),
         ("KubernetesClusterTag=y", false),
     ] {
@@ -307,6 +314,15 @@ fn kubelets_fetch_credentials_for_ecr_by_themselves_until_1_26() {
     }
     let secrets = json!({"imagePullSecrets": [{"name": "ecr"}]});
     assert_eq!(of(node("v1.31.0+rke2r1", external), &secrets, IMAGE, None), []);
+    let never = json!({"containers": [{"name": "web", "image": IMAGE, "imagePullPolicy": "Never"}]});
+    assert_eq!(of(node("v1.31.0+rke2r1", external), &never, IMAGE, None), []);
+    let with_account = json!({"serviceAccountName": "web"});
+    let account = |secrets: Value| json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "web", "namespace": "shop"}, "imagePullSecrets": secrets});
+    let beside = |account: Value| {
+        let objects = [node("v1.31.0+rke2r1", external), deployment(IMAGE, &with_account), account];
+        told(&objects, "ecr-credential-provider-missing", Target::default()).len()
+    };
+    assert_eq!([beside(account(json!([{"name": "ecr"}]))), beside(account(json!([])))], [0, 1]);
     let waits = json!({"initContainers": [{"name": "wait", "image": IMAGE}]});
     assert_eq!(of(node("v1.31.0+rke2r1", external), &waits, "nginx", None), message(""));
     for image in ["public.ecr.aws/nginx/nginx:1.29", "nginx", "registry.example.com/x"] {
@@ -329,8 +345,8 @@ fn versions_and_components_of_a_leader_migration_are_those_of_kubernetes() {
         told(&[configuration, node], "leader-migration-config-invalid", Target::default()).len()
     };
     for (kubernetes, version, expected) in [
-        ("v1.21.0", "v1alpha1", 0),
-        ("v1.21.0", "v1beta1", 1),
+        ("v1.22.0", "v1alpha1", 0),
+        ("v1.31.0", "v1beta2", 1),
         ("v1.22.0", "v1beta1", 0),
         ("v1.23.9", "v1", 1),
         ("v1.24.0", "v1", 0),
@@ -345,6 +361,9 @@ fn versions_and_components_of_a_leader_migration_are_those_of_kubernetes() {
     ] {
         assert_eq!(of("v1.26.0", "v1", component), expected, "{component}");
     }
+    // The star came with 1.22.
+    assert_eq!([of("v1.21.0", "v1alpha1", "*"), of("v1.21.0", "v1alpha1", "kube-controller-manager")], [1, 0]);
+    assert_eq!(of("v1.21.0", "v1beta1", "kube-controller-manager"), 1);
 }
 
 #[test]
@@ -389,6 +408,15 @@ fn rights_are_bound_to_who_runs() {
     let mut other = deployment("nginx", &json!({"serviceAccountName": "ccm"}));
     other["metadata"]["namespace"] = json!("default");
     assert_eq!(of(&[binding("x", account("default", "ccm")), other]), NOBODY);
+    // Whoever applies it says the namespace; a group has the rights.
+    let mut nowhere = ccm.clone();
+    nowhere["metadata"].as_object_mut().unwrap().remove("namespace");
+    let objects = [nowhere, binding(role, account("kube-system", "ccm"))];
+    assert!(told(&objects, "ccm-rbac-subject-mismatch", Target::default()).is_empty());
+    let all = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
+    let admin = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "all"}, "rules": all});
+    let of_group = binding("all", json!({"kind": "Group", "name": "system:serviceaccounts:kube-system"}));
+    assert_eq!(of(&[admin, of_group, binding(role, account("default", "ccm"))]), NOBODY);
     // A file says who it is.
     let mut with_file = ccm.clone();
     with_file["spec"]["template"]["spec"]["containers"][0]["args"] =
@@ -445,6 +473,13 @@ fn controllers_have_the_names_of_their_version() {
         ("v1.36.0", "*,-nodeipam", false),
         ("v1.36.0", "*,-tagging-controller", false),
         ("v1.36.0", "", true),
+        ("v1.36.0", "*,", false),
+        ("v1.36.0", "\"*\",-route", true),
+        ("v1.21.4", "*,tagging", true),
+        ("v1.22.0", "*,tagging", false),
+        ("v1.22.1", "*,tagging", true),
+        ("v1.23.1", "*,tagging", false),
+        ("v1.23.2", "*,tagging", true),
     ] {
         assert_eq!(of(tag, list).is_empty(), is_right, "{tag} {list}");
     }
@@ -483,6 +518,7 @@ fn volumes_that_go_over_to_the_driver_are_told_before_the_upgrade() {
     };
     let plain = r#"["agent"]"#;
     let off = r#"["agent","--kubelet-arg","feature-gates=A=true,CSIMigrationAWS=F"]"#;
+    let on = r#"["agent","--kubelet-arg","feature-gates=CSIMigrationAWS=true"]"#;
     for (today, arguments, target, expected) in [
         ("v1.21.9", plain, "1.22", 0),
         ("v1.22.17", plain, "1.23", 1),
@@ -491,35 +527,41 @@ fn volumes_that_go_over_to_the_driver_are_told_before_the_upgrade() {
         ("v1.23.0", off, "1.24", 0),
         ("v1.23.0", off, "1.25", 1),
         ("v1.22.17", off, "1.24", 0),
+        ("v1.22.17", on, "1.24", 0),
         ("v1.25.0", plain, "1.33", 0),
     ] {
         assert_eq!(of(today, arguments, target), expected, "{today} {arguments} {target}");
     }
     let target = Target { kubernetes: "1.23".parse().ok(), ..Target::default() };
     assert!(told(&[node("v1.22.17", plain)], "csi-migration-undrained", target).is_empty(), "no volume");
+    let mut migrated = volume.clone();
+    migrated["metadata"]["annotations"] = json!({"pv.kubernetes.io/migrated-to": "ebs.csi.aws.com"});
+    assert!(told(&[node("v1.22.17", plain), migrated], "csi-migration-undrained", target).is_empty());
 }
 
 #[test]
-fn the_cloud_configuration_decides_about_security_groups_and_health_checks() {
+fn the_cloud_configuration_decides_about_health_checks() {
     let service = |annotations: Value, policy: &str| {
         json!({
             "apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "shop", "annotations": annotations},
             "spec": {"type": "LoadBalancer", "externalTrafficPolicy": policy, "ports": [{"port": 80, "nodePort": 30080}]},
         })
     };
-    let groups = json!({
-        "service.beta.kubernetes.io/aws-load-balancer-type": "nlb",
-        "service.beta.kubernetes.io/aws-load-balancer-security-groups": "sg-1",
-    });
-    let of = |tag: &str, configuration: Option<&str>| {
-        let mut objects = vec![controller(tag, &[], &["--cloud-provider=aws"]), service(groups.clone(), "Cluster")];
-        objects.extend(configuration.map(cloud_config));
-        told(&objects, "svc-annotation-no-effect", Target::default()).len()
+    // It refuses them whatever the configuration says.
+    let of = |tag: &str, annotation: &str| {
+        let annotations = json!({
+            "service.beta.kubernetes.io/aws-load-balancer-type": "nlb",
+            format!("service.beta.kubernetes.io/{annotation}"): "sg-1",
+        });
+        let managed = cloud_config("[Global]\nKubernetesClusterID=x\nNLBSecurityGroupMode=Managed\n");
+        let objects = [controller(tag, &[], &["--cloud-provider=aws"]), service(annotations, "Cluster"), managed];
+        let all = told(&objects, "svc-annotation-no-effect", Target::default());
+        all.into_iter().map(|(severity, ..)| severity).collect::<Vec<_>>()
     };
-    let managed = "[Global]\nKubernetesClusterID=x\nNLBSecurityGroupMode=Managed\n";
-    let unmanaged = "[Global]\nKubernetesClusterID=x\n";
-    assert_eq!([of("v1.35.0", None), of("v1.35.0", Some(managed)), of("v1.35.0", Some(unmanaged))], [0, 0, 1]);
-    assert_eq!([of("v1.34.0", None), of("v1.34.0", Some(managed))], [1, 1]);
+    for annotation in ["aws-load-balancer-security-groups", "aws-load-balancer-extra-security-groups"] {
+        assert_eq!(of("v1.34.3", annotation), [Severity::Warning], "{annotation}");
+        assert_eq!(of("v1.35.0", annotation), [Severity::Error], "{annotation}");
+    }
     let path = |kind: &str| {
         json!({
             "service.beta.kubernetes.io/aws-load-balancer-type": kind,
@@ -545,4 +587,50 @@ fn the_cloud_configuration_decides_about_security_groups_and_health_checks() {
         "service.beta.kubernetes.io/aws-load-balancer-healthcheck-interval": "10",
     });
     assert_eq!(of(interval, "Cluster", "Shared"), 0);
+    let same = json!({
+        "service.beta.kubernetes.io/aws-load-balancer-type": "nlb",
+        "service.beta.kubernetes.io/aws-load-balancer-healthcheck-protocol": "HTTP",
+        "service.beta.kubernetes.io/aws-load-balancer-healthcheck-port": "10256",
+        "service.beta.kubernetes.io/aws-load-balancer-healthcheck-path": "/healthz",
+    });
+    assert_eq!(of(same, "Cluster", "Shared"), 0, "nothing is replaced");
+    let shared = cloud_config("[Global]\nKubernetesClusterID=x\nClusterServiceLoadBalancerHealthProbeMode=Shared\n");
+    for (tag, expected) in [("v1.32.9", 0), ("v1.33.0", 1), ("latest", 1)] {
+        let objects =
+            [controller(tag, &[], &["--cloud-provider=aws"]), service(path("nlb"), "Cluster"), shared.clone()];
+        assert_eq!(told(&objects, "svc-health-check-overridden", Target::default()).len(), expected, "{tag}");
+    }
+}
+
+#[test]
+fn tls_behind_a_load_balancer_needs_a_certificate_in_front_of_it() {
+    let of = |kind: &str, protocol: &str, certificate: Option<&str>| {
+        let mut annotations = json!({
+            "service.beta.kubernetes.io/aws-load-balancer-type": kind,
+            "service.beta.kubernetes.io/aws-load-balancer-backend-protocol": protocol,
+        });
+        if let Some(arn) = certificate {
+            annotations["service.beta.kubernetes.io/aws-load-balancer-ssl-cert"] = json!(arn);
+        }
+        let service = json!({
+            "apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "shop", "annotations": annotations},
+            "spec": {"type": "LoadBalancer", "ports": [{"port": 443, "nodePort": 30080}]},
+        });
+        told(&[service], "svc-annotation-no-effect", Target::default()).len()
+    };
+    const ARN: Option<&str> = Some("arn:aws:acm:us-east-1:111122223333:certificate/a");
+    for (kind, protocol, certificate, expected) in [
+        ("elb", "https", None, 1),
+        ("elb", "ssl", Some(""), 1),
+        ("elb", "https", ARN, 0),
+        ("elb", "http", None, 0),
+        ("elb", "tcp", None, 0),
+        ("nlb", "ssl", ARN, 0),
+        ("nlb", "ssl", None, 1),
+        ("nlb", "https", ARN, 1),
+        ("nlb", "http", None, 0),
+        ("nlb-ip", "https", None, 0),
+    ] {
+        assert_eq!(of(kind, protocol, certificate), expected, "{kind} {protocol} {certificate:?}");
+    }
 }

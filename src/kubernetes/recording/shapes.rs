@@ -49,8 +49,11 @@ const POD: Keep = Members(&[
     ("dnsPolicy", All),
     ("serviceAccountName", All),
     ("serviceAccount", All),
-    ("containers", Items(&Members(&[("name", All), ("image", All), ("command", All), ("args", All)]))),
-    ("initContainers", Items(&Members(&[("image", All)]))),
+    (
+        "containers",
+        Items(&Members(&[("name", All), ("image", All), ("imagePullPolicy", All), ("command", All), ("args", All)])),
+    ),
+    ("initContainers", Items(&Members(&[("image", All), ("imagePullPolicy", All)]))),
     ("imagePullSecrets", Items(&Members(&[("name", All)]))),
 ]);
 

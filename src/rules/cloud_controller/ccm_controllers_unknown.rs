@@ -1,6 +1,7 @@
 use super::{of_each, on};
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Severity};
+use crate::kubernetes::string_slice;
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
@@ -10,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the cloud controller is told of a controller that it does not have",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Workload],
-    condition: "`--controllers` of an AWS cloud controller names one that its version does not have, with or without a dash before it. It has `cloud-node`, `cloud-node-lifecycle`, `service`, `route` and `tagging`, and from 1.28 on the first four as `cloud-node-controller`, `cloud-node-lifecycle-controller`, `service-lb-controller` and `node-route-controller` too; 1.28.0 does not take `tagging`. Spaces are a part of a name.",
+    condition: "`--controllers` of an AWS cloud controller names one that its version does not have, with or without a dash before it. It has `cloud-node`, `cloud-node-lifecycle`, `service`, `route` and `tagging`, and from 1.28 on the first four as `cloud-node-controller`, `cloud-node-lifecycle-controller`, `service-lb-controller` and `node-route-controller` too; 1.22.0, 1.23.0, 1.23.1 and 1.28.0 do not take `tagging`. Spaces are a part of a name, and nothing behind the last comma is a name as well.",
     impact: "it does not start: `is not in the list of known controllers`",
     fix: "Write a name that it has.",
     applicability: Applicability::None,
@@ -30,12 +31,20 @@ const LONG: [&str; 4] =
     ["cloud-node-controller", "cloud-node-lifecycle-controller", "service-lb-controller", "node-route-controller"];
 const TAGGING: &str = "tagging";
 
+/// Versions without it, or with an alias of it that leads nowhere.
+const WITHOUT_TAGGING: [ControllerVersion; 4] = [
+    ControllerVersion::new(1, 22, 0),
+    ControllerVersion::new(1, 23, 0),
+    ControllerVersion::new(1, 23, 1),
+    ControllerVersion::new(1, 28, 0),
+];
+
 /// Whether a version has a controller of a name; what is not known of a version it may have.
 fn has(version: Option<ControllerVersion>, name: &str) -> bool {
     const FIRST_LONG: ControllerVersion = ControllerVersion::new(1, 28, 0);
     SHORT.contains(&name)
         || LONG.contains(&name) && version.is_none_or(|version| version >= FIRST_LONG)
-        || name == TAGGING && version != Some(FIRST_LONG)
+        || name == TAGGING && version.is_none_or(|version| !WITHOUT_TAGGING.contains(&version))
 }
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
@@ -44,11 +53,12 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             return None;
         }
         let lists = controller.flags.iter().filter(|flag| flag.name == "controllers");
-        let mut names = lists.flat_map(|flag| flag.value.split(',').map(move |name| (flag, name)));
+        let mut names = lists.flat_map(|flag| string_slice(&flag.value).into_iter().map(move |name| (flag, name)));
         let (flag, name) = names.find(|(_, item)| {
             let name = item.strip_prefix('-').unwrap_or(item);
-            *item != "*" && !item.is_empty() && !has(controller.version, name)
+            item != "*" && !has(controller.version, name)
         })?;
+        let name = name.as_str();
         let bare = name.trim().trim_start_matches('-');
         let why = match controller.version {
             Some(version) if LONG.contains(&bare) || bare == TAGGING => format!("which {version} does not have"),

@@ -1,6 +1,6 @@
 use super::{of_any, on};
 use crate::finding::{Applicability, Severity};
-use crate::kubernetes::{DocumentKind, Evidence, Object, WorkloadKind};
+use crate::kubernetes::{DocumentKind, Evidence, Object, Rights, WorkloadKind};
 use crate::resource::ResourceKind;
 use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
@@ -28,6 +28,14 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         }
         let workload = &controller.workload;
         let (namespace, account) = (workload.namespace.as_str(), workload.service_account.as_str());
+        // Without a namespace it gets one from whoever applies it; a group may have what it needs.
+        let rights = Rights::of(context.evidence, namespace, account);
+        if namespace.is_empty()
+            || rights.has_unknown && !rights.bindings.is_empty()
+            || rights.allows("update", "", "nodes", None)
+        {
+            return None;
+        }
         let bindings = || {
             let all = context.evidence.documents_of(DocumentKind::RoleBinding);
             all.filter(|binding| binding.kind_name() == "ClusterRoleBinding").map(|binding| (binding, binding.object()))

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use regex::Regex;
+
 use super::on;
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Severity};
@@ -86,7 +88,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
 
 /// What comes of it, beside that the controller does not start.
 const NOTHING: &str = "the controller reads over it: the setting does nothing";
-const NO_LOAD_BALANCER: &str = "no load balancer is made or changed";
+const NO_LOAD_BALANCER: &str = "no Network Load Balancer is made";
 const NO_ADDRESSES: &str = "the controller writes no address of that family on Nodes";
 const NO_START: &str = "the controller does not start";
 
@@ -158,7 +160,7 @@ fn wrong_value(config: &CloudConfig, variable: &Variable, known: &Known) -> Opti
         let impact = match known.holds {
             Holds::OneOf(_) => NO_LOAD_BALANCER,
             Holds::ManyOf(_) => NO_ADDRESSES,
-            Holds::Text | Holds::Switch | Holds::Number => NO_START,
+            Holds::Text | Holds::Pattern | Holds::Switch | Holds::Number => NO_START,
         };
         let found = at(config, Severity::Error, variable.span, name, message, fix);
         Some(found.impact(Some(impact.to_owned())))
@@ -171,7 +173,7 @@ fn wrong_value(config: &CloudConfig, variable: &Variable, known: &Known) -> Opti
         // Without a value a switch is on, and a list begins anew.
         return match known.holds {
             Holds::Switch | Holds::ManyOf(_) => None,
-            Holds::Text | Holds::Number | Holds::OneOf(_) => {
+            Holds::Text | Holds::Pattern | Holds::Number | Holds::OneOf(_) => {
                 let message = format!("`{name}` has no value");
                 Some(at(
                     config,
@@ -186,6 +188,8 @@ fn wrong_value(config: &CloudConfig, variable: &Variable, known: &Known) -> Opti
     };
     match known.holds {
         Holds::Text => None,
+        Holds::Pattern if is_pattern(value) => None,
+        Holds::Pattern => wrong(value, "write a regular expression".to_owned()),
         Holds::Switch if is_switch(value) => None,
         Holds::Switch => wrong(value, "write `true` or `false`".to_owned()),
         Holds::Number if is_number(value) => None,
@@ -197,6 +201,14 @@ fn wrong_value(config: &CloudConfig, variable: &Variable, known: &Known) -> Opti
     }
 }
 
+/// Whether Go takes it for a regular expression. What it takes and Rust does not is left alone: texts between `\\Q` and `\\E`, `\\C`, octal
+/// escapes and the flag `U`.
+/// Source: Go `regexp/syntax`; kubernetes/cloud-provider-aws `pkg/providers/v1/topology.go#NewInstanceTopologyManager`.
+fn is_pattern(value: &str) -> bool {
+    let is_of_go = ["\\Q", "\\C", "\\0", "\\1", "(?"].iter().any(|mark| value.contains(mark));
+    is_of_go || !matches!(Regex::new(value), Err(regex::Error::Syntax(_)))
+}
+
 /// Source: `gopkg.in/gcfg.v1` `types/bool.go`.
 fn is_switch(value: &str) -> bool {
     ["true", "yes", "on", "1", "false", "no", "off", "0"].iter().any(|one| one.eq_ignore_ascii_case(value))
@@ -204,11 +216,13 @@ fn is_switch(value: &str) -> bool {
 
 /// Source: `gopkg.in/gcfg.v1` `types/int.go`: decimal, or hexadecimal behind `0x`.
 fn is_number(value: &str) -> bool {
-    let (is_negative, digits) = match value.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, value.strip_prefix('+').unwrap_or(value)),
+    let value = value.trim();
+    let (is_negative, has_plus, digits) = match (value.strip_prefix('-'), value.strip_prefix('+')) {
+        (Some(digits), _) => (true, false, digits),
+        (None, Some(digits)) => (false, true, digits),
+        (None, None) => (false, false, value),
     };
-    let found = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+    let found = match digits.strip_prefix("0x").filter(|_| !has_plus) {
         Some(digits) => u32::from_str_radix(digits, 16),
         None => digits.parse::<u32>(),
     };

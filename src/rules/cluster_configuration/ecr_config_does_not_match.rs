@@ -1,7 +1,7 @@
 use super::{on, pulled_with_the_kubelets_credentials};
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::DocumentKind;
-use crate::kubernetes::images::{covers, private_ecr_host};
+use crate::kubernetes::images::{covers, pattern_for, private_ecr_host};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the kubelet has no image credentials for a registry in use",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A workload without `imagePullSecrets` pulls from a private registry of ECR that no pattern in `matchImages` of the `CredentialProviderConfig` covers: each `*` stands for a part of a host between two full stops, so that `*.dkr.ecr.*.amazonaws.com` covers neither China nor FIPS. With several configurations one has to cover it. Whether its ServiceAccount has secrets is not known.",
+    condition: "A workload without `imagePullSecrets` pulls from a private registry of ECR that no pattern in `matchImages` of the `CredentialProviderConfig` covers: each `*` stands for a part of a host between two full stops, so that `*.dkr.ecr.*.amazonaws.com` covers neither China nor FIPS. With several configurations one has to cover it. A ServiceAccount with secrets counts where it was given; of a live cluster none are read.",
     impact: "the image is pulled without credentials, and refused (`no basic auth credentials`)",
     fix: "Add a pattern for the registry.",
     applicability: Applicability::None,
@@ -50,10 +50,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             text::printable(host),
             text::printable(&workload.full_name())
         );
-        let parts: Vec<&str> = host.split('.').collect();
-        let wide = |(at, part): (usize, &&str)| if at == 0 || at == 3 { "*".to_owned() } else { (*part).to_owned() };
-        let pattern = parts.iter().enumerate().map(wide).collect::<Vec<String>>().join(".");
-        let fix = format!("add `{pattern}` to `matchImages`");
+        let fix = format!("add `{}` to `matchImages`", pattern_for(host));
         Some(on(&document.name, Severity::Warning, &list.place(), host, message, fix))
     });
     Counted::new(pulled.len().max(1), found.collect::<Vec<_>>())

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the kubelet has no credentials for ECR",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
-    condition: "A workload without `imagePullSecrets` pulls from a private registry of ECR, and a kubelet of 1.27 or later, or an external one of before, is given no `image-credential-provider-config`; or --target-kubernetes is 1.27 or later. Up to 1.26 the kubelet fetched such credentials by itself. No `CredentialProviderConfig` was given either. Whether the ServiceAccounts have secrets, and what else is on the machines, is not known: RKE2 and K3s take `/var/lib/rancher/credentialprovider/config.yaml` by themselves.",
+    condition: "A workload without `imagePullSecrets` pulls from a private registry of ECR, and a kubelet of 1.27 or later, or an external one of before, is given no `image-credential-provider-config`; or --target-kubernetes is 1.27 or later. Up to 1.26 the kubelet fetched such credentials by itself. No `CredentialProviderConfig` was given either. A ServiceAccount with secrets counts where it was given; of a live cluster none are read, and what else is on the machines is not known: RKE2 and K3s take `/var/lib/rancher/credentialprovider/config.yaml` by themselves.",
     impact: "images that are not on the machine yet cannot be pulled (`no basic auth credentials`)",
     fix: "Install `ecr-credential-provider` on the machines, and give the kubelet `image-credential-provider-config` and `image-credential-provider-bin-dir`.",
     applicability: Applicability::None,

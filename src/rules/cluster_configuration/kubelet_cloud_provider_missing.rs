@@ -9,10 +9,10 @@ pub(super) const RULE: Rule = Rule {
     title: "kubelets do not wait for the cloud controller",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error; warning for a configuration of kubeadm that gives the kubelet nothing: its unit may do so",
+        "error; warning for configurations of kubeadm: the unit of the kubelet may say it",
     ),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
-    condition: "A cloud controller is there or declared, and a configuration, or a Node that says what it was started with, has no `cloud-provider=external` for the kubelet: neither by itself, nor by `cloud-provider-name: external` of RKE2, nor by the own controller of K3s.",
+    condition: "A cloud controller is there, or declared in the same file, and a configuration, or a Node that says what it was started with, has no `cloud-provider=external` for the kubelet: neither by itself, nor by `cloud-provider-name: external` of RKE2, nor by the own controller of K3s.",
     impact: "such a node registers without the taint of uninitialised nodes and never gets a providerID: load balancers leave it out, and volumes cannot be attached. Nodes that are there already keep theirs, which hides it",
     fix: "Set `kubelet-arg: cloud-provider=external` for all nodes.",
     applicability: Applicability::None,
@@ -44,7 +44,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                 nodes_say && context.evidence.nodes.is_some() || of_cloud().any(|one| one.place().file == place.file)
             }
         };
-        let kubelet = arguments.component_value(Component::Kubelet, "cloud-provider");
+        let kubelet = arguments.component_value(Component::Kubelet, "cloud-provider").filter(|value| !value.is_empty());
         let by_name = match (arguments.distribution, arguments.cloud_provider_name()) {
             (Distribution::Rke2, Some("aws")) => !is_name_only(arguments.version),
             (Distribution::Rke2, Some(_)) => true,
@@ -59,9 +59,8 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let setting = arguments.distribution.setting(Component::Kubelet);
         let message = "the kubelet is started without `cloud-provider=external`";
         let fix = format!("add `cloud-provider=external` to `{setting}`");
-        // kubeadm's kubelets may have it from their unit.
-        let is_bare = arguments.of_component(Component::Kubelet).is_empty();
-        let may_have_it = arguments.distribution == Distribution::Kubeadm && is_bare;
+        // kubeadm's kubelets may have it from their unit (`KUBELET_EXTRA_ARGS`).
+        let may_have_it = arguments.distribution == Distribution::Kubeadm;
         let severity = if may_have_it { Severity::Warning } else { Severity::Error };
         Some(on_started(arguments, severity, arguments.place_of("kubelet-arg"), "kubelet", message, fix))
     })

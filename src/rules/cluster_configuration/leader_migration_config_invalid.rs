@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a configuration of the leader migration does not do what it is for",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A `LeaderMigrationConfiguration` has no `leaderName`, another one than the configuration beside it, a `resourceLock` that is neither `leases` nor `endpoints`, or a controller without a name or a component, with a component that is none of the two (or `*`), or that kube-controller-manager never ran (`cloud-node`); or it is of a version that Kubernetes does not have yet: `v1beta1` came with 1.22, and `v1` with 1.24.",
+    condition: "A `LeaderMigrationConfiguration` has no `leaderName`, another one than the configuration beside it, a `resourceLock` that is neither `leases` nor `endpoints`, or a controller without a name or a component, with a component that is none of the two (or `*`, from 1.22 on), or that kube-controller-manager never ran (`cloud-node`); or it is of a version that Kubernetes does not have yet: `v1beta1` came with 1.22, and `v1` with 1.24.",
     impact: "the component refuses the file, or the two sides wait for different locks and both work, or neither does",
     fix: "Use the same `leaderName` on both sides, `leases`, and the controllers `route`, `service` and `cloud-node-lifecycle`. From 1.22 on it works without a file.",
     applicability: Applicability::None,
@@ -66,6 +66,13 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             let fix = "write `apiVersion: controllermanager.config.k8s.io/v1alpha1`";
             say(&version.place, "apiVersion", message, fix);
         }
+        let is_version = |version: &str| {
+            version == "controllermanager.config.k8s.io/v1alpha1" || VERSIONS.iter().any(|(known, _)| *known == version)
+        };
+        if let Some(version) = object.located(&["apiVersion"]).filter(|version| !is_version(&version.value)) {
+            let message = format!("`{}` is no version of this configuration", text::printable(&version.value));
+            say(&version.place, "apiVersion", message, "write `apiVersion: controllermanager.config.k8s.io/v1`");
+        }
         let own = name(document);
         let place = object.at(&["leaderName"]).map_or_else(|| object.head(), Object::place);
         let other = all.iter().find(|other| !name(other).is_empty() && name(other) != own);
@@ -100,6 +107,13 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                     let message = format!("`{}` is no component that runs it", text::printable(component));
                     let fix = "write `cloud-controller-manager`, `kube-controller-manager` or `\"*\"`";
                     say(&leader.place(), &format!("{controller} {component}"), message, fix);
+                }
+                // Source: kubernetes/controller-manager `pkg/leadermigration/migrator.go`, at v0.21.0 and v0.22.0.
+                (Some(controller), Some("*")) if minor.is_some_and(|minor| minor < 22) => {
+                    let message =
+                        "`component: \"*\"` came with Kubernetes 1.22: no component is called so before".to_owned();
+                    let fix = "write `kube-controller-manager` on the old side, and `cloud-controller-manager` on the new one";
+                    say(&leader.place(), &format!("{controller} *"), message, fix);
                 }
                 (Some(_), Some(_)) => {}
                 _ => {

@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use super::{INSTANCES, NODE, instance_found_for, resource};
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::inventory::{AttachedInterface, Instance};
-use crate::kubernetes::UNINITIALIZED;
+use crate::kubernetes::{CloudConfig, UNINITIALIZED};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
@@ -74,13 +74,19 @@ fn family(address: IpAddr) -> &'static str {
     if address.is_ipv6() { "ipv6" } else { "ipv4" }
 }
 
-/// The families of addresses that the controller writes, where its cloud configuration is known: IPv4 where that names none.
+/// The families of addresses that the controller writes, where its cloud configuration is known: IPv4 where that names none. Several that
+/// differ say nothing.
 fn families(context: &Context<'_>) -> Option<Vec<String>> {
-    let sections = context.kubernetes.cloud_configs.first()?.sections.as_ref().ok()?;
-    let set = sections.iter().flat_map(|section| &section.variables);
-    let set = set.filter(|variable| variable.name.eq_ignore_ascii_case("NodeIPFamilies"));
-    let set: Vec<String> = set.filter_map(|variable| variable.value.clone()).collect();
-    Some(if set.is_empty() { vec!["ipv4".to_owned()] } else { set })
+    let of = |config: &CloudConfig| {
+        let set = config.sections.as_ref().ok()?.iter().flat_map(|section| &section.variables);
+        let set = set.filter(|variable| variable.name.eq_ignore_ascii_case("NodeIPFamilies"));
+        let mut set: Vec<String> = set.filter_map(|variable| variable.value.clone()).collect();
+        set.sort();
+        Some(if set.is_empty() { vec!["ipv4".to_owned()] } else { set })
+    };
+    let mut all = context.kubernetes.cloud_configs.iter().map(of);
+    let first = all.next()??;
+    all.all(|other| other.as_ref() == Some(&first)).then_some(first)
 }
 
 /// Whether the controller knows an address of an instance.

@@ -1,8 +1,9 @@
 use super::{Owner, of_each, on, strictest_version, value};
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Severity};
+use crate::kubernetes::Service;
 use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
 use crate::service_annotations::{Effect, OF_CLOUD_CONTROLLER};
 use crate::text;
 
@@ -11,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     title: "an annotation does nothing for this kind of load balancer",
     severity: RuleSeverity::depends(Severity::Warning, "warning; error where it is refused"),
     resources: &[ResourceKind::Service],
-    condition: "The cloud controller reads the annotation only for the other kind of load balancer: `proxy-protocol` and connection settings for Classic ones, addresses for Network Load Balancers, and security groups for those only from 1.35 on, with `NLBSecurityGroupMode=Managed` in the cloud configuration, where that was given. Some it refuses: attributes of target groups on a Classic one, and from 1.36 on `extra-security-groups` on a Network Load Balancer.",
+    condition: "The cloud controller reads the annotation only for the other kind of load balancer: `proxy-protocol` and connection settings for Classic ones, addresses for Network Load Balancers. Some it refuses: attributes of target groups on a Classic one, and from 1.35 on `security-groups` and `extra-security-groups` on a Network Load Balancer, whatever `NLBSecurityGroupMode` of its cloud configuration is. `backend-protocol: https` and `ssl` need a certificate, and a Network Load Balancer knows `ssl` alone.",
     impact: "the load balancer is made without it, and nothing says so; where it is refused, the Service is not updated",
     fix: "Take it out, or use the other kind of load balancer. Proxy protocol of a Network Load Balancer is `aws-load-balancer-target-group-attributes: proxy_protocol_v2.enabled=true`.",
     applicability: Applicability::None,
@@ -28,10 +29,6 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let version = strictest_version(context);
     let minor = version.and_then(ControllerVersion::minor);
-    // The cloud configuration decides, where it is known.
-    let configurations = &context.evidence.cloud_configs;
-    let is_managed = configurations.iter().any(|config| config.global("NLBSecurityGroupMode").is_some());
-    let may_manage = configurations.is_empty() || is_managed;
     of_each(context, |service, owner| {
         let mut found = Vec::new();
         for known in &OF_CLOUD_CONTROLLER {
@@ -53,8 +50,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                     Severity::Warning,
                     format!("does nothing, and is refused from the cloud controller 1.{since} on, for"),
                 ),
-                Effect::Managed(since) if may_manage && minor.is_none_or(|minor| minor >= since) => continue,
-                Effect::Ignored | Effect::Managed(_) => (Severity::Warning, "does nothing for".to_owned()),
+                Effect::Ignored => (Severity::Warning, "does nothing for".to_owned()),
             };
             let name = service.full_name();
             let message = format!(
@@ -71,6 +67,29 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             };
             found.push(on(service, Some(known.suffix), severity, message, fix));
         }
+        found.extend(backend_protocol(service, owner));
         found
     })
+}
+
+/// A protocol behind the load balancer that asks for TLS there, and is not read.
+/// Sources: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#buildListener`, `#EnsureLoadBalancer`.
+fn backend_protocol(service: &Service, owner: Owner) -> Option<Violation> {
+    const SUFFIX: &str = "aws-load-balancer-backend-protocol";
+    let given = value(service, SUFFIX).filter(|_| owner.is_cloud_controller())?;
+    let has_certificate = value(service, "aws-load-balancer-ssl-cert").is_some_and(|arn| !arn.is_empty());
+    let (why, fix) = match (given, owner) {
+        ("https" | "ssl", _) if !has_certificate => (
+            "without `aws-load-balancer-ssl-cert`",
+            "name a certificate in `aws-load-balancer-ssl-cert`, or take it out",
+        ),
+        ("https", Owner::Network) => ("for a Network Load Balancer, which knows `ssl`", "write `ssl`"),
+        _ => return None,
+    };
+    let name = service.full_name();
+    let message = format!(
+        "Service {} has `{SUFFIX}: {given}`, which does nothing to its listeners {why}",
+        text::printable(&name)
+    );
+    Some(on(service, Some(SUFFIX), Severity::Warning, message, fix))
 }

@@ -1,4 +1,4 @@
-use super::{joined, on, value};
+use super::{Owner, joined, on, value};
 use crate::finding::{Applicability, Severity};
 use crate::inventory::Read;
 use crate::resource::ResourceKind;
@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the certificate of a Service is of another region",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "`aws-load-balancer-ssl-cert` of a Service is no ARN of a certificate of ACM or IAM, or one of another partition, or one of ACM in another region than that of the nodes. Nothing is said where the nodes live in several regions.",
+    condition: "`aws-load-balancer-ssl-cert` of a Service is no ARN of a certificate of ACM or IAM (the cloud controller takes one, the AWS Load Balancer Controller several), or one of another partition, or one of ACM in another region than that of the nodes. Nothing is said where the nodes live in several regions.",
     impact: "Elastic Load Balancing refuses the listener (`CertificateNotFound`), and the load balancer is not made",
     fix: "Name a certificate of the region.",
     applicability: Applicability::None,
@@ -27,21 +27,23 @@ pub(super) const RULE: Rule = Rule {
 const SUFFIX: &str = "aws-load-balancer-ssl-cert";
 
 fn check(context: &Context<'_>) -> Counted {
-    let regions: Vec<_> = context.view.regions.iter().filter(|region| !region.members.is_empty()).collect();
-    let [region] = regions.as_slice() else {
-        return Counted::not_applicable("the nodes are not in one region");
-    };
-    let (partition, region) = (region.account.partition.as_str(), region.region.name.as_str());
-    joined(context, |service, _| {
+    joined(context, |region, service, owner| {
+        let (partition, region) = (region.account.partition.as_str(), region.region.name.as_str());
+        let given = value(service, SUFFIX)?;
         // The AWS Load Balancer Controller takes several.
-        let named = value(service, SUFFIX)?.split(',').map(str::trim).filter(|arn| !arn.is_empty());
+        let takes_several = owner == Owner::LoadBalancerController;
+        let named: Vec<&str> = if takes_several {
+            given.split(',').map(str::trim).filter(|arn| !arn.is_empty()).collect()
+        } else {
+            vec![given]
+        };
         let of_partition = |of: &str| {
             let other = text::printable(of);
             (of != partition)
                 .then(|| format!("a certificate of the partition {other}, and the nodes are in {partition}"))
         };
         let wrong = named.into_iter().find_map(|arn| match arn.splitn(6, ':').collect::<Vec<_>>().as_slice() {
-            ["arn", of, "acm", at, _, resource] if resource.starts_with("certificate/") => {
+            ["arn", of, "acm", at, _, resource] if resource.starts_with("certificate/") && !resource.contains(',') => {
                 let elsewhere = || {
                     let other = text::printable(at);
                     (*at != region).then(|| format!("a certificate of {other}, and the nodes are in {region}"))

@@ -1,5 +1,7 @@
 use super::{Owner, of_each, on, value};
+use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Severity};
+use crate::kubernetes::CloudConfig;
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
@@ -9,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the health check that a Service asks for is replaced by that of all Services",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Service],
-    condition: "The cloud configuration has `ClusterServiceLoadBalancerHealthProbeMode=Shared`, and a Service with a Network Load Balancer of the cloud controller and without `externalTrafficPolicy: Local` has an annotation for the protocol, the port or the path of its health check.",
+    condition: "The cloud configuration has `ClusterServiceLoadBalancerHealthProbeMode=Shared`, and a Service with a Network Load Balancer of the cloud controller and without `externalTrafficPolicy: Local` has an annotation for the protocol, the port or the path of its health check that says something else. The mode came with 1.33.",
     impact: "the targets are checked by HTTP on the port of kube-proxy, whatever the annotations say; thresholds and intervals still count",
     fix: "Take the annotations out, or set `externalTrafficPolicy: Local`.",
     applicability: Applicability::None,
@@ -31,14 +33,24 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     if configurations.is_empty() {
         return Counted::not_applicable("no configuration of the AWS cloud controller was given");
     }
-    let is_shared = configurations
-        .iter()
-        .any(|config| config.global("ClusterServiceLoadBalancerHealthProbeMode") == Some("Shared"));
+    // Before it there is no such mode.
+    const FIRST: ControllerVersion = ControllerVersion::new(1, 33, 0);
+    let knows_mode = context.aws_controller_version().is_none_or(|version| version >= FIRST);
+    let is_shared =
+        |config: &&CloudConfig| config.global("ClusterServiceLoadBalancerHealthProbeMode") == Some("Shared");
+    let shared = configurations.iter().find(is_shared).filter(|_| knows_mode);
     of_each(context, |service, owner| {
-        let suffix = REPLACED.into_iter().find(|suffix| value(service, suffix).is_some());
-        let Some(suffix) = suffix.filter(|_| is_shared && owner == Owner::Network && !service.is_local) else {
-            return Vec::new();
+        let Some(shared) = shared.filter(|_| owner == Owner::Network && !service.is_local) else { return Vec::new() };
+        let of = |name: &str, default: &'static str| shared.global(name).unwrap_or(default).to_owned();
+        let checks = [
+            "http".to_owned(),
+            of("ClusterServiceSharedLoadBalancerHealthProbePort", "10256"),
+            of("ClusterServiceSharedLoadBalancerHealthProbePath", "/healthz"),
+        ];
+        let is_replaced = |(suffix, check): &(&str, String)| {
+            value(service, suffix).is_some_and(|given| !given.eq_ignore_ascii_case(check))
         };
+        let Some((suffix, _)) = REPLACED.into_iter().zip(checks).find(is_replaced) else { return Vec::new() };
         let name = service.full_name();
         let message = format!(
             "Service {} has {suffix}, and the cloud configuration checks all Services in the same way",

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use super::{Owner, joined, on, value};
 use crate::finding::{Applicability, Severity};
 use crate::inventory::{Read, Subnet};
+use crate::policy;
 use crate::resource::ResourceKind;
 use crate::rules::{Check, Context, Counted, Rule, RuleSeverity, Subjects};
 use crate::tags;
@@ -13,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     title: "subnets that a Service names are not there, or not of the cluster",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "`aws-load-balancer-subnets` of a Service names a subnet by an id that the region does not have, or by a name (its tag `Name`) that no subnet of the VPC has, or several; a subnet of another VPC; the same one twice; or two in one zone. Nothing is said where the nodes live in several VPCs or regions.",
+    condition: "`aws-load-balancer-subnets` of a Service names a subnet by an id that the region does not have, or by a name (its tag `Name`, with `*` and `?` as wildcards) that no subnet of the VPC has, or several, so that other subnets than as many as are named are found; a subnet of another VPC; the same one twice; or two in one zone. Nothing is said where the nodes live in several VPCs or regions.",
     impact: "the load balancer is neither made nor changed (`expected to find 2, but found 1 subnets`)",
     fix: "Name one subnet of the VPC for each zone.",
     applicability: Applicability::None,
@@ -31,43 +32,12 @@ pub(super) const RULE: Rule = Rule {
 const SUFFIX: &str = "aws-load-balancer-subnets";
 
 fn check(context: &Context<'_>) -> Counted {
-    let regions: Vec<_> = context.view.regions.iter().filter(|region| !region.members.is_empty()).collect();
-    let [region] = regions.as_slice() else {
-        return Counted::not_applicable("the nodes are not in one region");
-    };
-    let vpcs: Vec<&str> = region.member_vpcs().into_iter().collect();
-    let [vpc] = vpcs.as_slice() else {
-        return Counted::not_applicable("the nodes are not in one VPC");
-    };
-    let subnets = &region.region.subnets;
-    joined(context, |service, owner| {
+    joined(context, |region, service, owner| {
+        let vpcs: Vec<&str> = region.member_vpcs().into_iter().collect();
+        let [vpc] = vpcs.as_slice() else { return None };
         let named: Vec<&str> =
             value(service, SUFFIX)?.split(',').map(str::trim).filter(|item| !item.is_empty()).collect();
-        let found = named.iter().map(|item| (*item, of_name(subnets, item, vpc)));
-        let found: Vec<(&str, Vec<&Subnet>)> = found.collect();
-        let mut seen: BTreeSet<&str> = BTreeSet::new();
-        let mut zones: BTreeSet<&str> = BTreeSet::new();
-        let mut wrong = found.iter().filter_map(|(item, subnets)| {
-            let shown = text::printable(item);
-            let Some(subnet) = subnets.first() else {
-                let place = if item.starts_with("subnet-") { region.region.name.as_str() } else { *vpc };
-                return Some(format!("the subnet `{shown}`, which is not in {}", text::printable(place)));
-            };
-            if subnets.len() > 1 {
-                return Some(format!("the subnet `{shown}`, and {} subnets are called so", subnets.len()));
-            }
-            if subnet.vpc_id != *vpc {
-                let other = text::printable(&subnet.vpc_id);
-                return Some(format!("the subnet `{shown}`, which is in {other}, and the nodes are in {vpc}"));
-            }
-            if !seen.insert(&subnet.id) {
-                return Some(format!("the subnet `{shown}` twice"));
-            }
-            // Zones of no name were not read.
-            let zone = subnet.availability_zone.as_str();
-            (!zone.is_empty() && !zones.insert(zone)).then(|| format!("two subnets of {}", text::printable(zone)))
-        });
-        let wrong = wrong.next()?;
+        let wrong = unresolved(&named, &region.region.subnets, vpc, &region.region.name)?;
         let name = service.full_name();
         let message = format!("Service {} names {wrong}", text::printable(&name));
         let fix = if owner == Owner::LoadBalancerController {
@@ -79,10 +49,48 @@ fn check(context: &Context<'_>) -> Counted {
     })
 }
 
-/// The subnets that an item of the list stands for: an id of the region, or a name within the VPC.
-fn of_name<'s>(subnets: &'s [Subnet], item: &str, vpc: &str) -> Vec<&'s Subnet> {
-    if item.starts_with("subnet-") {
-        return subnets.iter().filter(|subnet| subnet.id == item).collect();
+/// What is wrong with the subnets of a list. The controllers ask for all ids at once, and for all names of the VPC, in which `*` and `?` are
+/// wildcards; then they count.
+fn unresolved(items: &[&str], subnets: &[Subnet], vpc: &str, region: &str) -> Option<String> {
+    let (ids, names): (Vec<&str>, Vec<&str>) = items.iter().partition(|item| item.starts_with("subnet-"));
+    if let Some(gone) = ids.iter().find(|id| !subnets.iter().any(|subnet| subnet.id == **id)) {
+        return Some(format!("the subnet `{}`, which is not in {}", text::printable(gone), text::printable(region)));
     }
-    subnets.iter().filter(|subnet| subnet.vpc_id == vpc && tags::value(&subnet.tags, "Name") == Some(item)).collect()
+    let by_id = subnets.iter().filter(|subnet| ids.contains(&subnet.id.as_str()));
+    let is_called = |subnet: &Subnet, name: &str| {
+        subnet.vpc_id == vpc && tags::value(&subnet.tags, "Name").is_some_and(|tag| policy::matches(name, tag))
+    };
+    let by_name = subnets.iter().filter(|subnet| names.iter().any(|name| is_called(subnet, name)));
+    let found: Vec<&Subnet> = by_id.chain(by_name).collect();
+    if found.len() != items.len() {
+        let count = |name: &str| subnets.iter().filter(|subnet| is_called(subnet, name)).count();
+        let twice = items.iter().enumerate().find(|(at, item)| items.iter().take(*at).any(|before| before == *item));
+        let none = names.iter().find(|name| count(name) == 0);
+        let several = names.iter().find(|name| count(name) > 1);
+        return Some(match (twice, none, several) {
+            (Some((_, item)), ..) => format!("the subnet `{}` twice", text::printable(item)),
+            (_, Some(name), _) => {
+                format!("the subnet `{}`, which is not in {}", text::printable(name), text::printable(vpc))
+            }
+            (.., Some(name)) => {
+                format!("the subnet `{}`, and {} subnets are called so", text::printable(name), count(name))
+            }
+            (None, None, None) => format!("{}, and {} are found", text::count(items.len(), "subnet"), found.len()),
+        });
+    }
+    let mut zones: BTreeSet<&str> = BTreeSet::new();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    found.into_iter().find_map(|subnet| {
+        let shown = text::printable(&subnet.id);
+        if subnet.vpc_id != vpc {
+            let other = text::printable(&subnet.vpc_id);
+            return Some(format!("the subnet `{shown}`, which is in {other}, and the nodes are in {vpc}"));
+        }
+        if !seen.insert(&subnet.id) {
+            return Some(format!("the subnet `{shown}` twice"));
+        }
+        // Zones of no name were not read.
+        let zone = subnet.availability_zone.as_str();
+        (!zone.is_empty() && !zones.insert(zone)).then(|| format!("two subnets of {}", text::printable(zone)))
+    })
 }

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "an upgrade hands volumes to the driver while pods use them",
     severity: RuleSeverity::always(Severity::Warning),
     resources: &[ResourceKind::Cluster],
-    condition: "Volumes of the cluster are `awsElasticBlockStore`, and between the kubelets of today and --target-kubernetes they are handed to the driver: from 1.23 on, or from 1.25 on where the gate `CSIMigrationAWS` is off today.",
+    condition: "Volumes of the cluster are `awsElasticBlockStore`, and between the kubelets of today and --target-kubernetes they are handed to the driver: from 1.23 on, or from 1.25 on where the gate `CSIMigrationAWS` is off today. Where it is on they are handed over already, and so are volumes with the annotation `pv.kubernetes.io/migrated-to`.",
     impact: "pods that use such a volume on a node whose kubelet changes over hang while they terminate",
     fix: "Drain each node before its kubelet is upgraded over that version; an upgrade in place without a drain is not enough.",
     applicability: Applicability::None,
@@ -31,7 +31,12 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     let Some(target) = evidence.target.kubernetes else {
         return Counted::not_applicable("no --target-kubernetes was given");
     };
-    let own = |volume: &&Document| volume.object().at(&["spec", "awsElasticBlockStore"]).is_some();
+    // What the driver has already is marked.
+    let own = |volume: &&Document| {
+        let object = volume.object();
+        object.at(&["spec", "awsElasticBlockStore"]).is_some()
+            && object.at(&["metadata", "annotations", "pv.kubernetes.io/migrated-to"]).is_none()
+    };
     let count = evidence.documents_of(DocumentKind::PersistentVolume).filter(own).count();
     let kubelets = evidence.nodes.iter().flatten().filter_map(|node| node.kubelet_version.parse().ok());
     let Some(today) = kubelets.min().or_else(|| evidence.kubernetes_version()) else {
@@ -39,7 +44,8 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     };
     let is_off = evidence.arguments().iter().any(NodeArguments::keeps_in_tree_volumes);
     let first = ControllerVersion::new(1, if is_off { 25 } else { 23 }, 0);
-    if count == 0 || today >= first || target < first {
+    let is_over = evidence.arguments().iter().any(NodeArguments::hands_volumes_over);
+    if count == 0 || is_over || today >= first || target < first {
         return Counted::new(1, []);
     }
     let go = if count == 1 { "goes" } else { "go" };

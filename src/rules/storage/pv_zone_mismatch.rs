@@ -47,12 +47,14 @@ fn check(context: &Context<'_>) -> Counted {
     let found = volumes.iter().filter_map(|(object, id)| {
         let (region, volume) = by_id.get(id)?;
         let zone = volume.availability_zone.as_deref()?;
-        let said = [affinity(*object), label(*object)].into_iter().flatten().find(|zones| !zones.contains(zone))?;
+        let labels = ZONES.into_iter().skip(1).map(|name| label(*object, name));
+        let mut all = std::iter::once(affinity(*object)).chain(labels).flatten();
+        let said = all.find(|zones| !zones.contains(zone))?;
         let said: Vec<&str> = said.into_iter().collect();
         let message = format!(
             "PersistentVolume `{}` says {}, and volume `{}` is in {zone}",
             text::printable(object.text(&["metadata", "name"]).unwrap_or_default()),
-            text::list(&said, 3),
+            if said.is_empty() { "two zones at once".to_owned() } else { text::list(&said, 3) },
             text::printable(id)
         );
         let fix = Fix::none(format!("keep the volume, and make the PersistentVolume again with the zone {zone}"));
@@ -69,23 +71,22 @@ fn volume_id(object: Object<'_>) -> Option<&str> {
     id.rsplit('/').next().filter(|id| id.starts_with("vol-"))
 }
 
-/// The zones of an affinity; `None` where it allows any.
+/// The zones of an affinity; `None` where it allows any. One of its terms has to hold, and all expressions of that one.
 fn affinity(object: Object<'_>) -> Option<BTreeSet<&str>> {
-    let terms = object.items(&["spec", "nodeAffinity", "required", "nodeSelectorTerms"]);
     let mut zones: Option<BTreeSet<&str>> = None;
-    for term in terms {
-        let mut expressions = term.items(&["matchExpressions"]);
-        let of_zone = expressions.find(|one| {
+    for term in object.items(&["spec", "nodeAffinity", "required", "nodeSelectorTerms"]) {
+        let of_zones = term.items(&["matchExpressions"]).filter(|one| {
             one.text(&["operator"]) == Some("In") && one.text(&["key"]).is_some_and(|key| ZONES.contains(&key))
-        })?;
-        zones.get_or_insert_default().extend(of_zone.items(&["values"]).filter_map(|value| value.text(&[])));
+        });
+        let values = of_zones.map(|one| one.items(&["values"]).filter_map(|value| value.text(&[])).collect());
+        let of_term: BTreeSet<&str> = values.reduce(|all: BTreeSet<&str>, more| &all & &more)?;
+        zones.get_or_insert_default().extend(of_term);
     }
     zones
 }
 
-/// The zones among the labels: several are joined with `__`.
+/// The zones of a label: several are joined with `__`.
 /// Source: kubernetes/kubernetes `staging/src/k8s.io/cloud-provider/volume/helpers/zones.go#LabelZonesToSet`.
-fn label(object: Object<'_>) -> Option<BTreeSet<&str>> {
-    let said = ZONES.into_iter().skip(1).find_map(|key| object.text(&["metadata", "labels", key]))?;
-    Some(said.split("__").collect())
+fn label<'o>(object: Object<'o>, name: &str) -> Option<BTreeSet<&'o str>> {
+    Some(object.text(&["metadata", "labels", name])?.split("__").collect())
 }
