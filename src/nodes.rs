@@ -64,6 +64,13 @@ impl KubernetesNode {
         self.labels.contains_key(EXCLUDED_FROM_LOAD_BALANCERS)
     }
 
+    /// Whether kubeadm has registered it.
+    /// Source: kubernetes/kubernetes `cmd/kubeadm/app/constants/constants.go#AnnotationKubeadmCRISocket`.
+    #[must_use]
+    pub fn is_of_kubeadm(&self) -> bool {
+        self.annotations.keys().any(|key| key.starts_with("kubeadm.alpha.kubernetes.io/"))
+    }
+
     /// Whether it is one of EKS, whose control plane AWS runs.
     #[must_use]
     pub fn is_of_eks(&self) -> bool {

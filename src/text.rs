@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use jiff::SignedDuration;
+
 pub(crate) mod secrets;
 
 pub use tagaudit_policy::display::{
@@ -33,6 +35,16 @@ pub(crate) fn json_pointer(path: &serde_path_to_error::Path) -> String {
         pointer.push_str(&step.replace('~', "~0").replace('/', "~1"));
     }
     if pointer.is_empty() { "/".to_owned() } else { pointer }
+}
+
+/// How long something has lasted, for a person: minutes, from one hour on hours, from two days on days.
+pub(crate) fn lasted(time: SignedDuration) -> String {
+    let whole = |number: i64, noun: &str| count(usize::try_from(number).unwrap_or_default(), noun);
+    match (time.as_hours(), time.as_mins()) {
+        (0, minutes) => whole(minutes, "minute"),
+        (hours @ 1..48, _) => whole(hours, "hour"),
+        (hours, _) => whole(hours / 24, "day"),
+    }
 }
 
 /// Quotes an argument for a POSIX shell.

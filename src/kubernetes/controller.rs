@@ -169,15 +169,11 @@ fn of_workload(workload: &Workload) -> Option<CloudController> {
 
 fn made(workload: Workload, container: &Container, cloud: Provider, chart: Option<Chart>) -> CloudController {
     let flags = flags_of(&container.words);
-    let in_shell = container.words.first().is_some_and(|word| {
-        let program = word.value.rsplit('/').next().unwrap_or_default();
-        matches!(program, "sh" | "bash" | "ash")
-    });
     let is_template = container.words.iter().any(|word| word.value.contains("{{") || word.value.contains("$("));
     CloudController {
         cloud,
         flags,
-        knows_flags: !in_shell && !is_template,
+        knows_flags: !container.starts_shell() && !is_template,
         version: version(&container.image.value),
         workload,
         chart,

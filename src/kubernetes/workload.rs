@@ -95,6 +95,20 @@ pub struct Container {
     pub words: Vec<Located<String>>,
 }
 
+impl Container {
+    /// The name of the program that it starts; empty where the image decides.
+    #[must_use]
+    pub fn program(&self) -> &str {
+        self.words.first().and_then(|word| word.value.rsplit('/').next()).unwrap_or_default()
+    }
+
+    /// Whether it starts a shell: what that makes of its words is not known.
+    #[must_use]
+    pub fn starts_shell(&self) -> bool {
+        matches!(self.program(), "sh" | "bash" | "ash" | "dash")
+    }
+}
+
 /// A term of required node affinity: all of its expressions have to hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AffinityTerm {

@@ -87,7 +87,7 @@ impl Maker {
             Self::Rke
         } else if has_label("kops.k8s.io/instancegroup") {
             Self::Kops
-        } else if has_annotation("kubeadm.alpha.kubernetes.io/cri-socket") || declares(Distribution::Kubeadm) {
+        } else if nodes.iter().any(KubernetesNode::is_of_kubeadm) || declares(Distribution::Kubeadm) {
             Self::Kubeadm
         } else {
             Self::Other

@@ -16,15 +16,14 @@ mod storageclass_several_defaults;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/storage.rs"));
 
-/// The provisioner that was part of Kubernetes, and that of the driver.
+/// The provisioner that was part of Kubernetes.
 const IN_TREE: &str = "kubernetes.io/aws-ebs";
-const DRIVER: &str = EBS_DRIVER;
 
 /// What a check says of each storage class for EBS.
 fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Document, &str) -> Vec<Violation>) -> Counted {
     let classes = context.evidence.documents_of(DocumentKind::StorageClass);
     let classes = classes.filter_map(|class| Some((class, class.object().text(&["provisioner"])?)));
-    let classes: Vec<_> = classes.filter(|(_, provisioner)| [IN_TREE, DRIVER].contains(provisioner)).collect();
+    let classes: Vec<_> = classes.filter(|(_, provisioner)| [IN_TREE, EBS_DRIVER].contains(provisioner)).collect();
     if classes.is_empty() {
         return Counted::not_applicable("no storage class for EBS was given");
     }
@@ -34,7 +33,7 @@ fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Document, &str) -> V
 /// Whether the driver runs, as far as that is known: a node has it, the cluster knows it, or a workload runs it.
 fn has_driver(evidence: &Evidence) -> bool {
     let mut images = evidence.workloads.iter().flat_map(|workload| &workload.containers);
-    evidence.documents.iter().any(|document| document.has_driver(DRIVER))
+    evidence.documents.iter().any(|document| document.has_driver(EBS_DRIVER))
         || images.any(|container| container.image.value.contains("ebs-csi-driver"))
 }
 

@@ -9,17 +9,10 @@ use crate::nodes::KubernetesNode;
 /// The flags of a component that a static pod runs; `None` where it runs another one, or where a shell adds what is not known.
 #[must_use]
 pub fn flags_of_static_pod(workload: &Workload, component: Component) -> Option<Vec<Flag>> {
-    let program = |words: &[crate::kubernetes::Located<String>]| {
-        words.first().and_then(|word| word.value.rsplit('/').next().map(str::to_owned)).unwrap_or_default()
-    };
     let mut containers = workload.containers.iter().filter(|_| workload.is_static);
-    let container = containers
-        .find(|container| container.name == component.name() || program(&container.words) == component.name())?;
-    // What a shell adds is not known.
-    if matches!(program(&container.words).as_str(), "sh" | "bash" | "ash" | "dash") {
-        return None;
-    }
-    Some(flags_of(&container.words))
+    let container =
+        containers.find(|container| container.name == component.name() || container.program() == component.name())?;
+    (!container.starts_shell()).then(|| flags_of(&container.words))
 }
 
 /// The Node whose static pod of a component it is: the kubelet puts the name of its node behind that of the pod.
@@ -33,12 +26,10 @@ pub fn node_of_static_pod(workload: &Workload, component: Component) -> &str {
 /// among it.
 pub(in crate::kubernetes) fn of_static_pods(workloads: &[Workload], nodes: &[KubernetesNode]) -> Vec<NodeArguments> {
     let by_name: BTreeMap<&str, &KubernetesNode> = nodes.iter().map(|node| (node.name.as_str(), node)).collect();
-    let is_of_kubeadm =
-        |node: &KubernetesNode| node.annotations.keys().any(|key| key.starts_with("kubeadm.alpha.kubernetes.io/"));
     let mut found: BTreeMap<&str, NodeArguments> = BTreeMap::new();
     for workload in workloads.iter().filter(|workload| workload.is_static) {
         for component in [Component::ApiServer, Component::ControllerManager] {
-            let Some(node) = by_name.get(node_of_static_pod(workload, component)).filter(|node| is_of_kubeadm(node))
+            let Some(node) = by_name.get(node_of_static_pod(workload, component)).filter(|node| node.is_of_kubeadm())
             else {
                 continue;
             };

@@ -93,7 +93,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             );
         }
         for key in unknown {
-            let nearest = KNOWN.iter().find(|known| strsim::jaro_winkler(known, &key.value) > 0.9);
+            let nearest = text::most_alike(&key.value, KNOWN, 0.9);
             let message = format!("`{}` is no key of the cloud configuration", text::printable(&key.value));
             let fix = nearest.map_or_else(|| "take it out".to_owned(), |nearest| format!("write `{nearest}`"));
             add(Severity::Error, &key.place, &key.value, message, fix);

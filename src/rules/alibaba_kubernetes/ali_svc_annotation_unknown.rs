@@ -130,11 +130,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                 text::printable(&full),
                 text::printable(key)
             );
-            let alike = |known: &&&str| strsim::jaro_winkler(name, known) > 0.9;
-            let nearest = KNOWN
-                .iter()
-                .filter(alike)
-                .max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)));
+            let nearest = text::most_alike(name, KNOWN.iter().copied(), 0.9);
             let fix = nearest.map_or_else(|| "take it out".to_owned(), |nearest| format!("write `{prefix}{nearest}`"));
             let resource = ResourceRef::bare(ResourceKind::Service, full.as_str());
             let violation = Violation::new(Severity::Warning, resource, message, Fix::none(fix));

@@ -41,11 +41,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         if age <= WAIT {
             return None;
         }
-        let waited = match (age.as_hours(), age.as_mins()) {
-            (0, minutes) => format!("{minutes} minutes"),
-            (hours @ 1..48, _) => text::count(usize::try_from(hours).unwrap_or_default(), "hour"),
-            (hours, _) => format!("{} days", hours / 24),
-        };
+        let waited = text::lasted(age);
         let message = format!("Node {} has waited for the cloud controller for {waited}", text::printable(&node.name));
         let fix = Fix::none("read the log of the cloud controller: it says what it did not find");
         Some(Violation::new(Severity::Error, ResourceRef::bare(ResourceKind::Node, &node.name), message, fix))

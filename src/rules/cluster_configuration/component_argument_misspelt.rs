@@ -86,10 +86,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let (component, known, argument) = wrong.next()?;
         let (name, component) = (text::printable(argument.name), component.name());
         let message = format!("{component} is given `{name}`, which it does not know");
-        let nearest = known
-            .iter()
-            .max_by(|a, b| strsim::jaro_winkler(argument.name, a).total_cmp(&strsim::jaro_winkler(argument.name, b)));
-        let nearest = nearest.filter(|nearest| strsim::jaro_winkler(argument.name, nearest) > 0.85);
+        let nearest = text::most_alike(argument.name, known.iter().copied(), 0.85);
         let fix = nearest.map_or_else(|| format!("take `{name}` out"), |nearest| format!("write `{nearest}`"));
         let what = format!("{component} {}", argument.name);
         Some(on_started(arguments, Severity::Error, argument.place, &what, message, fix))

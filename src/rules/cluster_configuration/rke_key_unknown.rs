@@ -63,10 +63,8 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let mut found = Vec::new();
         let mut add = |key: &Located<String>, known: &[&str], severity: Severity| {
             let plain = |text: &str| text.replace('_', "").to_lowercase();
-            let meant = known.iter().find(|one| plain(one) == plain(&key.value)).copied().or_else(|| {
-                let alike = |one: &&&str| strsim::jaro_winkler(one, &key.value) > 0.9;
-                known.iter().find(alike).copied()
-            });
+            let same = known.iter().find(|one| plain(one) == plain(&key.value)).copied();
+            let meant = same.or_else(|| text::most_alike(&key.value, known.iter().copied(), 0.9));
             let message = format!("`{}` is no key of RKE", text::printable(&key.value));
             let fix = meant.map_or_else(|| "take it out".to_owned(), |meant| format!("write `{meant}`"));
             found.push(on(&document.name, severity, &key.place, &key.value, message, fix));

@@ -52,10 +52,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         if runs || age <= WAIT || !service.finalizers.iter().any(|one| one == CLEANUP) || !is_of_aws(context, service) {
             return None;
         }
-        let since = match age.as_hours() {
-            0 => format!("{} minutes", age.as_mins()),
-            hours => text::count(usize::try_from(hours).unwrap_or_default(), "hour"),
-        };
+        let since = text::lasted(age);
         let name = service.full_name();
         let message = format!(
             "Service {} is being deleted for {since}, and no cloud controller takes its load balancer away",

@@ -1,7 +1,7 @@
-use super::{DRIVER, has_driver, of_each, on};
+use super::{has_driver, of_each, on};
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Severity};
-use crate::kubernetes::WorkloadKind;
+use crate::kubernetes::{EBS_DRIVER, WorkloadKind};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
@@ -39,7 +39,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         if runs || minor < 23 || !is_live {
             return Vec::new();
         }
-        let message = format!("{} needs the driver `{DRIVER}`, which does not run", text::printable(&class.name));
+        let message = format!("{} needs the driver `{EBS_DRIVER}`, which does not run", text::printable(&class.name));
         vec![on(class, Severity::Error, &class.object().head(), "driver", message, "install the EBS CSI driver")]
     })
 }

@@ -1,8 +1,8 @@
-use super::{DRIVER, has_driver};
+use super::has_driver;
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::arguments::NodeArguments;
-use crate::kubernetes::{Document, DocumentKind, WorkloadKind};
+use crate::kubernetes::{Document, DocumentKind, EBS_DRIVER, WorkloadKind};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
@@ -50,7 +50,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     let severity = if minor >= 27 { Severity::Error } else { Severity::Warning };
     let are = if names.len() == 1 { "is" } else { "are" };
     let message = format!(
-        "{} {are} of Kubernetes' own plugin, and the driver `{DRIVER}` is not there: {}",
+        "{} {are} of Kubernetes' own plugin, and the driver `{EBS_DRIVER}` is not there: {}",
         text::count(names.len(), "volume"),
         text::printable(&text::list(&names, 3))
     );

@@ -1,9 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::DRIVER;
 use crate::finding::{Applicability, Fix, Severity};
 use crate::inventory::{Read, Tagged, Volume};
-use crate::kubernetes::{DocumentKind, Object};
+use crate::kubernetes::{DocumentKind, EBS_DRIVER, Object};
 use crate::resource::ResourceKind;
 use crate::rules::{Check, Context, Counted, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
@@ -65,7 +64,7 @@ fn check(context: &Context<'_>) -> Counted {
 
 /// The volume of EBS that a `PersistentVolume` is: `vol-…`, or `aws://ZONE/vol-…` of Kubernetes' own plugin.
 fn volume_id(object: Object<'_>) -> Option<&str> {
-    let of_driver = object.text(&["spec", "csi", "driver"]) == Some(DRIVER);
+    let of_driver = object.text(&["spec", "csi", "driver"]) == Some(EBS_DRIVER);
     let handle = of_driver.then(|| object.text(&["spec", "csi", "volumeHandle"])).flatten();
     let id = handle.or_else(|| object.text(&["spec", "awsElasticBlockStore", "volumeID"]))?;
     id.rsplit('/').next().filter(|id| id.starts_with("vol-"))

@@ -1,7 +1,7 @@
-use super::{DRIVER, IN_TREE, of_each, on};
+use super::{IN_TREE, of_each, on};
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Severity};
-use crate::kubernetes::Object;
+use crate::kubernetes::{EBS_DRIVER, Object};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
@@ -30,7 +30,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             return Vec::new();
         }
         let message = format!("{} has the provisioner `{IN_TREE}`", text::printable(&class.name));
-        let fix = format!("make a class with the provisioner `{DRIVER}`, and move the mark of the default to it");
+        let fix = format!("make a class with the provisioner `{EBS_DRIVER}`, and move the mark of the default to it");
         let place = class.object().at(&["provisioner"]).map_or_else(|| class.object().head(), Object::place);
         vec![on(class, Severity::Warning, &place, "provisioner", message, fix)]
     })

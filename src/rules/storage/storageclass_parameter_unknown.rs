@@ -1,5 +1,6 @@
-use super::{DRIVER, IN_TREE, of_each, on};
+use super::{IN_TREE, of_each, on};
 use crate::finding::{Applicability, Severity};
+use crate::kubernetes::EBS_DRIVER;
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
@@ -60,12 +61,12 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                 || name.starts_with("csi.storage.k8s.io/");
             let shown = text::printable(&key.value);
             let class_name = text::printable(&class.name);
-            let (message, fix) = if provisioner == DRIVER && !is_of_driver {
+            let (message, fix) = if provisioner == EBS_DRIVER && !is_of_driver {
                 let fix = if is_zone { "write the zones as `allowedTopologies`" } else { "take it out" };
                 (format!("{class_name} has the parameter `{shown}`, which the driver does not take"), fix)
             } else if provisioner == IN_TREE && is_zone && has_topologies {
                 (format!("{class_name} has `{shown}` beside `allowedTopologies`"), "take the parameter out")
-            } else if provisioner == DRIVER && name == "iopspergb" && names.iter().any(|one| one == "iops") {
+            } else if provisioner == EBS_DRIVER && name == "iopspergb" && names.iter().any(|one| one == "iops") {
                 (format!("{class_name} has `iops` beside `iopsPerGB`"), "keep one of them")
             } else {
                 continue;
