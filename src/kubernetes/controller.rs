@@ -109,7 +109,12 @@ impl CloudController {
     pub fn is_nowhere(&self, nodes: &[KubernetesNode]) -> bool {
         match self.workload.kind {
             WorkloadKind::DaemonSet => !nodes.is_empty() && !nodes.iter().any(|node| self.workload.selects(node)),
-            WorkloadKind::Deployment | WorkloadKind::StatefulSet => self.workload.replicas == 0,
+            WorkloadKind::Deployment | WorkloadKind::StatefulSet => {
+                // One that asks for no node may be meant for any.
+                let asks = !self.workload.node_selector.is_empty() || self.workload.required_affinity.is_some();
+                let fits = nodes.iter().any(|node| self.workload.selects(node));
+                self.workload.replicas == 0 || asks && !nodes.is_empty() && !fits
+            }
             WorkloadKind::Pod => false,
         }
     }

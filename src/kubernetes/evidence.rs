@@ -213,8 +213,9 @@ impl Evidence {
         let mut is_first = |uid: &str| uid.is_empty() || seen.insert(uid.to_owned());
         if let Some(nodes) = &mut self.nodes {
             nodes.retain(|node| is_first(&node.uid));
-            nodes.sort_by(|a, b| a.name.cmp(&b.name));
-            nodes.dedup();
+            // A name stands for one Node of a cluster: of several looks at it the one at the youngest object counts.
+            nodes.sort_by(|a, b| (&a.name, b.created_at).cmp(&(&b.name, a.created_at)));
+            nodes.dedup_by(|next, first| next.name == first.name);
         }
         if let Some(services) = &mut self.services {
             services.retain(|service| is_first(&service.uid));

@@ -71,11 +71,13 @@ pub(super) struct Reading<'f> {
     pub(super) evidence: Evidence,
     /// Whether anything of it is of a kind that rules look at.
     pub(super) is_known: bool,
+    /// The document in whose text it is.
+    within: Option<String>,
 }
 
 impl<'f> Reading<'f> {
     pub(super) fn new(file: &'f str) -> Self {
-        Self { file, evidence: Evidence::default(), is_known: false }
+        Self { file, evidence: Evidence::default(), is_known: false, within: None }
     }
 
     /// Reads a text: JSON, YAML, or a configuration of the AWS cloud controller.
@@ -310,7 +312,12 @@ impl<'f> Reading<'f> {
 
     /// Keeps a document, and reads the texts within it.
     fn keep(&mut self, source: &Arc<Source>, node: Node, kind: DocumentKind, api: (String, String)) {
-        let name = if api.1.is_empty() { self.file.to_owned() } else { name_of(&node, &api.1) };
+        let name = match &self.within {
+            _ if api.1.is_empty() => self.file.to_owned(),
+            // A configuration in a map is known by the map, wherever that was read.
+            Some(map) if kind == DocumentKind::Kubeadm => format!("{} in {map}", name_of(&node, &api.1)),
+            _ => name_of(&node, &api.1),
+        };
         for path in inner_texts(kind) {
             let Some(text) = node.at(path) else { continue };
             let Some(inner) = source.inner(text) else { continue };
@@ -337,6 +344,7 @@ impl<'f> Reading<'f> {
                 return malformed(place, error.reason);
             }
         };
+        let outer = self.within.replace(document.to_owned());
         for node in documents {
             let place = source.place(Span { start: node.span.start, end: node.span.start });
             if let Err(error) = self.document(&source, node) {
@@ -344,6 +352,7 @@ impl<'f> Reading<'f> {
                 self.evidence.malformed.push(Malformed { document: document.to_owned(), place, reason });
             }
         }
+        self.within = outer;
     }
 
     /// An error of the value that begins at an offset.

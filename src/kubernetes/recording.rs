@@ -76,6 +76,11 @@ pub fn recorded(list: List, item: Value) -> Value {
         List::StorageClasses if !is_of_ebs(&kept) => {
             kept.as_object_mut().map(|class| class.remove("parameters"));
         }
+        List::StorageClasses => hide_members(kept.get_mut("parameters")),
+        List::PersistentVolumes if kept.pointer("/spec/csi/driver").and_then(Value::as_str) != Some(EBS_DRIVER) => {
+            kept.pointer_mut("/spec/csi").and_then(Value::as_object_mut).map(|csi| csi.remove("volumeHandle"));
+        }
+        List::Services => hide_members(kept.pointer_mut("/metadata/annotations")),
         List::ConfigMaps => hide_data(&mut kept),
         _ => {}
     }
@@ -88,6 +93,15 @@ fn is_of_ebs(class: &Value) -> bool {
 
 /// What is said instead of a value that may be a credential, as RKE2 and K3s do.
 const HIDDEN: &str = "********";
+
+/// Hides the values of a map whose names are those of credentials, and credentials in the others.
+fn hide_members(map: Option<&mut Value>) {
+    for (name, value) in map.and_then(Value::as_object_mut).into_iter().flatten() {
+        let Some(text) = value.as_str() else { continue };
+        let hidden = if is_credential(name) { HIDDEN.to_owned() } else { masked(text).into_owned() };
+        *value = hidden.into();
+    }
+}
 
 /// The value of a setting, if it is known to hold no credential.
 fn harmless(name: &str, value: &str) -> String {
@@ -159,7 +173,7 @@ fn hide_words(pod: Option<&mut Value>, is_pod: bool) {
             ["cloud-controller-manager", "cloud-provider"].iter().any(|mark| text.contains(mark))
         };
         let Some(container) = container.as_object_mut() else { continue };
-        let mut behind = None;
+        let (mut behind, mut is_first) = (None, true);
         for list in ["command", "args"] {
             if !is_known {
                 container.remove(list);
@@ -167,8 +181,9 @@ fn hide_words(pod: Option<&mut Value>, is_pod: bool) {
             }
             for word in container.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
                 if let Some(text) = word.as_str() {
-                    let hidden = hidden_word(text, &mut behind);
+                    let hidden = hidden_word(text, is_first, &mut behind);
                     *word = hidden.into();
+                    is_first = false;
                 }
             }
         }
@@ -176,22 +191,28 @@ fn hide_words(pod: Option<&mut Value>, is_pod: bool) {
 }
 
 /// A word of a command line without what may be a credential; `behind` is the flag before it that has no value yet.
-fn hidden_word(word: &str, behind: &mut Option<String>) -> String {
-    let flag = word
-        .strip_prefix("--")
-        .map(|flag| flag.split_once('=').map_or((flag, None), |(name, value)| (name, Some(value))));
+fn hidden_word(word: &str, is_first: bool, behind: &mut Option<String>) -> String {
+    let flag = word.strip_prefix('-').map(|flag| flag.strip_prefix('-').unwrap_or(flag));
+    let flag = flag.map(|flag| flag.split_once('=').map_or((flag, None), |(name, value)| (name, Some(value))));
+    let dashes = if word.starts_with("--") { "--" } else { "-" };
     match (flag, behind.take()) {
-        (Some((name, Some(value))), _) => format!("--{name}={}", hidden_value(name, value)),
+        (Some((name, Some(value))), _) => format!("{dashes}{name}={}", hidden_value(name, value)),
         (Some((name, None)), _) => {
             *behind = Some(name.to_owned());
             word.to_owned()
         }
         (None, Some(name)) if !word.starts_with('-') => hidden_value(&name, word),
         _ => {
-            // A script is one word: what stands behind a name in it may be long.
-            let shown = masked(word);
-            let is_script = word.contains(char::is_whitespace) && shown != word;
-            if is_script { HIDDEN.to_owned() } else { shown.into_owned() }
+            // The name of a program; of a script it is enough which one it starts.
+            const CONTROLLER: &str = "cloud-controller-manager";
+            let is_name = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+            if word.chars().all(is_name) && (is_first || word.contains(CONTROLLER)) {
+                word.to_owned()
+            } else if word.contains(CONTROLLER) {
+                format!("{HIDDEN} {CONTROLLER} {HIDDEN}")
+            } else {
+                HIDDEN.to_owned()
+            }
         }
     }
 }
@@ -229,10 +250,24 @@ fn hide_data(map: &mut Value) {
     }
 }
 
-/// A configuration of the AWS cloud controller without the values of what no version of it has, and credentials in the others. One that
-/// cannot be read is hidden as a whole.
+/// A configuration of the AWS cloud controller without the values of what no version of it has, and credentials in the others. Of one that
+/// cannot be read names of variables and sections stay, and what is wrong with it: letters and digits of the rest are all `x`.
 fn hidden_cloud_config(text: &str) -> String {
-    let Ok(sections) = gcfg::parse(text) else { return HIDDEN.to_owned() };
+    let Ok(sections) = gcfg::parse(text) else {
+        let known =
+            |name: &str| cloud_config::variables(false).iter().any(|known| known.name.eq_ignore_ascii_case(name));
+        let plain = |text: &str| text.chars().map(|c| if c.is_alphanumeric() { 'x' } else { c }).collect::<String>();
+        let is_heading = |text: &str| {
+            let name = text.trim_start_matches(['\u{feff}', ' ', '\t', '[']).to_ascii_lowercase();
+            name.starts_with("global") || name.starts_with("serviceoverride")
+        };
+        let hide = |line: &str| match (line.split_once(']'), line.split_once('=')) {
+            (Some((heading, rest)), _) if is_heading(heading) => format!("{heading}]{}", plain(rest)),
+            (_, Some((name, value))) if known(name.trim()) => format!("{name}={}", plain(value)),
+            _ => plain(line),
+        };
+        return text.split('\n').map(hide).collect::<Vec<String>>().join("\n");
+    };
     let mut written = String::new();
     for section in sections {
         written.push_str(&match section.subsection.as_str() {
@@ -288,13 +323,21 @@ fn hidden_json(text: &str) -> String {
             Value::Object(members) => *members = Map::new(),
         }
     }
-    match as_json(text) {
-        Some(mut value) => {
-            hide(&mut value);
-            value.to_string()
+    let Some(mut value) = as_json(text) else { return HIDDEN.to_owned() };
+    hide(&mut value);
+    // What nobody reads may be anything: a key that is misspelt too.
+    for (name, value) in value.as_object_mut().into_iter().flatten() {
+        if !name.eq_ignore_ascii_case("Global") {
+            replace(value);
         }
-        None => HIDDEN.to_owned(),
+        for (name, value) in value.as_object_mut().into_iter().flatten() {
+            let is_known = cloud_config::OF_ALIBABA.iter().any(|known| known.eq_ignore_ascii_case(name));
+            if !is_known && !is_credential(name) {
+                replace(value);
+            }
+        }
     }
+    value.to_string()
 }
 
 /// The one document of a text of YAML, of which JSON is a part.
@@ -302,6 +345,17 @@ fn as_json(text: &str) -> Option<Value> {
     let source = Source::new("", text.to_owned());
     let documents = source.documents().ok()?;
     serde_json::from_str(&documents.first()?.to_string()).ok()
+}
+
+/// The value of an argument of kubeadm without what may be a credential: a text, or what is written like one.
+fn hide_argument(name: &str, value: &mut Value) {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::Null => return,
+        Value::Array(_) | Value::Object(_) => HIDDEN.to_owned(),
+    };
+    *value = harmless(name, &text).into();
 }
 
 /// Of a configuration of kubeadm the version and the arguments of components, as JSON, which is YAML.
@@ -312,17 +366,16 @@ fn hidden_cluster_configuration(text: &str) -> String {
         match kept.pointer_mut(component) {
             Some(Value::Object(arguments)) => {
                 for (name, value) in arguments {
-                    if let Some(text) = value.as_str() {
-                        *value = harmless(name, text).into();
-                    }
+                    hide_argument(name, value);
                 }
             }
             Some(Value::Array(arguments)) => {
                 for argument in arguments {
                     let name = argument["name"].as_str().unwrap_or_default().to_owned();
-                    if let Some(text) = argument.get("value").and_then(Value::as_str) {
-                        let hidden = harmless(&name, text);
-                        argument["value"] = hidden.into();
+                    let Some(members) = argument.as_object_mut() else { continue };
+                    members.retain(|key, _| ["name", "value"].contains(&key.as_str()));
+                    if let Some(value) = members.get_mut("value") {
+                        hide_argument(&name, value);
                     }
                 }
             }
@@ -454,7 +507,13 @@ mod tests {
         );
         assert_eq!(kept, expected);
         assert_eq!(of(&kept), Some(kept), "what is kept is kept again");
-        assert_eq!(of("[Global]\nVPC = \"leak\n").as_deref(), Some(HIDDEN), "what cannot be read is hidden");
+        for (broken, expected) in [
+            ("[Global]\nVPC = \"leak\n", "[Global]\nVPC = \"xxxx\n"),
+            ("\u{feff}[Global]\nVPC=leak\nleak", "\u{feff}[Global]\nVPC=xxxx\nxxxx"),
+            ("[Global]\nRoleARN = a\\leak\n", "[Global]\nRoleARN = x\\xxxx\n"),
+        ] {
+            assert_eq!(of(broken).as_deref(), Some(expected), "what is wrong stays");
+        }
         assert_eq!(of("[Global]\nauth-url = leak\n"), None, "what is of another cloud is not kept");
     }
 
@@ -465,10 +524,14 @@ mod tests {
             kept["data"]["cloud-config.conf"].as_str().unwrap().to_owned()
         };
         for (text, expected) in [
-            (r#"{"token": ["leak", {"x": "leak"}], "a": 1}"#, r#"{"a":1,"token":["bWFza2Vk",{}]}"#),
+            (r#"{"token": ["leak", {"x": "leak"}], "a": 1}"#, r#"{"a":0,"token":["bWFza2Vk",{}]}"#),
+            (
+                r#"{"Global": {"acesKeySecrt": "leak!", "ak": "leak!", "region": "cn-hangzhou"}}"#,
+                r#"{"Global":{"acesKeySecrt":"********","ak":"********","region":"cn-hangzhou"}}"#,
+            ),
             (r#"{"Global": {"accessKeySecret": {"x": "leak"}}}"#, r#"{"Global":{"accessKeySecret":{}}}"#),
             (r#"{"password": 12345678}"#, r#"{"password":0}"#),
-            (r#"{"accessKeyID": "", "x": "y"}"#, r#"{"accessKeyID":"","x":"y"}"#),
+            (r#"{"Global": {"accessKeyID": "", "vpcid": "y"}}"#, r#"{"Global":{"accessKeyID":"","vpcid":"y"}}"#),
             (
                 "Global:\n  accessKeyID: leak!\n  region: cn-hangzhou\n",
                 r#"{"Global":{"accessKeyID":"********","region":"cn-hangzhou"}}"#,

@@ -5,13 +5,15 @@ use std::collections::BTreeSet;
 use jiff::SignedDuration;
 
 use crate::finding::{Finding, Severity};
-use crate::kubernetes::{CloudController, DocumentKind, EBS_DRIVER, Evidence, Ingress, Service, is_of_all_namespaces};
+use crate::kubernetes::{
+    CloudController, Document, DocumentKind, EBS_DRIVER, Evidence, Ingress, Service, is_of_all_namespaces,
+};
 use crate::nodes::KubernetesNode;
 use crate::rules::Outcome;
 use crate::text;
 
 use super::Judged;
-use super::signals::{CloudProvider, Signals};
+use super::signals::{CloudProvider, Maker, Signals};
 use super::stage::{Initialised, initialised};
 
 /// What became of a check.
@@ -398,16 +400,25 @@ fn host_names(evidence: &Evidence) -> Verdict {
     (State::Failed, why)
 }
 
-/// Whether the holder of a lock is on a Node on which the controller does not run: on the host network it is called `HOST_UUID`. A host
-/// may be called otherwise than its Node, and then nothing is known.
+/// Whether the holder of a lock is on no Node on which the controller runs: on the host network it is called `HOST_UUID`. A host may be
+/// called otherwise than its Node, and then nothing is known.
 /// Source: kubernetes/cloud-provider `app/controllermanager.go#Run`.
-fn is_elsewhere(holder: &str, controller: &CloudController, signals: &Signals<'_>) -> bool {
-    let host = holder.rsplit_once('_').map_or(holder, |(host, _)| host);
+fn is_elsewhere(holder: &str, controller: &CloudController, evidence: &Evidence, signals: &Signals<'_>) -> bool {
     let first = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
-    let mut on_host = signals.nodes.iter().filter(|node| first(&node.name) == first(host)).peekable();
+    let on_host = |holder: &str| {
+        let host = first(holder.rsplit_once('_').map_or(holder, |(host, _)| host));
+        signals.nodes.iter().filter(move |node| first(&node.name) == host).collect::<Vec<_>>()
+    };
+    // Where the control plane's own locks name Nodes, hosts are called as those are.
+    let of_system = evidence.documents_of(DocumentKind::Lease).map(Document::object).filter(|lease| {
+        ["kube-controller-manager", "kube-scheduler"].contains(&lease.text(&["metadata", "name"]).unwrap_or_default())
+    });
+    let mut holders = of_system.filter_map(|lease| lease.text(&["spec", "holderIdentity"]));
+    let hosts_are_nodes = holders.any(|holder| !on_host(holder).is_empty());
+    let on = on_host(holder);
     controller.workload.is_on_host_network
-        && on_host.peek().is_some()
-        && !on_host.any(|node| controller.workload.selects(node))
+        && (hosts_are_nodes || !on.is_empty())
+        && !on.iter().any(|node| controller.workload.selects(node))
 }
 
 /// How long ago a lock may have been renewed: it is every few seconds.
@@ -434,13 +445,16 @@ fn leads(evidence: &Evidence, signals: &Signals<'_>) -> Verdict {
     if holder.is_empty() {
         return (State::Failed, vec![format!("lease {lease_name} is held by nobody")]);
     }
+    // A process has one identity for all of its locks.
+    let identity = |name: &str| evidence.leases(name).find_map(|lease| lease.text(&["spec", "holderIdentity"]));
+    if identity("kube-controller-manager") == Some(holder) {
+        return (State::Failed, vec![format!("lease {lease_name} is held by kube-controller-manager")]);
+    }
     if let Some(controller) = controller
-        && is_elsewhere(holder, controller, signals)
+        && is_elsewhere(holder, controller, evidence, signals)
     {
-        let why = format!(
-            "lease {lease_name} is held by {holder}, which is on a Node that does not run {}",
-            controller.name()
-        );
+        let why =
+            format!("lease {lease_name} is held by {holder}, which is on no Node that runs {}", controller.name());
         return not_audited(why);
     }
     let renewed = lease.text(&["spec", "renewTime"]).and_then(|time| time.parse::<jiff::Timestamp>().ok());
@@ -469,9 +483,14 @@ fn kubelets(signals: &Signals<'_>) -> Verdict {
     if !old.is_empty() {
         return (State::Failed, vec![format!("with `cloud-provider=aws`: {}", text::list(&old, SHOWN))]);
     }
+    let none = of(CloudProvider::None);
+    // K3s makes its own external, without an argument.
+    if !none.is_empty() && signals.maker != Maker::K3s {
+        return (State::Failed, vec![format!("without `cloud-provider=external`: {}", text::list(&none, SHOWN))]);
+    }
     let seen = |node: &KubernetesNode| signals.kubelets.iter().any(|one| one.who == node.name);
     let is_declared = signals.kubelets.iter().any(|one| !signals.nodes.iter().any(|node| node.name == one.who));
-    if signals.is_from(27) || !signals.kubelets.is_empty() && (is_declared || signals.nodes.iter().all(seen)) {
+    if !signals.kubelets.is_empty() && (is_declared || signals.nodes.iter().all(seen)) {
         return (State::Passed, Vec::new());
     }
     let why = "what kubelets are started with is in no list: look at each node, in /var/lib/kubelet/kubeadm-flags.env or its unit";

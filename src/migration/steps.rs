@@ -66,7 +66,7 @@ pub(super) fn next(stage: Stage, evidence: &Evidence, signals: &Signals<'_>, che
     }
     let alone = signals.control_planes == Some(1);
     steps.extend(match stage {
-        Stage::InTree => vec![storage()],
+        Stage::InTree => vec![storage(signals)],
         // kOps changes the provider itself.
         Stage::StorageReady | Stage::MigrationOn | Stage::BothRun | Stage::BrokenUpgrade
             if signals.maker == Maker::Kops =>
@@ -78,11 +78,7 @@ pub(super) fn next(stage: Stage, evidence: &Evidence, signals: &Signals<'_>, che
         Stage::StorageReady => vec![let_write_lock(), use_lock(evidence, signals)],
         Stage::MigrationOn if !evidence.document_lists.contains(&DocumentKind::Lease) => vec![look_at_leases()],
         Stage::MigrationOn if signals.lock != Some(Holder::ControllerManager) => vec![let_write_lock()],
-        Stage::MigrationOn => {
-            let stopped = signals.idle.iter().filter(|controller| controller.is_nowhere(signals.nodes));
-            let again: Vec<Step> = stopped.map(|controller| go_on(controller)).collect();
-            if again.is_empty() { vec![install(signals, true)] } else { again }
-        }
+        Stage::MigrationOn => bring(signals, true),
         Stage::BothRun => both_run(evidence, signals, checks),
         Stage::Rolling | Stage::BrokenUpgrade => rolling(evidence, signals),
         Stage::FlagLeft => {
@@ -161,7 +157,17 @@ fn mend(stage: Stage, checks: &[Check]) -> Option<Step> {
     Some(Step::new(format!("first {title}")).about("the checks below say what is wrong, and what has to be given"))
 }
 
-fn storage() -> Step {
+fn storage(signals: &Signals<'_>) -> Step {
+    if signals.maker == Maker::Kops {
+        // Source: kubernetes/kops `docs/addons.md`.
+        return Step::new("let kOps install the EBS CSI driver")
+            .about("one that was installed by hand stays: then it is `managed: false` there")
+            .with(
+                "the Cluster, by `kops edit cluster`",
+                "spec:\n  cloudConfig:\n    awsEBSCSIDriver:\n      enabled: true\n",
+            )
+            .with("where kops reaches its state", "kops update cluster --yes\nkops rolling-update cluster --yes");
+    }
     Step::new("install the EBS CSI driver")
         .about("it works beside Kubernetes' own provider; the other way round, volumes are no longer attached. Its role needs the policy of the first command")
         .with(
@@ -183,7 +189,7 @@ fn rolling(evidence: &Evidence, signals: &Signals<'_>) -> Vec<Step> {
         if has_old && !has_lock {
             steps.extend([let_write_lock(), use_lock(evidence, signals)]);
         }
-        steps.push(install(signals, has_old));
+        steps.extend(bring(signals, has_old));
     }
     let (managers, kubelets) = (names(&signals.managers), names(&signals.kubelets));
     if !managers.is_empty() {
@@ -271,24 +277,41 @@ fn upgrade(signals: &Signals<'_>) -> Vec<Step> {
 /// The label that no node has: it stops a `DaemonSet`.
 const STOPPED: &str = "tagaudit.invalid/stopped";
 
-/// A cloud controller that was stopped goes on, with the lock.
-fn go_on(controller: &CloudController) -> Step {
+/// A cloud controller that does nothing goes on, or one is installed where there is none.
+fn bring(signals: &Signals<'_>, uses_lock: bool) -> Vec<Step> {
+    if signals.idle.is_empty() {
+        return vec![install(signals, uses_lock)];
+    }
+    signals.idle.iter().map(|controller| go_on(controller, signals, uses_lock)).collect()
+}
+
+/// A cloud controller that was stopped, or told to leave its work, goes on.
+fn go_on(controller: &CloudController, signals: &Signals<'_>, uses_lock: bool) -> Step {
     let workload = &controller.workload;
-    let step = Step::new(format!("let {} go on, which waits for the lock", controller.name()));
-    let step = if controller.is_on("enable-leader-migration", false) {
+    let waits = if uses_lock { ", which waits for the lock" } else { "" };
+    let step = Step::new(format!("let {} go on{waits}", controller.name()));
+    let step = if !uses_lock || controller.is_on("enable-leader-migration", false) {
         step
     } else {
         let first = "first add the flag to its arguments: without it, both sides make load balancers";
         step.about(first)
             .with("its arguments, in the values of its chart or in its manifest", "- --enable-leader-migration=true\n")
     };
+    if !controller.is_nowhere(signals.nodes) {
+        // It runs, and its work is switched off.
+        let flags = controller.flags.iter().filter(|flag| flag.name == "controllers");
+        let words: Vec<String> = flags.map(|flag| format!("--controllers={}", masked(&flag.value))).collect();
+        let text = format!("# without {}\n", words.join(" "));
+        return step.with("its arguments, in the values of its chart or in its manifest", text);
+    }
     let namespace = if workload.namespace.is_empty() { "kube-system" } else { &workload.namespace };
     let (namespace, name) = (shell_quote(namespace), shell_quote(&workload.name));
+    let kind = workload.kind.name().to_ascii_lowercase();
     match workload.kind {
-        WorkloadKind::DaemonSet if workload.node_selector.iter().any(|(key, _)| key.value == STOPPED) => step.with(
+        _ if workload.node_selector.iter().any(|(key, _)| key.value == STOPPED) => step.with(
             ANYWHERE,
             format!(
-                "kubectl patch daemonset -n {namespace} {name} --type=json -p '[{{\"op\": \"remove\", \"path\": \"/spec/template/spec/nodeSelector/{}\"}}]'",
+                "kubectl patch {kind} -n {namespace} {name} --type=json -p '[{{\"op\": \"remove\", \"path\": \"/spec/template/spec/nodeSelector/{}\"}}]'",
                 STOPPED.replace('/', "~1")
             ),
         ),
@@ -297,7 +320,7 @@ fn go_on(controller: &CloudController) -> Step {
         }
         WorkloadKind::Deployment | WorkloadKind::StatefulSet => step.with(
             ANYWHERE,
-            format!("kubectl scale {} -n {namespace} {name} --replicas=1", workload.kind.name().to_ascii_lowercase()),
+            format!("kubectl scale {kind} -n {namespace} {name} --replicas=1"),
         ),
         WorkloadKind::Pod => step,
     }
@@ -309,7 +332,7 @@ fn stop(controller: &CloudController) -> Step {
     let lacks =
         if controller.is_on("enable-leader-migration", false) { "kube-controller-manager uses" } else { "it uses" };
     let step = Step::new(format!("stop {} until {lacks} the lock as well", controller.name()))
-        .about("it can go on when both have `enable-leader-migration`: take the selector out again, or scale it up");
+        .about("it can go on when both have `enable-leader-migration`: then what stops it here is taken back");
     let namespace = if workload.namespace.is_empty() { "kube-system" } else { &workload.namespace };
     let (namespace, name) = (shell_quote(namespace), shell_quote(&workload.name));
     let command = match workload.kind {
@@ -328,6 +351,16 @@ fn stop(controller: &CloudController) -> Step {
 
 /// Source: kubernetes/kops#12676; kubernetes/kops `docs/releases/1.24-NOTES.md`.
 fn of_kops(signals: &Signals<'_>) -> Step {
+    if signals.asks_in_vain() {
+        // Nodes of this version are never ready, and no cluster is valid.
+        // Source: kubernetes/kops `cmd/kops/rolling-update_cluster.go`.
+        return Step::new("let kOps do it: from Kubernetes 1.24 on it runs the external controller")
+            .about("without looking whether the cluster is valid: its components do not start until they are replaced")
+            .with(
+                "where kops reaches its state",
+                "kops update cluster --yes\nkops rolling-update cluster --cloudonly --yes",
+            );
+    }
     if signals.is_from(24) {
         return Step::new("let kOps do it: from Kubernetes 1.24 on it runs the external controller")
             .with("where kops reaches its state", "kops update cluster --yes\nkops rolling-update cluster --yes");

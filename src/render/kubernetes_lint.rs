@@ -85,6 +85,13 @@ fn shown(lint: &KubernetesLint, finding: &Finding, renderer: &Renderer) -> Strin
     if let Some(named) = &named {
         group = group.element(Level::NOTE.message(named.as_str()));
     }
+    let others = finding.locations.iter().skip(1);
+    let others: Vec<String> =
+        others.map(|place| format!("{}:{}:{}", text::printable(&place.file), place.line, place.column)).collect();
+    let others = (!others.is_empty()).then(|| format!("also at {}", text::list(&others, 3)));
+    if let Some(others) = &others {
+        group = group.element(Level::NOTE.message(others.as_str()));
+    }
     let (impact, advice) = (finding.impact.clone(), finding.advice());
     let (impact, advice) = (text::printable(&impact), text::printable(&advice));
     group = group.element(Level::NOTE.message(impact.as_ref())).element(Level::HELP.message(advice.as_ref()));

@@ -1,10 +1,11 @@
 //! Running the rules: which checks can be made with what was read, what they find, and what became of each rule.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Caveat, Finding, Status, fingerprint};
+use crate::finding::{Cause, Caveat, Finding, Status, fingerprint};
 use crate::inventory::{Account, Gap, Read};
 use crate::kubernetes::ListGap;
 use crate::nodes::KubernetesNode;
@@ -194,8 +195,31 @@ pub fn run_on_evidence(context: &KubernetesContext<'_>, selected: &[&'static Rul
     all
 }
 
-/// Worst first, then by rule and resource.
-pub(super) fn sort(findings: &mut [Finding]) {
+/// Worst first, then by rule and resource. What is known again by the same and says the same is one finding, at all of its places; what
+/// says something else is counted.
+pub(super) fn sort(findings: &mut Vec<Finding>) {
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut distinct: Vec<Finding> = Vec::with_capacity(findings.len());
+    for mut finding in findings.drain(..) {
+        loop {
+            let first = *known.entry(finding.fingerprint.clone()).or_insert(distinct.len());
+            match distinct.get_mut(first) {
+                Some(first) if first.message == finding.message => {
+                    first.locations.extend(finding.locations);
+                    break;
+                }
+                Some(_) => {
+                    let cause = Cause::Group("another one".to_owned());
+                    finding.fingerprint = fingerprint(finding.rule, &finding.fingerprint, &cause, "");
+                }
+                None => {
+                    distinct.push(finding);
+                    break;
+                }
+            }
+        }
+    }
+    *findings = distinct;
     findings.sort_by(|a, b| {
         let key = |finding: &Finding| (std::cmp::Reverse(finding.severity), finding.rule);
         key(a)

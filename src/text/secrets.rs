@@ -55,6 +55,9 @@ const SHOWN: [&str; 33] = [
     "write-kubeconfig-mode",
 ];
 
+/// Settings whose names look like those of credentials.
+const HARMLESS: [&str; 1] = ["secrets-encryption"];
+
 /// Beginnings of settings, and of flags of components, whose values are shown.
 const SHOWN_BEGINNINGS: [&str; 20] = [
     "allocate-",
@@ -82,8 +85,10 @@ const SHOWN_BEGINNINGS: [&str; 20] = [
 /// The value of a setting as it is shown, or that it is not.
 pub(crate) fn shown(name: &str, value: &str) -> String {
     const HIDDEN: &str = "(not shown)";
-    let is_plain =
-        |name: &str| SHOWN.contains(&name) || SHOWN_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning));
+    let is_plain = |name: &str| {
+        let is_known = SHOWN.contains(&name) || SHOWN_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning));
+        is_known && (!is_credential(name) || HARMLESS.contains(&name))
+    };
     if let Some(component) = name.strip_suffix("-arg") {
         // What is passed on to a component has a name of its own.
         return match value.split_once('=') {
@@ -143,10 +148,13 @@ fn value_behind(source: &str, behind: usize) -> Option<(usize, usize)> {
     let line = source.get(behind..)?.split('\n').next()?;
     let name_end = line.find(|c: char| !(c.is_alphanumeric() || "-_.".contains(c))).unwrap_or(line.len());
     let rest = line.get(name_end..)?;
-    let sign = rest.trim_start_matches(['"', '\'', ' ', '\t']);
-    let value = sign.strip_prefix([':', '='])?.trim_start_matches([' ', '\t', '"', '\'']);
+    // A quotation mark within a text of JSON stands behind a backslash. A word of a list is the value of the word before it.
+    let sign = rest.trim_start_matches(['"', '\'', '\\', ' ', '\t']);
+    let is_quoted = sign.len() < rest.len() && rest.starts_with(['"', '\'', '\\']);
+    let behind_sign = sign.strip_prefix([':', '=']).or_else(|| sign.strip_prefix(',').filter(|_| is_quoted))?;
+    let value = behind_sign.trim_start_matches([' ', '\t', '"', '\'', '\\']);
     let start = behind + line.len() - value.len();
-    let end = value.find(['"', '\'', ',', '}', ']', ' ', '\r']).unwrap_or(value.len());
+    let end = value.find(['"', '\'', '\\', ',', '}', ']', ' ', '\r']).unwrap_or(value.len());
     (end > 0).then_some((start, start + end))
 }
 
@@ -166,6 +174,8 @@ mod tests {
             ("kube-apiserver-arg", "etcd-servers=https://u:p@e", "etcd-servers=(not shown)"),
             ("kube-apiserver-extra-env", "A=b", "(not shown)"),
             ("vpn-auth", "name=tailscale,joinKey=abc", "(not shown)"),
+            ("cluster-secret", "abc", "(not shown)"),
+            ("kubelet-arg", "node-token=abc", "node-token=(not shown)"),
         ] {
             assert_eq!(shown(name, value), expected, "{name}");
         }
@@ -183,6 +193,13 @@ mod tests {
             ("tokens are é: x", "tokens are é: x"),
             ("secret-é=é", "secret-é=**"),
             ("- DB_PASS=abc", "- DB_PASS=***"),
+            (
+                r#""x": "{\"accessKeyID\": \"abc\", \"region\": \"r\"}""#,
+                r#""x": "{\"accessKeyID\": \"***\", \"region\": \"r\"}""#,
+            ),
+            (r#"Password=\"abc\"\nVPC=x"#, r#"Password=\"***\"\nVPC=x"#),
+            (r#"args: ["--password", "abc", "--v=2"]"#, r#"args: ["--password", "***", "--v=2"]"#),
+            ("args: ['--token','abc']", "args: ['--token','***']"),
             ("endpoint: u:p@s3", "endpoint: ***@s3"),
             ("image: registry.example.com/a:v1@sha256:00", "image: registry.example.com/a:v1@sha256:00"),
         ] {

@@ -159,7 +159,10 @@ fn an_address_that_the_kubelet_is_given_is_one_of_its_instance() {
     let message = format!("Node `{name}` is told 172.17.0.1, which is no address of its instance `{id}`");
     assert_eq!(found, [(Severity::Error, message)]);
     assert_eq!(of("", &own, false).0, []);
-    assert_eq!(of("", "what-is-none", false).0, []);
+    for (text, shown) in [("what-is-none", "what-is-none"), ("", ""), (&format!("{own},"), "")] {
+        let message = format!("Node `{name}` is told `{shown}`, which is no address");
+        assert_eq!(of("", text, false).0, [(Severity::Error, message)]);
+    }
     // What the cloud configuration leaves out the controller does not know.
     let with = |families: &str| {
         let data = format!("[Global]\nKubernetesClusterID={CLUSTER}\n{families}");
@@ -289,6 +292,28 @@ fn certificates_are_of_the_region_of_the_nodes() {
     let elsewhere = "arn:aws:acm:eu-west-1:111122223333:certificate/b";
     let message = format!("a certificate of eu-west-1, and the nodes are in {region}");
     assert_eq!(of(elsewhere), [message.as_str()]);
+    assert_eq!(of(""), RIGHT, "no certificate");
+    let on_ports = |ports: Value, of: Option<&str>| {
+        let mut service = service("aws-load-balancer-ssl-cert", elsewhere);
+        service["spec"]["ports"] = ports;
+        service["metadata"]["annotations"]["service.beta.kubernetes.io/aws-load-balancer-type"] = json!("nlb");
+        if let Some(of) = of {
+            service["metadata"]["annotations"]["service.beta.kubernetes.io/aws-load-balancer-ssl-ports"] = json!(of);
+        }
+        told(&scan(&inventory, &[service]), "svc-certificate-elsewhere").0.len()
+    };
+    let both = json!([{"port": 443, "name": "https"}, {"port": 53, "protocol": "UDP", "name": "dns"}]);
+    for (ports, of, expected) in [
+        (json!([{"port": 53, "protocol": "UDP"}]), None, 0),
+        (both.clone(), None, 1),
+        (both.clone(), Some("*"), 1),
+        (both.clone(), Some("443"), 1),
+        (both.clone(), Some("https"), 1),
+        (both.clone(), Some("8443"), 0),
+        (both, Some("dns"), 0),
+    ] {
+        assert_eq!(on_ports(ports.clone(), of), expected, "{ports} {of:?}");
+    }
     let of_load_balancer_controller = |list: &str| {
         let mut service = service("aws-load-balancer-ssl-cert", list);
         service["spec"]["loadBalancerClass"] = json!("service.k8s.aws/nlb");
@@ -395,4 +420,22 @@ token: hunter2
     assert_eq!(of_files["rules"], of_recording["rules"]);
     let wrong = command().args(["record", "--kubernetes", "/nonexistent", "-o", file]).args(account).output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
+}
+
+#[test]
+fn what_stands_twice_is_one_finding_that_can_be_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, saved) = (folder.path().join("cloud.conf"), folder.path().join("report.json"));
+    let text = format!("[Global]\nKubernetesClusterID={CLUSTER}\nNonsense=a\nNonsense=b\n");
+    std::fs::write(&file, text).unwrap();
+    let scan =
+        ["scan", "--cluster-id", CLUSTER, "--inventory", "fixtures/clean-kops.json", "--format", "json", "--no-config"];
+    let output = report(&[&scan[..], &["--kubernetes", file.to_str().unwrap()]].concat());
+    let found: Vec<&Value> =
+        output["findings"].as_array().unwrap().iter().filter(|one| one["rule"] == "ccm-cloud-config-invalid").collect();
+    let [found] = found.as_slice() else { panic!("{found:?}") };
+    assert_eq!(found["locations"].as_array().unwrap().len(), 2);
+    std::fs::write(&saved, output.to_string()).unwrap();
+    let again = command().args(["report", saved.to_str().unwrap(), "--format", "json"]).output().unwrap();
+    assert!(again.stderr.is_empty(), "{}", String::from_utf8_lossy(&again.stderr));
 }

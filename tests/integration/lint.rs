@@ -485,7 +485,8 @@ fn values_of_annotations_are_read_as_the_controller_does() {
             vec![("aws-load-balancer-ssl-cert", "a"), ("aws-load-balancer-backend-protocol", "HTTP")],
             vec![(value, Severity::Error)],
         ),
-        (vec![("aws-load-balancer-backend-protocol", "HTTP")], vec![]),
+        (vec![("aws-load-balancer-backend-protocol", "HTTP")], vec![("svc-annotation-no-effect", Severity::Warning)]),
+        (vec![("aws-load-balancer-backend-protocol", "http")], vec![]),
     ] {
         assert_eq!(of(&annotations), expected, "{annotations:?}");
     }

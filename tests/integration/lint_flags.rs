@@ -629,6 +629,10 @@ fn tls_behind_a_load_balancer_needs_a_certificate_in_front_of_it() {
         ("nlb", "ssl", None, 1),
         ("nlb", "https", ARN, 1),
         ("nlb", "http", None, 0),
+        ("nlb", "SSL", ARN, 1),
+        ("nlb", "foo", ARN, 1),
+        ("elb", "HTTP", None, 1),
+        ("elb", "", None, 0),
         ("nlb-ip", "https", None, 0),
     ] {
         assert_eq!(of(kind, protocol, certificate), expected, "{kind} {protocol} {certificate:?}");

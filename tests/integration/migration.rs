@@ -476,7 +476,7 @@ fn the_lease_is_that_of_the_controller() {
             }
         })
     };
-    assert_eq!(state(&with("--leader-elect-resource-name=aws-ccm", "aws-ccm", "a"), "V5"), State::Passed);
+    assert_eq!(state(&with("--leader-elect-resource-name=aws-ccm", "aws-ccm", "ip-10-0-1-11_a"), "V5"), State::Passed);
     assert_eq!(state(&with("--leader-elect=false", "x", "a"), "V5"), State::ByHand);
     assert_eq!(state(&with("--v=2", "cloud-controller-manager", ""), "V5"), State::Failed);
 }
@@ -737,6 +737,18 @@ fn a_node_that_is_given_twice_is_one() {
     let told = |found: &Migration| found.checks.iter().map(|check| (check.id, check.state)).collect::<Vec<_>>();
     let (once, both) = (at(Made::Rke2, "S2"), changed(Made::Rke2, "S2", &twice));
     assert_eq!((told(&once), &once.signals), (told(&both), &both.signals));
+    // An older look at it, before it was made anew.
+    let anew = |items: &mut Vec<Value>| {
+        let mut all: Vec<Value> = nodes(items).map(|node| node.clone()).collect();
+        for node in &mut all {
+            node["metadata"]["uid"] = "older".into();
+            node["metadata"]["creationTimestamp"] = "2020-01-01T00:00:00Z".into();
+            node["spec"]["providerID"] = "".into();
+        }
+        items.extend(all);
+    };
+    let both = changed(Made::Rke2, "S2", &anew);
+    assert_eq!((told(&once), &once.signals), (told(&both), &both.signals));
 }
 
 #[test]
@@ -757,7 +769,8 @@ fn a_lock_that_is_held_where_the_controller_does_not_run_is_looked_at() {
         )
     };
     assert_eq!(of(name(0)), State::Passed);
-    assert_eq!(of("a-host-of-another-name_0a1b"), State::Passed);
+    // The locks of the control plane say how hosts are called.
+    assert_eq!(of("a-host-of-another-name_0a1b"), State::NotAudited);
     assert_eq!(of(name(4)), State::NotAudited);
 }
 
@@ -773,4 +786,86 @@ fn kops_mends_what_it_has_broken() {
     assert_eq!(found.stage, Ok(Stage::BrokenUpgrade));
     let (_, texts) = advice(&found);
     assert!(texts.contains("kops update cluster --yes") && !texts.contains("helm"), "{texts}");
+}
+
+#[test]
+fn a_controller_that_does_nothing_is_brought_back_and_no_other_is_installed() {
+    let on_controller = |change: fn(&mut Value)| {
+        move |items: &mut Vec<Value>| {
+            let is_one = |item: &&mut Value| {
+                item["kind"] == "DaemonSet" && item["metadata"]["name"] == "aws-cloud-controller-manager"
+            };
+            change(items.iter_mut().find(is_one).unwrap());
+        }
+    };
+    let stopped = |set: &mut Value| {
+        set["spec"]["template"]["spec"]["nodeSelector"]["tagaudit.invalid/stopped"] = "true".into();
+    };
+    for stage in ["S4", "S5", "S6"] {
+        let (titles, texts) = advice(&changed(Made::Kubeadm, stage, &on_controller(stopped)));
+        assert!(titles.contains("let DaemonSet kube-system/aws-cloud-controller-manager go on"), "{stage}: {titles}");
+        assert!(texts.contains("tagaudit.invalid~1stopped") && !texts.contains("helm upgrade"), "{stage}: {texts}");
+    }
+    let left = |set: &mut Value| {
+        let arguments = &mut set["spec"]["template"]["spec"]["containers"][0]["args"];
+        arguments.as_array_mut().unwrap().push("--controllers=*,-service,-route,-cloud-node-lifecycle".into());
+    };
+    let found = changed(Made::Kubeadm, "S3", &on_controller(left));
+    assert_eq!(found.stage, Ok(Stage::MigrationOn));
+    let (_, texts) = advice(&found);
+    assert!(texts.contains("# without --controllers=*,-service,-route,-cloud-node-lifecycle"), "{texts}");
+    assert!(!texts.contains("helm upgrade"), "{texts}");
+    // As a Deployment, by its selector.
+    let deployment = |set: &mut Value| {
+        set["kind"] = "Deployment".into();
+        set["spec"]["replicas"] = 2.into();
+        set["spec"]["template"]["spec"]["nodeSelector"]["tagaudit.invalid/stopped"] = "true".into();
+    };
+    let found = changed(Made::Kubeadm, "S3", &on_controller(deployment));
+    assert_eq!(found.stage, Ok(Stage::MigrationOn));
+    assert!(advice(&found).1.contains("kubectl patch deployment -n kube-system aws-cloud-controller-manager"));
+}
+
+#[test]
+fn a_kubelet_without_a_provider_is_not_external() {
+    let without = |items: &mut Vec<Value>| {
+        let node = nodes(items).last().unwrap();
+        node["metadata"]["annotations"]["rke2.io/node-args"] = r#"["agent"]"#.into();
+    };
+    assert_eq!(state(&at(Made::Rke2, "S6"), "V7"), State::Passed);
+    assert_eq!(state(&changed(Made::Rke2, "S6", &without), "V7"), State::Failed);
+    let newer = |items: &mut Vec<Value>| {
+        nodes(items).for_each(|node| node["status"]["nodeInfo"]["kubeletVersion"] = "v1.28.3".into());
+    };
+    assert_eq!(state(&changed(Made::Kubeadm, "S6", &newer), "V7"), State::ByHand, "what is not known is not passed");
+}
+
+#[test]
+fn the_lock_of_the_cloud_controller_is_not_that_of_another_process() {
+    let held_as = |items: &mut Vec<Value>| {
+        let holder = |name: &str, items: &[Value]| {
+            let lease = items.iter().find(|item| item["kind"] == "Lease" && item["metadata"]["name"] == name);
+            lease.map(|lease| lease["spec"]["holderIdentity"].clone())
+        };
+        let other = holder("kube-controller-manager", items).unwrap();
+        let is_one =
+            |item: &&mut Value| item["kind"] == "Lease" && item["metadata"]["name"] == "cloud-controller-manager";
+        items.iter_mut().find(is_one).unwrap()["spec"]["holderIdentity"] = other;
+    };
+    assert_eq!(state(&at(Made::Kubeadm, "S3"), "V5"), State::Passed);
+    assert_eq!(state(&changed(Made::Kubeadm, "S3", &held_as), "V5"), State::Failed);
+}
+
+#[test]
+fn kops_installs_the_driver_itself() {
+    let of_kops = |items: &mut Vec<Value>| {
+        for node in nodes(items) {
+            node["metadata"]["labels"]["kops.k8s.io/instancegroup"] = "a".into();
+            node["metadata"]["annotations"] = serde_json::json!({});
+        }
+    };
+    let (_, texts) = advice(&changed(Made::Kubeadm, "S0", &of_kops));
+    assert!(texts.contains("awsEBSCSIDriver") && !texts.contains("helm"), "{texts}");
+    let (_, texts) = advice(&changed(Made::Kubeadm, "X2", &of_kops));
+    assert!(texts.contains("--cloudonly"), "{texts}");
 }

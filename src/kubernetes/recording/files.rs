@@ -93,9 +93,12 @@ impl Kept {
     }
 }
 
+/// The list of an object, whatever version of its group it is of; that of workloads was another one before.
 fn list_of(version: &str, kind: &str) -> Option<List> {
+    let group = |version: &str| version.split_once('/').map_or("", |(group, _)| group).to_owned();
     List::ALL.into_iter().find(|list| {
         let (of_version, of_kind) = list.kind();
-        of_version == version && of_kind == kind
+        let is_of_group = group(&of_version) == group(version);
+        of_kind == kind && (is_of_group || list.group() == "apps" && group(version) == "extensions")
     })
 }

@@ -6,13 +6,13 @@ use crate::text::{list, shell_quote};
 
 use super::super::signals::{CloudProvider, Maker, Signals};
 use super::super::stage::{Initialised, initialised};
-use super::{ANYWHERE, NAMED, Step, install};
+use super::{ANYWHERE, NAMED, Step, bring};
 
 /// Nodes that the cloud controller does not know, and what to do about each kind.
 pub(super) fn steps(evidence: &Evidence, signals: &Signals<'_>) -> Vec<Step> {
     let mut steps = Vec::new();
     if !signals.initialises() {
-        steps.push(install(signals, false));
+        steps.extend(bring(signals, false));
     }
     let that_are = |wanted: Initialised| -> Vec<&KubernetesNode> {
         signals.nodes.iter().filter(|node| initialised(node, evidence) == wanted).collect()

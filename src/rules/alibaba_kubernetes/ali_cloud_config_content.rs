@@ -1,5 +1,6 @@
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::inventory::Provider;
+use crate::kubernetes::cloud_config::OF_ALIBABA;
 use crate::kubernetes::{Document, DocumentKind, Located, Object, Place};
 use crate::resource::ResourceKind;
 use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
@@ -21,30 +22,6 @@ pub(super) const RULE: Rule = Rule {
     check: Check::Evidence(ALIBABA, check),
 };
 
-/// Keys of `Global`.
-const KNOWN: [&str; 20] = [
-    "accessKeyID",
-    "accessKeySecret",
-    "clusterID",
-    "disablePublicSLB",
-    "featureGates",
-    "kubernetesClusterTag",
-    "nodeAddrSyncPeriod",
-    "nodeMaxConcurrentReconciles",
-    "nodeMonitorPeriod",
-    "privateZoneId",
-    "privateZoneRecordTTL",
-    "region",
-    "resourceGroupID",
-    "routeMaxConcurrentReconciles",
-    "routeTableIDs",
-    "serviceBackendType",
-    "serviceMaxConcurrentReconciles",
-    "uid",
-    "vpcid",
-    "vswitchid",
-];
-
 /// The cloud configuration of a `ConfigMap`: where it stands, whether it has an access key, whether only half of one, what is wrong
 /// with its keys, and whether it names the cluster. `None` where there is none, or where it cannot be read.
 pub(super) fn cloud_config(map: &Document) -> Option<(Place, bool, bool, Vec<Located<String>>, bool)> {
@@ -56,7 +33,7 @@ pub(super) fn cloud_config(map: &Document) -> Option<(Place, bool, bool, Vec<Loc
     let keys = [has("accessKeyID"), has("accessKeySecret")];
     let unknown = config.members(&["Global"]).map(|(key, _)| key).filter(|key| {
         // Go reads keys of JSON in any case.
-        !KNOWN.iter().any(|known| known.eq_ignore_ascii_case(&key.value)) && key.value != "zoneid"
+        !OF_ALIBABA.iter().any(|known| known.eq_ignore_ascii_case(&key.value)) && key.value != "zoneid"
     });
     let has_id = has("clusterID");
     Some((text.place(), keys == [true, true], keys[0] != keys[1], unknown.collect(), has_id))
@@ -93,7 +70,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             );
         }
         for key in unknown {
-            let nearest = text::most_alike(&key.value, KNOWN, 0.9);
+            let nearest = text::most_alike(&key.value, OF_ALIBABA, 0.9);
             let message = format!("`{}` is no key of the cloud configuration", text::printable(&key.value));
             let fix = nearest.map_or_else(|| "take it out".to_owned(), |nearest| format!("write `{nearest}`"));
             add(Severity::Error, &key.place, &key.value, message, fix);

@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
         "error while the Node waits for the cloud controller; warning after that",
     ),
     resources: NODE,
-    condition: "The address that the kubelet was given (`--node-ip`, annotation `alpha.kubernetes.io/provided-node-ip`) is none of the private addresses of its instance and not its public one. Of the IPv6 addresses the controller knows the first of each interface, and none without `NodeIPFamilies=ipv6` in its cloud configuration, where that was given. The instance is that of the providerID, or that of the name as long as there is none.",
+    condition: "The address that the kubelet was given (`--node-ip`, annotation `alpha.kubernetes.io/provided-node-ip`) is no address, or none of the private addresses of its instance and not its public one. Of the IPv6 addresses the controller knows the first of each interface, and none without `NodeIPFamilies=ipv6` in its cloud configuration, where that was given. The instance is that of the providerID, or that of the name as long as there is none.",
     impact: "the controller refuses the Node (`failed to get node address from cloud provider that matches ip`): the taint stays, or its addresses are not written any more",
     fix: "Give the kubelet an address of its instance (`--node-ip`, `node-ip` of RKE2 and K3s), or none. An image with a fixed address, or that of a bridge, is the usual cause.",
     applicability: Applicability::None,
@@ -48,8 +48,16 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
     let families = families(context);
     told.into_iter()
         .filter_map(|(node, addresses, instance)| {
-            let mut all = addresses.split(',').filter_map(|address| address.trim().parse::<IpAddr>().ok());
-            let wrong = all.find(|address| !has(instance, *address, families.as_deref()))?;
+            let parsed = |text: &str| text.trim().parse::<IpAddr>().ok();
+            let is_wrong =
+                |text: &&str| parsed(text).is_none_or(|address| !has(instance, address, families.as_deref()));
+            let wrong = addresses.split(',').find(is_wrong)?;
+            let Some(wrong) = parsed(wrong) else {
+                let (name, shown) = (text::printable(&node.name), text::printable(wrong));
+                let message = format!("Node `{name}` is told `{shown}`, which is no address");
+                let fix = Fix::none("give the kubelet an address of its instance with `--node-ip`, or none");
+                return Some(Violation::new(severity(node), resource(node), message, fix));
+            };
             let is_own = has(instance, wrong, None);
             let why = if is_own {
                 format!("{wrong}, and the cloud configuration has no `NodeIPFamilies={}`", family(wrong))
@@ -62,12 +70,16 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
             } else {
                 "give the kubelet an address of its instance with `--node-ip`, or none".to_owned()
             };
-            let waits = node.taints.iter().any(|taint| taint.key == UNINITIALIZED);
-            let severity = if waits { Severity::Error } else { Severity::Warning };
             let related = ResourceRef::bare(ResourceKind::Instance, &instance.id);
-            Some(Violation::new(severity, resource(node), message, Fix::none(fix)).related([related]))
+            Some(Violation::new(severity(node), resource(node), message, Fix::none(fix)).related([related]))
         })
         .collect()
+}
+
+/// The taint stays while the controller cannot read it.
+fn severity(node: &KubernetesNode) -> Severity {
+    let waits = node.taints.iter().any(|taint| taint.key == UNINITIALIZED);
+    if waits { Severity::Error } else { Severity::Warning }
 }
 
 fn family(address: IpAddr) -> &'static str {

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     title: "an annotation does nothing for this kind of load balancer",
     severity: RuleSeverity::depends(Severity::Warning, "warning; error where it is refused"),
     resources: &[ResourceKind::Service],
-    condition: "The cloud controller reads the annotation only for the other kind of load balancer: `proxy-protocol` and connection settings for Classic ones, addresses for Network Load Balancers. Some it refuses: attributes of target groups on a Classic one, and from 1.35 on `security-groups` and `extra-security-groups` on a Network Load Balancer, whatever `NLBSecurityGroupMode` of its cloud configuration is. `backend-protocol: https` and `ssl` need a certificate, and a Network Load Balancer knows `ssl` alone.",
+    condition: "The cloud controller reads the annotation only for the other kind of load balancer: `proxy-protocol` and connection settings for Classic ones, addresses for Network Load Balancers. Some it refuses: attributes of target groups on a Classic one, and from 1.35 on `security-groups` and `extra-security-groups` on a Network Load Balancer, whatever `NLBSecurityGroupMode` of its cloud configuration is. Of `backend-protocol` a Classic one without a certificate knows `http` alone, and a Network Load Balancer `ssl`, with a certificate.",
     impact: "the load balancer is made without it, and nothing says so; where it is refused, the Service is not updated",
     fix: "Take it out, or use the other kind of load balancer. Proxy protocol of a Network Load Balancer is `aws-load-balancer-target-group-attributes: proxy_protocol_v2.enabled=true`.",
     applicability: Applicability::None,
@@ -78,14 +78,19 @@ fn backend_protocol(service: &Service, owner: Owner) -> Option<Violation> {
     const SUFFIX: &str = "aws-load-balancer-backend-protocol";
     let given = value(service, SUFFIX).filter(|_| owner.is_cloud_controller())?;
     let has_certificate = value(service, "aws-load-balancer-ssl-cert").is_some_and(|arn| !arn.is_empty());
-    let (why, fix) = match (given, owner) {
-        ("https" | "ssl", _) if !has_certificate => (
+    // What it is without the annotation, it may be called.
+    let is_plain = ["", "tcp", "http"].contains(&given);
+    let (why, fix) = match owner {
+        Owner::Network if !is_plain && given != "ssl" => {
+            ("for a Network Load Balancer, which knows `ssl` alone", "write `ssl`, or take it out")
+        }
+        _ if !is_plain && !has_certificate => (
             "without `aws-load-balancer-ssl-cert`",
             "name a certificate in `aws-load-balancer-ssl-cert`, or take it out",
         ),
-        ("https", Owner::Network) => ("for a Network Load Balancer, which knows `ssl`", "write `ssl`"),
         _ => return None,
     };
+    let given = text::printable(given);
     let name = service.full_name();
     let message = format!(
         "Service {} has `{SUFFIX}: {given}`, which does nothing to its listeners {why}",

@@ -1,6 +1,7 @@
 use super::{Owner, joined, on, value};
 use crate::finding::{Applicability, Severity};
 use crate::inventory::Read;
+use crate::kubernetes::{Service, ServicePort};
 use crate::resource::ResourceKind;
 use crate::rules::{Check, Context, Counted, Rule, RuleSeverity, Subjects};
 use crate::text;
@@ -29,7 +30,7 @@ const SUFFIX: &str = "aws-load-balancer-ssl-cert";
 fn check(context: &Context<'_>) -> Counted {
     joined(context, |region, service, owner| {
         let (partition, region) = (region.account.partition.as_str(), region.region.name.as_str());
-        let given = value(service, SUFFIX)?;
+        let given = value(service, SUFFIX).filter(|arn| !arn.is_empty() && is_used(service, owner))?;
         // The AWS Load Balancer Controller takes several.
         let takes_several = owner == Owner::LoadBalancerController;
         let named: Vec<&str> = if takes_several {
@@ -57,4 +58,18 @@ fn check(context: &Context<'_>) -> Counted {
         let message = format!("Service {} names {wrong}", text::printable(&name));
         Some(on(service, Some(SUFFIX), Severity::Error, message, format!("name a certificate of {region}")))
     })
+}
+
+/// Whether a port has a listener with the certificate: those of TCP that `ssl-ports` names, or all of them.
+/// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#EnsureLoadBalancer`, `#getPortSets`.
+fn is_used(service: &Service, owner: Owner) -> bool {
+    let items = |list: &str| list.split(',').map(|item| item.trim().to_lowercase()).collect::<Vec<String>>();
+    let named =
+        value(service, "aws-load-balancer-ssl-ports").filter(|list| !list.is_empty() && *list != "*").map(items);
+    let is_named = |port: &ServicePort| {
+        named
+            .as_ref()
+            .is_none_or(|named| named.contains(&port.port.to_string()) || named.contains(&port.name.to_lowercase()))
+    };
+    owner == Owner::LoadBalancerController || service.ports.iter().any(|port| port.protocol != "UDP" && is_named(port))
 }

@@ -50,14 +50,17 @@ fn check(context: &Context<'_>) -> Counted {
         let mut all = std::iter::once(affinity(*object)).chain(labels).flatten();
         let said = all.find(|zones| !zones.contains(zone))?;
         let said: Vec<&str> = said.into_iter().collect();
+        let name = object.text(&["metadata", "name"]).unwrap_or_default();
         let message = format!(
             "PersistentVolume `{}` says {}, and volume `{}` is in {zone}",
-            text::printable(object.text(&["metadata", "name"]).unwrap_or_default()),
+            text::printable(name),
             if said.is_empty() { "two zones at once".to_owned() } else { text::list(&said, 3) },
             text::printable(id)
         );
         let fix = Fix::none(format!("keep the volume, and make the PersistentVolume again with the zone {zone}"));
-        Some(Violation::new(Severity::Error, region.resource(Tagged::Volume(volume)), message, fix).at(&object.head()))
+        let resource = region.resource(Tagged::Volume(volume));
+        // Two of them may be of one volume.
+        Some(Violation::new(Severity::Error, resource, message, fix).at(&object.head()).with_respect_to(name))
     });
     Counted::new(volumes.len(), found)
 }
