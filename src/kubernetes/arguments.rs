@@ -28,6 +28,8 @@ pub enum Distribution {
     Rke,
     /// kubeadm.
     Kubeadm,
+    /// Whoever reads a `KubeletConfiguration`.
+    Kubelet,
 }
 
 impl Distribution {
@@ -39,6 +41,7 @@ impl Distribution {
             Self::K3s => "K3s",
             Self::Rke => "RKE",
             Self::Kubeadm => "kubeadm",
+            Self::Kubelet => "the kubelet",
         }
     }
 
@@ -47,7 +50,7 @@ impl Distribution {
         match self {
             Self::Rke2 => Some(("rke2.io/node-args", "rke2.io/node-env")),
             Self::K3s => Some(("k3s.io/node-args", "k3s.io/node-env")),
-            Self::Rke | Self::Kubeadm => None,
+            Self::Rke | Self::Kubeadm | Self::Kubelet => None,
         }
     }
 
@@ -64,6 +67,8 @@ impl Distribution {
             (Self::Kubeadm, Component::Kubelet) => "nodeRegistration.kubeletExtraArgs",
             (Self::Kubeadm, Component::ApiServer) => "apiServer.extraArgs",
             (Self::Kubeadm, Component::ControllerManager) => "controllerManager.extraArgs",
+            // It holds nothing of the others.
+            (Self::Kubelet, _) => "featureGates",
         }
     }
 }

@@ -40,6 +40,8 @@ pub enum DocumentKind {
     Kubeadm,
     /// `cluster.x-k8s.io` objects that wrap configurations of kubeadm.
     KubeadmWrapper,
+    /// `KubeletConfiguration`.
+    KubeletConfiguration,
     /// `CredentialProviderConfig` of the kubelet.
     CredentialProviderConfig,
     /// `StorageClass`.
@@ -220,7 +222,7 @@ const OF_RKE_ROLES: [&str; 3] = ["controlplane", "etcd", "worker"];
 const OF_RKE_SERVICES: [&str; 3] = ["kube-api", "kube-controller", "kubeproxy"];
 
 /// Kinds of the API that are documents, with the group of their `apiVersion`.
-const KINDS: [(&str, &str, DocumentKind); 29] = [
+const KINDS: [(&str, &str, DocumentKind); 30] = [
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
     ("management.cattle.io", "Cluster", DocumentKind::RkeCluster),
     ("helm.cattle.io", "HelmChart", DocumentKind::HelmChart),
@@ -248,6 +250,7 @@ const KINDS: [(&str, &str, DocumentKind); 29] = [
     ("", "PersistentVolume", DocumentKind::PersistentVolume),
     ("", "ServiceAccount", DocumentKind::ServiceAccount),
     ("controllermanager.config.k8s.io", "LeaderMigrationConfiguration", DocumentKind::LeaderMigration),
+    ("kubelet.config.k8s.io", "KubeletConfiguration", DocumentKind::KubeletConfiguration),
     ("kubelet.config.k8s.io", "CredentialProviderConfig", DocumentKind::CredentialProviderConfig),
     ("credentialprovider.kubelet.k8s.io", "CredentialProviderConfig", DocumentKind::CredentialProviderConfig),
 ];

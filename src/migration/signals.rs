@@ -384,7 +384,7 @@ fn started(evidence: &Evidence, arguments: &NodeArguments, component: Component)
         (None, Distribution::Rke) => of_rke(evidence, &arguments.started)?,
         (None, Distribution::K3s) => CloudProvider::None,
         // What a configuration of kubeadm does not say may stand in another one.
-        (None, Distribution::Kubeadm) => return None,
+        (None, Distribution::Kubeadm | Distribution::Kubelet) => return None,
     };
     let who = match &arguments.started {
         Started::Node(name) | Started::Declared { name, .. } => name.clone(),

@@ -1224,3 +1224,23 @@ fn waivers_and_severities_hold_for_files_too() {
     let (code, _, error) = lint("[[waiver]]\nrule = \"nonsense\"\n", &[]);
     assert!(code == Some(2) && error.contains("tagaudit.toml"), "{error}");
 }
+
+#[test]
+fn a_configuration_of_the_kubelet_has_gates_and_an_id() {
+    let of = |version: &str, body: &str| {
+        let text = format!(
+            "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nkubernetesVersion: {version}\n---\napiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n{body}"
+        );
+        found(&text)
+            .into_iter()
+            .map(|finding| (finding.rule, finding.severity, finding.locations[0].line))
+            .collect::<Vec<_>>()
+    };
+    let gates = "featureGates:\n  Other: true\n  KubeletCredentialProviders: true\n";
+    assert_eq!(of("v1.28.9", gates), [("feature-gate-removed", Severity::Warning, 9)]);
+    assert_eq!(of("v1.29.0", gates), [("feature-gate-removed", Severity::Error, 9)]);
+    assert_eq!(of("v1.29.0", "featureGates: {Other: false}\n"), []);
+    assert_eq!(of("v1.31.0", "providerID: aws:///us-east-1a/i-0123456789abcdef0\n"), [], "it may be for one node");
+    assert_eq!(of("v1.31.0", "providerID: my-node\n"), [("provider-id-constant", Severity::Error, 7)]);
+    assert_eq!(of("v1.31.0", "maxPods: 50\n"), []);
+}

@@ -24,6 +24,7 @@ pub fn declared(evidence: &Evidence) -> Vec<NodeArguments> {
                 found.push(kubeadm(document, document.object(), version_beside(evidence, document)));
             }
             DocumentKind::KubeadmWrapper => found.extend(wrapped(document)),
+            DocumentKind::KubeletConfiguration => found.extend(kubelet(document, version_beside(evidence, document))),
             _ => {}
         }
     }
@@ -353,6 +354,27 @@ fn kubeadm(document: &Document, object: Object<'_>, version: Option<ControllerVe
     let own =
         NodeArguments::of_configuration(name, object.head(), Distribution::Kubeadm, version, is_server, arguments);
     NodeArguments { is_of_kubelet, ..own }
+}
+
+/// What a configuration of the kubelet holds of what is a flag as well; `--cloud-provider` is a flag alone.
+/// Source: kubernetes/kubernetes `staging/src/k8s.io/kubelet/config/v1beta1/types.go#KubeletConfiguration`.
+fn kubelet(document: &Document, version: Option<ControllerVersion>) -> Option<NodeArguments> {
+    let object = document.object();
+    let gates = object.members(&["featureGates"]).filter_map(|(key, value)| {
+        let value = Located { value: format!("feature-gates={}={}", key.value, value.scalar()?), place: key.place };
+        Some(("kubelet-arg".to_owned(), value))
+    });
+    let id = object.at(&["providerID"]).and_then(|id| {
+        let value = Located { value: format!("provider-id={}", id.scalar()?), place: id.place() };
+        Some(("kubelet-arg".to_owned(), value))
+    });
+    let arguments: Arguments = gates.chain(id).collect();
+    if arguments.is_empty() {
+        return None;
+    }
+    let name = format!("{} of {}", document.name, document.source.file);
+    let own = NodeArguments::of_configuration(name, object.head(), Distribution::Kubelet, version, None, arguments);
+    Some(NodeArguments { is_part: true, is_of_kubelet: false, ..own })
 }
 
 /// The configurations of kubeadm within objects of Cluster API.

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a configuration for many nodes gives all of them one identity",
     severity: RuleSeverity::depends(Severity::Warning, "warning; error where it names no instance"),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A configuration has `provider-id` for the kubelet, with a literal id: of the form `aws:///ZONE/i-…`, or of none that the cloud controller can read. A configuration of RKE2 or K3s may be for one node alone, so that only a wrong form is an error.",
+    condition: "A configuration has `provider-id` for the kubelet, with a literal id: of the form `aws:///ZONE/i-…`, or of none that the cloud controller can read. A configuration of RKE2, K3s or the kubelet may be for one node alone, so that only a wrong form is an error.",
     impact: "a providerID cannot be changed: all nodes but one are taken for another instance, and have to be made again",
     fix: "Take it out: the cloud controller finds the instance by itself. Otherwise write it on each node from the metadata of its instance.",
     applicability: Applicability::None,
@@ -39,7 +39,8 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let is_alibaba = crate::alibaba::provider_id::looks_like_one(id).is_some();
         let is_wrong = nodes::parse_provider_id(id).is_none() && !is_alibaba;
         let is_of_one =
-            matches!(arguments.distribution, Distribution::Rke2 | Distribution::K3s) && !name.contains("machines of");
+            matches!(arguments.distribution, Distribution::Rke2 | Distribution::K3s | Distribution::Kubelet)
+                && !name.contains("machines of");
         let shown = text::printable(id);
         let (severity, message) = match (is_wrong, is_of_one) {
             (true, _) => {

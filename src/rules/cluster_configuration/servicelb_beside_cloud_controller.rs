@@ -44,7 +44,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             Distribution::Rke2 => {
                 ("RKE2", arguments.is_on("enable-servicelb"), "enable-servicelb", "take `enable-servicelb` out")
             }
-            Distribution::Rke | Distribution::Kubeadm => return None,
+            Distribution::Rke | Distribution::Kubeadm | Distribution::Kubelet => return None,
         };
         let message = format!("{name} runs ServiceLB beside the AWS cloud controller");
         is_on.then(|| on_started(arguments, Severity::Error, arguments.place_of(option), "servicelb", message, fix))
