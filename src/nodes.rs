@@ -64,6 +64,13 @@ impl KubernetesNode {
         self.labels.contains_key(EXCLUDED_FROM_LOAD_BALANCERS)
     }
 
+    /// Whether it has a label of those that run the control plane: that of today, of before 1.24, or of RKE.
+    #[must_use]
+    pub fn has_control_plane_label(&self) -> bool {
+        let roles = ["control-plane", "controlplane", "master"];
+        roles.iter().any(|role| self.labels.contains_key(&format!("node-role.kubernetes.io/{role}")))
+    }
+
     /// Whether kubeadm has registered it.
     /// Source: kubernetes/kubernetes `cmd/kubeadm/app/constants/constants.go#AnnotationKubeadmCRISocket`.
     #[must_use]

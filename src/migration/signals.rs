@@ -418,13 +418,8 @@ fn of_rke(evidence: &Evidence, started: &Started) -> Option<CloudProvider> {
 
 /// How many nodes run the control plane: those with its label, or else machines that a configuration counts.
 fn control_planes(evidence: &Evidence) -> Option<usize> {
-    const LABELS: [&str; 3] = [
-        "node-role.kubernetes.io/control-plane",
-        "node-role.kubernetes.io/controlplane",
-        "node-role.kubernetes.io/master",
-    ];
     let nodes = evidence.nodes.as_deref().unwrap_or_default();
-    let labelled = nodes.iter().filter(|node| LABELS.iter().any(|label| node.labels.contains_key(*label))).count();
+    let labelled = nodes.iter().filter(|node| node.has_control_plane_label()).count();
     if labelled > 0 {
         return Some(labelled);
     }

@@ -12,9 +12,11 @@ use crate::resource::ResourceKind;
 use crate::text;
 
 mod ccm_absent;
+mod ccm_allocate_node_cidrs;
 mod ccm_authentication_role_elsewhere;
 mod ccm_cloud_provider_flag;
 mod ccm_cloud_routes_without_cidr;
+mod ccm_cluster_name;
 mod ccm_controllers_unknown;
 mod ccm_dns_policy;
 mod ccm_duplicate;
@@ -34,6 +36,7 @@ mod controller_manifest_obsolete;
 mod node_addresses_empty;
 mod node_controller_disabled;
 mod node_exclude_label_false;
+mod node_excluded_worker;
 mod node_provider_id_missing;
 mod node_uninitialized_stuck;
 

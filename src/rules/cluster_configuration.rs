@@ -26,6 +26,7 @@ mod leader_migration_kcm_external;
 mod leader_migration_left_on;
 mod leader_migration_lock_denied;
 mod leader_migration_one_side;
+mod leader_migration_single_control_plane;
 mod node_name_constant;
 mod provider_id_constant;
 mod rancher_chart_values_unknown;

@@ -41,7 +41,8 @@ pub(crate) fn fired() -> Vec<&'static str> {
         service("aws-load-balancer-subnets", "subnet-0gone"),
         service("aws-load-balancer-ssl-cert", "arn:aws:acm:eu-west-1:111122223333:certificate/a"),
     ];
-    let audit = scan(&inventory, &items);
+    let mut audit = scan(&inventory, &items);
+    audit.findings.extend(scan(&with_another_cluster(), &[controller_called("other")]).findings);
     audit.findings.iter().map(|finding| finding.rule).collect()
 }
 
@@ -438,4 +439,36 @@ fn what_stands_twice_is_one_finding_that_can_be_read_again() {
     std::fs::write(&saved, output.to_string()).unwrap();
     let again = command().args(["report", saved.to_str().unwrap(), "--format", "json"]).output().unwrap();
     assert!(again.stderr.is_empty(), "{}", String::from_utf8_lossy(&again.stderr));
+}
+
+fn controller_called(name: &str) -> Value {
+    let container = json!({
+        "name": "ccm", "image": "registry.k8s.io/provider-aws/cloud-controller-manager:v1.33.0",
+        "args": ["--cloud-provider=aws", "--configure-cloud-routes=false", format!("--cluster-name={name}")],
+    });
+    json!({
+        "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "ccm", "namespace": "kube-system"},
+        "spec": {"template": {"spec": {"hostNetwork": true, "containers": [container]}}},
+    })
+}
+
+/// The account of the clean cluster, with a volume of another one.
+fn with_another_cluster() -> Inventory {
+    let mut inventory = inventory();
+    let key = "kubernetes.io/cluster/other".to_owned();
+    let volume = &mut inventory.accounts[0].regions[0].volumes[0];
+    volume.tags.push(tagaudit::inventory::Tag { key, value: "owned".to_owned() });
+    inventory
+}
+
+#[test]
+fn a_name_that_is_the_id_of_another_cluster_is_told() {
+    let of =
+        |name: &str, inventory: &Inventory| told(&scan(inventory, &[controller_called(name)]), "ccm-cluster-name").0;
+    let both = with_another_cluster();
+    let message = format!("DaemonSet kube-system/ccm has `--cluster-name=other`, and the cluster is `{CLUSTER}`");
+    assert_eq!(of("other", &both), [(Severity::Warning, message)]);
+    assert_eq!(of(CLUSTER, &both), []);
+    // No cluster of the account is called so: it is a name.
+    assert_eq!([of("kubernetes", &both), of("other", &inventory())], [[], []]);
 }

@@ -638,3 +638,57 @@ fn tls_behind_a_load_balancer_needs_a_certificate_in_front_of_it() {
         assert_eq!(of(kind, protocol, certificate), expected, "{kind} {protocol} {certificate:?}");
     }
 }
+
+#[test]
+fn ranges_of_pods_are_given_by_kube_controller_manager() {
+    let server = |arguments: &[&str], ranges: Value| {
+        let mut words = vec!["server"];
+        for argument in arguments {
+            words.extend(["--kube-controller-manager-arg", argument]);
+        }
+        let annotations = json!({"rke2.io/node-args": json!(words).to_string()});
+        json!({
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "annotations": annotations}, "spec": ranges,
+            "status": {"nodeInfo": {"kubeletVersion": "v1.31.0+rke2r1"}},
+        })
+    };
+    let ccm = |flag: &str| controller("v1.31.0", &[], &["--cloud-provider=aws", flag]);
+    let of = |flag: &str, node: Value| told(&[ccm(flag), node], "ccm-allocate-node-cidrs", Target::default()).len();
+    let on = "--allocate-node-cidrs=true";
+    assert_eq!(of(on, server(&["v=2"], json!({}))), 1);
+    assert_eq!(of("--allocate-node-cidrs=false", server(&["v=2"], json!({}))), 0);
+    assert_eq!(of(on, server(&["allocate-node-cidrs=true"], json!({}))), 0);
+    assert_eq!(of(on, server(&["cluster-cidr=10.0.0.0/16"], json!({}))), 0);
+    assert_eq!(of(on, server(&[], json!({}))), 0, "what it is started with is not known");
+    assert_eq!(of(on, server(&["v=2"], json!({"podCIDR": "10.244.0.0/24"}))), 0);
+}
+
+#[test]
+fn workers_and_single_control_planes_are_told_from_others() {
+    let node = |name: &str, labels: Value, arguments: &str| {
+        let annotations = json!({"rke2.io/node-args": arguments});
+        json!({
+            "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels, "annotations": annotations},
+            "status": {"nodeInfo": {"kubeletVersion": "v1.26.15+rke2r1"}},
+        })
+    };
+    let excluded = |value: &str| json!({"node.kubernetes.io/exclude-from-external-load-balancers": value});
+    let of = |objects: &[Value], rule: &str| {
+        told(objects, rule, Target::default()).into_iter().map(|one| one.1).collect::<Vec<_>>()
+    };
+    let rule = "node-excluded-worker";
+    let message = "1 worker has the label `node.kubernetes.io/exclude-from-external-load-balancers`: w";
+    assert_eq!(of(&[node("w", excluded(""), "[]")], rule), [message]);
+    assert_eq!(of(&[node("w", excluded("false"), "[]")], rule).len(), 0);
+    assert_eq!(of(&[node("w", json!({}), "[]")], rule).len(), 0);
+    let mut control = excluded("");
+    control["node-role.kubernetes.io/control-plane"] = json!("");
+    assert_eq!(of(&[node("c", control, "[]")], rule).len(), 0);
+    let server =
+        |name: &str, arguments: &str| node(name, json!({"node-role.kubernetes.io/control-plane": "true"}), arguments);
+    let locked = r#"["server","--kube-controller-manager-arg","enable-leader-migration=true"]"#;
+    let rule = "leader-migration-single-control-plane";
+    assert_eq!(of(&[server("a", locked)], rule).len(), 1);
+    assert_eq!(of(&[server("a", r#"["server"]"#)], rule).len(), 0);
+    assert_eq!(of(&[server("a", locked), server("b", locked)], rule).len(), 0);
+}

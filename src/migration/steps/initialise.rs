@@ -48,12 +48,7 @@ pub(super) fn steps(evidence: &Evidence, signals: &Signals<'_>) -> Vec<Step> {
 
 /// Nodes whose id cannot be changed register anew; members of etcd are none that a command takes away.
 fn anew(signals: &Signals<'_>, elsewhere: &[&KubernetesNode]) -> Vec<Step> {
-    let is_server = |node: &&&KubernetesNode| {
-        node.is_embedded_etcd_member()
-            || ["control-plane", "controlplane", "master"]
-                .iter()
-                .any(|role| node.labels.contains_key(&format!("node-role.kubernetes.io/{role}")))
-    };
+    let is_server = |node: &&&KubernetesNode| node.is_embedded_etcd_member() || node.has_control_plane_label();
     let (servers, agents): (Vec<&KubernetesNode>, Vec<&KubernetesNode>) =
         elsewhere.iter().copied().partition(|node| is_server(&node));
     let mut steps = Vec::new();

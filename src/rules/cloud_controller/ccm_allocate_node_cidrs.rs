@@ -1,0 +1,49 @@
+use super::{of_each, on};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::arguments::Component;
+use crate::kubernetes::is_true;
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "ccm-allocate-node-cidrs",
+    title: "nobody gives Nodes their ranges of pods",
+    severity: RuleSeverity::always(Severity::Warning),
+    resources: &[ResourceKind::Workload],
+    condition: "An AWS cloud controller has `--allocate-node-cidrs=true`, and kube-controller-manager, of which the arguments are known, does not. The AWS controller has no controller for it: kube-controller-manager gives Nodes their ranges. Where Nodes have ranges nothing is said.",
+    impact: "Nodes get no `podCIDR`, and a network that is made from it, or the routes of the controller, do not come",
+    fix: "Set `allocate-node-cidrs` and `cluster-cidr` on kube-controller-manager, or take the flag from the cloud controller where the network has ranges of its own.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/cloud-provider-aws cmd/aws-cloud-controller-manager/main.go",
+        "kubernetes/kubernetes cmd/kube-controller-manager/app/core.go#startNodeIpamController",
+    ],
+    example: "DaemonSet kube-system/aws-cloud-controller-manager has `--allocate-node-cidrs`, and kube-controller-manager does not",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    const FLAG: &str = "allocate-node-cidrs";
+    let evidence = context.evidence;
+    let managers = evidence.arguments().iter().filter(|one| one.is_server == Some(true));
+    let managers = managers.map(|one| one.of_component(Component::ControllerManager)).filter(|given| !given.is_empty());
+    let managers: Vec<_> = managers.collect();
+    let allocates = managers.iter().flatten().any(|argument| {
+        argument.name == FLAG && (argument.value.is_empty() || is_true(argument.value))
+            || argument.name == "cluster-cidr"
+    });
+    let has_ranges = evidence.nodes.iter().flatten().any(|node| !node.pod_cidrs.is_empty());
+    of_each(context, |controller| {
+        let flag = controller.flag(FLAG).filter(|flag| is_true(&flag.value))?;
+        if managers.is_empty() || allocates || has_ranges {
+            return None;
+        }
+        let name = controller.name();
+        let message = format!("{} has `--{FLAG}`, and kube-controller-manager does not", text::printable(&name));
+        let fix = "set `allocate-node-cidrs` and `cluster-cidr` on kube-controller-manager, or take the flag out here";
+        Some(on(controller, Severity::Warning, &flag.place, message, fix))
+    })
+}

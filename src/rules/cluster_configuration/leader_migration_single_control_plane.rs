@@ -1,0 +1,33 @@
+use super::{migration, of_arguments, on_started};
+use crate::finding::{Applicability, Severity};
+use crate::kubernetes::arguments::Component;
+use crate::resource::ResourceKind;
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+
+pub(super) const RULE: Rule = Rule {
+    id: "leader-migration-single-control-plane",
+    title: "a lock for one control plane",
+    severity: RuleSeverity::always(Severity::Info),
+    resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
+    condition: "kube-controller-manager has `enable-leader-migration`, and one Node alone runs a control plane.",
+    impact: "nothing: with one control plane all instances of kube-controller-manager stop during the switch anyway",
+    fix: "Leave it out: the switch is made in one step (`tagaudit migrate`).",
+    applicability: Applicability::None,
+    sources: &[r#"Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager""#],
+    example: "kube-controller-manager has `enable-leader-migration`, and there is one control plane",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let nodes = context.evidence.nodes.as_deref().unwrap_or_default();
+    let is_alone = nodes.iter().filter(|node| node.has_control_plane_label()).count() == 1;
+    of_arguments(context, |arguments| {
+        let given = arguments.of_component(Component::ControllerManager);
+        let flag = migration(&given).filter(|_| is_alone)?;
+        let message = "kube-controller-manager has `enable-leader-migration`, and there is one control plane";
+        let fix = "leave it out: the switch is made in one step";
+        Some(on_started(arguments, Severity::Info, flag.place, "leader migration", message, fix))
+    })
+}
