@@ -14,13 +14,14 @@ mod instance;
 pub mod kubernetes;
 mod lookup;
 mod network;
+mod unlisted;
 
 pub use crate::resource::Read;
 pub use crate::tags::Tag;
 pub use file::{
     Access, InventoryError, MAX_INVENTORY_BYTES, provider_of, read_inventory, to_json, write_file, write_private,
 };
-pub use gap::{Gap, GapSubject, REASON_NOT_PROVIDED, REASON_NOTHING_SEEN};
+pub use gap::{Gap, GapSubject, REASON_CONTRADICTED, REASON_NOT_PROVIDED, REASON_NOTHING_SEEN};
 pub use identity::{InlinePolicy, InstanceProfile, InstanceProfileAssociation, ManagedPolicy, Role};
 pub use instance::{AttachedInterface, Instance, InstanceState, InterfaceAddresses, MetadataOptions};
 pub use lookup::Tagged;
@@ -28,6 +29,8 @@ pub use network::{
     AvailabilityZone, DhcpOptions, IngressPermission, NetworkInterface, Route, RouteTable, RuleSource, SecurityGroup,
     Subnet, Vpc,
 };
+pub(crate) use unlisted::gaps as unlisted_gaps;
+pub use unlisted::{Unlisted, unlisted};
 
 /// The schema this version writes; the number grows when a field changes its meaning.
 pub const SCHEMA: &str = "tagaudit.inventory/1";
@@ -137,6 +140,9 @@ pub struct Region {
     pub instance_profile_associations: Vec<InstanceProfileAssociation>,
     /// Availability, local and wavelength zones.
     pub availability_zones: Vec<AvailabilityZone>,
+    /// Ids that other resources name, that were asked for by id, and that are gone; sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
 }
 
 /// An EBS volume.
@@ -266,6 +272,8 @@ impl Region {
         self.instance_profile_associations.dedup_by(|a, b| a.id == b.id);
         self.availability_zones.sort_by(|a, b| a.name.cmp(&b.name));
         self.availability_zones.dedup_by(|a, b| a.name == b.name);
+        self.gone.sort();
+        self.gone.dedup();
         for instance in &mut self.instances {
             instance.network_interfaces.sort_by(|a, b| (a.device_index, &a.id).cmp(&(b.device_index, &b.id)));
         }

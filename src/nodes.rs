@@ -30,6 +30,8 @@ pub struct KubernetesNode {
     pub pod_cidrs: Vec<String>,
     /// `metadata.creationTimestamp`, where it is known.
     pub created_at: Option<Timestamp>,
+    /// Whether its condition `Ready` is `True`; `None` where it says nothing of it.
+    pub is_ready: Option<bool>,
 }
 
 /// A taint of a Node.
@@ -189,6 +191,16 @@ struct RawStatus {
     node_info: RawNodeInfo,
     #[serde(default)]
     addresses: Vec<RawAddress>,
+    #[serde(default)]
+    conditions: Vec<RawCondition>,
+}
+
+#[derive(Deserialize)]
+struct RawCondition {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    status: String,
 }
 
 #[derive(Deserialize)]
@@ -239,6 +251,7 @@ impl From<RawNode> for KubernetesNode {
         pod_cidrs.extend(Some(raw.spec.pod_cidr).filter(|cidr| !cidr.is_empty()));
         pod_cidrs.sort();
         pod_cidrs.dedup();
+        let is_ready = raw.status.conditions.iter().find(|one| one.kind == "Ready").map(|one| one.status == "True");
         let internal = raw.status.addresses.into_iter().filter(|address| address.kind == "InternalIP");
         Self {
             name: raw.metadata.name,
@@ -251,6 +264,7 @@ impl From<RawNode> for KubernetesNode {
             internal_addresses: internal.map(|address| address.address).collect(),
             pod_cidrs,
             created_at: raw.metadata.created_at.and_then(|time| time.parse().ok()),
+            is_ready,
         }
     }
 }
@@ -322,9 +336,46 @@ pub fn instance_id_in_name(name: &str) -> Option<&str> {
     name.starts_with("i-").then(|| name.split('.').next().unwrap_or(name))
 }
 
+/// Whether a text has the shape of a zone of AWS, as `us-east-1a`.
+#[must_use]
+pub fn is_zone(text: &str) -> bool {
+    region_of_zone(text).is_some_and(|region| region.len() < text.len())
+}
+
+/// `us-east-1` of `us-east-1a`; local zones carry their region in front as well.
+#[must_use]
+pub fn region_of_zone(zone: &str) -> Option<&str> {
+    let mut parts = zone.split('-');
+    let (area, direction, number) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_number = |part: &str| part.starts_with(|c: char| c.is_ascii_digit());
+    // `us-gov-west-1a` has four parts.
+    let before = area.len() + direction.len() + 2;
+    let (before, number) = if is_number(number) {
+        (before, number)
+    } else {
+        (before + number.len() + 1, parts.next().filter(|part| is_number(part))?)
+    };
+    zone.get(..before + number.trim_end_matches(|c: char| c.is_ascii_lowercase()).len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn regions_are_told_from_zones() {
+        for (zone, region) in [
+            ("us-east-1a", Some("us-east-1")),
+            ("us-gov-west-1b", Some("us-gov-west-1")),
+            ("us-east-1-bos-1a", Some("us-east-1")),
+            ("cn-north-1a", Some("cn-north-1")),
+            ("i-0a", None),
+            ("", None),
+            ("a-b-c", None),
+        ] {
+            assert_eq!(region_of_zone(zone), region, "{zone}");
+        }
+    }
 
     /// cloud-provider-aws `TestMapToAWSInstanceIDs`.
     #[test]

@@ -21,6 +21,7 @@ use crate::view::{ClusterView, NodeRoleSelector, RoleAssignment};
 mod alibaba;
 mod promise;
 mod report;
+mod unseen;
 
 pub use alibaba::AlibabaAuditor;
 
@@ -54,10 +55,11 @@ impl Auditor<'_> {
     /// When a baseline is broken.
     pub fn audit(&self, inventory: &Inventory) -> Result<Audit, BaselineError> {
         let view = ClusterView::new(inventory, self.cluster_id, self.nodes(), self.selectors);
-        let (roles, mut outcome) = self.run(&view)?;
+        let gaps = gaps(&view);
+        let (roles, mut outcome) = self.run(&view, &gaps)?;
         let again = |estate: EstateRef<'_>, cluster_id: &str| self.again(estate, cluster_id);
         promise::keep(EstateRef::Aws(inventory), &self.scope(), &again, &mut outcome.findings);
-        let not_audited = not_audited(&inventory.gaps, outcome.unread, outcome.uncompared, &outcome.unlisted);
+        let not_audited = not_audited(&gaps, outcome.unread, outcome.uncompared, &outcome.unlisted);
         let accounts = inventory.accounts.iter().map(|account| Account {
             account_id: account.account_id.clone(),
             partition: account.partition.clone(),
@@ -68,6 +70,7 @@ impl Auditor<'_> {
             cluster_id: self.cluster_id.to_owned(),
             accounts: accounts.collect(),
             source: Source { kind: self.source, collected_at: inventory.collected_at.clone() },
+            nothing_to_audit: outcome.findings.is_empty() && not_audited.is_empty() && !view.is_anything_here(),
             not_audited,
             findings: outcome.findings,
             roles: roles.audits.iter().map(role_report).collect(),
@@ -120,24 +123,34 @@ impl Auditor<'_> {
     /// When a baseline is broken.
     pub fn findings(&self, inventory: &Inventory) -> Result<Vec<Finding>, BaselineError> {
         let view = ClusterView::new(inventory, self.cluster_id, self.nodes(), self.selectors);
-        Ok(self.run(&view)?.1.findings)
+        Ok(self.run(&view, &gaps(&view))?.1.findings)
     }
 
     /// Compares the roles and runs the rules.
-    fn run<'v>(&self, view: &'v ClusterView<'v>) -> Result<(RoleAudits<'v>, Outcomes), BaselineError> {
+    fn run<'v>(&self, view: &'v ClusterView<'v>, gaps: &[Gap]) -> Result<(RoleAudits<'v>, Outcomes), BaselineError> {
         let selected = rules::of_provider(self.rules, Provider::Aws);
         let wants_policies = selected.iter().any(|rule| rule.check.is_of_policies());
         let roles = if wants_policies { role_audit::audit(view, self.role_audit)? } else { RoleAudits::default() };
         let context = Context {
             view,
+            gaps,
             roles: &roles,
             controller_version: self.role_audit.controller_version,
+            credentials_elsewhere: self.role_audit.credentials_elsewhere,
             cloud_routes: self.cloud_routes,
             kubernetes: self.kubernetes,
         };
         let outcome = rules::run(&context, &selected);
         Ok((roles, outcome))
     }
+}
+
+/// Everything that is unknown of a cluster: what could not be read, and lists that its Nodes contradict.
+fn gaps(view: &ClusterView<'_>) -> Vec<Gap> {
+    let mut gaps = view.inventory.gaps.clone();
+    gaps.extend(unseen::of_aws(view));
+    gaps.sort();
+    gaps
 }
 
 /// What an audit comes to.
@@ -153,6 +166,8 @@ pub struct Audit {
     pub source: Source,
     /// What could not be audited.
     pub not_audited: Vec<NotAudited>,
+    /// Whether nothing that was read is of the cluster, and no finding says so.
+    pub nothing_to_audit: bool,
     /// Findings, worst first.
     pub findings: Vec<Finding>,
     /// The roles of the nodes, compared with their baselines.

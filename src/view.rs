@@ -111,6 +111,15 @@ impl<'a> ClusterView<'a> {
         Self { inventory, cluster_id, nodes, regions, shared: shared(inventory) }
     }
 
+    /// Whether anything that was read is of the cluster: a node, or a resource with its tag.
+    #[must_use]
+    pub fn is_anything_here(&self) -> bool {
+        let is_tagged = |region: &RegionView<'_>| {
+            region.region.tagged().any(|resource| tags::has_cluster_tag(resource.tags(), self.cluster_id))
+        };
+        self.members().next().is_some() || self.regions.iter().any(is_tagged)
+    }
+
     /// Every member, over all regions.
     pub fn members(&self) -> impl Iterator<Item = &Member<'a>> {
         self.regions.iter().flat_map(|region| &region.members)
@@ -207,7 +216,7 @@ impl<'a> RegionView<'a> {
             .flat_map(|volume| volume.attached_to.iter().map(String::as_str))
             .collect();
         let found = members(region, cluster_id, nodes);
-        let distribution = distribution(&found, &groups);
+        let distribution = distribution(&found, &groups, cluster_id);
         let members: Vec<Member<'_>> = found
             .into_iter()
             .filter(|(instance, ..)| !roles::is_bastion(instance, cluster_id))

@@ -198,6 +198,9 @@ pub struct Region {
     /// Load balancers, classic and network; absent where they were not asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load_balancers: Option<Vec<LoadBalancer>>,
+    /// Ids that other resources name, that were asked for by id, and that are gone; sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
 }
 
 /// Which product a load balancer is of.
@@ -427,6 +430,7 @@ impl Inventory {
             return Err(InventoryError::Contradiction { file: file.to_owned(), reason, pointer });
         }
         inventory.canonicalise();
+        inventory.note_unlisted();
         Ok(inventory)
     }
 
@@ -562,6 +566,8 @@ impl Region {
                 one.tags.sort();
             }
         }
+        self.gone.sort();
+        self.gone.dedup();
         for instance in &mut self.instances {
             instance.private_addresses.sort();
             instance.security_groups.sort();

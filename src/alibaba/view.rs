@@ -133,6 +133,13 @@ impl<'a> ClusterView<'a> {
         Self { inventory, cluster_id, nodes, regions: regions.collect() }
     }
 
+    /// Whether anything that was read carries the cluster's tag.
+    #[must_use]
+    pub fn is_anything_tagged(&self) -> bool {
+        let mut tags = self.regions.iter().flat_map(|region| region.region.tagged()).flat_map(|(_, _, tags)| tags);
+        tags.any(|tag| tag.key == super::CLUSTER_TAG && tag.value == self.cluster_id)
+    }
+
     /// Every member, over all regions.
     pub fn members(&self) -> impl Iterator<Item = &Member<'a>> {
         self.regions.iter().flat_map(|region| &region.members)

@@ -108,6 +108,7 @@ impl Inventory {
     pub fn from_slice(file: &str, bytes: &[u8]) -> Result<Self, InventoryError> {
         let mut inventory: Self = read_inventory(file, bytes, |inventory: &Self| &inventory.schema)?;
         inventory.canonicalise();
+        inventory.note_unlisted();
         Ok(inventory)
     }
 

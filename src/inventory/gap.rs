@@ -72,5 +72,8 @@ impl Gap {
 /// Reason of a gap for what an answer has to hold and does not: some products answer a caller without permission with an empty list.
 pub const REASON_NOTHING_SEEN: &str = "NothingSeen";
 
+/// Reason of a gap for a list that lacks what other resources name.
+pub const REASON_CONTRADICTED: &str = "Contradicted";
+
 /// Reason of a gap for evidence that was never handed over.
 pub const REASON_NOT_PROVIDED: &str = "NotProvided";

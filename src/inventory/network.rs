@@ -177,6 +177,9 @@ pub struct NetworkInterface {
     /// Subnet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subnet_id: Option<String>,
+    /// The account that owns it, where the answer says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner_id: Option<String>,
     /// Instance it is attached to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_id: Option<String>,

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 
 use crate::inventory::{Account, Gap, Inventory, Provider, REASON_NOT_PROVIDED, Read as Call, Region};
 use crate::json_input::{self, JsonError};
+use crate::nodes::region_of_zone;
 
 mod convert;
 mod shapes;
@@ -111,6 +112,7 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
     account.regions.push(target);
     inventory.accounts.push(account);
     inventory.canonicalise();
+    inventory.note_unlisted();
     Ok(inventory)
 }
 
@@ -157,7 +159,7 @@ impl Answers {
         let subnet = || self.subnets.as_ref()?.subnets.first();
         zones
             .find_map(|zone| zone.region_name.clone())
-            .or_else(|| subnet().and_then(|subnet| region_of_zone(&subnet.availability_zone)))
+            .or_else(|| subnet().and_then(|subnet| region_of_zone(&subnet.availability_zone).map(str::to_owned)))
     }
 
     /// The account, as the caller tells it, a role, or the owners of what is listed; without regions and roles.
@@ -257,19 +259,6 @@ fn partition_of(region: &str) -> &'static str {
     PREFIXES.iter().find(|(prefix, _)| region.starts_with(prefix)).map_or("aws", |(_, partition)| partition)
 }
 
-/// `us-east-1` of `us-east-1a`; local zones carry their region in front as well.
-fn region_of_zone(zone: &str) -> Option<String> {
-    let mut parts = zone.split('-');
-    let (area, direction, number) = (parts.next()?, parts.next()?, parts.next()?);
-    // `us-gov-west-1a` has four parts.
-    let region = if number.starts_with(|c: char| c.is_ascii_digit()) {
-        format!("{area}-{direction}-{number}")
-    } else {
-        format!("{area}-{direction}-{number}-{}", parts.next()?)
-    };
-    Some(region.trim_end_matches(|c: char| c.is_ascii_lowercase()).to_owned())
-}
-
 /// The file that holds the answer of a call.
 fn file_of(read: Call) -> &'static str {
     FILES.iter().find(|(_, held)| *held == read).map_or("", |(file, _)| file)
@@ -337,22 +326,5 @@ impl Files<'_> {
             reason: reason.to_owned(),
             message,
         });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn regions_are_told_from_zones() {
-        for (zone, region) in [
-            ("us-east-1a", "us-east-1"),
-            ("us-gov-west-1b", "us-gov-west-1"),
-            ("us-east-1-bos-1a", "us-east-1"),
-            ("cn-north-1a", "cn-north-1"),
-        ] {
-            assert_eq!(region_of_zone(zone).as_deref(), Some(region), "{zone}");
-        }
     }
 }

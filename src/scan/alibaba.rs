@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use crate::alibaba::principals::{self, PrincipalAudit, PrincipalAudits, PrincipalOptions};
 use crate::alibaba::provider_id::{self, ProviderId};
-use crate::alibaba::{ClusterView, Inventory};
+use crate::alibaba::{ClusterView, Inventory, RegionView};
 use crate::baseline::BaselineError;
 use crate::estate::EstateRef;
 use crate::finding::Finding;
-use crate::inventory::{Gap, Provider, REASON_NOT_PROVIDED, REASON_NOTHING_SEEN, Read};
+use crate::inventory::{Gap, Provider, REASON_NOT_PROVIDED, Read};
 use crate::kubernetes::Evidence;
 use crate::nodes::KubernetesNode;
 use crate::plan;
@@ -16,9 +16,9 @@ use crate::report::{Account, ActionReport, RoleReport, Source, SourceKind};
 use crate::rules::alibaba::{self, Context, Installer};
 use crate::rules::{RULES, Rule};
 use crate::target;
-use crate::text;
 use crate::view::NodeRoleSelector;
 
+use super::unseen::{self, Listing, Named};
 use super::{Audit, count_nodes, not_audited, promise};
 
 /// Audits an inventory of Alibaba Cloud for a cluster.
@@ -128,12 +128,15 @@ impl<'a> AlibabaAuditor<'a> {
             partition: Provider::Alibaba.name().to_owned(),
             regions: account.regions.iter().map(|region| region.name.clone()).collect(),
         });
+        let not_audited = not_audited(&gaps, outcome.unread, outcome.uncompared, &outcome.unlisted);
+        let is_here = view.members().next().is_some() || view.is_anything_tagged();
         Ok(Audit {
             provider: Provider::Alibaba,
             cluster_id: self.cluster_id.to_owned(),
             accounts: accounts.collect(),
             source: Source { kind: self.source, collected_at: inventory.collected_at.clone() },
-            not_audited: not_audited(&gaps, outcome.unread, outcome.uncompared, &outcome.unlisted),
+            nothing_to_audit: outcome.findings.is_empty() && not_audited.is_empty() && !is_here,
+            not_audited,
             findings: outcome.findings,
             roles: compared.audits.iter().map(role_report).collect(),
             rules: outcome.rules,
@@ -160,49 +163,39 @@ fn unasked_load_balancers(view: &ClusterView<'_>) -> impl Iterator<Item = Gap> {
     })
 }
 
-/// Nodes whose instances nobody looked for, or that a list does not hold though it cannot be empty: ECS once answered so to a caller without
+/// Nodes whose instances nobody looked for, or that a list does not hold though it must: ECS once answered so to a caller without
 /// permission. Source: ECS documentation, "Changes to the authentication mechanism for ECS query APIs" (2025-09-25).
 fn unseen_nodes(view: &ClusterView<'_>) -> Vec<Gap> {
-    let mut named: BTreeMap<&str, usize> = BTreeMap::new();
+    let here =
+        |name: &str| -> Vec<&RegionView<'_>> { view.regions.iter().filter(|view| view.region.name == name).collect() };
+    let mut named: BTreeMap<&str, Named<'_>> = BTreeMap::new();
     for node in view.nodes.into_iter().flatten() {
-        if let Some(ProviderId::Instance { region, .. }) = provider_id::parse(&node.provider_id)
+        if let Some(ProviderId::Instance { region, id, .. }) = provider_id::parse(&node.provider_id)
             && target::is_region(region)
         {
-            *named.entry(region).or_default() += 1;
+            let entry = named.entry(region).or_default();
+            entry.nodes += 1;
+            let is_listed =
+                here(region).iter().any(|view| view.region.instances.iter().any(|instance| instance.id == id));
+            if !is_listed && !here(region).iter().any(|view| view.region.gone.iter().any(|gone| gone == id)) {
+                entry.missing.insert(id);
+            }
         }
     }
-    let is_empty = |region: &str| {
-        let mut views = view.regions.iter().filter(|view| view.region.name == region);
-        views.all(|view| view.region.instances.is_empty())
-    };
-    let is_said = |region: &str| {
-        view.inventory.gaps.iter().any(|gap| {
+    unseen::gaps(Read::EcsDescribeInstances, named, |region| {
+        let is_said = view.inventory.gaps.iter().any(|gap| {
             gap.read == Read::EcsDescribeInstances && gap.region.as_deref().is_none_or(|name| name == region)
-        })
-    };
-    let unseen = named.into_iter().filter(|(region, _)| is_empty(region) && !is_said(region));
-    let gaps = unseen.map(|(region, number)| {
-        let nodes = text::count(number, "Node");
-        let verb = if number == 1 { "names an instance" } else { "name instances" };
-        let (reason, message) = if view.has_region(region) {
-            let message = format!(
-                "the answer holds no instance, and {nodes} {verb} there: the caller may not be allowed to see any"
-            );
-            (REASON_NOTHING_SEEN, message)
+        });
+        if is_said {
+            Listing::Incomplete
+        } else if !view.has_region(region) {
+            Listing::NotAsked
+        } else if here(region).iter().all(|view| view.region.instances.is_empty()) {
+            Listing::Empty
         } else {
-            (REASON_NOT_PROVIDED, format!("{nodes} {verb} there, and the region was not read: name it with --region"))
-        };
-        Gap {
-            read: Read::EcsDescribeInstances,
-            account_id: None,
-            region: Some(region.to_owned()),
-            resource: None,
-            policy: None,
-            reason: reason.to_owned(),
-            message,
+            Listing::Whole
         }
-    });
-    gaps.collect()
+    })
 }
 
 fn role_report(audit: &PrincipalAudit<'_>) -> RoleReport {

@@ -25,6 +25,7 @@ impl Report {
             source: audit.source.clone(),
             options: Vec::new(),
             complete: audit.is_complete(),
+            nothing_to_audit: audit.nothing_to_audit,
             not_audited: audit.not_audited.iter().map(report::NotAudited::from).collect(),
             findings: audit.findings.iter().map(Finding::from).collect(),
             roles: audit.roles.clone(),

@@ -16,6 +16,8 @@ pub enum Distribution {
     ClusterApi,
     /// Amazon EKS, with managed or self-managed nodes or Karpenter: AWS runs the control plane and its cloud controller.
     Eks,
+    /// OpenShift: instance profiles `<id>-master-profile` and `<id>-worker-profile`, or the security groups of its templates.
+    OpenShift,
     /// Anything else; Rancher and kubeadm leave no certain mark.
     Other,
 }
@@ -30,7 +32,28 @@ const EKS_TAGS: &[&str] = &[
     "alpha.eksctl.io/cluster-name",
 ];
 
-pub(super) fn distribution(members: &[Found<'_>], groups: &HashMap<&str, &SecurityGroup>) -> Distribution {
+/// Endings of OpenShift's instance profiles, behind the cluster id.
+/// Source: openshift/installer `pkg/infrastructure/aws/clusterapi/iam.go`, `data/data/aws/cluster/iam/main.tf`.
+const OPENSHIFT_PROFILES: [&str; 3] = ["-master-profile", "-worker-profile", "-bootstrap-profile"];
+/// Descriptions of the security groups that its templates make.
+/// Source: openshift/installer `upi/aws/cloudformation/03_cluster_security.yaml`.
+const OPENSHIFT_GROUPS: [&str; 2] = ["Cluster Master Security Group", "Cluster Worker Security Group"];
+
+pub(super) fn distribution(
+    members: &[Found<'_>],
+    groups: &HashMap<&str, &SecurityGroup>,
+    cluster_id: &str,
+) -> Distribution {
+    let of_openshift = |(instance, _, node): &Found<'_>| {
+        let profile = super::roles::profile_name(instance).and_then(|name| name.strip_prefix(cluster_id));
+        profile.is_some_and(|ending| OPENSHIFT_PROFILES.contains(&ending))
+            || node.is_some_and(|node| node.labels.keys().any(|key| key.starts_with("node.openshift.io/")))
+            || instance
+                .security_groups
+                .iter()
+                .filter_map(|id| groups.get(id.as_str()))
+                .any(|group| OPENSHIFT_GROUPS.contains(&group.description.as_str()))
+    };
     let of_eks = |(instance, ..): &Found<'_>| {
         instance.tags.iter().any(|tag| EKS_TAGS.contains(&tag.key.as_str()))
             || instance.security_groups.iter().filter_map(|id| groups.get(id.as_str())).any(|group| {
@@ -39,7 +62,10 @@ pub(super) fn distribution(members: &[Found<'_>], groups: &HashMap<&str, &Securi
     };
     let has =
         |prefix: &str| members.iter().any(|(instance, ..)| instance.tags.iter().any(|tag| tag.key.starts_with(prefix)));
-    if has("k8s.io/role/") {
+    // The installer uses Cluster API, and leaves its tags.
+    if members.iter().any(of_openshift) {
+        Distribution::OpenShift
+    } else if has("k8s.io/role/") {
         Distribution::Kops
     } else if has(super::roles::CAPA_ROLE_TAG) {
         Distribution::ClusterApi

@@ -12,34 +12,79 @@ use super::{AUTO_SCALING_GROUP_TAG, Shared};
 /// Which Node is which instance, as far as names and provider ids tell.
 struct NodeIndex<'a> {
     by_instance_id: HashMap<&'a str, &'a KubernetesNode>,
-    by_dns_name: HashMap<&'a str, &'a KubernetesNode>,
+    /// By instance: what private DNS names tell.
+    by_name: HashMap<&'a str, &'a KubernetesNode>,
 }
 
 impl<'a> NodeIndex<'a> {
-    pub(super) fn new(nodes: &'a [KubernetesNode]) -> Self {
-        let mut index = Self { by_instance_id: HashMap::new(), by_dns_name: HashMap::new() };
+    fn new(region: &'a Region, cluster_id: &str, nodes: &'a [KubernetesNode]) -> Self {
+        let mut index = Self { by_instance_id: HashMap::new(), by_name: HashMap::new() };
+        let mut named: HashMap<&str, &KubernetesNode> = HashMap::new();
         for node in nodes {
             if let Some(ProviderId::Instance(id)) = nodes::parse_provider_id(&node.provider_id) {
                 index.by_instance_id.insert(id, node);
             } else if let Some(id) = nodes::instance_id_in_name(&node.name) {
                 index.by_instance_id.insert(id, node);
             } else {
-                index.by_dns_name.insert(&node.name, node);
+                named.insert(&node.name, node);
             }
         }
+        index.match_names(region, cluster_id, &named);
         index
     }
 
-    pub(super) fn find(&self, instance: &Instance) -> Option<&'a KubernetesNode> {
-        self.by_instance_id.get(instance.id.as_str()).copied().or_else(|| {
-            let name = instance.private_dns_name.as_deref().filter(|name| !name.is_empty())?;
-            self.by_dns_name.get(name).copied()
-        })
+    /// Matches names. The controller takes instances with the cluster tag alone, and VPCs with one range of addresses have the same
+    /// names: an instance that is tagged for others is never meant, and a name proves nothing outside of the VPCs in which the
+    /// cluster is known to be, or where several instances have it.
+    /// Source: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go#findInstanceByNodeName`.
+    fn match_names(&mut self, region: &'a Region, cluster_id: &str, named: &HashMap<&'a str, &'a KubernetesNode>) {
+        if named.is_empty() {
+            return;
+        }
+        let live = || region.instances.iter().filter(|instance| instance.state.is_live());
+        let is_tagged = |instance: &Instance| tags::has_cluster_tag(&instance.tags, cluster_id);
+        let is_certain = |instance: &Instance| {
+            is_tagged(instance)
+                || self.by_instance_id.contains_key(instance.id.as_str())
+                || instance.tags.iter().any(|tag| tags::is_certain_near_miss(tag, cluster_id))
+        };
+        let home: HashSet<&str> =
+            live().filter(|one| is_certain(one)).filter_map(|one| one.vpc_id.as_deref()).collect();
+        let mut candidates: HashMap<&str, Vec<&'a Instance>> = HashMap::new();
+        for instance in live() {
+            let is_of_others = !is_tagged(instance)
+                && instance_clusters(&instance.tags).any(|id| id != cluster_id && !tags::is_slip(id, cluster_id));
+            let is_away = !home.is_empty() && !instance.vpc_id.as_deref().is_some_and(|vpc| home.contains(vpc));
+            if let Some(name) = instance.private_dns_name.as_deref().filter(|name| named.contains_key(name))
+                && !is_of_others
+                && !is_away
+            {
+                candidates.entry(name).or_default().push(instance);
+            }
+        }
+        for (name, found) in candidates {
+            let tagged: Vec<&Instance> = found.iter().copied().filter(|one| is_tagged(one)).collect();
+            let meant = if tagged.is_empty() { found } else { tagged };
+            // Several with the tag are all the cluster's, whichever of them the Node is.
+            if let Some(node) = named.get(name).filter(|_| meant.len() == 1 || meant.iter().all(|one| is_tagged(one))) {
+                self.by_name.extend(meant.iter().map(|one| (one.id.as_str(), *node)));
+            }
+        }
+    }
+
+    fn find(&self, instance: &Instance) -> Option<&'a KubernetesNode> {
+        let id = instance.id.as_str();
+        self.by_instance_id.get(id).or_else(|| self.by_name.get(id)).copied()
     }
 }
 
-/// The cluster ids an instance is tagged for, new-style and legacy.
+/// The cluster ids an instance is tagged for, new-style and legacy; a placeholder that nobody filled in is none.
 pub fn instance_clusters(tags: &[Tag]) -> impl Iterator<Item = &str> {
+    all_clusters(tags).filter(|id| !tags::is_placeholder(id))
+}
+
+/// The same with placeholders: some cluster may be named so after all.
+pub(super) fn all_clusters(tags: &[Tag]) -> impl Iterator<Item = &str> {
     let legacy = tags::value(tags, tags::LEGACY_TAG).filter(|id| !id.is_empty());
     tags::cluster_ids(tags).map(|(id, _)| id).chain(legacy)
 }
@@ -47,7 +92,7 @@ pub fn instance_clusters(tags: &[Tag]) -> impl Iterator<Item = &str> {
 pub(super) type Found<'a> = (&'a Instance, Evidence, Option<&'a KubernetesNode>);
 
 pub(super) fn members<'a>(region: &'a Region, cluster_id: &str, nodes: Option<&'a [KubernetesNode]>) -> Vec<Found<'a>> {
-    let index = nodes.map(NodeIndex::new);
+    let index = nodes.map(|nodes| NodeIndex::new(region, cluster_id, nodes));
     let stated = |instance: &'a Instance| -> Option<Found<'a>> {
         let node = index.as_ref().and_then(|index| index.find(instance));
         if tags::has_cluster_tag(&instance.tags, cluster_id) {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::inventory::{NetworkInterface, Region, Tag};
 use crate::tags;
 
-use super::instance_clusters;
+use super::members::all_clusters;
 
 /// Keys whose value is the name of a cluster. Sources: aws-load-balancer-controller `pkg/deploy/tracking/provider.go`,
 /// aws-ebs-csi-driver `docs/tagging.md`, Karpenter "Getting Started", Amazon EKS User Guide "Tagging your resources",
@@ -34,7 +34,7 @@ fn named(tags_: &[Tag]) -> BTreeSet<&str> {
     let in_value = tags_.iter().filter(|tag| NAMED_IN_VALUE.contains(&tag.key.as_str())).map(|tag| tag.value.as_str());
     let in_key = tags_.iter().filter_map(|tag| NAMED_IN_KEY.iter().find_map(|prefix| tag.key.strip_prefix(prefix)));
     let in_key = in_key.filter(|name| !matches!(*name, "enabled" | "") && !name.starts_with("node-template/"));
-    instance_clusters(tags_).chain(in_value).chain(in_key).filter(|name| !name.is_empty()).collect()
+    all_clusters(tags_).chain(in_value).chain(in_key).filter(|name| !name.is_empty()).collect()
 }
 
 /// Who shows in a VPC beside the audited cluster.
@@ -114,6 +114,14 @@ pub(super) fn by_vpc<'a>(region: &'a Region, own: &'a str) -> ByVpc<'a> {
     }
     for instance in &region.instances {
         all.tagged(instance.vpc_id.as_deref(), &instance.tags, &instance.id);
+        // EC2 shows no VPC of an instance that is terminated: it was in one that reaches into its zone.
+        if instance.vpc_id.is_none() {
+            let names = all.others(&instance.tags);
+            let zone = instance.availability_zone.as_deref();
+            for vpc in vpcs_in_zone(region, zone).filter(|_| !names.is_empty()) {
+                all.add(Some(vpc), &names, &instance.id);
+            }
+        }
     }
     let ours: BTreeSet<&str> = region
         .security_groups
@@ -139,6 +147,12 @@ pub(super) fn by_vpc<'a>(region: &'a Region, own: &'a str) -> ByVpc<'a> {
     all.found
 }
 
+/// The VPCs with a subnet in a zone; all of them where the zone is not known.
+fn vpcs_in_zone<'a>(region: &'a Region, zone: Option<&str>) -> impl Iterator<Item = &'a str> {
+    let near = region.subnets.iter().filter(|subnet| zone.is_none_or(|zone| zone == subnet.availability_zone));
+    near.map(|subnet| subnet.vpc_id.as_str()).collect::<BTreeSet<&str>>().into_iter()
+}
+
 /// A volume is in the VPC of the instance that it is attached to. A detached one belongs to no VPC: to every one that has a
 /// subnet in its zone, then.
 fn volumes<'a>(region: &'a Region, all: &mut Collector<'a>) {
@@ -158,10 +172,7 @@ fn volumes<'a>(region: &'a Region, all: &mut Collector<'a>) {
         .collect();
     for (volume, names) in tagged {
         if volume.attached_to.is_empty() {
-            let zone = volume.availability_zone.as_deref();
-            let near = region.subnets.iter().filter(|subnet| zone.is_none_or(|zone| zone == subnet.availability_zone));
-            let vpcs: BTreeSet<&str> = near.map(|subnet| subnet.vpc_id.as_str()).collect();
-            for vpc in vpcs {
+            for vpc in vpcs_in_zone(region, volume.availability_zone.as_deref()) {
                 all.add(Some(vpc), &names, &volume.id);
             }
         } else {

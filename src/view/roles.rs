@@ -358,9 +358,15 @@ fn from_profile_name(instance: &Instance, cluster_id: &str) -> RoleSet {
     const CAPA_SUFFIX: &str = "cluster-api-provider-aws.sigs.k8s.io";
     let Some(name) = profile_name(instance) else { return RoleSet::UNKNOWN };
     let of_cluster = |prefix: &str| name.strip_prefix(prefix) == Some(cluster_id);
+    let of_cluster_before = |ending: &str| name.strip_suffix(ending) == Some(cluster_id);
     if of_cluster("masters.") {
         RoleSet::from_iter([NodeRole::Controlplane, NodeRole::Etcd])
     } else if of_cluster("nodes.") || of_cluster("apiservers.") {
+        RoleSet::of(NodeRole::Worker)
+    } else if of_cluster_before("-master-profile") || of_cluster_before("-bootstrap-profile") {
+        // Source: openshift/installer `pkg/infrastructure/aws/clusterapi/iam.go`.
+        RoleSet::from_iter([NodeRole::Controlplane, NodeRole::Etcd])
+    } else if of_cluster_before("-worker-profile") {
         RoleSet::of(NodeRole::Worker)
     } else if name.starts_with("control-plane.") && name.ends_with(CAPA_SUFFIX) {
         RoleSet::of(NodeRole::Controlplane)

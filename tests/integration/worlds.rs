@@ -207,6 +207,7 @@ impl Builder {
         let groups: Vec<String> = groups.iter().map(|group| (*group).to_owned()).collect();
         let eni = format!("eni-{short}");
         self.region.network_interfaces.push(NetworkInterface {
+            owner_id: None,
             id: eni.clone(),
             status: "in-use".into(),
             description: String::new(),
@@ -769,6 +770,7 @@ fn eks() -> World {
         let made = region.node(&format!("i-0ek{index}"), &subnet, groups, "eks-0a1b2c3d", node.concat());
         made.metadata_options.as_mut().unwrap().http_put_response_hop_limit = Some(if index == 0 { 1 } else { 2 });
         region.region.network_interfaces.push(NetworkInterface {
+            owner_id: None,
             id: format!("eni-0eks{index}"),
             status: "in-use".into(),
             description: format!("Amazon EKS {id}"),
@@ -853,6 +855,7 @@ fn lbc_only() -> World {
         tags: of_controller("backend-sg"),
     });
     region.network_interfaces.push(NetworkInterface {
+        owner_id: None,
         id: "eni-0elb".into(),
         status: "in-use".into(),
         description: "ELB app/k8s-shop-1a2b/0123456789abcdef".into(),
@@ -891,6 +894,7 @@ fn broken_rke2() -> World {
         tags: tags(&[("elbv2.k8s.aws/cluster", "brvo")]),
     });
     region.network_interfaces.push(NetworkInterface {
+        owner_id: None,
         id: "eni-0elb".into(),
         status: "in-use".into(),
         description: "ELB app/k8s-brvo/0123456789abcdef".into(),
@@ -1143,6 +1147,13 @@ fn broken() -> World {
     main.vpc("vpc-0c", owned());
     main.region.route_tables.retain(|table| table.vpc_id != "vpc-0c");
     main.subnet("vpc-0c", "subnet-0notable", "a", false, owned());
+    // It is shared by another account, which keeps its route tables to itself.
+    for vpc in main.region.vpcs.iter_mut().filter(|vpc| vpc.id == "vpc-0c") {
+        vpc.owner_id = Some("999988887777".into());
+    }
+    for subnet in main.region.subnets.iter_mut().filter(|subnet| subnet.id == "subnet-0notable") {
+        subnet.owner_id = Some("999988887777".into());
+    }
     // elb-subnets-none-internal
     main.vpc("vpc-0d", owned());
     main.subnet("vpc-0d", "subnet-0localonly", "-bos-1a", false, owned());
@@ -1260,6 +1271,18 @@ fn broken() -> World {
         security_groups: vec!["sg-0plain1".into()],
         addresses: Some(InterfaceAddresses { ipv4: vec!["10.0.9.13".into()], ipv6: Vec::new() }),
     });
+    main.region.network_interfaces.push(NetworkInterface {
+        owner_id: None,
+        id: "eni-0second".into(),
+        status: "in-use".into(),
+        description: String::new(),
+        vpc_id: Some("vpc-0a".into()),
+        subnet_id: Some("subnet-0privb".into()),
+        instance_id: Some("i-0w13".into()),
+        security_groups: vec!["sg-0plain1".into()],
+        managed_by: None,
+        tags: Vec::new(),
+    });
     // instance-profile-shared-by-roles
     main.node(
         "i-0w14",
@@ -1352,6 +1375,7 @@ fn broken() -> World {
         tags: owned(),
     });
     dead.region.network_interfaces.push(NetworkInterface {
+        owner_id: None,
         id: "eni-0dead".into(),
         status: "available".into(),
         description: "aws-K8S-i-0gone".into(),

@@ -183,6 +183,7 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
         return Err(FolderError::Contradiction { folder: shown(), reason });
     }
     inventory.canonicalise();
+    inventory.note_unlisted();
     Ok(inventory)
 }
 

@@ -109,6 +109,7 @@ pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
         }
     }
     inventory.canonicalise();
+    inventory.note_unlisted();
     Ok(inventory)
 }
 

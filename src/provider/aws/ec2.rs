@@ -313,6 +313,7 @@ pub(super) fn network_interface(raw: types::NetworkInterface) -> Option<NetworkI
         description: raw.description.unwrap_or_default(),
         vpc_id: raw.vpc_id,
         subnet_id: raw.subnet_id,
+        owner_id: raw.owner_id,
         instance_id: raw.attachment.and_then(|attachment| attachment.instance_id),
         security_groups: groups(raw.groups),
         managed_by: managed_by(raw.operator),

@@ -148,22 +148,16 @@ pub(super) fn route_table(raw: RawTable) -> RouteTable {
     }
 }
 
-/// The roles, profiles and policies of the profiles that instances use: the rest of the account is nobody's business here.
+/// Every role of the account: which of them is the controller's is told by trust policies and names alone. Of the profiles those that
+/// instances use.
 pub(super) fn roles(details: AuthorizationDetails, region: &Region, account: &mut Account, complete: bool) {
     let used: BTreeSet<&str> =
         region.instances.iter().filter_map(|instance| instance.instance_profile_arn.as_deref()).collect();
     let mut wanted_policies: BTreeSet<String> = BTreeSet::new();
     let mut found: BTreeSet<String> = BTreeSet::new();
     for role in details.role_detail_list {
-        let profiles: Vec<String> = role
-            .instance_profile_list
-            .into_iter()
-            .map(|profile| profile.arn)
-            .filter(|arn| used.contains(arn.as_str()))
-            .collect();
-        if profiles.is_empty() {
-            continue;
-        }
+        let profiles = role.instance_profile_list.into_iter().map(|profile| profile.arn);
+        let profiles: Vec<String> = profiles.filter(|arn| used.contains(arn.as_str())).collect();
         for arn in profiles {
             found.insert(arn.clone());
             account.instance_profiles.push(InstanceProfile { arn, exists: true, roles: vec![role.role_name.clone()] });
@@ -253,6 +247,7 @@ pub(super) fn network_interface(raw: RawInterface) -> NetworkInterface {
         description: raw.description,
         vpc_id: raw.vpc_id,
         subnet_id: raw.subnet_id,
+        owner_id: raw.owner_id,
         instance_id: raw.attachment.and_then(|attachment| attachment.instance_id),
         security_groups: raw.groups.into_iter().map(|group| group.group_id).collect(),
         managed_by: managed_by(raw.operator),

@@ -1,8 +1,7 @@
 use crate::finding::{Applicability, Fix, Severity};
-use crate::nodes::KubernetesNode;
+use crate::inventory::Provider;
 use crate::resource::ResourceKind;
-use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
 
 pub(super) const RULE: Rule = Rule {
@@ -23,11 +22,15 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "Node `worker-1` has the providerID `aws:///us-east-1a/i-0a`, which names no region and instance",
     reads: &[],
-    subjects: Subjects::KubernetesNodes,
-    check: Check::Alibaba(alibaba::Check::Kubernetes(check)),
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ALIBABA, check),
 };
 
-fn check(_: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let nodes = match context.nodes_of(Provider::Alibaba) {
+        Ok(nodes) => nodes,
+        Err(why) => return Counted::not_applicable(why),
+    };
     let mut found = Vec::new();
     let mut checked = 0;
     for node in super::cared_for(nodes).filter(|node| !node.provider_id.is_empty()) {

@@ -2,11 +2,10 @@ use std::collections::HashMap;
 
 use crate::alibaba::{CLUSTER_TAG, Member, RegionView};
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
-use crate::inventory::Read;
-use crate::nodes::KubernetesNode;
+use crate::inventory::Provider;
+use crate::inventory::{Gap, Read};
 use crate::resource::ResourceKind;
-use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
 use crate::tags;
 use crate::text;
 
@@ -29,13 +28,20 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "Node `worker-1` has no providerID; it is instance `i-bp1` by its address",
     reads: &[Read::EcsDescribeInstances],
-    subjects: Subjects::KubernetesNodes,
-    check: Check::Alibaba(alibaba::Check::Kubernetes(check)),
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ALIBABA, check),
 };
 
-fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let nodes = match context.nodes_of(Provider::Alibaba) {
+        Ok(nodes) => nodes,
+        Err(why) => return Counted::not_applicable(why),
+    };
     let mut found = Vec::new();
-    let members = context.view.regions.iter().flat_map(|view| view.members.iter().map(move |member| (view, member)));
+    let is_unread = |gap: &Gap| gap.read == Read::EcsDescribeInstances && gap.is_of_list();
+    let account = context.alibaba.filter(|view| !view.inventory.gaps.iter().any(is_unread));
+    let regions = account.map(|view| view.regions.as_slice()).unwrap_or_default();
+    let members = regions.iter().flat_map(|view| view.members.iter().map(move |member| (view, member)));
     let by_name: HashMap<&str, (&RegionView<'_>, &Member<'_>)> =
         members.filter_map(|(view, member)| Some((member.node?.name.as_str(), (view, member)))).collect();
     let mut checked = 0;
@@ -46,11 +52,14 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
         }
         let member = by_name.get(node.name.as_str()).copied();
         // The lookup wants one internal address, no more.
-        let is_tagged = node.internal_addresses.len() == 1
-            && member.is_some_and(|(_, member)| tags::value(&member.instance.tags, CLUSTER_TAG).is_some());
-        let severity = match context.options.controller_version {
-            Some(version) if super::finds_by_tag(version) && is_tagged => continue,
-            None if is_tagged => Severity::Warning,
+        let has_tag = member.is_some_and(|(_, member)| tags::value(&member.instance.tags, CLUSTER_TAG).is_some());
+        let has_one_address = node.internal_addresses.len() == 1;
+        // Of files alone nobody knows what the instance carries.
+        let may_be_found = has_one_address && (has_tag || account.is_none());
+        let severity = match context.alibaba_controller_version() {
+            Some(version) if super::finds_by_tag(version) && has_one_address && has_tag => continue,
+            Some(version) if super::finds_by_tag(version) && may_be_found => Severity::Warning,
+            None if may_be_found => Severity::Warning,
             _ => Severity::Error,
         };
         let name = text::printable(&node.name);
@@ -65,6 +74,10 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
                     format!("set it: {}", text::printable(&command)),
                 )
             }
+            None if account.is_none() => (
+                format!("Node `{name}` has no providerID"),
+                "let the kubelet say it: --provider-id=REGION.INSTANCE".to_owned(),
+            ),
             None => (
                 format!("Node `{name}` has no providerID, and no instance that was read has its address alone"),
                 "let the kubelet say it: --provider-id=REGION.INSTANCE".to_owned(),

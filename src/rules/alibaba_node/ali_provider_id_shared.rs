@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::inventory::Provider;
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
-use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
 
 pub(super) const RULE: Rule = Rule {
@@ -22,11 +22,15 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "2 Nodes have the providerID `cn-hangzhou.i-bp1`: worker-1, worker-2",
     reads: &[],
-    subjects: Subjects::KubernetesNodes,
-    check: Check::Alibaba(alibaba::Check::Kubernetes(check)),
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ALIBABA, check),
 };
 
-fn check(_: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let nodes = match context.nodes_of(Provider::Alibaba) {
+        Ok(nodes) => nodes,
+        Err(why) => return Counted::not_applicable(why),
+    };
     let mut by_instance: BTreeMap<(&str, &str), Vec<&KubernetesNode>> = BTreeMap::new();
     let mut checked = 0;
     for node in super::cared_for(nodes) {

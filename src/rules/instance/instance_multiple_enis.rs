@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use crate::finding::{Applicability, Fix, Severity};
 use crate::inventory::Read;
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, has, instances_phrase};
-use crate::view::{Member, RegionView};
+use crate::view::{Distribution, Member, RegionView};
 
 use super::INSTANCE;
 
@@ -59,8 +59,9 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
         let subnets: BTreeSet<_> = interfaces.iter().map(|interface| &interface.subnet_id).collect();
         (sets.len() > 1, subnets.len() > 1)
     };
-    let several =
-        region.members.iter().filter(|member| member.instance.network_interfaces.len() > 1 && own(member).len() > 1);
+    // On EKS the VPC CNI attaches interfaces in subnets and with groups of its own (custom networking).
+    let nodes = region.members.iter().filter(|_| region.distribution != Distribution::Eks);
+    let several = nodes.filter(|member| member.instance.network_interfaces.len() > 1 && own(member).len() > 1);
     let severity =
         |member: &Member<'_>| if differs(member) == (false, false) { Severity::Info } else { Severity::Warning };
     region.grouped(several, severity, |members| {

@@ -31,12 +31,7 @@ fn check(context: &Context<'_>) -> Checked {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     let cluster = || ResourceRef::bare(ResourceKind::Cluster, own);
-    let used = context
-        .view
-        .regions
-        .iter()
-        .any(|region| region.tagged().any(|resource| tags::has_cluster_tag(resource.tags(), own)));
-    if !used && context.view.members().next().is_none() {
+    if !context.view.is_anything_here() {
         let mut ids: BTreeSet<&str> = BTreeSet::new();
         for region in &context.view.regions {
             ids.extend(region.tagged().flat_map(|resource| crate::view::instance_clusters(resource.tags())));

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{Applicability, Cause, Choice, Fix, Severity};
 use crate::inventory::{Read, Tag};
@@ -6,14 +6,17 @@ use crate::resource::ResourceKind;
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
 use crate::tags::{self, CLUSTER_TAG_PREFIX, NearMiss, OWNED, SHARED};
 use crate::text;
-use crate::view::RegionView;
+use crate::view::{AUTO_SCALING_GROUP_TAG, Member, RegionView};
 
 use super::{ANY, in_reach, tags_are_readable};
 
 pub(super) const RULE: Rule = Rule {
     id: "cluster-tag-near-miss",
     title: "a tag looks like the cluster tag and is not",
-    severity: RuleSeverity::depends(Severity::Error, "error where the exact key is missing, else warning"),
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error where the exact key is missing; warning beside it, and where the resource may be in use by a cluster of a similar name",
+    ),
     resources: ANY,
     condition: "A key differs from `kubernetes.io/cluster/<ID>` in case, white space, a slash at the end or its separator; the id stands in the value; a placeholder was left in; or the id is within two letters of the audited one and has no other resource in the account.",
     impact: "the resource counts as untagged: every comparison in the controllers is exact",
@@ -41,7 +44,25 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             *uses.entry(id).or_default() += 1;
         }
     }
-    type Group = (String, ResourceKind, bool, &'static str);
+    // An id that shows life of its own is another cluster's, however alike the names are.
+    let in_use: BTreeSet<&str> = region
+        .network_interfaces()
+        .iter()
+        .filter(|one| one.status == "in-use")
+        .flat_map(|one| &one.security_groups)
+        .map(String::as_str)
+        .collect();
+    let groups_of_members: BTreeSet<&str> = region.members.iter().filter_map(Member::auto_scaling_group).collect();
+    let is_alive = |resource: Tagged<'_>, id: &str| match resource {
+        Tagged::Instance(instance) => {
+            let group = tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG);
+            instance.state.is_live() && !group.is_some_and(|group| groups_of_members.contains(group))
+        }
+        Tagged::SecurityGroup(group) => in_use.contains(group.id.as_str()) || group.name.contains(id),
+        Tagged::NetworkInterface(interface) => interface.status == "in-use",
+        other => tags::value(other.tags(), "Name").is_some_and(|name| name.contains(id)),
+    };
+    type Group = (String, ResourceKind, bool, &'static str, bool);
     let mut groups: BTreeMap<Group, Vec<(Tagged<'_>, &Tag, NearMiss)>> = BTreeMap::new();
     for resource in region.tagged() {
         for tag in resource.tags() {
@@ -59,18 +80,26 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
                 (ResourceKind::Instance, _) | (_, OWNED) => OWNED,
                 _ => SHARED,
             };
-            groups.entry((tag.key.clone(), resource.kind(), exact, value)).or_default().push((resource, tag, miss));
+            let id = tag.key.strip_prefix(CLUSTER_TAG_PREFIX).unwrap_or_default();
+            let alive = miss == NearMiss::SimilarId && is_alive(resource, id);
+            groups
+                .entry((tag.key.clone(), resource.kind(), exact, value, alive))
+                .or_default()
+                .push((resource, tag, miss));
         }
     }
     groups
         .into_iter()
-        .filter_map(|((wrong, kind, exact, value), found)| {
+        .filter_map(|((wrong, kind, exact, value, alive), found)| {
             let (first, _, miss) = *found.first()?;
             let what = match found.as_slice() {
                 [(one, ..)] => format!("{} `{}` has", kind.noun(), one.id()),
                 several => format!("{} have", text::count(several.len(), kind.noun())),
             };
-            let message = format!("{what} the key `{}`, which {}", text::printable(&wrong), miss.describe());
+            let mut message = format!("{what} the key `{}`, which {}", text::printable(&wrong), miss.describe());
+            if alive {
+                message.push_str("; it is in use, so it may be another cluster's");
+            }
             let mut changes = Vec::new();
             if !exact {
                 let ids = found.iter().map(|(resource, ..)| resource.id());
@@ -84,12 +113,14 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             } else {
                 format!("add `{key}={value}`, then remove the wrong key")
             };
-            let severity = if exact { Severity::Warning } else { Severity::Error };
+            let severity = if exact || alive { Severity::Warning } else { Severity::Error };
             let others = found.iter().skip(1).map(|(resource, ..)| region.bare(kind, resource.id()));
             let beside = if exact { "beside the right key".to_owned() } else { format!("for {value}") };
             let cause = Cause::Pair(kind.name().to_owned(), format!("{wrong} {beside}"));
             let readable = found.iter().any(|(resource, ..)| tags_are_readable(*resource));
-            let fix = if readable && !exact {
+            let fix = if alive {
+                Fix::none("nothing, if there is a cluster of that name; else give the resource the right key by hand")
+            } else if readable && !exact {
                 Fix::none("turn instance metadata tags off first: EC2 refuses the right key while they are on")
             } else if miss.is_certain() {
                 Fix::with(Applicability::Confirm, summary, changes)

@@ -14,11 +14,11 @@ pub(super) const RULE: Rule = Rule {
     title: "the value of the cluster tag is neither owned nor shared",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error on a security group of a load balancer, but info where the value is empty there, which the controller repairs; else warning",
+        "error on a security group of a load balancer, but info where the value is empty there, which the controller repairs; info on instances, whose value nothing reads; else warning",
     ),
     resources: ANY,
     condition: "`kubernetes.io/cluster/<ID>` is there with a value other than exactly `owned` or `shared`. Seen in the wild: `member` (kubespray), `1` (Gardener), `true` (Kubernetes 1.7), empty.",
-    impact: "the cloud controller ignores the value, but deletion, garbage collection and the AWS Load Balancer Controller do not; on a security group that the controller made, it stops the load balancer from being synced",
+    impact: "the cloud controller ignores the value, but tools that delete clusters and collect garbage read it, and the AWS Load Balancer Controller reads it on security groups and subnets; on a security group that the controller made, it stops the load balancer from being synced",
     fix: "Set `owned` on instances and where only case or space differs; else choose `owned` or `shared`.",
     applicability: Applicability::Confirm,
     sources: &[
@@ -82,6 +82,8 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             let message = format!("{what} {shown} in `{key}` instead of {valid}");
             // An empty value is one that the controller sets itself.
             let severity = match (of_load_balancer, value.is_empty()) {
+                // Nothing reads the value there.
+                _ if kind == ResourceKind::Instance => Severity::Info,
                 (true, true) => Severity::Info,
                 (true, false) => Severity::Error,
                 (false, _) => Severity::Warning,
@@ -89,7 +91,9 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             let others = resources.iter().skip(1).map(|resource| region.bare(kind, resource.id()));
             let of = if of_load_balancer { "load balancer group" } else { kind.name() };
             let cause = Cause::Pair(of.to_owned(), value);
-            Some(Violation::new(severity, region.resource(*first), message, fix).related(others).cause(cause))
+            let impact = (kind == ResourceKind::Instance)
+                .then(|| "nothing: neither the cloud controller nor the AWS Load Balancer Controller reads the value on instances".to_owned());
+            Some(Violation::new(severity, region.resource(*first), message, fix).related(others).cause(cause).impact(impact))
         })
         .collect()
 }

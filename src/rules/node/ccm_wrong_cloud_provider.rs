@@ -1,7 +1,8 @@
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::inventory::Provider;
 use crate::nodes::{self, KubernetesNode, ProviderId};
 use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
 
 pub(super) const RULE: Rule = Rule {
@@ -21,16 +22,20 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "4 Nodes have a providerID of RKE2's own cloud controller, such as `rke2://worker-1`",
     reads: &[],
-    subjects: Subjects::KubernetesNodes,
-    check: Check::Kubernetes(check),
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
 };
 
-fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let nodes = match context.nodes_of(Provider::Aws) {
+        Ok(nodes) => nodes,
+        Err(why) => return Counted::not_applicable(why),
+    };
     let embedded: Vec<&KubernetesNode> = nodes
         .iter()
         .filter(|node| matches!(nodes::parse_provider_id(&node.provider_id), Some(ProviderId::Embedded(_))))
         .collect();
-    let Some(first) = embedded.first() else { return Checked::clean() };
+    let Some(first) = embedded.first() else { return Counted::new(nodes.len(), []) };
     let distribution = if first.provider_id.starts_with("rke2://") { "RKE2" } else { "K3s" };
     let message = format!(
         "{} {} a providerID of {distribution}'s own cloud controller, such as `{}`",
@@ -41,7 +46,7 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
     let fix = Fix::none(
         "1. set `disable-cloud-controller: true` on the servers and `cloud-provider=external` for the kubelets; 2. replace the workers one by one; 3. take an etcd snapshot and replace the servers one at a time; never delete the Node of a server by itself, that removes it from etcd",
     );
-    let resource = ResourceRef::bare(ResourceKind::Cluster, context.cluster_id());
+    let resource = ResourceRef::bare(ResourceKind::Cluster, context.cluster_id);
     let others = embedded.iter().map(|node| ResourceRef::bare(ResourceKind::Node, &node.name));
-    vec![Violation::new(Severity::Error, resource, message, fix).related(others)].into()
+    Counted::new(nodes.len(), [Violation::new(Severity::Error, resource, message, fix).related(others)])
 }

@@ -1,6 +1,7 @@
 use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Provider;
 use crate::nodes::{self, KubernetesNode};
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
 
 use super::{NODE, resource};
@@ -21,24 +22,27 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "Node `worker-1` has the providerID `aws:///us-east-1a/vol-0a`",
     reads: &[],
-    subjects: Subjects::KubernetesNodes,
-    check: Check::Kubernetes(check),
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
 };
 
-fn check(_: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let nodes = match context.nodes_of(Provider::Aws) {
+        Ok(nodes) => nodes,
+        Err(why) => return Counted::not_applicable(why),
+    };
     let broken = nodes
         .iter()
         .filter(|node| !node.provider_id.is_empty() && nodes::parse_provider_id(&node.provider_id).is_none());
-    broken
-        .map(|node| {
-            let message = format!(
-                "Node `{}` has the providerID `{}`",
-                text::printable(&node.name),
-                text::printable(&node.provider_id)
-            );
-            Violation::new(Severity::Error, resource(node), message, Fix::none(replacing(&[node])))
-        })
-        .collect()
+    let found = broken.map(|node| {
+        let message = format!(
+            "Node `{}` has the providerID `{}`",
+            text::printable(&node.name),
+            text::printable(&node.provider_id)
+        );
+        Violation::new(Severity::Error, resource(node), message, Fix::none(replacing(&[node])))
+    });
+    Counted::new(nodes.len(), found)
 }
 
 /// What replacing a Node needs, where deleting it does more than that.

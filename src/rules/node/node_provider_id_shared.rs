@@ -1,9 +1,10 @@
-use super::{INSTANCES, NODE, resource};
+use super::{NODE, resource};
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use crate::inventory::Provider;
 use crate::nodes::KubernetesNode;
 use crate::nodes::{self, ProviderId};
 use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
 use std::collections::BTreeMap;
 pub(super) const RULE: Rule = Rule {
@@ -17,12 +18,16 @@ pub(super) const RULE: Rule = Rule {
     applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/instances.go#MapToAWSInstanceID"],
     example: "Nodes `worker-1` and `worker-2` both name instance `i-0a`",
-    reads: &[INSTANCES],
-    subjects: Subjects::KubernetesNodes,
-    check: Check::Kubernetes(check),
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(AWS, check),
 };
 
-fn check(_: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let nodes = match context.nodes_of(Provider::Aws) {
+        Ok(nodes) => nodes,
+        Err(why) => return Counted::not_applicable(why),
+    };
     let mut of_instances: BTreeMap<&str, Vec<&KubernetesNode>> = BTreeMap::new();
     for node in nodes {
         if let Some(ProviderId::Instance(id)) = nodes::parse_provider_id(&node.provider_id) {
@@ -30,16 +35,14 @@ fn check(_: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
         }
     }
     let shared = of_instances.into_iter().filter(|(_, nodes)| nodes.len() > 1);
-    shared
-        .filter_map(|(id, nodes)| {
-            let (first, others) = nodes.split_first()?;
-            let names: Vec<String> = nodes.iter().map(|node| format!("`{}`", node.name)).collect();
-            let both = if nodes.len() == 2 { "both" } else { "all" };
-            let message = format!("Nodes {} {both} name instance `{}`", text::list(&names, 4), text::printable(id));
-            let fix = Fix::none("delete the Node that does not run on the instance, and register its machine again");
-            let related =
-                others.iter().map(|node| resource(node)).chain([ResourceRef::bare(ResourceKind::Instance, id)]);
-            Some(Violation::new(Severity::Error, resource(first), message, fix).related(related).with_respect_to(id))
-        })
-        .collect()
+    let found = shared.filter_map(|(id, nodes)| {
+        let (first, others) = nodes.split_first()?;
+        let names: Vec<String> = nodes.iter().map(|node| format!("`{}`", node.name)).collect();
+        let both = if nodes.len() == 2 { "both" } else { "all" };
+        let message = format!("Nodes {} {both} name instance `{}`", text::list(&names, 4), text::printable(id));
+        let fix = Fix::none("delete the Node that does not run on the instance, and register its machine again");
+        let related = others.iter().map(|node| resource(node)).chain([ResourceRef::bare(ResourceKind::Instance, id)]);
+        Some(Violation::new(Severity::Error, resource(first), message, fix).related(related).with_respect_to(id))
+    });
+    Counted::new(nodes.len(), found)
 }

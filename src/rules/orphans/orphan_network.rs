@@ -47,5 +47,10 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
         described.join(" and "),
         text::printable(context.cluster_id())
     );
-    one(region, &found, message, "delete them with the tool that made them")
+    one(
+        region,
+        &found,
+        message,
+        "check that no Auto Scaling group brings the cluster back, then delete them with the tool that made them",
+    )
 }

@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a subnet is tagged for other clusters only",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error if it leaves a zone of the members without a subnet for load balancers, else info",
+        "error if it leaves a zone of the members without a subnet for load balancers, warning if without one for internet-facing ones, else info",
     ),
     resources: SUBNET,
     condition: "A subnet in a VPC of the members has cluster tags, none of them this cluster's. A foreign `KubernetesCluster` tag does not count.",
@@ -40,12 +40,19 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let hosts = region.members_by_subnet();
     let zones_of_members: BTreeSet<_> =
         region.members.iter().filter_map(|m| m.instance.availability_zone.as_deref()).collect();
-    let mut covered: BTreeSet<(&str, &str)> = BTreeSet::new();
+    // Per scheme: a zone with a private subnet of the cluster's own holds internal load balancers and no internet-facing ones.
+    let mut covered: BTreeSet<(&str, Scheme, &str)> = BTreeSet::new();
+    let mut public: BTreeSet<&str> = BTreeSet::new();
     for vpc_id in region.member_vpcs() {
         let candidates = region.candidates(vpc_id);
-        let choices = choose_subnets(&candidates, own, Scheme::Internal, None);
-        covered.extend(choices.iter().map(|choice| (vpc_id, choice.zone)));
+        public.extend(candidates.iter().filter(|one| one.is_public).map(|one| one.subnet.id.as_str()));
+        for scheme in Scheme::ALL {
+            let choices = choose_subnets(&candidates, own, scheme, None);
+            covered.extend(choices.iter().map(|choice| (vpc_id, scheme, choice.zone)));
+        }
     }
+    // A scheme that has no subnet anywhere is not used, or a finding of its own.
+    let has_any = |vpc: &str, scheme: Scheme| covered.iter().any(|(one, other, _)| *one == vpc && *other == scheme);
     let mut groups: BTreeMap<(std::cmp::Reverse<Severity>, &str, String), Vec<&Subnet>> = BTreeMap::new();
     for subnet in subnets_in_reach(region) {
         if tags::is_usable(&subnet.tags, own) {
@@ -56,9 +63,19 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             continue;
         }
         let zone = subnet.availability_zone.as_str();
-        let uncovers = zones_of_members.contains(zone) && !covered.contains(&(subnet.vpc_id.as_str(), zone));
+        let vpc = subnet.vpc_id.as_str();
+        let lacks = |scheme| zones_of_members.contains(zone) && !covered.contains(&(vpc, scheme, zone));
         // Nodes live in any subnet: the tags of subnets only decide where load balancers go.
-        let severity = if uncovers { Severity::Error } else { Severity::Info };
+        let severity = if lacks(Scheme::Internal) {
+            Severity::Error
+        } else if public.contains(subnet.id.as_str())
+            && has_any(vpc, Scheme::InternetFacing)
+            && lacks(Scheme::InternetFacing)
+        {
+            Severity::Warning
+        } else {
+            Severity::Info
+        };
         let ids: Vec<&str> = subnet.tags.iter().filter_map(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX)).collect();
         groups.entry((std::cmp::Reverse(severity), &subnet.vpc_id, text::list(&ids, 4))).or_default().push(subnet);
     }
@@ -66,7 +83,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
         .into_iter()
         .filter_map(|((severity, vpc_id, ids), subnets)| {
             let first = subnets.first()?;
-            let uncovers = severity.0 == Severity::Error;
+            let uncovers = severity.0 >= Severity::Warning;
             let nodes: usize = subnets.iter().filter_map(|subnet| hosts.get(subnet.id.as_str())).map(Vec::len).sum();
             let described: Vec<&str> = subnets.iter().map(|subnet| subnet.id.as_str()).collect();
             let named = if ids.is_empty() { "no cluster (an empty id)".to_owned() } else { format!("{ids} only") };
@@ -76,13 +93,16 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
                 text::count(subnets.len(), "subnet"),
                 text::list(&described, 4)
             );
+            if severity.0 == Severity::Warning {
+                message.push_str("; no other public subnet of their zone is left for internet-facing load balancers");
+            }
             if nodes > 0 {
                 message.push_str(&format!("; {} of `{}` there", text::count(nodes, "node"), text::printable(own)));
             }
             let known = region.tagged().any(|resource| tags::has_cluster_tag(resource.tags(), own));
-            let fix = if severity.0 == Severity::Error && !known {
+            let fix = if uncovers && !known {
                 Fix::none("check the cluster id first: nothing here is tagged for it")
-            } else if severity.0 == Severity::Error {
+            } else if uncovers {
                 let ids = subnets.iter().map(|subnet| &subnet.id);
                 Fix::with(
                     Applicability::Confirm,

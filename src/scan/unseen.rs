@@ -1,0 +1,130 @@
+//! Kubernetes' word against the cloud's: Nodes whose instances were not looked for, or are missing in a list that must hold them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::inventory::{Gap, REASON_CONTRADICTED, REASON_NOT_PROVIDED, REASON_NOTHING_SEEN, Read};
+use crate::nodes::{self, ProviderId};
+use crate::text;
+use crate::view::{ClusterView, RegionView};
+
+/// The instances of one region that Nodes name.
+#[derive(Debug, Default)]
+pub(super) struct Named<'a> {
+    /// Nodes that name one.
+    pub(super) nodes: usize,
+    /// Instances that the list of the region lacks.
+    pub(super) missing: BTreeSet<&'a str>,
+}
+
+/// What was read of a region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Listing {
+    /// Nobody asked for its instances.
+    NotAsked,
+    /// A gap says already that the list is not whole.
+    Incomplete,
+    /// The list is whole, and holds no instance.
+    Empty,
+    /// The list is whole.
+    Whole,
+}
+
+/// Gaps of the lists of instances that cannot be what they seem. A few Nodes whose instance is gone are a fact, and a rule's business;
+/// where most of them are missing, the list is of another account, region or filter, or the Nodes are of another cluster.
+pub(super) fn gaps(read: Read, named: BTreeMap<&str, Named<'_>>, listing: impl Fn(&str) -> Listing) -> Vec<Gap> {
+    let gap = |region: &str, reason: &str, message: String| Gap {
+        read,
+        account_id: None,
+        region: Some(region.to_owned()),
+        resource: None,
+        policy: None,
+        reason: reason.to_owned(),
+        message,
+    };
+    let of_region = |(region, named): (&str, Named<'_>)| {
+        let nodes = text::count(named.nodes, "Node");
+        let verb = if named.nodes == 1 { "names an instance" } else { "name instances" };
+        match listing(region) {
+            Listing::Incomplete => None,
+            Listing::NotAsked => {
+                let message = format!("{nodes} {verb} there, and the region was not read: name it with --region");
+                Some(gap(region, REASON_NOT_PROVIDED, message))
+            }
+            Listing::Empty if !named.missing.is_empty() => {
+                let message = format!(
+                    "the answer holds no instance, and {nodes} {verb} there: the caller may not be allowed to see any"
+                );
+                Some(gap(region, REASON_NOTHING_SEEN, message))
+            }
+            Listing::Whole if named.missing.len() * 2 > named.nodes => {
+                let missing: Vec<&str> = named.missing.iter().copied().collect();
+                let message = format!(
+                    "{nodes} {verb} there, and the list lacks {}: it was filtered or is of another account, or the Nodes are of another cluster",
+                    text::list(&missing, 3)
+                );
+                Some(gap(region, REASON_CONTRADICTED, message))
+            }
+            Listing::Empty | Listing::Whole => None,
+        }
+    };
+    named.into_iter().filter_map(of_region).collect()
+}
+
+/// The same for AWS. Nodes without a providerID count where no instance was seen at all: each of them is one.
+pub(super) fn of_aws(view: &ClusterView<'_>) -> Vec<Gap> {
+    let given = view.nodes.unwrap_or_default();
+    let read_regions: BTreeSet<&str> = view.regions.iter().map(|region| region.region.name.as_str()).collect();
+    let here = |name: &str| -> Vec<&RegionView<'_>> {
+        view.regions.iter().filter(|region| region.region.name == name).collect()
+    };
+    let mut named: BTreeMap<&str, Named<'_>> = BTreeMap::new();
+    for node in given {
+        let id = match nodes::parse_provider_id(&node.provider_id) {
+            Some(ProviderId::Instance(id)) => Some(id),
+            None if node.provider_id.is_empty() => None,
+            Some(ProviderId::Fargate(_) | ProviderId::Hybrid(_) | ProviderId::Embedded(_)) | None => continue,
+        };
+        // An instance that was read is there, whatever zone its Node names.
+        let found = id.and_then(|id| view.regions.iter().find(|one| one.region.instance(id).is_some()));
+        if let Some(found) = found {
+            named.entry(&found.region.name).or_default().nodes += 1;
+            continue;
+        }
+        let zone = node.provider_id.rsplit('/').nth(1).unwrap_or_default();
+        let region = read_regions.iter().find(|region| !zone.is_empty() && zone.starts_with(**region)).copied();
+        let only = || read_regions.first().copied().filter(|_| read_regions.len() == 1 && !nodes::is_zone(zone));
+        let Some(region) = region.or_else(only).or_else(|| nodes::region_of_zone(zone)) else { continue };
+        let entry = named.entry(region).or_default();
+        match id {
+            Some(id) => {
+                entry.nodes += 1;
+                if !here(region).iter().any(|one| one.region.gone.iter().any(|gone| gone == id)) {
+                    entry.missing.insert(id);
+                }
+            }
+            // Nothing says which instance it is, but it is one.
+            None if here(region).iter().all(|one| one.region.instances.is_empty()) => {
+                entry.nodes += 1;
+                entry.missing.insert(&node.name);
+            }
+            None => {}
+        }
+    }
+    named.retain(|_, one| one.nodes > 0);
+    gaps(Read::DescribeInstances, named, |region| {
+        let is_said = view.inventory.gaps.iter().any(|gap| {
+            gap.read == Read::DescribeInstances
+                && gap.is_of_list()
+                && gap.region.as_deref().is_none_or(|name| name == region)
+        });
+        if is_said {
+            Listing::Incomplete
+        } else if !read_regions.contains(region) {
+            Listing::NotAsked
+        } else if here(region).iter().all(|one| one.region.instances.is_empty()) {
+            Listing::Empty
+        } else {
+            Listing::Whole
+        }
+    })
+}
