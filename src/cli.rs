@@ -216,6 +216,12 @@ struct VerdictArgs {
     /// Exit with 1 only for findings that are new since then, or worse
     #[arg(long, help_heading = "Output", requires = "compare")]
     fail_on_new: bool,
+    /// Exit with 0 instead of 4 where no cluster is found
+    #[arg(long, help_heading = "Output")]
+    allow_empty: bool,
+    /// Exit with 1 if fewer clusters than this are found
+    #[arg(long, value_name = "N", help_heading = "Output")]
+    expect_clusters: Option<usize>,
 }
 
 /// Which configuration is read.
@@ -326,6 +332,10 @@ struct AuditArgs {
     /// `acs:ram::ACCOUNT:user/NAME`; repeatable
     #[arg(long, value_name = "ARN", help_heading = "Audit")]
     controller_role: Vec<String>,
+    /// The cloud controller has credentials that are not those of its nodes and that cannot be named: what it needs is not asked of
+    /// the nodes' role
+    #[arg(long, value_enum, value_name = "WHERE", help_heading = "Audit", conflicts_with = "controller_role")]
+    controller_credentials: Option<ControllerCredentials>,
     /// On Alibaba Cloud: the installer that made the machines, whose tags are checked as well
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Audit")]
     installer: Option<InstallerName>,
@@ -353,6 +363,13 @@ impl From<InstallerName> for Installer {
             InstallerName::Kops => Self::Kops,
         }
     }
+}
+
+/// `--controller-credentials`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ControllerCredentials {
+    /// Keys, a token or a role of its own
+    Elsewhere,
 }
 
 /// `--without`.

@@ -47,7 +47,9 @@ impl Exit {
             Self::Findings => "open findings at or above --fail-on",
             Self::Usage => "usage error: arguments, environment, an unreadable or invalid input file or plan",
             Self::Incomplete => "no such finding, but something could not be audited",
-            Self::Nothing => "nothing could be audited: no credentials, wrong account, endpoint unreachable",
+            Self::Nothing => {
+                "nothing could be audited: no credentials, wrong account, endpoint unreachable, or no cluster was found (0 with --allow-empty)"
+            }
             Self::Unfixed => "a fix was refused, went stale, or was not fully carried out or verified",
             Self::Interrupted => "interrupted",
             Self::Terminated => "terminated",
@@ -61,6 +63,11 @@ impl Exit {
             (false, false) => Self::Incomplete,
             (false, true) => Self::Clean,
         }
+    }
+
+    /// How an audit ends in which nothing is wrong: one that found no cluster has audited nothing, unless that is allowed.
+    pub(super) fn of_audit(is_nothing: bool, is_empty_handed: bool, is_complete: bool, allow_empty: bool) -> Self {
+        if is_nothing && !allow_empty { Self::Nothing } else { Self::of_evidence(is_empty_handed, is_complete) }
     }
 
     /// The exit code of the contract.

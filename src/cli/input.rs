@@ -173,6 +173,7 @@ pub(super) fn baselines(args: &AuditArgs) -> Result<RoleAuditOptions, Failure> {
         target_controller: args.target.target_controller,
         without: args.without.iter().copied().map(Into::into).collect(),
         controller_roles: args.controller_role.clone(),
+        credentials_elsewhere: args.controller_credentials.is_some(),
         ..RoleAuditOptions::default()
     };
     for arn in &args.controller_role {

@@ -85,6 +85,7 @@ pub(super) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Failure>),
         read.path(path)?;
     }
     let Read { clusters, mut lint, broken, .. } = read;
+    lint.cloud = args.provider.map(Provider::from);
     let target = Target::from(&args.target);
     let clusters = clusters.into_values().map(|one| one.assuming(args.kubernetes_version).towards(target));
     lint.check(&clusters.collect::<Vec<Evidence>>(), &selected);

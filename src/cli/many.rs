@@ -62,6 +62,10 @@ pub(super) fn is_asked(args: &ScanArgs) -> bool {
 /// Scans all of them.
 pub(super) fn scan(args: &ScanArgs, rules: &[&'static Rule], configured: Option<&Config>) -> Result<Exit, Failure> {
     let shard = args.many.shard.map(session::shard).transpose()?;
+    if shard.is_some() && args.verdict.expect_clusters.is_some() {
+        return Err(Failure::usage("--expect-clusters is about the whole run, and --shard reads a part of it")
+            .help("give --expect-clusters to `tagaudit merge`"));
+    }
     let mut earlier = args.verdict.compare.as_deref().map(input::report_set).transpose()?;
     if let (Some(earlier), Some(shard)) = (&mut earlier, shard) {
         // What other shards look at is theirs to compare.
@@ -101,7 +105,7 @@ pub(super) fn scan(args: &ScanArgs, rules: &[&'static Rule], configured: Option<
         session::compare_set(&mut set, earlier, &args.verdict)?;
     }
     output::write_set(&args.output, &set)?;
-    Ok(session::ended(&set, &args.verdict))
+    Ok(session::ended(&set, &args.verdict, shard.is_some()))
 }
 
 /// A scan on its way.
@@ -176,8 +180,11 @@ impl<'r> Run<'r> {
         if target.reports.is_empty() {
             // What was not read may be all that carries a tag.
             target.not_audited = inventory.gaps.iter().map(unread).collect();
+            let is_listed = !inventory.gaps.iter().any(|gap| clusters::READS.contains(&gap.read));
             if inventory.is_empty_handed() {
                 target.outcome = TargetOutcome::NotAudited;
+            } else if is_listed {
+                target.outcome = TargetOutcome::Empty;
             }
         }
         self.targets.push(target);
@@ -401,5 +408,5 @@ pub(super) fn shown(
         session::compare_set(&mut set, &input::report_set(path)?, verdict)?;
     }
     output::write_set(outputs, &set)?;
-    Ok(session::ended(&set, verdict))
+    Ok(session::ended(&set, verdict, false))
 }

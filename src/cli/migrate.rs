@@ -74,6 +74,7 @@ pub(super) fn migrate(args: &MigrateArgs) -> Result<Exit, Failure> {
             evidence: &evidence,
             cloud: Some(Provider::Aws),
             controller_version: args.audit.controller_version,
+            alibaba: None,
         };
         let outcomes = rules::run_on_evidence(&context, &selected);
         let judged = Judged { findings: &outcomes.findings, rules: &outcomes.rules, has_cloud: false };

@@ -46,7 +46,7 @@ enum Said<F> {
     File(PathBuf),
 }
 
-impl<F: ValueEnum + FileFormat + Send + Sync + 'static> Args for Outputs<F> {
+impl<F: ValueEnum + FileFormat + PartialEq + Send + Sync + 'static> Args for Outputs<F> {
     fn augment_args(command: Command) -> Command {
         OutputArgs::<F>::augment_args(command)
     }
@@ -56,7 +56,7 @@ impl<F: ValueEnum + FileFormat + Send + Sync + 'static> Args for Outputs<F> {
     }
 }
 
-impl<F: ValueEnum + FileFormat + Send + Sync + 'static> FromArgMatches for Outputs<F> {
+impl<F: ValueEnum + FileFormat + PartialEq + Send + Sync + 'static> FromArgMatches for Outputs<F> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let positions = |name| matches.indices_of(name).into_iter().flatten().collect::<Vec<usize>>();
         let (formats, files) = (positions("format"), positions("output"));
@@ -79,7 +79,7 @@ impl<F: ValueEnum + FileFormat + Send + Sync + 'static> FromArgMatches for Outpu
 }
 
 /// Which format goes to which file.
-fn paired<F: FileFormat + ValueEnum>(said: Vec<Said<F>>) -> Result<Vec<Output<F>>, String> {
+fn paired<F: FileFormat + ValueEnum + PartialEq>(said: Vec<Said<F>>) -> Result<Vec<Output<F>>, String> {
     let table = F::of_extension("txt");
     // The order does not matter where there is no choice.
     let mut said = said;
@@ -114,6 +114,17 @@ fn paired<F: FileFormat + ValueEnum>(said: Vec<Said<F>>) -> Result<Vec<Output<F>
     if let [first, .., last] = printed.as_slice() {
         return Err(format!(
             "both {first} and {last} would go to standard output\n\n  help: put `-o FILE` behind the --format of all but one\n"
+        ));
+    }
+    for one in &outputs {
+        let Some((file, extension)) = one.file.as_ref().and_then(|file| Some((file, one.format.conflict(file)?)))
+        else {
+            continue;
+        };
+        return Err(format!(
+            "the file `{}` would hold {}, and its name says {extension}\n\n  help: leave --format out to write what the name says, or name the file after the format\n",
+            file.display(),
+            name(&one.format)
         ));
     }
     // However it is spelt.
@@ -163,11 +174,14 @@ mod tests {
             ("-o a.sarif", vec![(Sarif, file("a.sarif"))]),
             ("-o a", vec![(Table, file("a"))]),
             ("-o a.json --format sarif", vec![(Sarif, file("a.json"))]),
+            ("-o a.json --format asff", vec![(ReportFormat::Asff, file("a.json"))]),
+            ("-o a.xml --format junit", vec![(ReportFormat::Junit, file("a.xml"))]),
+            ("-o a.log --format html", vec![(Html, file("a.log"))]),
             ("--format table --format sarif -o out.sarif", vec![(Table, None), (Sarif, file("out.sarif"))]),
             ("--format sarif -o out --format table", vec![(Sarif, file("out")), (Table, None)]),
             ("-o a.html -o b.json", vec![(Html, file("a.html")), (Json, file("b.json"))]),
             ("-o a.html -o b.json --format table", vec![(Html, file("a.html")), (Json, file("b.json")), (Table, None)]),
-            ("--format table -o a.html -o b.json", vec![(Table, file("a.html")), (Json, file("b.json"))]),
+            ("--format html -o a.html -o b.json", vec![(Html, file("a.html")), (Json, file("b.json"))]),
         ] {
             assert_eq!(parsed(line), Ok(expected), "{line}");
         }
@@ -176,6 +190,11 @@ mod tests {
             ("--format json --format sarif --format csv -o x", "both json and sarif"),
             ("-o x -o x", "two formats would go to the file `x`"),
             ("-o x --format json -o ./x", "two formats would go to the file `"),
+            ("-o a.html --format table", "the file `a.html` would hold table, and its name says html"),
+            ("--format markdown -o a.json", "would hold markdown"),
+            ("--format json -o a.sarif", "would hold json"),
+            ("--format html -o a.CSV", "would hold html"),
+            ("--format sarif -o a.xml", "would hold sarif"),
         ] {
             assert!(parsed(line).unwrap_err().contains(reason), "{line}");
         }

@@ -212,7 +212,7 @@ fn scan(args: &ScanArgs, configured: Option<&Config>) -> Result<Exit, Failure> {
     let exit = if session::fails(&report, &args.verdict) {
         Exit::Findings
     } else {
-        Exit::of_evidence(estate.is_empty_handed(), report.complete)
+        session::ended_alone(&report, estate.is_empty_handed(), &args.verdict)
     };
     // The process ends here: freeing millions of small strings one by one would take as long as checking them did.
     std::mem::forget((estate, audit, report, earlier));
@@ -242,7 +242,7 @@ pub(super) fn show(args: &ReportArgs, mut report: Report) -> Result<Exit, Failur
     Ok(if session::fails(&report, &args.verdict) {
         Exit::Findings
     } else {
-        Exit::of_evidence(report.is_empty_handed(), report.complete)
+        session::ended_alone(&report, report.is_empty_handed(), &args.verdict)
     })
 }
 

@@ -22,6 +22,7 @@ use crate::role_audit::RoleAuditOptions;
 use crate::rules::Rule;
 use crate::scan::{self, Audit};
 use crate::target::{Shard, ShardArgument};
+use crate::text;
 
 use super::config::today;
 use super::failure::{Exit, Failure};
@@ -109,6 +110,7 @@ impl<'a> Scope<'a> {
             cloud_routes,
             without,
             controller_role,
+            controller_credentials,
             installer,
         } = self.audit;
         let mut options: Vec<String> = Vec::new();
@@ -129,6 +131,7 @@ impl<'a> Scope<'a> {
             Some(format!("--without {}", value.get_name()))
         }));
         options.extend(controller_role.iter().map(|role| format!("--controller-role {role}")));
+        options.extend(controller_credentials.map(|_| "--controller-credentials elsewhere".to_owned()));
         options.extend(installer.and_then(|installer| {
             let value = installer.to_possible_value()?;
             Some(format!("--installer {}", value.get_name()))
@@ -204,6 +207,10 @@ impl<'a> Scope<'a> {
         if let Some(wrong) = self.baselines.controller_roles.iter().find(|role| !role.starts_with(prefix)) {
             return Err(other("the principal", wrong).help("see --controller-role"));
         }
+        if provider == Provider::Alibaba && self.audit.controller_credentials.is_some() {
+            return Err(Failure::usage("--controller-credentials is for AWS, and Alibaba Cloud is audited")
+                .help("name the principal: --controller-role acs:ram::ACCOUNT:user/NAME"));
+        }
         if provider == Provider::Aws && self.audit.installer.is_some() {
             return Err(Failure::usage("--installer is for Alibaba Cloud, and AWS is audited"));
         }
@@ -237,12 +244,39 @@ pub(super) fn compare_set(set: &mut ReportSet, earlier: &ReportSet, args: &Verdi
     set.compare(earlier).map_err(|error| incomparable(args.compare.as_deref().unwrap_or(Path::new("-")), &error))
 }
 
-/// How a scan of many targets ends.
-pub(super) fn ended(set: &ReportSet, args: &VerdictArgs) -> Exit {
+/// How a scan of many targets ends. A part of a run is never wrong for what it does not hold: that is told when the parts are joined.
+pub(super) fn ended(set: &ReportSet, args: &VerdictArgs, is_part: bool) -> Exit {
     if set.reports().any(|report| fails(report, args)) {
         return Exit::Findings;
     }
-    Exit::of_evidence(set.is_empty_handed(), set.complete)
+    if is_part {
+        return Exit::of_evidence(set.is_empty_handed() && !set.is_nothing(), set.complete);
+    }
+    let found = set.audited().filter(|(_, report)| !report.nothing_to_audit).count();
+    if let Some(expected) = args.expect_clusters.filter(|expected| found < *expected) {
+        super::output::warn(&format!("{} found, and --expect-clusters says {expected}", text::count(found, "cluster")));
+        return Exit::Findings;
+    }
+    let is_missing = set.targets.iter().any(|target| !target.missing_cluster_ids.is_empty());
+    if is_missing && args.fail_on.threshold().is_some() {
+        return Exit::Findings;
+    }
+    Exit::of_audit(
+        set.is_nothing() || found == 0 && set.reports().any(|report| report.nothing_to_audit),
+        set.is_empty_handed(),
+        set.complete,
+        args.allow_empty,
+    )
+}
+
+/// How an audit of one cluster ends that has no finding that counts.
+pub(super) fn ended_alone(report: &Report, is_empty_handed: bool, args: &VerdictArgs) -> Exit {
+    let found = usize::from(!report.nothing_to_audit && report.nodes() > 0);
+    if let Some(expected) = args.expect_clusters.filter(|expected| found < *expected) {
+        super::output::warn(&format!("{} found, and --expect-clusters says {expected}", text::count(found, "cluster")));
+        return Exit::Findings;
+    }
+    Exit::of_audit(report.nothing_to_audit, is_empty_handed, report.complete, args.allow_empty)
 }
 
 /// `--shard`, with the index that a Job gives its processes.

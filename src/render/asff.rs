@@ -48,7 +48,8 @@ fn of_report(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     // What nobody looked for stays as it was.
     let resolved = report.comparison.iter().flat_map(|comparison| &comparison.resolved).map(|gone| &gone.finding);
     let findings = report.findings.iter().chain(resolved).map(Source::Finding);
-    let all = findings.chain(report.not_audited.iter().map(Source::Unread)).chain(passed.map(Source::Passed));
+    let unread = report.unread_or_nothing();
+    let all = findings.chain(unread.iter().map(Source::Unread)).chain(passed.map(Source::Passed));
     // A call takes findings of its own account and region alone.
     let mut by_home: BTreeMap<(&str, &str), Vec<Source<'_>>> = BTreeMap::new();
     for source in all {

@@ -80,11 +80,12 @@ pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
             finding.cluster_id.unwrap_or(cluster),
         ]))?;
     }
-    for entry in report.not_audited.iter() {
+    let unread = report.not_audited.iter().map(|entry| ("not_audited", entry));
+    for (record, entry) in unread.chain(report.nothing.iter().map(|entry| ("nothing_to_audit", entry))) {
         rows.write_record(row(&[
-            "not_audited",
+            record,
             &entry.rules.join(" "),
-            "not_audited",
+            record,
             "",
             "",
             entry.account_id.as_deref().unwrap_or_default(),

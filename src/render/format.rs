@@ -66,6 +66,25 @@ pub trait FileFormat: Copy {
         Self::of_extension(&extension.to_ascii_lowercase())
     }
 
+    /// Whether it is written as JSON.
+    fn is_json(self) -> bool;
+
+    /// Why a file of this name should not hold this format: its readers would take it for another one. Any JSON fits `.json`, and
+    /// an extension that says nothing of its content fits everything.
+    #[must_use]
+    fn conflict(self, file: &Path) -> Option<String>
+    where
+        Self: PartialEq,
+    {
+        let extension = file.extension().and_then(OsStr::to_str)?.to_ascii_lowercase();
+        let fits = match extension.as_str() {
+            "json" => self.is_json(),
+            "sarif" | "html" | "htm" | "csv" | "xml" => Self::of_extension(&extension) == Some(self),
+            _ => true,
+        };
+        (!fits).then_some(extension)
+    }
+
     /// Who may read a file of this format.
     #[must_use]
     fn access(self) -> Access {
@@ -85,6 +104,10 @@ impl FileFormat for FindingsFormat {
             _ => return None,
         })
     }
+
+    fn is_json(self) -> bool {
+        matches!(self, Self::Json | Self::Sarif)
+    }
 }
 
 impl FileFormat for ReportFormat {
@@ -103,6 +126,10 @@ impl FileFormat for ReportFormat {
                 FindingsFormat::Csv => Self::Csv,
             },
         })
+    }
+
+    fn is_json(self) -> bool {
+        matches!(self, Self::Json | Self::Sarif | Self::Ocsf | Self::Asff)
     }
 
     fn access(self) -> Access {

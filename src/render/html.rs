@@ -118,7 +118,12 @@ fn findings(page: &mut Markup, report: &ReportView<'_>) {
     page.raw("<h2 id=\"findings\">Findings</h2>\n");
     let open: Vec<&Found<'_>> = report.open().collect();
     if open.is_empty() {
-        page.element("p", &[], if report.complete { "Nothing found." } else { "Nothing found in what could be read." });
+        let words = match (report.is_nothing, report.complete) {
+            (true, _) => "Nothing to audit: no cluster was found. Check the account, the region and the cluster id.",
+            (false, true) => "Nothing found.",
+            (false, false) => "Nothing found in what could be read.",
+        };
+        page.element("p", &[], words);
         return;
     }
     page.raw("<div class=\"tools\" hidden>\n<input type=\"search\" id=\"search\" placeholder=\"filter: id, name, action; a|b for either\" aria-label=\"filter\">\n");

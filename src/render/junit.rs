@@ -32,6 +32,11 @@ pub fn junit(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut suite = TestSuite::new("not audited");
     suite.add_test_cases(report.not_audited.iter().map(unread));
     junit.add_test_suite(suite);
+    if !report.nothing.is_empty() {
+        let mut suite = TestSuite::new("nothing to audit");
+        suite.add_test_cases(report.nothing.iter().map(|entry| nothing(entry, report.is_nothing)));
+        junit.add_test_suite(suite);
+    }
     if let Some(changes) = &report.changes {
         let mut suite = TestSuite::new("unknown since the earlier report");
         suite.add_test_cases(changes.unknown.iter().map(unknown));
@@ -99,6 +104,16 @@ fn unread(entry: &NotAudited) -> TestCase {
     let place = [&entry.account_id, &entry.region, &entry.resource].into_iter().flatten();
     let name = std::iter::once(&entry.what).chain(place).map(String::as_str).collect::<Vec<_>>().join(" ");
     TestCase::new(shown(&name), status)
+}
+
+/// A target without a cluster: an error where there is no cluster in any, and never a pass.
+fn nothing(entry: &NotAudited, is_everywhere: bool) -> TestCase {
+    if is_everywhere {
+        return unread(entry);
+    }
+    let mut status = TestCaseStatus::skipped();
+    status.set_message(shown(&entry.message)).set_type(shown(&entry.reason));
+    TestCase::new(unread(entry).name, status)
 }
 
 /// What was there before, and was not looked for: not audited, and not in order.

@@ -91,6 +91,9 @@ pub fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> 
             let _ = writeln!(page, "| {} | {rule} | {id} | {} |", finding.severity.name(), inert(why));
         }
     }
+    if report.is_nothing {
+        page.push_str("\n> **Nothing to audit.** No cluster was found: check the account, the region and the cluster id. This is no pass.\n");
+    }
     if !report.not_audited.is_empty() {
         page.push_str("\n### Not audited\n\n| what | where | why | rules |\n|---|---|---|---|\n");
         for entry in report.not_audited.iter() {

@@ -43,7 +43,7 @@ pub fn ocsf(reports: &[&Report], out: &mut dyn Write) -> io::Result<()> {
         for finding in report.findings.iter().chain(resolved) {
             write(of_finding(report, finding, time))?;
         }
-        for entry in &report.not_audited {
+        for entry in &report.unread_or_nothing() {
             write(of_unread(report, entry, time))?;
         }
         for rule in &report.rules {

@@ -46,8 +46,8 @@ pub fn prometheus_set(set: &ReportSet, out: &mut dyn Write) -> io::Result<()> {
     page.counts("targets", "Targets by what became of them.", &series);
     page.counts(
         "run_complete",
-        "Whether everything could be audited, in every target.",
-        &[([], usize::from(set.complete))],
+        "Whether everything could be audited, in every target, and a cluster was found in one.",
+        &[([], usize::from(set.complete && !set.is_nothing()))],
     );
     let help = "What could not be audited, in all targets.";
     page.counts("run_scope_not_audited", help, &[([], set.summary.not_audited)]);
@@ -104,11 +104,16 @@ impl Page {
         page.counts("resources", "Resources that were read.", &series);
 
         page.counts("scope_not_audited", "What could not be audited.", &[([], report.not_audited.len())]);
-        page.counts("complete", "Whether everything could be audited.", &[([], usize::from(report.complete))]);
+        let is_whole = report.complete && !report.nothing_to_audit;
+        page.counts(
+            "complete",
+            "Whether everything could be audited, and the cluster was found.",
+            &[([], usize::from(is_whole))],
+        );
         if let Some(read) = report.source.collected_at.as_deref().and_then(|at| at.parse::<Timestamp>().ok()) {
             let seconds = read.as_duration().as_secs_f64();
             page.metric("last_run_timestamp_seconds", "When the evidence was read.", &[(&[], seconds)]);
-            if report.complete {
+            if is_whole {
                 let help = "When evidence was last read whole; missing where this time it was not.";
                 page.metric("last_success_timestamp_seconds", help, &[(&[], seconds)]);
             }

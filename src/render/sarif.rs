@@ -228,9 +228,15 @@ pub fn sarif(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
             },
         },
         invocations: [Invocation {
-            execution_successful: report.complete,
+            execution_successful: report.complete && !report.is_nothing,
             end_time_utc: report.collected_at,
-            tool_execution_notifications: report.not_audited.iter().map(notification).chain(unknown()).collect(),
+            tool_execution_notifications: report
+                .not_audited
+                .iter()
+                .map(notification)
+                .chain(unknown())
+                .chain(report.nothing.iter().map(|entry| nothing(entry, report.is_nothing)))
+                .collect(),
         }],
         column_kind: "unicodeCodePoints",
         results: findings.iter().map(|finding| result(finding, &rules, report.changes.is_some())).collect(),
@@ -289,6 +295,14 @@ fn notification(entry: &NotAudited) -> Notification<'_> {
     };
     let text = format!("not audited: {}{place}: {}: {}{rules}", entry.what, entry.reason, entry.message);
     Notification { level: "error", message: plain(&text), properties: Some(entry) }
+}
+
+/// A target without a cluster: an error where there is no cluster in any.
+fn nothing(entry: &NotAudited, is_everywhere: bool) -> Notification<'_> {
+    let place = [&entry.account_id, &entry.region].into_iter().flatten().map(String::as_str).collect::<Vec<_>>();
+    let text = format!("nothing to audit in {}: {}", place.join(" "), entry.message);
+    let level = if is_everywhere { "error" } else { "note" };
+    Notification { level, message: plain(&text), properties: Some(entry) }
 }
 
 fn unknown<'r>(gone: &Gone<'r>) -> Notification<'r> {

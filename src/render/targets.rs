@@ -218,8 +218,18 @@ fn others(page: &mut String, set: &ReportSet, painter: Painter, options: &TableO
             paragraph(page, "in", &text::list(names, limit), painter, options);
         }
     };
-    let is_audited = |target: &TargetReport| target.outcome == TargetOutcome::Audited;
-    say("No cluster found", &names(&|target| is_audited(target) && target.is_complete() && target.reports.is_empty()));
+    let is_empty = |target: &TargetReport| target.outcome == TargetOutcome::Empty;
+    say(
+        "Nothing to audit: no cluster found",
+        &names(&|target| is_empty(target) && target.missing_cluster_ids.is_empty()),
+    );
+    for target in set.targets.iter().filter(|target| !target.missing_cluster_ids.is_empty()) {
+        let missing = text::list(&target.missing_cluster_ids, limit);
+        say(
+            &format!("No cluster found any more: the earlier run audited {}", text::printable(&missing)),
+            &[target.describe()],
+        );
+    }
     let mut skipped: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for target in set.targets.iter().filter(|target| target.outcome == TargetOutcome::Skipped) {
         skipped.entry(target.why.as_deref().unwrap_or_default()).or_default().push(target.describe());

@@ -22,6 +22,7 @@ impl Report {
             source: Source { kind: SourceKind::Live, collected_at },
             options: Vec::new(),
             complete: false,
+            nothing_to_audit: false,
             not_audited: entries.to_vec(),
             findings: Vec::new(),
             roles: Vec::new(),
@@ -58,6 +59,7 @@ impl Report {
     pub(super) fn nothing(&self) -> Self {
         Self {
             complete: true,
+            nothing_to_audit: false,
             not_audited: Vec::new(),
             findings: Vec::new(),
             roles: Vec::new(),

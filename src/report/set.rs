@@ -73,6 +73,9 @@ impl Shards {
 pub enum TargetOutcome {
     /// Read, and audited; what was not is in `not_audited` of its reports.
     Audited,
+    /// Read, and no cluster was found: there was nothing to audit, which is not the same as nothing wrong.
+    #[serde(rename = "nothing_to_audit")]
+    Empty,
     /// It could not be.
     NotAudited,
     /// It was not meant to be.
@@ -81,13 +84,14 @@ pub enum TargetOutcome {
 
 impl TargetOutcome {
     /// Every outcome.
-    pub const ALL: [Self; 3] = [Self::Audited, Self::NotAudited, Self::Skipped];
+    pub const ALL: [Self; 4] = [Self::Audited, Self::Empty, Self::NotAudited, Self::Skipped];
 
     /// The word used in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Audited => "audited",
+            Self::Empty => "nothing_to_audit",
             Self::NotAudited => "not_audited",
             Self::Skipped => "skipped",
         }
@@ -98,9 +102,16 @@ impl TargetOutcome {
     pub fn words(self) -> &'static str {
         match self {
             Self::Audited => "audited",
+            Self::Empty => "nothing to audit",
             Self::NotAudited => "not audited",
             Self::Skipped => "skipped",
         }
+    }
+
+    /// Whether the target was read.
+    #[must_use]
+    pub fn is_read(self) -> bool {
+        matches!(self, Self::Audited | Self::Empty)
     }
 }
 
@@ -132,9 +143,15 @@ pub struct TargetReport {
     /// Clusters of an earlier run of which nothing is left.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone_cluster_ids: Vec<String>,
+    /// Clusters that an earlier run audited here, where this one found none at all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing_cluster_ids: Vec<String>,
     /// A report for each cluster, by its id.
     pub reports: Vec<Report>,
 }
+
+/// Why there is nothing to audit.
+const NO_CLUSTER: &str = "no resource carries the tag of a cluster";
 
 /// What tells a target from the others of a set.
 type TargetKey<'t> = (&'t [String], Option<&'t str>, &'t [String], &'t [String]);
@@ -169,6 +186,7 @@ impl TargetReport {
             why: None,
             not_audited: Vec::new(),
             gone_cluster_ids: Vec::new(),
+            missing_cluster_ids: Vec::new(),
             reports: Vec::new(),
         }
     }
@@ -193,7 +211,10 @@ impl TargetReport {
         match (&self.why, self.not_audited.first()) {
             (Some(why), _) => why.clone(),
             (None, Some(entry)) => format!("{}: {}: {}", entry.what, entry.reason, entry.message),
-            (None, None) => "nothing there carries the tag of a cluster".to_owned(),
+            (None, None) if self.missing_cluster_ids.is_empty() => NO_CLUSTER.to_owned(),
+            (None, None) => {
+                format!("{NO_CLUSTER}; the earlier run audited {}", crate::text::list(&self.missing_cluster_ids, 4))
+            }
         }
     }
 
@@ -203,7 +224,9 @@ impl TargetReport {
         match self.outcome {
             TargetOutcome::Skipped => true,
             TargetOutcome::NotAudited => false,
-            TargetOutcome::Audited => self.not_audited.is_empty() && self.reports.iter().all(|report| report.complete),
+            TargetOutcome::Audited | TargetOutcome::Empty => {
+                self.not_audited.is_empty() && self.reports.iter().all(|report| report.complete)
+            }
         }
     }
 
@@ -369,7 +392,10 @@ impl ReportSet {
             }
         };
         for target in &self.targets {
-            add(&target.account_ids, &target.regions, target.collected_at.clone(), &target.not_audited);
+            let nothing = (target.outcome == TargetOutcome::Empty)
+                .then(|| NotAudited::nothing(target.account_ids.first(), target.regions.first(), target.reason()));
+            let entries: Vec<NotAudited> = target.not_audited.iter().cloned().chain(nothing).collect();
+            add(&target.account_ids, &target.regions, target.collected_at.clone(), &entries);
         }
         for (target, report) in self.told_apart().1 {
             add(&target.account_ids, &target.regions, target.collected_at.clone(), &report.not_audited);
@@ -377,6 +403,31 @@ impl ReportSet {
         let first = self.targets.iter().map(|target| target.account_ids.as_slice()).next().unwrap_or_default();
         add(first, &[], None, &self.not_audited);
         all
+    }
+
+    /// The targets in which no cluster was found.
+    pub fn empty(&self) -> impl Iterator<Item = &TargetReport> {
+        self.targets.iter().filter(|target| target.outcome == TargetOutcome::Empty)
+    }
+
+    /// Whether no cluster was found in any target, and none of them failed. A part of a run may be empty: what the run comes to
+    /// is told when its parts are joined.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        let is_part = self.shards.as_ref().is_some_and(Shards::is_partial);
+        !is_part
+            && self.not_audited.is_empty()
+            && self.targets.iter().all(|target| matches!(target.outcome, TargetOutcome::Empty | TargetOutcome::Skipped))
+            && self.audited().next().is_none()
+    }
+
+    /// The targets in which there was nothing to audit, each as an entry of the formats that know no targets.
+    #[must_use]
+    pub fn nothing(&self) -> Vec<NotAudited> {
+        let of = |target: &TargetReport| {
+            NotAudited::nothing(target.account_ids.first(), target.regions.first(), target.reason())
+        };
+        self.empty().map(of).collect()
     }
 
     /// Whether nothing of any target could be read.
@@ -388,7 +439,7 @@ impl ReportSet {
         };
         // One part of a run may have nothing to do.
         let is_part = self.shards.as_ref().is_some_and(Shards::is_partial) && self.complete;
-        !is_part && !audited.any(is_seen)
+        !is_part && !self.is_nothing() && !audited.any(is_seen)
     }
 
     /// When the evidence was read, in words.

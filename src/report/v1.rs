@@ -11,6 +11,7 @@ use crate::json_input::{self, JsonError};
 use crate::kubernetes::Place;
 use crate::resource::ResourceKind;
 use crate::rules;
+use crate::text;
 use crate::topology::VpcTopology;
 use crate::transition::{self, Call};
 use crate::view::Confidence;
@@ -40,6 +41,9 @@ pub struct Report {
     pub options: Vec<String>,
     /// Whether everything could be audited.
     pub complete: bool,
+    /// Whether nothing of the cluster was found and no finding says so: there was nothing to audit.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nothing_to_audit: bool,
     /// What could not be.
     pub not_audited: Vec<NotAudited>,
     /// Findings, worst first.
@@ -190,6 +194,19 @@ pub struct NotAudited {
 }
 
 impl NotAudited {
+    /// A target in which no cluster was found, for formats that have no other place for it.
+    pub(super) fn nothing(account_id: Option<&String>, region: Option<&String>, message: String) -> Self {
+        Self {
+            what: "clusters".to_owned(),
+            resource: None,
+            account_id: account_id.cloned(),
+            region: region.cloned(),
+            reason: "NothingToAudit".to_owned(),
+            message,
+            rules: Vec::new(),
+        }
+    }
+
     /// Something about policies in files.
     pub(super) fn of_policy(reason: &str, message: String, rules: Vec<String>) -> Self {
         Self {
@@ -445,6 +462,21 @@ impl Report {
     #[must_use]
     pub fn rules_of(&self, outcome: rules::Outcome) -> usize {
         self.rules.iter().filter(|rule| rule.outcome == outcome).count()
+    }
+
+    /// What was not audited, and that there was nothing to audit, where that is so.
+    #[must_use]
+    pub fn unread_or_nothing(&self) -> Vec<NotAudited> {
+        self.not_audited.iter().cloned().chain(self.nothing_entry()).collect()
+    }
+
+    /// That there was nothing to audit, where that is so.
+    pub(super) fn nothing_entry(&self) -> Option<NotAudited> {
+        let account = self.accounts.first();
+        let region = account.and_then(|account| account.regions.first());
+        let message = || format!("nothing that was read is of the cluster `{}`", text::printable(&self.cluster_id));
+        self.nothing_to_audit
+            .then(|| NotAudited::nothing(account.map(|account| &account.account_id), region, message()))
     }
 
     /// How many nodes there are.

@@ -92,6 +92,10 @@ pub struct ReportView<'r> {
     pub complete: bool,
     /// What could not be.
     pub not_audited: Cow<'r, [NotAudited]>,
+    /// Whether there was nothing to audit at all.
+    pub is_nothing: bool,
+    /// Where there was nothing to audit.
+    pub nothing: Vec<NotAudited>,
     /// Findings, in the order of the report.
     pub findings: Vec<Found<'r>>,
     /// What is new since an earlier report.
@@ -109,6 +113,8 @@ impl<'r> From<&'r Report> for ReportView<'r> {
             collected_at: report.source.collected_at.as_deref(),
             complete: report.complete,
             not_audited: Cow::Borrowed(&report.not_audited),
+            is_nothing: report.nothing_to_audit,
+            nothing: report.nothing_entry().into_iter().collect(),
             findings: alone(&report.findings),
             cluster_id: Some(&report.cluster_id),
             changes: report.comparison.as_ref().map(|comparison| Changes {
@@ -162,6 +168,8 @@ impl<'r> From<&'r PolicyLintReport> for ReportView<'r> {
             collected_at: None,
             complete: report.left_out.is_empty() && report.without_policies.is_empty(),
             not_audited: not_audited.collect(),
+            is_nothing: false,
+            nothing: Vec::new(),
             findings: alone(&report.findings),
             cluster_id: None,
             changes: None,
@@ -181,6 +189,8 @@ impl<'r> From<&'r LintReport> for ReportView<'r> {
             collected_at: None,
             complete: report.left_out.is_empty(),
             not_audited: not_audited.collect(),
+            is_nothing: false,
+            nothing: Vec::new(),
             findings: alone(&report.findings),
             cluster_id: None,
             changes: None,
@@ -198,6 +208,8 @@ impl<'r> From<&'r PolicyDiffFindings> for ReportView<'r> {
             collected_at: None,
             complete: diff.not_audited.is_empty(),
             not_audited: Cow::Borrowed(&diff.not_audited),
+            is_nothing: false,
+            nothing: Vec::new(),
             findings: alone(&diff.findings),
             cluster_id: None,
             changes: None,
@@ -225,12 +237,14 @@ impl<'r> From<&'r ReportSet> for ReportView<'r> {
             subject: format!(
                 "{} in {}",
                 text::count(set.summary.clusters, "cluster"),
-                text::count(set.targets_of(TargetOutcome::Audited), "target")
+                text::count(set.targets_of(TargetOutcome::Audited) + set.targets_of(TargetOutcome::Empty), "target")
             ),
             category: "targets",
             collected_at: set.targets.iter().filter_map(|target| target.collected_at.as_deref()).max(),
             complete: set.complete,
             not_audited: set.unread().cloned().collect(),
+            is_nothing: set.is_nothing(),
+            nothing: set.nothing(),
             findings,
             cluster_id: None,
             changes: changes(set),
@@ -315,7 +329,9 @@ impl ReportView<'_> {
                 verdict.push((Some(severity), text::count(number, severity.noun())));
             }
         }
-        if verdict.is_empty() {
+        if verdict.is_empty() && self.is_nothing {
+            verdict.push((Some(Severity::Warning), "nothing to audit: no cluster was found".to_owned()));
+        } else if verdict.is_empty() {
             let words = if self.complete { "nothing found" } else { "nothing found in what could be read" };
             verdict.push((None, words.to_owned()));
         }

@@ -60,6 +60,7 @@ fn target(account_id: &str, reports: Vec<Report>) -> TargetReport {
         why: None,
         not_audited: Vec::new(),
         gone_cluster_ids: Vec::new(),
+        missing_cluster_ids: Vec::new(),
         reports,
     }
 }
@@ -425,7 +426,10 @@ fn shards_in_any_order_with_one_twice_one_missing_and_one_corrupt_are_the_same_b
     let (code, text) = merged(&all, &["--fail-on", "never"]);
     let set: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((code, &set["not_audited"]), (Some(3), &json!([])), "one account was refused");
-    assert_eq!(set["summary"]["targets"], json!({"audited": 10, "not_audited": 1, "skipped": 1}));
+    assert_eq!(
+        set["summary"]["targets"],
+        json!({"audited": 10, "not_audited": 1, "nothing_to_audit": 0, "skipped": 1})
+    );
     // Of nothing that can be read, nothing is known.
     assert_eq!(merged(&[Path::new("nowhere.json")], &[]).0, Some(4));
 }
@@ -623,7 +627,10 @@ fn targets_that_have_to_be_there_and_are_not_were_not_audited() {
     let targets = folder.write("targets.json", &json!([{"account": account}, {"account": "222222222222"}]).to_string());
     let (code, text) = merged(&[&file], &["--targets", targets.to_str().unwrap()]);
     let set: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!((code, &set["summary"]["targets"]), (Some(3), &json!({"audited": 1, "not_audited": 1, "skipped": 0})));
+    assert_eq!(
+        (code, &set["summary"]["targets"]),
+        (Some(3), &json!({"audited": 1, "not_audited": 1, "nothing_to_audit": 0, "skipped": 0}))
+    );
     assert_eq!(set["targets"][1]["not_audited"][0]["reason"], "Missing");
     // A report of one cluster is one of the target.
     let report = report_in("clean-rke1", account, READ);

@@ -68,7 +68,9 @@ fn others(page: &mut Markup, set: &ReportSet) {
         .text(format_args!("{} without a cluster that was audited", text::count(without().count(), "target")))
         .raw("</summary>\n<div class=\"body matrix\"><table><tr><th>account</th><th>outcome</th><th>why</th></tr>\n");
     for target in without() {
-        let class = if target.outcome == TargetOutcome::NotAudited { "warning" } else { "dim" };
+        let is_due = target.outcome == TargetOutcome::NotAudited || !target.missing_cluster_ids.is_empty();
+        let class =
+            if is_due || (target.outcome == TargetOutcome::Empty && set.is_nothing()) { "warning" } else { "dim" };
         page.raw("<tr>")
             .element("td", &[("class", &"id")], target.describe())
             .element("td", &[("class", &class)], target.outcome.words())

@@ -43,6 +43,17 @@ impl ReportSet {
                 }
             }
         }
+        for target in self.targets.iter_mut().filter(|target| target.outcome == TargetOutcome::Empty) {
+            let was_here = |(other, report): &&(&TargetReport, &Report)| {
+                !report.is_left_over()
+                    && other.account_ids.iter().any(|id| target.account_ids.contains(id))
+                    && (target.regions.is_empty()
+                        || report.regions().iter().any(|region| target.regions.iter().any(|here| here == region)))
+            };
+            let missing = before.iter().filter(was_here).map(|(_, report)| report.cluster_id.clone());
+            let missing: std::collections::BTreeSet<String> = missing.collect();
+            target.missing_cluster_ids = missing.into_iter().collect();
+        }
         for ((target, report), is_used) in before.iter().zip(&mut is_used) {
             let is_gone = |one: &&mut TargetReport| {
                 one.gone_cluster_ids.contains(&report.cluster_id)
@@ -65,17 +76,17 @@ impl ReportSet {
         let of_account = |one: &&mut TargetReport| one.account_ids.iter().any(|id| target.account_ids.contains(id));
         // An account of which all clusters were looked for, where this one was.
         let is_read = |one: &&mut TargetReport| {
-            one.outcome == TargetOutcome::Audited
+            one.outcome.is_read()
                 && one.cluster_ids.is_empty()
                 && (one.regions.is_empty()
                     || report.regions().iter().all(|region| one.regions.iter().any(|here| here == region)))
         };
         let at = match self.targets.iter_mut().filter(of_account).find(is_read) {
             Some(one) => Some(one),
-            None => self.targets.iter_mut().filter(of_account).find(|one| one.outcome != TargetOutcome::Audited),
+            None => self.targets.iter_mut().filter(of_account).find(|one| !one.outcome.is_read()),
         };
         let why = match &at {
-            Some(one) if one.outcome == TargetOutcome::Audited => {
+            Some(one) if one.outcome.is_read() => {
                 "nothing carries its id any more: it was deleted, or lost its tags; a scan with --compare tells which"
                     .to_owned()
             }
@@ -95,6 +106,7 @@ impl ReportSet {
                 why: Some("in the earlier report, and not looked at in this run".to_owned()),
                 not_audited: Vec::new(),
                 gone_cluster_ids: Vec::new(),
+                missing_cluster_ids: Vec::new(),
                 reports: vec![left],
                 ..target.clone()
             }),

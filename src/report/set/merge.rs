@@ -275,6 +275,7 @@ fn stale(target: TargetReport, freshness: Freshness) -> TargetReport {
         why: None,
         not_audited: vec![not_audited],
         gone_cluster_ids: Vec::new(),
+        missing_cluster_ids: Vec::new(),
         reports: Vec::new(),
         ..target
     }
