@@ -192,7 +192,14 @@ fn chart_values(distribution: Distribution, tag: &str) -> ExampleFile {
 
 fn rke2(version: ControllerVersion, tag: &str) -> Vec<ExampleFile> {
     let name = if is_name_only(Some(version)) {
-        "node-name-from-cloud-provider-metadata: true\n".to_owned()
+        // The version of the command line names the newest patch of a minor version.
+        let since = match version.minor() {
+            Some(29) => "# From 1.29.11 on; before, set `node-name`.\n",
+            Some(30) => "# From 1.30.7 on; before, set `node-name`.\n",
+            Some(31) => "# From 1.31.3 on; before, set `node-name`.\n",
+            _ => "",
+        };
+        format!("{since}node-name-from-cloud-provider-metadata: true\n")
     } else {
         format!("{NODE_NAME}node-name: NODE_NAME\n")
     };
@@ -238,7 +245,7 @@ fn rke(minor: u32, tag: &str) -> Vec<ExampleFile> {
         ExampleFile {
             name: "cluster.yml",
             about: format!("for `rke up`, from RKE 1.4.15 and 1.5.0 on; add `kubernetes_version` of 1.{minor} and your nodes"),
-            text: "cloud_provider:\n  name: external-aws\n  useInstanceMetadataHostname: true\nnodes:\n  - address: 203.0.113.10\n    internal_address: 10.0.1.10\n    user: rancher\n    role: [controlplane, etcd]\n  - address: 203.0.113.11\n    internal_address: 10.0.1.11\n    user: rancher\n    role: [worker]\n".to_owned(),
+            text: "# Add `kubernetes_version` of the version that is meant: without it RKE takes its own default. `rke config --list-version --all`\n# lists them. `useInstanceMetadataHostname` reads the metadata without a token: instances have to allow IMDSv1.\ncloud_provider:\n  name: external-aws\n  useInstanceMetadataHostname: true\nnodes:\n  - address: 203.0.113.10\n    internal_address: 10.0.1.10\n    user: rancher\n    role: [controlplane, etcd]\n  - address: 203.0.113.11\n    internal_address: 10.0.1.11\n    user: rancher\n    role: [worker]\n".to_owned(),
         },
         chart_values(Distribution::Rke, tag),
     ]
@@ -246,20 +253,34 @@ fn rke(minor: u32, tag: &str) -> Vec<ExampleFile> {
 
 fn kubeadm(minor: u32, tag: &str) -> Vec<ExampleFile> {
     let name = NODE_NAME.replace("# ", "  # ");
-    let mut files = kubeadm_files(minor, &format!("{name}  name: NODE_NAME\n"));
+    let mut files = kubeadm_files(minor, &format!("{name}  name: NODE_NAME\n"), &[]);
     files.push(chart_values(Distribution::Kubeadm, tag));
     files
 }
 
 /// Configurations of kubeadm, with what the name of the node takes.
-fn kubeadm_files(minor: u32, name: &str) -> Vec<ExampleFile> {
+fn kubeadm_files(minor: u32, name: &str, of_kubelet: &[(&str, &str)]) -> Vec<ExampleFile> {
     // v1beta4 came with 1.31; extra arguments are a list there.
     let is_list = minor >= 31;
     let api = if is_list { "v1beta4" } else { "v1beta3" };
     let external =
         if is_list { "    - name: cloud-provider\n      value: external\n" } else { "    cloud-provider: external\n" };
-    let registration = format!("nodeRegistration:\n{name}  kubeletExtraArgs:\n{external}");
-    let filled_in = if name.is_empty() { "" } else { "the name and " };
+    let more: String = of_kubelet
+        .iter()
+        .map(|(name, value)| {
+            if is_list {
+                format!("    - name: {name}\n      value: {value}\n")
+            } else {
+                format!("    {name}: {value}\n")
+            }
+        })
+        .collect();
+    let registration = format!("nodeRegistration:\n{name}  kubeletExtraArgs:\n{external}{more}");
+    let filled_in = match (name.is_empty(), of_kubelet.is_empty()) {
+        (true, true) => "",
+        (true, false) => "the region and the id of the instance (envsubst) and ",
+        (false, _) => "the name and ",
+    };
     let init = format!(
         "apiVersion: kubeadm.k8s.io/{api}\nkind: ClusterConfiguration\nkubernetesVersion: v1.{minor}.0\ncontrollerManager:\n  extraArgs:\n{external}---\napiVersion: kubeadm.k8s.io/{api}\nkind: InitConfiguration\n{registration}"
     );

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::finding::{Finding, Status};
+use crate::inventory::Provider;
 use crate::kubernetes::{Evidence, Source};
 use crate::rules::{self, KubernetesContext, Rule, RuleOutcome};
 
@@ -13,6 +14,8 @@ const CLUSTER: &str = "cluster";
 /// What the rules say of files.
 #[derive(Debug, Default)]
 pub struct KubernetesLint {
+    /// The cloud that everything is of, where somebody said it.
+    pub cloud: Option<Provider>,
     /// Files in which there is something to look at.
     pub files: Vec<String>,
     /// Files in which there is nothing.
@@ -37,7 +40,13 @@ impl KubernetesLint {
     pub fn check(&mut self, clusters: &[Evidence], selected: &[&'static Rule]) {
         for evidence in clusters {
             self.texts.extend(evidence.sources.iter().map(|source| (Arc::clone(&source.file), Arc::clone(source))));
-            let context = KubernetesContext { cluster_id: CLUSTER, evidence, cloud: None, controller_version: None };
+            let context = KubernetesContext {
+                cluster_id: CLUSTER,
+                evidence,
+                cloud: self.cloud,
+                controller_version: None,
+                alibaba: None,
+            };
             let outcomes = rules::run_on_evidence(&context, selected);
             self.findings.extend(outcomes.findings);
             if self.rules.is_empty() {

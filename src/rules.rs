@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Cause, Fix, ResourceRef, Severity};
-use crate::inventory::{Account, Provider, Read, Tagged};
+use crate::inventory::{Account, Gap, Provider, Read, Tagged};
 use crate::kubernetes::{Evidence, Place};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
@@ -179,6 +179,9 @@ impl Check {
     }
 }
 
+/// Why a rule on Nodes does not apply.
+const NODES_NOT_GIVEN: &str = "the Nodes are not known: give them with --kubernetes";
+
 /// The clouds of which a rule on Kubernetes alone is.
 const ANY_CLOUD: &[Provider] = &[Provider::Aws, Provider::Alibaba];
 const AWS: &[Provider] = &[Provider::Aws];
@@ -195,9 +198,34 @@ pub struct KubernetesContext<'a> {
     pub cloud: Option<Provider>,
     /// `--controller-version`.
     pub controller_version: Option<ControllerVersion>,
+    /// The cluster in an account of Alibaba Cloud, where one was read.
+    pub alibaba: Option<&'a crate::alibaba::ClusterView<'a>>,
 }
 
-impl KubernetesContext<'_> {
+impl<'a> KubernetesContext<'a> {
+    /// The Nodes, where they are of a cloud: the one that is audited, or else the one that a providerID or a cloud controller is of.
+    fn nodes_of(&self, cloud: Provider) -> Result<&'a [KubernetesNode], &'static str> {
+        let nodes = self.evidence.nodes.as_deref().ok_or(NODES_NOT_GIVEN)?;
+        let names_it = |node: &KubernetesNode| match cloud {
+            Provider::Aws => node.provider_id.starts_with("aws://"),
+            Provider::Alibaba => crate::alibaba::provider_id::looks_like_one(
+                node.provider_id.strip_prefix("alicloud://").unwrap_or(&node.provider_id),
+            )
+            .is_some(),
+        };
+        let is_told = || self.evidence.controllers().iter().any(|one| one.cloud == cloud) || nodes.iter().any(names_it);
+        if self.cloud.map_or_else(is_told, |audited| audited == cloud) {
+            return Ok(nodes);
+        }
+        Err("the Nodes are of another cloud, or nothing says of which")
+    }
+
+    /// The version of the cloud controller of Alibaba Cloud: what was said, or what its image says.
+    fn alibaba_controller_version(&self) -> Option<ControllerVersion> {
+        let controllers = self.evidence.controllers().iter().filter(|one| one.cloud == Provider::Alibaba);
+        self.controller_version.or_else(|| controllers.filter_map(|one| one.version).min())
+    }
+
     /// The version of the AWS cloud controller: what was said, or what its image says.
     fn aws_controller_version(&self) -> Option<ControllerVersion> {
         let controllers = self.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
@@ -230,6 +258,14 @@ impl Counted {
 
     fn not_applicable(why: &'static str) -> Self {
         Self { checked: 0, outcome: Checked::NotApplicable(why) }
+    }
+
+    /// The same, except that finding nothing passes nothing where it is known why it could not.
+    fn unless(self, why: Option<&'static str>) -> Self {
+        match (why, &self.outcome) {
+            (Some(why), Checked::Done(found)) if found.is_empty() => Self::not_applicable(why),
+            _ => self,
+        }
     }
 }
 
@@ -276,10 +312,14 @@ impl Checked {
 pub struct Context<'a> {
     /// The cluster.
     pub view: &'a ClusterView<'a>,
+    /// What could not be read, and what contradicts itself.
+    pub gaps: &'a [Gap],
     /// The roles, compared with their baselines.
     pub roles: &'a RoleAudits<'a>,
     /// `--controller-version`.
     pub controller_version: Option<ControllerVersion>,
+    /// `--controller-credentials elsewhere`.
+    pub credentials_elsewhere: bool,
     /// `--cloud-routes`: the controller programs routes to pod networks.
     pub cloud_routes: bool,
     /// What Kubernetes says.
@@ -300,6 +340,7 @@ impl Context<'_> {
             evidence: self.kubernetes,
             cloud: Some(Provider::Aws),
             controller_version: self.controller_version,
+            alibaba: None,
         }
     }
 

@@ -6,6 +6,8 @@
 use crate::controller::ControllerVersion;
 use crate::kubernetes::{is_false, is_true};
 
+pub mod load_balancer_controller;
+
 /// The prefix of all of them.
 pub const PREFIX: &str = "service.beta.kubernetes.io/";
 
@@ -27,8 +29,10 @@ pub enum Value {
     Any,
     /// What Go takes for a boolean.
     Bool,
-    /// A number, for a Classic Load Balancer not below this.
-    Number(i64),
+    /// A number, for a Classic Load Balancer not below the first and not above the second.
+    Number(i64, i64),
+    /// One of these numbers.
+    NumberOf(&'static [i64]),
     /// One of these, in any case.
     OneOf(&'static [&'static str]),
     /// `*` and nothing else.
@@ -91,18 +95,18 @@ pub const OF_CLOUD_CONTROLLER: [OfCloudController; 31] = [
     both("aws-load-balancer-access-log-enabled", Value::Bool),
     both("aws-load-balancer-access-log-s3-bucket-name", Value::Any),
     both("aws-load-balancer-access-log-s3-bucket-prefix", Value::Any),
-    classic("aws-load-balancer-access-log-emit-interval", Value::Number(i64::MIN)),
+    classic("aws-load-balancer-access-log-emit-interval", Value::NumberOf(&[5, 60])),
     classic("aws-load-balancer-connection-draining-enabled", Value::Bool),
-    classic("aws-load-balancer-connection-draining-timeout", Value::Number(i64::MIN)),
-    classic("aws-load-balancer-connection-idle-timeout", Value::Number(i64::MIN)),
+    classic("aws-load-balancer-connection-draining-timeout", Value::Number(1, 3_600)),
+    classic("aws-load-balancer-connection-idle-timeout", Value::Number(1, 4_000)),
     OfCloudController { is_shared: true, ..classic("aws-load-balancer-proxy-protocol", Value::Star) },
     both("aws-load-balancer-healthcheck-protocol", Value::OneOf(HEALTH_PROTOCOLS)),
     both("aws-load-balancer-healthcheck-port", Value::Port),
     both("aws-load-balancer-healthcheck-path", Value::Any),
-    both("aws-load-balancer-healthcheck-healthy-threshold", Value::Number(2)),
-    both("aws-load-balancer-healthcheck-unhealthy-threshold", Value::Number(2)),
-    both("aws-load-balancer-healthcheck-interval", Value::Number(5)),
-    both("aws-load-balancer-healthcheck-timeout", Value::Number(2)),
+    both("aws-load-balancer-healthcheck-healthy-threshold", Value::Number(2, 10)),
+    both("aws-load-balancer-healthcheck-unhealthy-threshold", Value::Number(2, 10)),
+    both("aws-load-balancer-healthcheck-interval", Value::Number(5, 300)),
+    both("aws-load-balancer-healthcheck-timeout", Value::Number(2, 60)),
     both("aws-load-balancer-target-node-labels", Value::Any),
     network("aws-load-balancer-eip-allocations", Value::Any),
     OfCloudController {
@@ -186,10 +190,18 @@ pub fn wrong(annotation: &OfCloudController, value: &str, is_network: bool) -> O
     match annotation.value {
         Value::Any => None,
         Value::Bool => (!is_true(value) && !is_false(value)).then(|| "is neither `true` nor `false`".to_owned()),
-        Value::Number(least) => match value.parse::<i32>() {
+        // The API of Elastic Load Balancing refuses the rest (API Reference 2012-06-01, `HealthCheck`, `ConnectionSettings`,
+        // `ConnectionDraining`, `AccessLog`).
+        Value::Number(least, most) => match value.parse::<i32>() {
             Err(_) => Some("is no number".to_owned()),
             Ok(number) if !is_network && i64::from(number) < least => Some(format!("is below {least}")),
+            Ok(number) if !is_network && i64::from(number) > most => Some(format!("is above {most}")),
             Ok(_) => None,
+        },
+        Value::NumberOf(numbers) => match value.parse::<i32>() {
+            Err(_) => Some("is no number".to_owned()),
+            Ok(number) if numbers.contains(&i64::from(number)) => None,
+            Ok(_) => Some(format!("is none of {}", numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", "))),
         },
         // ELB itself decides for Classic Load Balancers.
         Value::OneOf(_) if !is_network || value.is_empty() => None,

@@ -5,9 +5,9 @@ use crate::controller::ControllerVersion;
 
 use super::{Distribution, ExampleFile};
 
-/// The first version of the controller that finds the instance of a Node without a providerID, by its address and a tag.
+/// The first version of the controller of which there is an example: it reads its configuration as later ones do.
 /// Source: <https://github.com/kubernetes/cloud-provider-alibaba-cloud/pull/282>.
-const BY_ADDRESS: ControllerVersion = ControllerVersion::new(2, 4, 0);
+const FIRST: ControllerVersion = ControllerVersion::new(2, 4, 0);
 
 /// The key of the tag by which it finds instances.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/ecs/ecs.go`.
@@ -30,9 +30,9 @@ pub(super) fn example(
         return Err(format!("`{}` is no image", crate::text::printable(image)));
     }
     match controller {
-        Some(controller) if controller < BY_ADDRESS => {
+        Some(controller) if controller < FIRST => {
             return Err(format!(
-                "there is no example for version {controller} of the controller: {BY_ADDRESS} is the first that finds instances by their addresses"
+                "there is no example for version {controller} of the controller: {FIRST} is the first known"
             ));
         }
         Some(_) => {}
@@ -40,7 +40,7 @@ pub(super) fn example(
     }
     let mut files = match distribution {
         Distribution::Rke2 | Distribution::K3s => servers_and_agents(distribution),
-        Distribution::Kubeadm => super::kubeadm_files(version.minor().unwrap_or_default(), ""),
+        Distribution::Kubeadm => super::kubeadm_files(version.minor().unwrap_or_default(), "", &[("provider-id", ID)]),
         Distribution::Rke => {
             return Err("there is no example for RKE on Alibaba Cloud: its end was in 2025".to_owned());
         }
@@ -77,24 +77,33 @@ pub(super) fn example(
     Ok(files)
 }
 
+/// The providerID of a node: from v2.11.2 on the controller finds an instance by nothing else, and every version reads it.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/node/node_controller.go#syncNode`, a90a4e2f1.
+const ID: &str = "${REGION_ID}.${INSTANCE_ID}";
+
+/// How it is filled in on each node.
+const FILLED_IN: &str = "# On each node, before the file is put there:\n#   export REGION_ID=$(curl -s http://100.100.100.200/latest/meta-data/region-id)\n#   export INSTANCE_ID=$(curl -s http://100.100.100.200/latest/meta-data/instance-id)\n#   envsubst < THIS_FILE > config.yaml\n";
+
 fn servers_and_agents(distribution: Distribution) -> Vec<ExampleFile> {
     let (folder, name, disable) = match distribution {
         Distribution::K3s => ("k3s", "", "disable:\n  - servicelb\n"),
         _ => ("rke2", "cloud-provider-name: external\n", ""),
     };
-    let agent = format!("{name}kubelet-arg:\n  - cloud-provider=external\n");
+    let agent = format!("{name}kubelet-arg:\n  - cloud-provider=external\n  - provider-id={ID}\n");
     vec![
         ExampleFile {
             name: "server.yaml",
             about: format!(
                 "/etc/rancher/{folder}/config.yaml on servers; all but the first need `server:` and `token:` as well"
             ),
-            text: format!("write-kubeconfig-mode: \"0600\"\ndisable-cloud-controller: true\n{disable}{agent}"),
+            text: format!(
+                "{FILLED_IN}write-kubeconfig-mode: \"0600\"\ndisable-cloud-controller: true\n{disable}{agent}"
+            ),
         },
         ExampleFile {
             name: "agent.yaml",
             about: format!("/etc/rancher/{folder}/config.yaml on agents, which need `server:` and `token:` as well"),
-            text: agent,
+            text: format!("{FILLED_IN}{agent}"),
         },
     ]
 }

@@ -30,6 +30,8 @@ pub enum Distribution {
     Kubeadm,
     /// Whoever reads a `KubeletConfiguration`.
     Kubelet,
+    /// The manifest of a static pod, as it lies on a machine of the control plane.
+    StaticPod,
 }
 
 impl Distribution {
@@ -42,6 +44,7 @@ impl Distribution {
             Self::Rke => "RKE",
             Self::Kubeadm => "kubeadm",
             Self::Kubelet => "the kubelet",
+            Self::StaticPod => "the static pod",
         }
     }
 
@@ -50,7 +53,7 @@ impl Distribution {
         match self {
             Self::Rke2 => Some(("rke2.io/node-args", "rke2.io/node-env")),
             Self::K3s => Some(("k3s.io/node-args", "k3s.io/node-env")),
-            Self::Rke | Self::Kubeadm | Self::Kubelet => None,
+            Self::Rke | Self::Kubeadm | Self::Kubelet | Self::StaticPod => None,
         }
     }
 
@@ -69,6 +72,7 @@ impl Distribution {
             (Self::Kubeadm, Component::ControllerManager) => "controllerManager.extraArgs",
             // It holds nothing of the others.
             (Self::Kubelet, _) => "featureGates",
+            (Self::StaticPod, _) => "the command of the manifest",
         }
     }
 }

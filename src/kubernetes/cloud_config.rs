@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::controller::ControllerVersion;
+use crate::nodes;
 
 use super::gcfg::{self, Section, SyntaxError};
 use super::source::Source;
@@ -180,6 +181,9 @@ pub fn reads_over(version: ControllerVersion) -> bool {
     has(version, READS_OVER)
 }
 
+/// How alike a variable and a name have to be, of 1, for the name to be what was meant.
+const NEARLY: f64 = 0.9;
+
 impl CloudConfig {
     /// Whether a text is such a configuration: it begins with a section or a variable, and has something that only AWS has. Without a
     /// section of such a name that has to be a variable that nobody else has. What a template writes is not looked at.
@@ -203,9 +207,15 @@ impl CloudConfig {
             variables(false).iter().map(|known| known.name).filter(|known| !OF_OTHERS.contains(known)).collect();
         let unmistakable: Vec<&str> = own.iter().copied().filter(|name| !SHORT.contains(name)).collect();
         let is_first = is_global(first) || is_override(first);
+        let value = |line: &str| line.split_once('=').map(|(_, value)| value.trim().trim_matches('"').to_owned());
         lines().any(|line| {
             let name = variable(line);
-            is_override(line) || is_one_of(&name, if is_first { &own } else { &unmistakable })
+            // Zones of other clouds have another form. What is nearly the name of a variable is for a rule to say.
+            let is_zone = || name.eq_ignore_ascii_case("Zone") && value(line).is_some_and(|zone| nodes::is_zone(&zone));
+            is_override(line)
+                || is_one_of(&name, if is_first { &own } else { &unmistakable })
+                || is_first
+                    && (is_zone() || crate::text::most_alike(&name, unmistakable.iter().copied(), NEARLY).is_some())
         })
     }
 
@@ -280,7 +290,9 @@ mod tests {
             ("[ServiceOverride \"1\"]\nService=ec2\n", true),
             ("[Global]\nauth-url=https://x\nregion=x\n[LoadBalancer]\nsubnet-id=x\n", false),
             ("[Global]\nproject-id = x\n", false),
-            ("[Global]\nZone=us-east-1a\n", false),
+            ("[Global]\nZone=us-east-1a\n", true),
+            ("[Global]\nzone = europe-west1-b\n", false),
+            ("[Global]\nKubernetesClusterld=x\n", true),
             ("a: [Global]\n", false),
             ("[plugins]\nVPC=x\n", false),
             ("\u{feff}[Global]\nVPC=x\n", true),

@@ -404,6 +404,7 @@ fn of_values(
         service_account: values.text(&["serviceAccountName"]).unwrap_or("cloud-controller-manager").to_owned(),
         containers: vec![container.clone()],
         init_images: Vec::new(),
+        credentials: Vec::new(),
         pull_secrets: Vec::new(),
         place: place.clone(),
         pod_place: place.clone(),

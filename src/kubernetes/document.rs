@@ -99,18 +99,41 @@ impl Document {
         }
     }
 
-    /// Which distribution a configuration file is of, by keys that only one of them has, or by its path.
+    /// Which distribution a configuration file is of: by keys that only one of them has, by the components that it switches off, by
+    /// the port of its server, or by its path.
     #[must_use]
     pub fn distribution(&self) -> Option<Distribution> {
         let has = |keys: &[&str]| {
             let members = self.node.members().unwrap_or_default();
             members.iter().any(|member| keys.contains(&member.key.trim_end_matches('+')))
         };
+        let object = self.object();
+        let mut disabled = ["disable", "disable+"].into_iter().flat_map(|key| {
+            let one = object.text(&[key]).into_iter();
+            one.chain(object.items(&[key]).filter_map(|item| item.node.as_str()))
+        });
+        let of_component = disabled.find_map(|name| match name {
+            name if name.starts_with("rke2-") => Some(Distribution::Rke2),
+            name if COMPONENTS_OF_K3S.contains(&name) => Some(Distribution::K3s),
+            _ => None,
+        });
+        let of_port = || {
+            let server = object.text(&["server"])?.trim_end_matches('/');
+            match server.rsplit_once(':')?.1 {
+                "9345" => Some(Distribution::Rke2),
+                "6443" => Some(Distribution::K3s),
+                _ => None,
+            }
+        };
         let path = &self.source.file;
-        if path.contains("rke2") || has(&OF_RKE2) {
+        let by_path = || {
+            let of_rke2 = path.contains("rke2").then_some(Distribution::Rke2);
+            of_rke2.or_else(|| path.contains("k3s").then_some(Distribution::K3s))
+        };
+        if has(&OF_RKE2) {
             return Some(Distribution::Rke2);
         }
-        (path.contains("k3s") || has(&OF_K3S)).then_some(Distribution::K3s)
+        has(&OF_K3S).then_some(Distribution::K3s).or(of_component).or_else(of_port).or_else(by_path)
     }
 
     /// Whether it is the `CSIDriver` of a driver, or a `CSINode` that has it.
@@ -203,7 +226,9 @@ const OF_RKE2: [&str; 10] = [
     "node-name-from-cloud-provider-metadata",
     "profile",
 ];
-const OF_K3S: [&str; 9] = [
+const OF_K3S: [&str; 10] = [
+    // RKE2 drops it (rancher/rke2 `pkg/cli/cmds/server.go`).
+    "cluster-init",
     "disable-helm-controller",
     "disable-network-policy",
     "docker",
@@ -214,6 +239,10 @@ const OF_K3S: [&str; 9] = [
     "traefik",
     "rootless",
 ];
+
+/// Components that `disable` of K3s names; those of RKE2 begin with `rke2-`.
+/// Source: K3s documentation, "Packaged Components".
+const COMPONENTS_OF_K3S: [&str; 5] = ["coredns", "local-storage", "metrics-server", "servicelb", "traefik"];
 
 /// Keys of `cloud_provider` of RKE, right and misspelt, and services that only Kubernetes has.
 const OF_RKE_PROVIDER: [&str; 4] =
@@ -319,7 +348,10 @@ pub(super) fn of_keys(node: &Node) -> Option<DocumentKind> {
     let is_known = |key: &str| {
         is_own(key) || OF_RKE2.contains(&key) || OF_K3S.contains(&key) || SHARED.contains(&key) || BESIDE.contains(&key)
     };
-    let is_config = keys().any(is_own) || keys().any(|key| SHARED.contains(&key)) && keys().all(is_known);
+    // The file of an agent, as the quick starts print it: where the server is, and what proves that the node may join.
+    let joins = node.get("server").and_then(Node::as_str).is_some_and(|server| server.starts_with("https://"))
+        && ["token", "token-file", "agent-token"].iter().any(|key| has(key));
+    let is_config = keys().any(is_own) || (joins || keys().any(|key| SHARED.contains(&key))) && keys().all(is_known);
     is_config.then_some(DocumentKind::NodeConfig)
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use jiff::Timestamp;
 
 use crate::controller::ControllerVersion;
+use crate::inventory::Provider;
 use crate::inventory::kubernetes::ListGap;
 use crate::nodes::KubernetesNode;
 
@@ -119,6 +120,10 @@ pub enum KubernetesError {
         file: String,
     },
 }
+
+/// Annotations by which a `ServiceAccount` names a role. Sources: Amazon EKS User Guide, "Assign IAM roles to Kubernetes service accounts";
+/// Alibaba Cloud documentation, "Use RRSA to configure RAM permissions for pods".
+const ROLE_ANNOTATIONS: [&str; 2] = ["eks.amazonaws.com/role-arn", "pod-identity.alibabacloud.com/role-name"];
 
 impl Evidence {
     /// Evidence of Nodes alone, if they are known.
@@ -253,6 +258,28 @@ impl Evidence {
     #[must_use]
     pub fn controllers(&self) -> &[CloudController] {
         self.controllers.get_or_init(|| controller::controllers(self))
+    }
+
+    /// Evidence that the controller of a cloud has credentials that are not those of its nodes, in words: what runs it gives it some, or
+    /// its `ServiceAccount` names a role.
+    #[must_use]
+    pub fn own_credentials(&self, cloud: Provider) -> Option<String> {
+        let controllers = self.controllers().iter().filter(|one| one.cloud == cloud);
+        controllers.into_iter().find_map(|controller| {
+            let workload = &controller.workload;
+            if let Some(given) = workload.credentials.first() {
+                return Some(format!("`{}` sets {given}", workload.full_name()));
+            }
+            let is_its_own = |account: &Object<'_>| {
+                account.text(&["metadata", "name"]) == Some(&workload.service_account)
+                    && account.text(&["metadata", "namespace"]).unwrap_or("default") == workload.namespace
+            };
+            let mut accounts = self.documents_of(DocumentKind::ServiceAccount).map(Document::object);
+            let account = accounts.find(is_its_own)?;
+            let role =
+                ROLE_ANNOTATIONS.into_iter().find(|key| account.at(&["metadata", "annotations", key]).is_some())?;
+            Some(format!("its `ServiceAccount {}` has the annotation {role}", workload.service_account))
+        })
     }
 
     /// Whether lists of these workloads in all namespaces were given: what a live cluster has in kube-system is among them.

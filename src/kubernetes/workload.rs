@@ -74,6 +74,9 @@ pub struct Workload {
     pub containers: Vec<Container>,
     /// Images of `initContainers` that are pulled.
     pub init_images: Vec<Located<String>>,
+    /// What gives its containers credentials of a cloud: variables of their environment, or an annotation of their pods. Values are not
+    /// kept.
+    pub credentials: Vec<&'static str>,
     /// Names of `imagePullSecrets`; its `ServiceAccount` may have some as well.
     pub pull_secrets: Vec<String>,
     /// Where it stands: its name.
@@ -179,6 +182,26 @@ const OF_DAEMON_PODS: [(&str, &str); 6] = [
     ("node.kubernetes.io/unschedulable", "NoSchedule"),
 ];
 
+/// Variables of the environment that give a program credentials of AWS or Alibaba Cloud. Sources: AWS SDKs and Tools Reference Guide,
+/// "Settings reference"; kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth`.
+pub(super) const CREDENTIAL_VARIABLES: &[&str] = &[
+    "AWS_ACCESS_KEY_ID",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_PROFILE",
+    "AWS_ROLE_ARN",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "ACCESS_KEY_ID",
+    "ACCESS_KEY_SECRET",
+    "ALIBABA_CLOUD_ACCESS_KEY_ID",
+    "ALIBABA_CLOUD_OIDC_TOKEN_FILE",
+    "ALIBABA_CLOUD_ROLE_ARN",
+];
+
+/// Annotations of pods by which a proxy of the metadata service gives them a role (kube2iam, kiam).
+pub(super) const CREDENTIAL_ANNOTATIONS: &[&str] = &["iam.amazonaws.com/role"];
+
 impl Workload {
     /// `KIND NAMESPACE/NAME`.
     #[must_use]
@@ -266,6 +289,7 @@ impl Workload {
                 .filter(|one| !is_never_pulled(*one))
                 .filter_map(|one| one.located(&["image"]))
                 .collect(),
+            credentials: credentials(kind, object, pod),
             pull_secrets: pod
                 .items(&["imagePullSecrets"])
                 .map(|secret| secret.text(&["name"]).unwrap_or_default().to_owned())
@@ -275,6 +299,19 @@ impl Workload {
             pod_place: pod.place(),
         }))
     }
+}
+
+/// What gives the containers of a pod credentials.
+fn credentials(kind: WorkloadKind, object: Object<'_>, pod: Object<'_>) -> Vec<&'static str> {
+    let metadata: &[&str] = if kind == WorkloadKind::Pod { &["metadata"] } else { &["spec", "template", "metadata"] };
+    let annotations = object.at(&[metadata, &["annotations"]].concat());
+    let is_annotated = |name: &&&str| annotations.is_some_and(|all| all.at(&[**name]).is_some());
+    let variables: Vec<&str> = pod
+        .items(&["containers"])
+        .flat_map(|container| container.items(&["env"]).filter_map(|one| one.text(&["name"])))
+        .collect();
+    let known = CREDENTIAL_VARIABLES.iter().filter(|name| variables.contains(name));
+    known.chain(CREDENTIAL_ANNOTATIONS.iter().filter(is_annotated)).copied().collect()
 }
 
 fn is_never_pulled(container: Object<'_>) -> bool {

@@ -169,6 +169,24 @@ pub(super) fn before(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<
         Check::new("P7", "the EBS CSI driver runs on every node", storage(evidence, signals, judged)),
         Check::new("P8", "several control planes, or a pause is planned", control_planes(signals)),
     ]
+    .into_iter()
+    .chain(readiness(signals).map(|verdict| Check::new("P9", "every Node is Ready", verdict)))
+    .collect()
+}
+
+/// Nodes that are not Ready: a component that does not come back is no place for the next step, and the controller of the lifecycle deletes
+/// a Node that is not Ready and whose instance it does not find. Nodes of which nobody gave the conditions say nothing.
+/// Source: kubernetes/cloud-provider `controllers/nodelifecycle/node_lifecycle_controller.go#MonitorNodes`.
+fn readiness(signals: &Signals<'_>) -> Option<Verdict> {
+    if !signals.nodes.iter().any(|node| node.is_ready.is_some()) {
+        return None;
+    }
+    let waiting = signals.not_ready();
+    if waiting.is_empty() {
+        return Some((State::Passed, Vec::new()));
+    }
+    let shown = waiting.iter().map(|name| format!("Node {} is not Ready", text::printable(name)));
+    Some((State::Failed, shown.collect()))
 }
 
 fn names(judged: Judged<'_>) -> Verdict {

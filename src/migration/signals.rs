@@ -226,6 +226,13 @@ impl<'e> Signals<'e> {
         !self.working.is_empty() || self.idle.iter().any(|controller| runs(controller))
     }
 
+    /// Nodes that are not Ready, by name.
+    #[must_use]
+    pub fn not_ready(&self) -> Vec<&'e str> {
+        let nodes = self.nodes.iter().filter(|node| node.is_ready == Some(false));
+        nodes.map(|node| node.name.as_str()).collect()
+    }
+
     /// Whether Kubernetes is of a version from this minor one on.
     #[must_use]
     pub fn is_from(&self, minor: u32) -> bool {
@@ -384,7 +391,7 @@ fn started(evidence: &Evidence, arguments: &NodeArguments, component: Component)
         (None, Distribution::Rke) => of_rke(evidence, &arguments.started)?,
         (None, Distribution::K3s) => CloudProvider::None,
         // What a configuration of kubeadm does not say may stand in another one.
-        (None, Distribution::Kubeadm | Distribution::Kubelet) => return None,
+        (None, Distribution::Kubeadm | Distribution::Kubelet | Distribution::StaticPod) => return None,
     };
     let who = match &arguments.started {
         Started::Node(name) | Started::Declared { name, .. } => name.clone(),

@@ -132,6 +132,8 @@ impl Stage {
                 "install the cloud controller: two controllers would make load balancers",
                 "start kubelets with `cloud-provider=external`: volumes of Kubernetes' own plugin cannot be attached then",
             ],
+            // With one control plane there is no lock to wait for: the next step does both.
+            Self::StorageReady if signals.control_planes == Some(1) => &[UPGRADE],
             Self::StorageReady => &[
                 UPGRADE,
                 "start a component with `cloud-provider=external`",

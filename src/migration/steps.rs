@@ -59,6 +59,12 @@ const ANYWHERE: &str = "where kubectl and helm reach the cluster";
 /// The next safe step.
 pub(super) fn next(stage: Stage, evidence: &Evidence, signals: &Signals<'_>, checks: &[Check]) -> Vec<Step> {
     let mut steps: Vec<Step> = mend(stage, checks).into_iter().collect();
+    let waiting = signals.not_ready();
+    let restarts = matches!(stage, Stage::StorageReady | Stage::MigrationOn | Stage::BothRun | Stage::Rolling);
+    if restarts && !waiting.is_empty() {
+        steps.push(wait(&waiting));
+        return steps;
+    }
     if signals.keeps_lock_in_vain() {
         steps.push(Step::new("take `enable-leader-migration` from every kube-controller-manager that is external").about(
             "it holds the lock and does nothing: the cloud controller waits for it. Source: Kubernetes documentation, \"Migrate Replicated Control Plane To Use Cloud Controller Manager\"",
@@ -91,6 +97,14 @@ pub(super) fn next(stage: Stage, evidence: &Evidence, signals: &Signals<'_>, che
         Stage::NoProvider => vec![decide(signals)],
     });
     steps
+}
+
+/// Nothing is restarted while a Node is not Ready: K3s and RKE2 have etcd on their servers.
+fn wait(waiting: &[&str]) -> Step {
+    let shown = crate::text::list(waiting, NAMED);
+    Step::new(format!("wait until every Node is Ready; not Ready: {}", crate::text::printable(&shown)))
+        .about("a component that was switched and does not come back is no ground for the next one; and the cloud controller deletes a Node that is not Ready and whose instance it does not find")
+        .with(ANYWHERE, "kubectl get nodes")
 }
 
 /// The switch, once the cloud controller can lead and kube-controller-manager holds the lock.

@@ -83,6 +83,7 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
                     evidence: context.kubernetes,
                     cloud: Some(Provider::Alibaba),
                     controller_version: context.options.controller_version,
+                    alibaba: Some(context.view),
                 };
                 vec![check(&asked)]
             }

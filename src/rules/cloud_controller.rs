@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
-use super::{ANY_CLOUD, Counted, KubernetesContext, Rule, Violation};
+use super::{ANY_CLOUD, Counted, KubernetesContext, NODES_NOT_GIVEN, Rule, Violation};
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::inventory::Provider;
-use crate::kubernetes::{CloudController, Place, Rights, UNINITIALIZED, declared_beside, declared_nodes};
+use crate::kubernetes::{CloudController, DocumentKind, Place, Rights, UNINITIALIZED, declared_beside, declared_nodes};
 use crate::nodes::{KubernetesNode, Taint};
 use crate::resource::ResourceKind;
 use crate::text;
@@ -45,9 +45,6 @@ pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/cloud_cont
 /// Why these rules do not apply.
 const NO_CONTROLLER: &str = "neither a workload nor values of a chart of such a cloud controller were given";
 
-/// The same of rules on Nodes.
-const NODES_NOT_GIVEN: &str = "the Nodes are not known: give them with --kubernetes";
-
 /// What a check says of each AWS cloud controller.
 fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> Counted {
     of_clouds(context, &[Provider::Aws], check)
@@ -73,6 +70,28 @@ fn of_clouds(
     }
     Counted::new(all.len(), all.into_iter().filter_map(check))
 }
+
+/// Why the rights of a controller are not known; `None` where each role that is bound to it was given.
+pub(super) fn rights_not_given(context: &KubernetesContext<'_>, clouds: &[Provider]) -> Option<&'static str> {
+    let mut of_clouds = context.evidence.controllers().iter().filter(|one| clouds.contains(&one.cloud)).peekable();
+    of_clouds.peek()?;
+    let is_known = |controller: &CloudController| {
+        let workload = &controller.workload;
+        let rights = Rights::of(context.evidence, &workload.namespace, &workload.service_account);
+        !rights.bindings.is_empty() && !rights.has_unknown
+    };
+    (!of_clouds.any(is_known)).then_some(RIGHTS_NOT_GIVEN)
+}
+
+/// Why nothing can be said of who is bound; `None` where there are bindings.
+fn bindings_not_given(context: &KubernetesContext<'_>) -> Option<&'static str> {
+    let mut bindings = context.evidence.documents_of(DocumentKind::RoleBinding);
+    bindings.next().is_none().then_some("neither RoleBindings nor ClusterRoleBindings were given")
+}
+
+/// Why nothing can be said of what a controller may do in Kubernetes.
+const RIGHTS_NOT_GIVEN: &str =
+    "the bindings of the controller's ServiceAccount, or a role that they bind, were not given";
 
 /// A finding on a controller, at the place that shows it.
 pub(super) fn on(
@@ -125,6 +144,12 @@ fn nodes<'e>(context: &'e KubernetesContext<'_>, controller: &CloudController) -
         Some(nodes) if nodes.iter().all(|node| !node.kubelet_version.is_empty()) => Some(Cow::Borrowed(nodes)),
         _ => declared_nodes(context.evidence, controller.place()).map(Cow::Owned),
     }
+}
+
+/// Why nothing can be said of where the controllers may run; `None` where the nodes of one of them are known.
+fn nodes_not_given(context: &KubernetesContext<'_>) -> Option<&'static str> {
+    let mut all = context.evidence.controllers().iter();
+    (!all.any(|controller| nodes(context, controller).is_some())).then_some(NODES_NOT_GIVEN)
 }
 
 /// The taint that every node has until its cloud controller has seen it.

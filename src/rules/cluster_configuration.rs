@@ -1,11 +1,13 @@
 //! Files from which clusters are made: RKE2, K3s, Rancher, RKE, kubeadm, and the kubelet's image credentials. All of these rules need
 //! such files.
 
+use std::collections::BTreeSet;
+
 use super::{Counted, KubernetesContext, Rule, Violation};
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::kubernetes::arguments::{ComponentArgument, NodeArguments, Started};
 use crate::kubernetes::images::private_ecr_host;
-use crate::kubernetes::{Document, DocumentKind, Located, Place, Workload, is_true};
+use crate::kubernetes::{CloudController, Document, DocumentKind, Located, Place, Workload, is_true};
 use crate::resource::ResourceKind;
 
 mod ccm_cloud_config_invalid;
@@ -42,6 +44,17 @@ mod rke_metadata_hostname_off;
 mod servicelb_beside_cloud_controller;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/cluster_configuration.rs"));
+
+/// Why rules on registries of ECR do not apply.
+const NOTHING_PULLED: &str =
+    "no workload that was given pulls from a private registry of ECR with what the kubelet has";
+
+/// Whether a configuration is of the cluster that a controller is declared for: both stand in one file, or there is one such declaration
+/// in everything that was given together. Of several, as for production and test, nobody knows which is meant.
+fn is_declared_for<'c>(controllers: impl Iterator<Item = &'c CloudController>, place: &Place) -> bool {
+    let files: BTreeSet<&str> = controllers.map(|one| &*one.place().file).collect();
+    files.contains(&*place.file) || files.len() == 1
+}
 
 /// What a check says of each document of a kind.
 fn of_each(

@@ -2,14 +2,14 @@
 
 use crate::controller::{self, CallRole, Need};
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
-use crate::inventory::Read;
-use crate::policy::Verdict;
+use crate::inventory::{Gap, Provider, Read, Role};
+use crate::policy::{self, Verdict};
 use crate::resource::ResourceKind;
-use crate::role_audit::{ActionAudit, RoleAudit, grant};
+use crate::role_audit::{ActionAudit, RoleAudit, grant, trusts_the_controller};
 use crate::text;
 use crate::view::NodeRole;
 
-use super::Rule;
+use super::{Context, Rule};
 
 mod iam_action_denied;
 mod iam_action_excess;
@@ -30,25 +30,38 @@ fn instances(audit: &RoleAudit<'_>) -> Vec<ResourceRef> {
     audit.members.iter().map(|member| ResourceRef::bare(ResourceKind::Instance, &member.instance.id)).collect()
 }
 
-/// How bad it is when a call does not work; actions of an operator's own baseline are asked for by the operator.
-fn severity_of(need: Option<Need>) -> Severity {
+/// How bad it is when a call does not work.
+fn severity_of(need: Need) -> Severity {
     match need {
-        None | Some(Need::Always) => Severity::Error,
-        Some(Need::Feature | Need::Storage | Need::OptIn) => Severity::Warning,
-        Some(Need::Tolerated | Need::Never) => Severity::Info,
+        Need::Always => Severity::Error,
+        Need::Feature | Need::Storage | Need::OptIn => Severity::Warning,
+        Need::Once | Need::Tolerated | Need::Never => Severity::Info,
     }
 }
 
+/// When an action of a baseline is needed; of a pattern, what is needed most of what it covers.
 fn need(action: &ActionAudit) -> Option<Need> {
-    controller::find(action.call_role, &action.action).map(|call| call.need)
+    let covered = controller::calls().iter().filter(|call| {
+        call.node_role == action.call_role
+            && policy::contains(&action.action.to_lowercase(), &call.action.to_lowercase())
+    });
+    covered.map(|call| call.need).max_by_key(|need| severity_of(*need))
+}
+
+/// How bad it is when an action of the baseline does not work. What no list of calls knows is what the operator says it is: needed,
+/// where the operator chose the baseline, and no more than a note where we did.
+fn severity_in(audit: &RoleAudit<'_>, action: &ActionAudit) -> Severity {
+    match need(action) {
+        Some(need) => severity_of(need),
+        None if audit.is_baseline_given => Severity::Error,
+        None => Severity::Info,
+    }
 }
 
 /// What the worst of the actions break, most important first.
 fn breaks(calls: impl Iterator<Item = (String, Option<&'static controller::Call>)>) -> Option<String> {
     let mut known: Vec<(Severity, String)> = calls
-        .filter_map(|(action, call)| {
-            call.map(|call| (severity_of(Some(call.need)), format!("{action}: {}", call.breaks)))
-        })
+        .filter_map(|(action, call)| call.map(|call| (severity_of(call.need), format!("{action}: {}", call.breaks))))
         .collect();
     known.sort_by(|(a, _), (b, _)| b.cmp(a));
     let shown: Vec<String> = known.iter().take(4).map(|(_, text)| text.clone()).collect();
@@ -87,12 +100,19 @@ fn grant_fix(audit: &RoleAudit<'_>, actions: &[&str]) -> Fix {
     }
 }
 
-/// Whether a role of control-plane nodes grants nothing at all that only the controller does: as a rule the controller then
-/// has other credentials.
-fn uses_other_credentials(audit: &RoleAudit<'_>) -> bool {
-    if audit.is_controllers || !audit.node_roles.contains(NodeRole::Controlplane) {
-        return false;
-    }
+/// Whose rights the controller uses, as far as the role of control-plane nodes tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Credentials {
+    /// Those of this role: it grants something that only the controller does, or nothing shows that there are others.
+    OfNodes,
+    /// Others, by this evidence.
+    Elsewhere(String),
+    /// It grants nothing of the controller's, and nobody could look for roles of the controller's own.
+    Unknown,
+}
+
+/// Whether the role grants something that only the controller does.
+fn grants_something(audit: &RoleAudit<'_>) -> bool {
     let is_own = |action: &&ActionAudit| {
         let name = action.action.to_ascii_lowercase();
         action.call_role == CallRole::Controlplane
@@ -100,15 +120,60 @@ fn uses_other_credentials(audit: &RoleAudit<'_>) -> bool {
                 || ["ec2:authorizesecuritygroupingress", "ec2:createsecuritygroup", "ec2:createroute"]
                     .contains(&name.as_str()))
     };
-    let own: Vec<&ActionAudit> = audit.actions.iter().filter(is_own).collect();
-    !own.is_empty() && own.iter().all(|action| action.assessment.verdict == Verdict::Missing)
+    let mut own = audit.actions.iter().filter(is_own).peekable();
+    own.peek().is_none() || own.any(|action| action.assessment.verdict != Verdict::Missing)
+}
+
+/// Whether a role of control-plane nodes grants nothing of what only the controller does. The commonest mistake of all: the policy was
+/// never attached, or the two were mixed up.
+fn is_bare(audit: &RoleAudit<'_>) -> bool {
+    !audit.is_controllers && audit.node_roles.contains(NodeRole::Controlplane) && !grants_something(audit)
+}
+
+/// Why the other calls of the controller are not told of a role that grants none.
+const BARE: &str = "the role grants nothing of the controller's: `iam-action-missing` names all that it lacks";
+
+/// Whose rights the controller uses. That a role lacks everything is no evidence of other credentials: a policy that was never
+/// attached looks the same, and is far more common.
+fn credentials(context: &Context<'_>, audit: &RoleAudit<'_>) -> Credentials {
+    if audit.is_controllers || !audit.node_roles.contains(NodeRole::Controlplane) {
+        return Credentials::OfNodes;
+    }
+    if context.credentials_elsewhere {
+        return Credentials::Elsewhere("--controller-credentials elsewhere says so".to_owned());
+    }
+    if grants_something(audit) {
+        return Credentials::OfNodes;
+    }
+    if let Some(evidence) = context.kubernetes.own_credentials(Provider::Aws) {
+        return Credentials::Elsewhere(evidence);
+    }
+    // Several that nothing tells apart: one of them is the controller's.
+    let trusting = |role: &&Role| trusts_the_controller(role.trust_policy.as_deref());
+    if let Some(role) = audit.account.roles.iter().find(trusting) {
+        return Credentials::Elsewhere(format!("role `{}` trusts the controller's service account", role.name));
+    }
+    let is_unread = |gap: &Gap| gap.read == Read::ListRoles && gap.is_of_account(&audit.account.account_id);
+    if context.gaps.iter().any(is_unread) { Credentials::Unknown } else { Credentials::OfNodes }
 }
 
 /// Why a role says nothing about the controller.
 const NO_CONTROLPLANE: &str = "no role of control-plane nodes was compared";
 
 /// Why the calls of the controller are not asked of a role.
-const ELSEWHERE: &str = "the controller seems to use other credentials";
+const ELSEWHERE: &str = "the controller uses other credentials";
+
+/// The same where that is not known.
+const UNKNOWN_CREDENTIALS: &str = "which credentials the controller uses is not known";
+
+/// Why the calls of the controller are not asked of a role, where they are not.
+fn not_asked(context: &Context<'_>, audit: &RoleAudit<'_>) -> Option<&'static str> {
+    match credentials(context, audit) {
+        Credentials::OfNodes => None,
+        Credentials::Elsewhere(_) => Some(ELSEWHERE),
+        Credentials::Unknown => Some(UNKNOWN_CREDENTIALS),
+    }
+}
 
 fn is_workers_only(audit: &RoleAudit<'_>) -> bool {
     !audit.node_roles.is_unknown() && !audit.node_roles.contains(NodeRole::Controlplane)

@@ -124,7 +124,7 @@ struct Done {
 /// Runs the selected rules.
 #[must_use]
 pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
-    let gaps = &context.view.inventory.gaps;
+    let gaps = context.gaps;
     let mut tasks: Vec<(usize, Task<'_, '_>)> = Vec::new();
     for (index, rule) in selected.iter().enumerate() {
         tasks.extend(tasks_of(context, rule, gaps).into_iter().map(|task| (index, task)));

@@ -376,7 +376,13 @@ fn a_recording_holds_the_cluster_and_none_of_its_secrets() {
 /// Findings, without the places that a file has.
 fn findings(evidence: &Evidence) -> Vec<String> {
     let selected: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| rules::is_on_evidence(rule)).collect();
-    let context = KubernetesContext { cluster_id: "c", evidence, cloud: Some(Provider::Aws), controller_version: None };
+    let context = KubernetesContext {
+        cluster_id: "c",
+        evidence,
+        cloud: Some(Provider::Aws),
+        controller_version: None,
+        alibaba: None,
+    };
     let all = rules::run_on_evidence(&context, &selected);
     let mut found: Vec<String> = all.findings.iter().map(|one| format!("{} {}", one.rule, one.message)).collect();
     found.sort();

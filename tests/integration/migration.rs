@@ -50,6 +50,7 @@ fn assessed(evidence: &Evidence) -> Migration {
         evidence,
         cloud: Some(tagaudit::inventory::Provider::Aws),
         controller_version: None,
+        alibaba: None,
     };
     let outcomes = rules::run_on_evidence(&context, &selected);
     let judged = Judged { findings: &outcomes.findings, rules: &outcomes.rules, has_cloud: false };

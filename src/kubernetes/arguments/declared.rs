@@ -1,6 +1,6 @@
 //! What configurations start nodes with, merged as the distribution merges them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::controller::ControllerVersion;
@@ -77,6 +77,15 @@ fn node_configs(evidence: &Evidence) -> Vec<NodeArguments> {
     for document in evidence.documents_of(DocumentKind::NodeConfig).filter(|document| is_read(&document.source.file)) {
         groups.entry(main_file(&document.source.file)).or_default().push(document);
     }
+    // A file that does not say it is of the distribution that the others are of.
+    let of_nodes = evidence.nodes.iter().flatten().filter_map(|node| match node.kubelet_version.as_str() {
+        version if version.contains("+k3s") => Some(FileDistribution::K3s),
+        version if version.contains("+rke2") => Some(FileDistribution::Rke2),
+        _ => None,
+    });
+    let told: BTreeSet<FileDistribution> =
+        groups.values().flatten().filter_map(|document| document.distribution()).chain(of_nodes).collect();
+    let common = told.first().copied().filter(|_| told.len() == 1);
     let mut found = Vec::new();
     for (file, mut documents) in groups {
         // `config.yaml` sorts before `config.yaml.d/…`.
@@ -90,7 +99,7 @@ fn node_configs(evidence: &Evidence) -> Vec<NodeArguments> {
         }
         let Some(place) = place else { continue };
         let is_server = merged.keys().any(|key| OF_SERVERS.contains(&key.as_str())).then_some(true);
-        let distribution = match distribution {
+        let distribution = match distribution.or(common) {
             Some(FileDistribution::K3s) => Distribution::K3s,
             Some(FileDistribution::Rke2) | None => Distribution::Rke2,
         };

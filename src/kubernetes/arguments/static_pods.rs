@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Argument, Component, Distribution, NodeArguments, Started};
-use crate::kubernetes::{Flag, Workload, flags_of};
+use crate::kubernetes::{Flag, Located, Workload, WorkloadKind, flags_of};
 use crate::nodes::KubernetesNode;
 
 /// The flags of a component that a static pod runs; `None` where it runs another one, or where a shell adds what is not known.
@@ -52,5 +52,35 @@ pub(in crate::kubernetes) fn of_static_pods(workloads: &[Workload], nodes: &[Kub
             }));
         }
     }
-    found.into_values().collect()
+    found.into_values().chain(workloads.iter().flat_map(of_manifest)).collect()
+}
+
+/// What a manifest of a static pod says, as it lies in the folder of the kubelet: the API server knows it by another name, and gives it a
+/// uid.
+fn of_manifest(workload: &Workload) -> Option<NodeArguments> {
+    let is_manifest = workload.kind == WorkloadKind::Pod
+        && workload.namespace == "kube-system"
+        && workload.uid.is_empty()
+        && !workload.is_static
+        && !workload.is_owned;
+    let component = [Component::ApiServer, Component::ControllerManager]
+        .into_iter()
+        .find(|component| is_manifest && workload.name == component.name())?;
+    let container = workload.containers.iter().find(|one| one.program() == component.name())?;
+    let tag = container.image.value.split('@').next().and_then(|image| image.rsplit_once(':')).map(|(_, tag)| tag);
+    let flags = flags_of(&container.words);
+    let arguments = flags.into_iter().map(|flag| {
+        let value = format!("{}={}", flag.name.replace('_', "-"), flag.value);
+        (component.argument().to_owned(), Located { value, place: flag.place })
+    });
+    let name = format!("{} of {}", workload.full_name(), workload.place.file);
+    let own = NodeArguments::of_configuration(
+        name,
+        workload.place.clone(),
+        Distribution::StaticPod,
+        tag.and_then(|tag| tag.parse().ok()),
+        Some(true),
+        arguments,
+    );
+    Some(NodeArguments { is_part: true, is_of_kubelet: false, ..own })
 }

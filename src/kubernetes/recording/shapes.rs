@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::inventory::kubernetes::List;
+use crate::kubernetes::workload::{CREDENTIAL_ANNOTATIONS, CREDENTIAL_VARIABLES};
 
 /// What is kept of a value.
 #[derive(Clone, Copy)]
@@ -13,11 +14,13 @@ pub(super) enum Keep {
     Members(&'static [(&'static str, Keep)]),
     /// This of each item.
     Items(&'static Keep),
+    /// Of a list, the names of those items that have one of these.
+    Names(&'static [&'static str]),
     /// Members whose names hold one of these texts.
     Named(&'static [&'static str]),
 }
 
-use Keep::{All, Items, Members, Named};
+use Keep::{All, Items, Members, Named, Names};
 
 pub(super) fn kept(value: Value, keep: Keep) -> Value {
     match (value, keep) {
@@ -25,8 +28,9 @@ pub(super) fn kept(value: Value, keep: Keep) -> Value {
         (value, All) | (value @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)), _) => value,
         (Value::Object(mut members), Members(wanted)) => {
             let found = wanted.iter().filter_map(|(name, keep)| {
-                let value = members.remove(*name)?;
-                Some(((*name).to_owned(), kept(value, *keep)))
+                let value = kept(members.remove(*name)?, *keep);
+                let is_nothing = matches!(keep, Names(_)) && value.as_array().is_some_and(Vec::is_empty);
+                (!is_nothing).then(|| ((*name).to_owned(), value))
             });
             Value::Object(found.collect::<Map<String, Value>>())
         }
@@ -34,6 +38,11 @@ pub(super) fn kept(value: Value, keep: Keep) -> Value {
         (Value::Object(members), Named(texts)) => {
             let is_named = |name: &str| texts.iter().any(|text| name.contains(text));
             Value::Object(members.into_iter().filter(|(name, _)| is_named(name)).collect())
+        }
+        (Value::Array(items), Names(wanted)) => {
+            let name = |item: &Value| item.get("name").and_then(Value::as_str).map(str::to_owned);
+            let known = items.iter().filter_map(name).filter(|name| wanted.contains(&name.as_str()));
+            known.map(|name| serde_json::json!({"name": name})).collect()
         }
         (Value::Object(_) | Value::Array(_), _) => Value::Null,
     }
@@ -51,7 +60,15 @@ const POD: Keep = Members(&[
     ("serviceAccount", All),
     (
         "containers",
-        Items(&Members(&[("name", All), ("image", All), ("imagePullPolicy", All), ("command", All), ("args", All)])),
+        Items(&Members(&[
+            ("name", All),
+            ("image", All),
+            ("imagePullPolicy", All),
+            ("command", All),
+            ("args", All),
+            // Which credentials it has, and never the credentials.
+            ("env", Names(CREDENTIAL_VARIABLES)),
+        ])),
     ),
     ("initContainers", Items(&Members(&[("image", All), ("imagePullPolicy", All)]))),
     ("imagePullSecrets", Items(&Members(&[("name", All)]))),
@@ -85,7 +102,14 @@ const NODE: Keep = Members(&[
         "spec",
         Members(&[("providerID", All), ("taints", All), ("podCIDR", All), ("podCIDRs", All), ("unschedulable", All)]),
     ),
-    ("status", Members(&[("addresses", All), ("nodeInfo", Members(&[("kubeletVersion", All)]))])),
+    (
+        "status",
+        Members(&[
+            ("addresses", All),
+            ("nodeInfo", Members(&[("kubeletVersion", All)])),
+            ("conditions", Items(&Members(&[("type", All), ("status", All)]))),
+        ]),
+    ),
 ]);
 const SERVICE: Keep = Members(&[
     KINDS[0],
@@ -113,7 +137,16 @@ const WORKLOAD: Keep = Members(&[
     KINDS[0],
     KINDS[1],
     ("metadata", PLAIN_METADATA),
-    ("spec", Members(&[("replicas", All), ("template", Members(&[("spec", POD)]))])),
+    (
+        "spec",
+        Members(&[
+            ("replicas", All),
+            (
+                "template",
+                Members(&[("metadata", Members(&[("annotations", Named(CREDENTIAL_ANNOTATIONS))])), ("spec", POD)]),
+            ),
+        ]),
+    ),
 ]);
 const STATIC_POD: Keep = Members(&[
     KINDS[0],

@@ -35,12 +35,18 @@ pub(super) fn steps(evidence: &Evidence, signals: &Signals<'_>) -> Vec<Step> {
                 .about("of an instance, start it with `cloud-provider=external` and register the Node anew; a machine elsewhere stays as it is, and out of load balancers"),
         );
     }
-    if !never.is_empty() {
-        steps.push(
-            Step::new("give Nodes without providerID the taint that asks for it")
-                .about("the cloud controller writes the id and takes the taint away; no pod is scheduled there meanwhile. A machine that is no instance must not get it")
-                .with(ANYWHERE, commands(&never, |name| format!("kubectl taint node {name} {UNINITIALIZED}=true:NoSchedule"))),
-        );
+    let taint = |name: &str| format!("kubectl taint node {name} {UNINITIALIZED}=true:NoSchedule");
+    if let Some((first, others)) = never.split_first() {
+        let mut step = Step::new("give one Node without providerID the taint that asks for it, and look what comes of it")
+            .about("the cloud controller writes the id and takes the taint away; no pod is scheduled there meanwhile. A machine that is no instance must not get it")
+            .with(ANYWHERE, commands(&[*first], taint));
+        if !others.is_empty() {
+            step = step.with(
+                "when its taint is gone: if the controller cannot initialise it, it can initialise none of the others",
+                commands(others, taint),
+            );
+        }
+        steps.push(step);
     }
     steps.extend(anew(signals, &that_are(Initialised::Elsewhere)));
     steps

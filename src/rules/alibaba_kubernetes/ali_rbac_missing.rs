@@ -3,7 +3,7 @@ use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{Rights, is_false};
 use crate::resource::ResourceKind;
-use crate::rules::cloud_controller::lacking;
+use crate::rules::cloud_controller::{lacking, rights_not_given};
 use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 
 pub(super) const RULE: Rule = Rule {
@@ -61,4 +61,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let has_slices = controller.version >= Some(ControllerVersion::new(2, 9, 1)) && !is_off;
         lacking(controller, &rights, NEEDED.into_iter().chain(has_slices.then_some(SLICES)))
     })
+    .unless(rights_not_given(context, ALIBABA))
 }

@@ -1,7 +1,7 @@
 use super::{of_each, on};
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::Component;
-use crate::kubernetes::is_true;
+use crate::kubernetes::{CloudController, is_true};
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
@@ -36,9 +36,13 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             || argument.name == "cluster-cidr"
     });
     let has_ranges = evidence.nodes.iter().flatten().any(|node| !node.pod_cidrs.is_empty());
+    let asks = |controller: &CloudController| controller.is_on(FLAG, false);
+    if managers.is_empty() && !has_ranges && evidence.controllers().iter().any(asks) {
+        return Counted::not_applicable("what kube-controller-manager is started with is not known");
+    }
     of_each(context, |controller| {
-        let flag = controller.flag(FLAG).filter(|flag| is_true(&flag.value))?;
-        if managers.is_empty() || allocates || has_ranges {
+        let flag = controller.flag(FLAG).filter(|_| asks(controller))?;
+        if allocates || has_ranges {
             return None;
         }
         let name = controller.name();

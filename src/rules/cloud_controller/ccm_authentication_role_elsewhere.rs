@@ -1,4 +1,4 @@
-use super::{of_each, on};
+use super::{bindings_not_given, of_each, on};
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{DocumentKind, Object};
 use crate::resource::ResourceKind;
@@ -53,4 +53,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let message = format!("{} is for a Role that there is only in kube-system", text::printable(&wrong.name));
         Some(on(controller, Severity::Error, &wrong.object().head(), message, "make it in kube-system"))
     })
+    .unless(bindings_not_given(context))
 }

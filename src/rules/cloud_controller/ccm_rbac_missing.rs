@@ -1,4 +1,4 @@
-use super::{lacking, of_each};
+use super::{lacking, of_each, rights_not_given};
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{CloudController, Rights};
 use crate::resource::ResourceKind;
@@ -48,4 +48,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             NEEDED.into_iter().filter(|(_, resource, _)| !own && (runs_services || !resource.starts_with("services")));
         lacking(controller, &rights, needed)
     })
+    .unless(rights_not_given(context, AWS))
 }

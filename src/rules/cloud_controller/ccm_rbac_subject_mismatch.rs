@@ -1,4 +1,4 @@
-use super::{of_any, on};
+use super::{bindings_not_given, of_any, on};
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{DocumentKind, Evidence, Object, Rights, WorkloadKind};
 use crate::resource::ResourceKind;
@@ -74,6 +74,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let fix = format!("name {} in the binding", text::printable(&format!("{namespace}/{account}")));
         Some(on(controller, Severity::Error, &subject.head(), message, fix))
     })
+    .unless(bindings_not_given(context))
 }
 
 /// Whether a workload runs as a `ServiceAccount`.

@@ -1,4 +1,4 @@
-use super::{of_each, on};
+use super::{of_each, on, rights_not_given};
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{Document, Rights};
 use crate::resource::ResourceKind;
@@ -39,4 +39,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             admin.or(rights.bindings.first()).map_or_else(|| controller.place().clone(), |one| one.object().head());
         Some(on(controller, Severity::Info, &place, message, "bind it to the rules of the chart's ClusterRole instead"))
     })
+    .unless(rights_not_given(context, AWS))
 }

@@ -1,4 +1,4 @@
-use super::{nodes, of_any, on, selector};
+use super::{nodes, nodes_not_given, of_any, on, selector};
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::WorkloadKind;
 use crate::resource::ResourceKind;
@@ -63,4 +63,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let place = controller.workload.node_selector.first().map_or(controller.place(), |(key, _)| &key.place);
         Some(on(controller, Severity::Error, place, message, fix))
     })
+    .unless(nodes_not_given(context))
 }

@@ -1,4 +1,4 @@
-use super::{is_passing, nodes, of_any, on, uninitialized};
+use super::{is_passing, nodes, nodes_not_given, of_any, on, uninitialized};
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{UNINITIALIZED, WorkloadKind};
 use crate::nodes::Taint;
@@ -75,4 +75,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let fix = "tolerate these taints by key, with `operator: Exists`";
         Some(on(controller, severity, place, message, fix))
     })
+    .unless(nodes_not_given(context))
 }

@@ -1,4 +1,4 @@
-use super::{on, pulled_with_the_kubelets_credentials};
+use super::{NOTHING_PULLED, on, pulled_with_the_kubelets_credentials};
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::DocumentKind;
 use crate::kubernetes::images::{covers, pattern_for, private_ecr_host};
@@ -39,6 +39,9 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         lists.iter().flat_map(|(_, list)| list.items(&[])).filter_map(|one| one.text(&[])).collect();
     let mut hosts: Vec<&str> = Vec::new();
     let pulled = pulled_with_the_kubelets_credentials(context);
+    if pulled.is_empty() {
+        return Counted::not_applicable(NOTHING_PULLED);
+    }
     let found = pulled.iter().filter_map(|(workload, image)| {
         let host = private_ecr_host(&image.value)?;
         if hosts.contains(&host) || patterns.iter().any(|pattern| covers(pattern, &image.value)) {
@@ -53,5 +56,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let fix = format!("add `{}` to `matchImages`", pattern_for(host));
         Some(on(&document.name, Severity::Warning, &list.place(), host, message, fix))
     });
-    Counted::new(pulled.len().max(1), found.collect::<Vec<_>>())
+    Counted::new(pulled.len(), found.collect::<Vec<_>>())
 }

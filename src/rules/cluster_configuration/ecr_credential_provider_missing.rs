@@ -1,4 +1,4 @@
-use super::{on_started, pulled_with_the_kubelets_credentials};
+use super::{NOTHING_PULLED, on_started, pulled_with_the_kubelets_credentials};
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::DocumentKind;
@@ -34,7 +34,7 @@ const FIRST: ControllerVersion = ControllerVersion::new(1, 27, 0);
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let pulled = pulled_with_the_kubelets_credentials(context);
     let Some((workload, image)) = pulled.first() else {
-        return Counted::not_applicable("no workload that was given pulls from a private registry of ECR");
+        return Counted::not_applicable(NOTHING_PULLED);
     };
     if context.evidence.documents_of(DocumentKind::CredentialProviderConfig).next().is_some() {
         return Counted::new(1, []);
@@ -62,7 +62,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         Distribution::Rke2 | Distribution::K3s => {
             "install `ecr-credential-provider` with its configuration in /var/lib/rancher/credentialprovider on every machine".to_owned()
         }
-        Distribution::Rke | Distribution::Kubeadm | Distribution::Kubelet => format!(
+        Distribution::Rke | Distribution::Kubeadm | Distribution::Kubelet | Distribution::StaticPod => format!(
             "install `ecr-credential-provider` on every machine, and name it in `{setting}` with `image-credential-provider-config` and `image-credential-provider-bin-dir`"
         ),
     };

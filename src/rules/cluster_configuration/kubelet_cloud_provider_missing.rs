@@ -1,4 +1,4 @@
-use super::{of_arguments, on_started};
+use super::{is_declared_for, of_arguments, on_started};
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Started, is_name_only};
 use crate::resource::ResourceKind;
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
         "error; warning for configurations of kubeadm: the unit of the kubelet may say it",
     ),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
-    condition: "A cloud controller is there, or declared in the same file, and a configuration, or a Node that says what it was started with, has no `cloud-provider=external` for the kubelet: neither by itself, nor by `cloud-provider-name: external` of RKE2, nor by the own controller of K3s.",
+    condition: "A cloud controller is there, or declared in the same file or as the only one among the files that are named together, or another configuration there has an external kubelet; and a configuration, or a Node that says what it was started with, has no `cloud-provider=external` for the kubelet: neither by itself, nor by `cloud-provider-name: external` of RKE2, nor by the own controller of K3s.",
     impact: "such a node registers without the taint of uninitialised nodes and never gets a providerID: load balancers leave it out, and volumes cannot be attached. Nodes that are there already keep theirs, which hides it",
     fix: "Set `kubelet-arg: cloud-provider=external` for all nodes.",
     applicability: Applicability::None,
@@ -30,7 +30,12 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let controllers = context.evidence.controllers();
     let of_cloud = || controllers.iter().filter(|one| context.cloud.is_none_or(|cloud| cloud == one.cloud));
-    if of_cloud().next().is_none() {
+    // One that is external shows that all have to be: agents of K3s and machines that join by kubeadm are configured apart.
+    let is_external = |one: &NodeArguments| {
+        one.node().is_none() && one.component_value(Component::Kubelet, "cloud-provider") == Some("external")
+    };
+    let one_is_external = context.evidence.arguments().iter().any(is_external);
+    if of_cloud().next().is_none() && !one_is_external {
         return Counted::not_applicable(
             "neither a workload nor values of a chart of such a cloud controller were given",
         );
@@ -41,7 +46,9 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let is_asked = match &arguments.started {
             Started::Node(_) => nodes_say,
             Started::Declared { place, .. } => {
-                nodes_say && context.evidence.nodes.is_some() || of_cloud().any(|one| one.place().file == place.file)
+                nodes_say && context.evidence.nodes.is_some()
+                    || is_declared_for(of_cloud(), place)
+                    || one_is_external && of_cloud().next().is_none()
             }
         };
         let kubelet = arguments.component_value(Component::Kubelet, "cloud-provider").filter(|value| !value.is_empty());

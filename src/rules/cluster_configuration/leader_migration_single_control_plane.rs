@@ -2,7 +2,7 @@ use super::{migration, of_arguments, on_started};
 use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::Component;
 use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::{AWS, Check, Counted, KubernetesContext, NODES_NOT_GIVEN, Rule, RuleSeverity, Subjects};
 
 pub(super) const RULE: Rule = Rule {
     id: "leader-migration-single-control-plane",
@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
-    let nodes = context.evidence.nodes.as_deref().unwrap_or_default();
+    let Some(nodes) = &context.evidence.nodes else { return Counted::not_applicable(NODES_NOT_GIVEN) };
     let is_alone = nodes.iter().filter(|node| node.has_control_plane_label()).count() == 1;
     of_arguments(context, |arguments| {
         let given = arguments.of_component(Component::ControllerManager);

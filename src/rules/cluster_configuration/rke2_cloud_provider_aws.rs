@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "`cloud-provider-name: aws` is not what it was",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error; warning where the version is not known, info where it works",
+        "error; warning where the version is not known or is before 1.27 (an error with --target-kubernetes 1.27 or later), info where it works",
     ),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
     condition: "`cloud-provider-name: aws` of RKE2 means three things. Before 1.29.11, 1.30.7 and 1.31.3 it gives every component `--cloud-provider=aws`, which from Kubernetes 1.27 on none of them takes. From then on it only names the node after the metadata of its instance. Where arguments of the components say `external`, it works, and is only noted.",
@@ -24,6 +24,9 @@ pub(super) const RULE: Rule = Rule {
     check: Check::Evidence(AWS, check),
 };
 
+/// The first version of Kubernetes without a provider for AWS of its own.
+const FIRST_WITHOUT: ControllerVersion = ControllerVersion::new(1, 27, 0);
+
 fn check(context: &KubernetesContext<'_>) -> Counted {
     of_arguments(context, |arguments| {
         if arguments.distribution != Distribution::Rke2 || arguments.cloud_provider_name() != Some("aws") {
@@ -32,13 +35,22 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let version = arguments.version;
         let is_external =
             |component: Component| arguments.component_value(component, "cloud-provider") == Some("external");
-        let in_tree = version.is_some_and(|version| version < ControllerVersion::new(1, 27, 0));
+        let in_tree = version.is_some_and(|version| version < FIRST_WITHOUT);
+        let asks = Component::ALL
+            .into_iter()
+            .any(|component| arguments.component_value(component, "cloud-provider") == Some("aws"));
         let servers = [Component::ApiServer, Component::ControllerManager];
         let is_overridden = is_external(Component::Kubelet)
             && (arguments.is_server == Some(false) || servers.into_iter().all(is_external));
         let (severity, message) = match (is_name_only(version), version) {
-            // That is the provider of Kubernetes itself: `in-tree-cloud-provider` is about its end.
-            (false, Some(_)) if in_tree => return None,
+            // That is the provider of Kubernetes itself. Where arguments say it as well, `in-tree-cloud-provider` is about its end.
+            (false, Some(_)) if in_tree && asks => return None,
+            (false, Some(version)) if in_tree && !is_overridden => {
+                let target = context.evidence.target.kubernetes.filter(|target| *target >= FIRST_WITHOUT);
+                let severity = if target.is_some() { Severity::Error } else { Severity::Warning };
+                let aimed = target.map_or_else(String::new, |target| format!(", and the target is {target}"));
+                (severity, format!("`cloud-provider-name: aws` gives components `--cloud-provider=aws` in RKE2 {version}, which Kubernetes takes until 1.26{aimed}"))
+            }
             (false, Some(version)) if !is_overridden => {
                 (Severity::Error, format!("`cloud-provider-name: aws` gives components `--cloud-provider=aws`, which Kubernetes {version} does not take"))
             }

@@ -1,4 +1,4 @@
-use super::{of_arguments, on_started};
+use super::{is_declared_for, of_arguments, on_started};
 use crate::finding::{Applicability, Severity};
 use crate::inventory::Provider;
 use crate::kubernetes::CloudController;
@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "two controllers write the addresses of Services",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
-    condition: "A server of K3s does not have `servicelb` in `disable`, or one of RKE2 has `enable-servicelb: true`, and an AWS cloud controller runs its service controller, or is declared with it in the same file.",
+    condition: "A server of K3s does not have `servicelb` in `disable`, or one of RKE2 has `enable-servicelb: true`, and an AWS cloud controller runs its service controller, or is declared with it: in the same file, or as the only one among the files that are named together.",
     impact: "both give every Service of type `LoadBalancer` an address, and each takes that of the other away",
     fix: "Add `servicelb` to `disable` of K3s; take `enable-servicelb` out for RKE2.",
     applicability: Applicability::None,
@@ -32,7 +32,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     of_arguments(context, |arguments| {
         let is_asked = match &arguments.started {
             Started::Node(_) => nodes_say,
-            Started::Declared { place, .. } => with_services.iter().any(|one| one.place().file == place.file),
+            Started::Declared { place, .. } => is_declared_for(with_services.iter().copied(), place),
         };
         if !is_asked || arguments.is_server != Some(true) {
             return None;
@@ -44,7 +44,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             Distribution::Rke2 => {
                 ("RKE2", arguments.is_on("enable-servicelb"), "enable-servicelb", "take `enable-servicelb` out")
             }
-            Distribution::Rke | Distribution::Kubeadm | Distribution::Kubelet => return None,
+            Distribution::Rke | Distribution::Kubeadm | Distribution::Kubelet | Distribution::StaticPod => return None,
         };
         let message = format!("{name} runs ServiceLB beside the AWS cloud controller");
         is_on.then(|| on_started(arguments, Severity::Error, arguments.place_of(option), "servicelb", message, fix))

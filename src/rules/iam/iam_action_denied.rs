@@ -1,18 +1,21 @@
 use std::collections::BTreeSet;
 
-use crate::controller::{self, Need};
+use crate::controller;
 use crate::finding::{Applicability, Fix, Severity};
 use crate::policy::{StatementRef, Verdict};
 use crate::role_audit::{ActionAudit, RoleAudit};
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
 
-use super::{INSTANCES, ROLE, breaks, instances, need};
+use super::{INSTANCES, ROLE, breaks, instances, severity_in};
 
 pub(super) const RULE: Rule = Rule {
     id: "iam-action-denied",
     title: "actions of the baseline are taken away",
-    severity: RuleSeverity::depends(Severity::Error, "error; info for actions that are never called"),
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error if the controller always calls one of them, warning if only with a feature, info if never",
+    ),
     resources: ROLE,
     condition: "A Deny statement, the permissions boundary of a role that nodes hold, or a service control policy given with `--scp` takes an action of the baseline away on every resource.",
     impact: "the calls are refused with AccessDenied whatever is added to the role",
@@ -31,9 +34,7 @@ pub(super) const RULE: Rule = Rule {
 fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
     let taken: Vec<&ActionAudit> =
         audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Denied).collect();
-    let worst =
-        taken.iter().map(|action| if need(action) == Some(Need::Never) { Severity::Info } else { Severity::Error });
-    let Some(severity) = worst.max() else { return Checked::clean() };
+    let Some(severity) = taken.iter().map(|action| severity_in(audit, action)).max() else { return Checked::clean() };
     let names: Vec<&str> = taken.iter().map(|action| action.action.as_str()).collect();
     let by = deciders(audit, taken.iter().flat_map(|action| &action.assessment.because));
     let message = format!("role `{}` is denied {} by {by}", audit.role.name, text::list(&names, 6));

@@ -5,17 +5,17 @@ use crate::role_audit::{ActionAudit, RoleAudit};
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
 
-use super::{ELSEWHERE, INSTANCES, ROLE, breaks, grant_fix, instances, need, severity_of, uses_other_credentials};
+use super::{INSTANCES, ROLE, breaks, grant_fix, instances, is_bare, need, not_asked, severity_in};
 
 pub(super) const RULE: Rule = Rule {
     id: "iam-action-missing",
     title: "a node's role lacks actions of its baseline",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error if the controller always calls one of them, warning if only with a feature, info if never",
+        "error if the controller always calls one of them, or a baseline that the operator chose names it; warning if only with a feature; info if never, or if nothing is known to call it",
     ),
     resources: ROLE,
-    condition: "The policies of a role that nodes hold grant an action of the baseline on no resource. A role whose nodes have no known role is compared with both baselines and has to cover one.",
+    condition: "The policies of a role that nodes hold grant an action of the baseline on no resource. A role of control-plane nodes that grants nothing of what only the controller does is asked for all of it, unless there is evidence that the controller has other credentials (`iam-controller-credentials-elsewhere`). A role whose nodes have no known role is compared with both baselines and has to cover one.",
     impact: "the calls are refused with AccessDenied",
     fix: "Put the missing actions into one policy of their own. Never for roles whose nodes' roles are only guessed: a controlplane policy on workers is a privilege escalation.",
     applicability: Applicability::Confirm,
@@ -30,9 +30,9 @@ pub(super) const RULE: Rule = Rule {
     check: Check::Role(check),
 };
 
-fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
-    if uses_other_credentials(audit) {
-        return Checked::NotApplicable(ELSEWHERE);
+fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+    if let Some(why) = not_asked(context, audit) {
+        return Checked::NotApplicable(why);
     }
     let lacking: Vec<&ActionAudit> = audit
         .actions
@@ -41,9 +41,10 @@ fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
         // What no node ever calls is missed by nobody.
         .filter(|action| action.call_role == CallRole::Controlplane || need(action) != Some(Need::Never))
         .collect();
-    let Some(severity) = lacking.iter().map(|action| severity_of(need(action))).max() else { return Checked::clean() };
+    let Some(severity) = lacking.iter().map(|action| severity_in(audit, action)).max() else { return Checked::clean() };
     let names: Vec<&str> = lacking.iter().map(|action| action.action.as_str()).collect();
-    let message = format!(
+    let is_bare = is_bare(audit);
+    let mut message = format!(
         "role `{}`{} lacks {} of {} of {}: {}",
         audit.role.name,
         describe_roles(audit),
@@ -54,7 +55,18 @@ fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
     );
     let calls =
         lacking.iter().map(|action| (action.action.clone(), controller::find(action.call_role, &action.action)));
-    let violation = Violation::new(severity, audit.resource(), message, grant_fix(audit, &names));
+    let also = audit.controller.iter().filter(|entry| entry.assessment.verdict == Verdict::Missing);
+    let also = also.filter(|_| is_bare).map(|entry| entry.call.action.as_str());
+    let all: Vec<&str> = names.iter().copied().chain(also).collect();
+    let mut fix = grant_fix(audit, &all);
+    if is_bare {
+        message.push_str("; it grants nothing of what only the cloud controller does, and nothing shows that the controller has other credentials");
+        fix.summary = format!(
+            "attach the controller's policy to this role: {}; or, if the controller has credentials of its own, name them with --controller-role ARN or --controller-credentials elsewhere",
+            fix.summary
+        );
+    }
+    let violation = Violation::new(severity, audit.resource(), message, fix);
     vec![violation.related(instances(audit)).impact(breaks(calls))].into()
 }
 

@@ -1,11 +1,10 @@
-use crate::controller::Need;
 use crate::finding::{Applicability, Fix, Severity};
 use crate::policy::Verdict;
 use crate::role_audit::{ActionAudit, RoleAudit};
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
 
-use super::{INSTANCES, ROLE, instances, need};
+use super::{INSTANCES, ROLE, instances, severity_in};
 
 pub(super) const RULE: Rule = Rule {
     id: "iam-action-partial",
@@ -29,8 +28,7 @@ fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
         .iter()
         .filter(|action| action.assessment.verdict == Verdict::Partial && !action.covers_cluster)
         .collect();
-    let worst =
-        limited.iter().map(|action| if need(action) == Some(Need::Never) { Severity::Info } else { Severity::Warning });
+    let worst = limited.iter().map(|action| severity_in(audit, action).min(Severity::Warning));
     let Some(severity) = worst.max() else { return Checked::clean() };
     let names: Vec<&str> = limited.iter().map(|action| action.action.as_str()).collect();
     let mut limits: Vec<String> = Vec::new();

@@ -1,14 +1,12 @@
 use crate::controller;
 use crate::finding::{Applicability, Severity};
 use crate::policy::Verdict;
-use crate::role_audit::RoleAudit;
+use crate::role_audit::{ControllerAudit, RoleAudit};
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
 use crate::view::NodeRole;
 
-use super::{
-    ELSEWHERE, INSTANCES, NO_CONTROLPLANE, ROLE, breaks, grant_fix, instances, severity_of, uses_other_credentials,
-};
+use super::{BARE, INSTANCES, NO_CONTROLPLANE, ROLE, breaks, grant_fix, instances, is_bare, not_asked, severity_of};
 
 pub(super) const RULE: Rule = Rule {
     id: "iam-controller-action-missing",
@@ -34,18 +32,34 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
-    if uses_other_credentials(audit) {
-        return Checked::NotApplicable(ELSEWHERE);
+    if let Some(why) = not_asked(context, audit) {
+        return Checked::NotApplicable(why);
     }
     if audit.controller.is_empty() && !audit.node_roles.contains(NodeRole::Controlplane) {
         return Checked::NotApplicable(NO_CONTROLPLANE);
     }
+    // A role that grants nothing of the controller's has one finding, about all that it lacks.
+    if is_bare(audit) {
+        return Checked::NotApplicable(BARE);
+    }
+    // What takes actions of the baseline away is a finding of its own, whatever else it takes.
+    let taking: Vec<_> = audit
+        .actions
+        .iter()
+        .filter(|action| action.assessment.verdict == Verdict::Denied)
+        .flat_map(|action| &action.assessment.because)
+        .collect();
+    let is_told = |entry: &&ControllerAudit| {
+        let because = &entry.assessment.because;
+        !because.is_empty() && because.iter().all(|reference| taking.contains(&reference))
+    };
     let lacking: Vec<_> = audit
         .controller
         .iter()
         .filter(|entry| matches!(entry.assessment.verdict, Verdict::Missing | Verdict::Denied))
+        .filter(|entry| entry.assessment.verdict == Verdict::Missing || !is_told(entry))
         .collect();
-    let worst = lacking.iter().map(|entry| severity_of(Some(entry.call.need))).max();
+    let worst = lacking.iter().map(|entry| severity_of(entry.call.need)).max();
     let Some(worst) = worst else { return Checked::clean() };
     let target = context.kubernetes.target.controller;
     let is_known = context.controller_version.or(target).is_some();

@@ -4,40 +4,37 @@ use crate::role_audit::RoleAudit;
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
 use crate::view::NodeRole;
 
-use super::{INSTANCES, NO_CONTROLPLANE, ROLE, instances, uses_other_credentials};
+use super::{Credentials, INSTANCES, NO_CONTROLPLANE, ROLE, credentials, grants_something, instances};
 
 pub(super) const RULE: Rule = Rule {
     id: "iam-controller-credentials-elsewhere",
-    title: "the controller seems to use credentials other than its nodes' role",
+    title: "the controller uses credentials other than its nodes' role",
     severity: RuleSeverity::always(Severity::Info),
     resources: ROLE,
-    condition: "The role of control-plane nodes grants none of the load balancer, security group and route actions that only the controller calls, and no role of the inventory trusts the controller's service account. `--controller-role` names the role that it uses; a role whose trust policy names `system:serviceaccount:kube-system:cloud-controller-manager` (or `aws-cloud-controller-manager`) is found by itself.",
-    impact: "nothing, if the controller has a role of its own or static keys: those were not audited; everything, if it has none",
-    fix: "Name the controller's role with --controller-role, so that it is audited. Nothing is added to the nodes' role because of a guess: every pod on the control plane could use it.",
+    condition: "The role of control-plane nodes grants none of the load balancer, security group and route actions that only the controller calls, and there is evidence that the controller has credentials of its own which were not compared: roles that trust its service account and that nothing tells apart, a workload with keys, a token or a role, a service account that names a role, or `--controller-credentials elsewhere`. `--controller-role` names the role, and has it compared. That the role grants nothing is no evidence: then `iam-action-missing` reports it.",
+    impact: "nothing, if those credentials suffice: they were not audited",
+    fix: "Name the controller's role with --controller-role, so that it is audited. Nothing is added to the nodes' role: every pod on the control plane could use it.",
     applicability: Applicability::None,
     sources: &[
         "kubernetes/kops pkg/model/iam/iam_builder.go#BuildAWSPolicy",
         "Rancher documentation, Amazon cloud provider, credentials",
     ],
-    example: "role `masters` of the control plane grants nothing of what only the controller does: it seems to use other credentials",
+    example: "role `masters` of the control plane grants nothing of what only the controller does, and the controller has other credentials: `DaemonSet kube-system/aws-cloud-controller-manager` sets AWS_ACCESS_KEY_ID",
     reads: &[INSTANCES, Read::ListRoles],
     subjects: Subjects::ComparedRoles,
     check: Check::Role(check),
 };
 
-fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
     if audit.is_controllers || !audit.node_roles.contains(NodeRole::Controlplane) {
         return Checked::NotApplicable(NO_CONTROLPLANE);
     }
-    if !uses_other_credentials(audit) {
-        return Checked::clean();
-    }
+    let Credentials::Elsewhere(evidence) = credentials(context, audit) else { return Checked::clean() };
+    let grants = if grants_something(audit) { "some" } else { "nothing" };
     let message = format!(
-        "role `{}` of the control plane grants nothing of what only the controller does: it seems to use other credentials",
+        "role `{}` of the control plane grants {grants} of what only the controller does, and the controller has other credentials: {evidence}",
         audit.role.name
     );
-    let fix = Fix::none(
-        "name its role with --controller-role to have that audited; if it has no other credentials, nothing works: attach the controller's policy to this role",
-    );
+    let fix = Fix::none("name the controller's role with --controller-role to have it audited");
     vec![Violation::new(Severity::Info, audit.resource(), message, fix).related(instances(audit))].into()
 }

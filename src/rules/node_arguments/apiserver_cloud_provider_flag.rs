@@ -7,15 +7,15 @@ use super::{Ending, endings};
 
 pub(super) const RULE: Rule = Rule {
     id: "apiserver-cloud-provider-flag",
-    title: "servers pass `--cloud-provider` to kube-apiserver",
+    title: "servers pass `--cloud-provider` or `--cloud-config` to kube-apiserver",
     severity: RuleSeverity::depends(
         Severity::Warning,
         "warning; error where a Node runs a version without it, or --target-kubernetes is one",
     ),
     resources: &[ResourceKind::Cluster, ResourceKind::ClusterConfig],
-    condition: "Servers of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE or kubeadm, have `cloud-provider=…` in `kube-apiserver-arg`. kube-apiserver has had no such flag since Kubernetes 1.33.",
+    condition: "Servers of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE or kubeadm, or manifests of static pods, have `cloud-provider=…` or `cloud-config=…` in `kube-apiserver-arg`. kube-apiserver has had no such flags since Kubernetes 1.33.",
     impact: "the upgrade to 1.33 stops at the first server: kube-apiserver does not start (`unknown flag: --cloud-provider`)",
-    fix: "Take it out of `kube-apiserver-arg` before the upgrade. With an external cloud controller kube-apiserver does not need it: the flag belongs to the kubelet.",
+    fix: "Take them out of `kube-apiserver-arg` before the upgrade. With an external cloud controller kube-apiserver needs neither: `--cloud-provider` belongs to the kubelet, `--cloud-config` to the controller.",
     applicability: Applicability::None,
     sources: &[
         "https://github.com/kubernetes/kubernetes/pull/130162",
@@ -29,13 +29,15 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
     endings(context, |component, name, value| {
-        let is_it = component == Component::ApiServer && name == "cloud-provider";
-        // That one ends earlier: `in-tree-cloud-provider`.
-        let is_it = is_it && value != "aws";
-        let argument = format!("{name}={value}");
-        is_it
-            .then_some(Ending { component, argument, minor: 33, log: "unknown flag: --cloud-provider" })
-            .into_iter()
-            .collect()
+        let log = match name {
+            // That one ends earlier: `in-tree-cloud-provider`.
+            "cloud-provider" if value != "aws" => "unknown flag: --cloud-provider",
+            "cloud-config" => "unknown flag: --cloud-config",
+            _ => return Vec::new(),
+        };
+        if component != Component::ApiServer {
+            return Vec::new();
+        }
+        vec![Ending { component, argument: format!("{name}={value}"), minor: 33, log }]
     })
 }

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Fix, Severity};
-use crate::kubernetes::Place;
 use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Started};
+use crate::kubernetes::{Place, WorkloadKind};
 use crate::resource::ResourceKind;
 use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
@@ -72,7 +72,11 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let name = distribution.name();
         of_nodes(context, when.severity(), message, fix(when), &nodes).with_respect_to(format!("{name} {asked:?}"))
     }));
-    Counted::new(servers.len(), violations)
+    let is_off = servers.iter().all(|arguments| arguments.is_on("disable-cloud-controller"));
+    let has_workloads = context.evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]);
+    let why = (!is_off && !has_workloads)
+        .then_some("whether another cloud controller is there is not known: DaemonSets and Deployments were not given");
+    Counted::new(servers.len(), violations).unless(why)
 }
 
 /// Whether another cloud controller is there beside a server: a workload of the cluster, or one declared in the same file.

@@ -3,21 +3,23 @@ use crate::finding::{Applicability, Severity};
 use crate::kubernetes::Service;
 use crate::resource::ResourceKind;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::service_annotations::{Effect, OF_CLOUD_CONTROLLER, wrong};
+use crate::service_annotations::{Effect, OF_CLOUD_CONTROLLER, PREFIX, load_balancer_controller, wrong};
 use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-annotation-value",
-    title: "the cloud controller does not take the value of an annotation",
+    title: "the controller does not take the value of an annotation",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "A value is not of the kind that the cloud controller reads: no boolean, no number or one below what it takes, a protocol or an attribute that it does not know, or a list of subnets with nothing in it.",
+    condition: "A value is not of the kind that the controller of the Service reads, the cloud controller or the AWS Load Balancer Controller: no boolean, no number, one that Elastic Load Balancing does not take, a protocol, scheme or attribute that it does not know, a name that is too long, a map without `=`, or a list of subnets with nothing in it.",
     impact: "the Service gets no load balancer, or its load balancer is not updated: the event says `error parsing service annotation`, or what else is wrong",
     fix: "Correct the value.",
     applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_validations.go",
+        "kubernetes-sigs/aws-load-balancer-controller pkg/service/model_build_load_balancer.go, model_build_target_group.go, model_build_listener.go",
+        "kubernetes-sigs/aws-load-balancer-controller pkg/annotations/parser.go",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#parseBoolAnnotation",
     ],
     example: "Service shop/web has `aws-load-balancer-healthcheck-interval: 3`, which is below 5",
@@ -28,6 +30,9 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
     of_each(context, |service, owner| {
+        if owner == Owner::LoadBalancerController {
+            return of_load_balancer_controller(service);
+        }
         if !owner.is_cloud_controller() {
             return Vec::new();
         }
@@ -47,6 +52,25 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         found.extend(client_address(service, owner));
         found
     })
+}
+
+/// What the AWS Load Balancer Controller refuses.
+fn of_load_balancer_controller(service: &Service) -> Vec<Violation> {
+    let own = service.annotations.iter().filter_map(|(key, value)| Some((key.strip_prefix(PREFIX)?, value.as_str())));
+    let ports: Vec<&str> =
+        service.ports.iter().map(|port| port.name.as_str()).filter(|name| !name.is_empty()).collect();
+    let name = service.full_name();
+    let found = load_balancer_controller::wrong(own, |suffix| value(service, suffix), &ports);
+    found
+        .into_iter()
+        .map(|(suffix, why)| {
+            let given = value(service, suffix).unwrap_or_default();
+            let (name, given, why) = (text::printable(&name), text::printable(given), text::printable(&why));
+            let message = format!("Service {name} has `{suffix}: {given}`, which {why}");
+            let impact = "the AWS Load Balancer Controller makes no load balancer for the Service, or does not update it: its event says why";
+            on(service, Some(suffix), Severity::Error, message, "correct the value").impact(Some(impact.to_owned()))
+        })
+        .collect()
 }
 
 /// Ports of UDP keep the address of the client.

@@ -60,5 +60,6 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         );
         Some(on(service, None, Severity::Warning, message, "let a cloud controller run until the Service is gone"))
     };
-    Counted::new(services.len(), services.iter().filter_map(orphan))
+    let why = evidence.kubernetes_version().is_none().then_some("the version of Kubernetes is not known");
+    Counted::new(services.len(), services.iter().filter_map(orphan)).unless(why)
 }

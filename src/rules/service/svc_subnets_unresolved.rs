@@ -8,6 +8,7 @@ use crate::resource::ResourceKind;
 use crate::rules::{Check, Context, Counted, Rule, RuleSeverity, Subjects};
 use crate::tags;
 use crate::text;
+use crate::view::RegionView;
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-subnets-unresolved",
@@ -32,9 +33,11 @@ pub(super) const RULE: Rule = Rule {
 const SUFFIX: &str = "aws-load-balancer-subnets";
 
 fn check(context: &Context<'_>) -> Counted {
+    let mut vpcs = context.view.regions.iter().flat_map(RegionView::member_vpcs);
+    let (Some(vpc), None) = (vpcs.next(), vpcs.next()) else {
+        return Counted::not_applicable("the nodes are not in one VPC");
+    };
     joined(context, |region, service, owner| {
-        let vpcs: Vec<&str> = region.member_vpcs().into_iter().collect();
-        let [vpc] = vpcs.as_slice() else { return None };
         let named: Vec<&str> =
             value(service, SUFFIX)?.split(',').map(str::trim).filter(|item| !item.is_empty()).collect();
         let wrong = unresolved(&named, &region.region.subnets, vpc, &region.region.name)?;

@@ -1,3 +1,4 @@
+use super::NO_VOLUME;
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::arguments::NodeArguments;
@@ -37,6 +38,9 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         object.at(&["spec", "awsElasticBlockStore"]).is_some()
             && object.at(&["metadata", "annotations", "pv.kubernetes.io/migrated-to"]).is_none()
     };
+    if evidence.documents_of(DocumentKind::PersistentVolume).next().is_none() {
+        return Counted::not_applicable(NO_VOLUME);
+    }
     let count = evidence.documents_of(DocumentKind::PersistentVolume).filter(own).count();
     let kubelets = evidence.nodes.iter().flatten().filter_map(|node| node.kubelet_version.parse().ok());
     let Some(today) = kubelets.min().or_else(|| evidence.kubernetes_version()) else {

@@ -1,4 +1,4 @@
-use super::has_driver;
+use super::{NO_VOLUME, has_driver};
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::arguments::NodeArguments;
@@ -31,7 +31,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     let is_live = |volume: &&Document| volume.object().text(&["metadata", "uid"]).is_some();
     let volumes: Vec<&Document> = evidence.documents_of(DocumentKind::PersistentVolume).filter(is_live).collect();
     if volumes.is_empty() {
-        return Counted::not_applicable("no volume of the cluster was given");
+        return Counted::not_applicable(NO_VOLUME);
     }
     let Some(minor) = evidence.kubernetes_version().and_then(ControllerVersion::minor) else {
         return Counted::not_applicable("the version of Kubernetes is not known");
