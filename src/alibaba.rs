@@ -10,6 +10,7 @@ pub mod grant;
 pub mod inventory;
 pub mod principals;
 pub mod provider_id;
+mod unlisted;
 pub mod view;
 
 pub use inventory::{

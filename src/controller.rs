@@ -67,6 +67,8 @@ pub enum Need {
     Always,
     /// Only with a feature.
     Feature,
+    /// Once in the life of an account, for its first load balancer: nearly every account is past that.
+    Once,
     /// Called, but a denial is survived.
     Tolerated,
     /// Only with a feature that no document lists and that has to be turned on.

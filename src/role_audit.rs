@@ -34,6 +34,8 @@ pub struct RoleAuditOptions {
     pub target_controller: Option<ControllerVersion>,
     /// `--controller-role`: ARNs of the roles that the controller really uses.
     pub controller_roles: Vec<String>,
+    /// `--controller-credentials elsewhere`: the controller has credentials that are not those of its nodes.
+    pub credentials_elsewhere: bool,
     /// `--without`: controllers that are switched off.
     pub without: Vec<Controller>,
     /// `--scp`: service control policies, one level each.
@@ -63,6 +65,8 @@ impl RoleAuditOptions {
         let name = match (role, distribution) {
             (CallRole::Controlplane, Distribution::Kops) => "kops-controller",
             (CallRole::Controlplane, Distribution::ClusterApi) => "capa-controlplane",
+            (CallRole::Controlplane, Distribution::OpenShift) => "openshift-controlplane",
+            (CallRole::Worker, Distribution::OpenShift) => "openshift-worker",
             (CallRole::Worker, Distribution::Kops) => "kops-node",
             (CallRole::Worker, Distribution::ClusterApi) => "capa-node",
             (CallRole::Worker, Distribution::Eks) => "eks-node",
@@ -119,6 +123,8 @@ pub struct RoleAudit<'a> {
     pub is_reliable: bool,
     /// What it was compared with.
     pub baseline: String,
+    /// Whether the operator chose it: what it asks for is then needed, whoever calls it.
+    pub is_baseline_given: bool,
     /// One entry per baseline action.
     pub actions: Vec<ActionAudit>,
     /// What it grants beyond the baseline and the controller's calls.
@@ -143,6 +149,7 @@ impl<'a> RoleAudit<'a> {
             explained: self.explained.clone(),
             is_reliable: self.is_reliable,
             baseline: self.baseline.clone(),
+            is_baseline_given: self.is_baseline_given,
             actions: self.actions.clone(),
             beyond: self.beyond.clone(),
             more_privileged,

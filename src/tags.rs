@@ -301,14 +301,31 @@ fn near_id(id: &str, cluster_id: &str) -> Option<NearMiss> {
     if id.trim_end_matches('/') == cluster_id {
         return Some(NearMiss::TrailingSlash);
     }
-    let bare = id.trim_matches(|c| matches!(c, '<' | '>' | '$' | '{' | '}' | '%' | '[' | ']'));
-    let word: String = bare.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    if matches!(word.as_str(), "clusterid" | "clustername" | "yourclusterid" | "yourclustername" | "idofthecluster")
-        || (bare.len() < id.len() && word.contains("cluster"))
-    {
+    if is_placeholder(id) {
         return Some(NearMiss::Placeholder);
     }
     (!id.is_empty() && is_similar(id, cluster_id)).then_some(NearMiss::SimilarId)
+}
+
+/// Whether an id is the placeholder of a document or template that nobody filled in: brackets or dollar signs around it, or a word
+/// that stands for an id. No cluster is named so on purpose.
+#[must_use]
+pub fn is_placeholder(id: &str) -> bool {
+    let bare = id.trim_matches(|c: char| "<>${}%[]@()".contains(c) || c.is_whitespace());
+    let word: String = bare.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let is_wrapped = id.starts_with(['<', '{', '$', '%', '[', '@'])
+        || bare.strip_prefix("__").is_some_and(|rest| rest.ends_with("__"));
+    let stands_for_an_id = [
+        "clusterid",
+        "clustername",
+        "yourclusterid",
+        "yourclustername",
+        "myclusterid",
+        "myclustername",
+        "idofthecluster",
+        "changeme",
+    ];
+    (is_wrapped && !word.is_empty()) || stands_for_an_id.contains(&word.as_str())
 }
 
 /// Whether a tag can have been meant for nothing but the cluster tag of `cluster_id`, and is not it.

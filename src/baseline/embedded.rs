@@ -379,6 +379,22 @@ pub static EMBEDDED: &[Embedded] = &[
         versions: "v2.12, isolated partitions",
     },
     Embedded {
+        name: "openshift-controlplane",
+        dialect: &IAM,
+        node_role: CallRole::Controlplane,
+        content: Content::Document(include_str!("../../policies/openshift-controlplane.json")),
+        source: "openshift/installer pkg/infrastructure/aws/clusterapi/iam.go, policy of control-plane nodes (Apache-2.0)",
+        versions: "installer-provisioned clusters, 4.16 and later",
+    },
+    Embedded {
+        name: "openshift-worker",
+        dialect: &IAM,
+        node_role: CallRole::Worker,
+        content: Content::Document(include_str!("../../policies/openshift-worker.json")),
+        source: "openshift/installer pkg/infrastructure/aws/clusterapi/iam.go, policy of compute nodes (Apache-2.0)",
+        versions: "installer-provisioned clusters, 4.16 and later",
+    },
+    Embedded {
         name: "rancher-controlplane",
         dialect: &IAM,
         node_role: CallRole::Controlplane,

@@ -145,6 +145,8 @@ pub(super) fn compare<'a>(
         explained,
         is_reliable: users.is_controllers || !held_roles.is_unknown() && users.are_reliable(),
         baseline,
+        is_baseline_given: options.controlplane.is_some() && held_roles.contains(NodeRole::Controlplane)
+            || options.worker.is_some() && !held_roles.contains(NodeRole::Controlplane),
         actions,
         beyond: policy::excess(set, &policies, &needs, &environment, catalogue),
         more_privileged: more_privileged(account, role, set, &policies, &environment, catalogue),
@@ -216,8 +218,12 @@ impl Comparison<'_> {
         if !node_roles.contains(NodeRole::Controlplane) {
             return Vec::new();
         }
-        // kOps grants routes with kubenet only, and turns them off without.
-        let is_off = |call: &&Call| self.distribution == Distribution::Kops && call.controllers == [Controller::Route];
+        // kOps grants routes with kubenet only, and turns them off without; OpenShift never turns them on (openshift/cluster-
+        // cloud-controller-manager-operator `pkg/cloud/aws`).
+        let is_off = |call: &&Call| {
+            matches!(self.distribution, Distribution::Kops | Distribution::OpenShift)
+                && call.controllers == [Controller::Route]
+        };
         let is_named = |call: &Call| {
             let action = call.action.to_lowercase();
             needed.iter().any(|need| policy::contains(need, &action))
@@ -331,6 +337,9 @@ pub(super) fn environment(account: &Account, role: &Role, users: &Users<'_>) -> 
     let context = Context::from_iter([
         ("aws:PrincipalAccount", account.account_id.as_str()),
         ("aws:PrincipalArn", &role.arn),
+        // Temporary credentials carry it, and no role that a machine or a pod assumes was assumed with MFA (AWS IAM User Guide, "AWS
+        // global condition context keys", `aws:MultiFactorAuthPresent`).
+        ("aws:MultiFactorAuthPresent", "false"),
         ("aws:PrincipalType", "AssumedRole"),
         ("aws:ResourceAccount", &account.account_id),
         ("aws:SecureTransport", "true"),
@@ -341,7 +350,7 @@ pub(super) fn environment(account: &Account, role: &Role, users: &Users<'_>) -> 
         regions: users.regions.iter().map(|region| (*region).to_owned()).collect(),
         context,
         // A role has no user name.
-        absent: vec!["aws:username".to_owned()],
+        absent: vec!["aws:multifactorauthage".to_owned(), "aws:username".to_owned()],
         is_home_only: false,
     }
 }

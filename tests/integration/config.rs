@@ -306,7 +306,9 @@ fn everything_that_the_flags_can_say_the_file_can_say() {
             (Takes::Flag, _, _) => "true".to_owned(),
             (Takes::One, Some(choice), _) => format!("\"{choice}\""),
             (Takes::Many, Some(choice), _) => format!("[\"{choice}\"]"),
-            (Takes::One, None, "timeout" | "requests-per-second" | "targets-at-once") => "60".to_owned(),
+            (Takes::One, None, "timeout" | "requests-per-second" | "targets-at-once" | "expect-clusters") => {
+                "60".to_owned()
+            }
             (Takes::One, None, "controller-version" | "target-kubernetes" | "target-controller") => {
                 "\"1.31\"".to_owned()
             }

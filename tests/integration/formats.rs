@@ -322,7 +322,7 @@ fn formats_in_one_run_are_those_of_a_run_each() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let scan = ["scan", "--cluster-id", "demo", "--inventory", "fixtures/demo.json"];
-    let (json, sarif, prometheus) = (file("a.json"), file("code"), file("t.prom"));
+    let (json, sarif, prometheus) = (file("a.log"), file("code"), file("t.prom"));
     let rest =
         ["--format", "csv", "-o", &json, "--format", "sarif", "-o", &sarif, "-o", &prometheus, "--format", "table"];
     let ended = run(&[&scan[..], &rest[..]].concat());

@@ -21,7 +21,10 @@ fn inventory() -> Inventory {
 
 fn scan(inventory: &Inventory, items: &[Value]) -> Audit {
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
-    let evidence = Evidence::parse("f.json", list.to_string().into_bytes()).unwrap();
+    let evidence = match items {
+        [] => Evidence::default(),
+        _ => Evidence::parse("f.json", list.to_string().into_bytes()).unwrap(),
+    };
     audited(inventory, CLUSTER, &evidence, &RoleAuditOptions::default())
 }
 
@@ -43,6 +46,7 @@ pub(crate) fn fired() -> Vec<&'static str> {
     ];
     let mut audit = scan(&inventory, &items);
     audit.findings.extend(scan(&with_another_cluster(), &[controller_called("other")]).findings);
+    audit.findings.extend(scan(&with_a_bare_role(), &[controller_with_keys()]).findings);
     audit.findings.iter().map(|finding| finding.rule).collect()
 }
 
@@ -459,6 +463,85 @@ fn with_another_cluster() -> Inventory {
     let volume = &mut inventory.accounts[0].regions[0].volumes[0];
     volume.tags.push(tagaudit::inventory::Tag { key, value: "owned".to_owned() });
     inventory
+}
+
+/// The account of the clean cluster, with a role of the control plane that may do nothing of the controller's.
+fn with_a_bare_role() -> Inventory {
+    let mut inventory = inventory();
+    let role = inventory.accounts[0].roles.iter_mut().find(|role| role.name.starts_with("masters.")).unwrap();
+    let document = json!({"Version": "2012-10-17", "Statement": [
+        {"Effect": "Allow", "Action": "ec2:Describe*", "Resource": "*"}
+    ]});
+    let document = Some(document.to_string());
+    role.inline_policies = Some(vec![tagaudit::inventory::InlinePolicy { name: "reads".to_owned(), document }]);
+    role.attached_policies = Some(Vec::new());
+    inventory
+}
+
+/// A controller with something in its environment.
+fn controller_with(variable: &str) -> Value {
+    let mut set = controller_called(CLUSTER);
+    set["spec"]["template"]["spec"]["containers"][0]["env"] = json!([{"name": variable, "value": "x"}]);
+    set
+}
+
+fn controller_with_keys() -> Value {
+    controller_with("AWS_ACCESS_KEY_ID")
+}
+
+/// That a role grants nothing is no evidence that the controller has other credentials: a policy that was never attached looks the same.
+#[test]
+fn a_role_without_the_controllers_rights_is_an_error_unless_other_credentials_show() {
+    const MISSING: &str = "iam-action-missing";
+    const ELSEWHERE: &str = "iam-controller-credentials-elsewhere";
+    let bare = with_a_bare_role();
+    let worst = |audit: &Audit, rule: &str| told(audit, rule).0.into_iter().map(|(severity, _)| severity).max();
+    let account = |annotations: Value| {
+        json!({"apiVersion": "v1", "kind": "ServiceAccount",
+            "metadata": {"name": "default", "namespace": "kube-system", "annotations": annotations}})
+    };
+    let nothing: [Vec<Value>; 4] = [
+        vec![],
+        vec![controller_called(CLUSTER)],
+        vec![controller_with("HTTPS_PROXY")],
+        vec![controller_called(CLUSTER), account(json!({"x": "y"}))],
+    ];
+    for items in nothing {
+        let audit = scan(&bare, &items);
+        assert_eq!(worst(&audit, MISSING), Some(Severity::Error), "{items:?}");
+        assert_eq!(worst(&audit, ELSEWHERE), None, "{items:?}");
+        let (found, _) = told(&audit, MISSING);
+        assert!(found.iter().any(|(_, message)| message.contains("nothing shows")), "{found:?}");
+        let fixes = audit.findings.iter().filter(|one| one.rule == MISSING).map(|one| one.fix.summary.as_str());
+        assert!(fixes.into_iter().any(|fix| fix.contains("attach") && fix.contains("--controller-role")));
+    }
+    let role = json!({"eks.amazonaws.com/role-arn": "arn:aws:iam::111122223333:role/x"});
+    let evidence: [Vec<Value>; 3] = [
+        vec![controller_with_keys()],
+        vec![controller_with("AWS_WEB_IDENTITY_TOKEN_FILE")],
+        vec![controller_called(CLUSTER), account(role)],
+    ];
+    for items in evidence {
+        let audit = scan(&bare, &items);
+        assert_eq!(worst(&audit, MISSING), None, "{items:?}");
+        assert_eq!(worst(&audit, ELSEWHERE), Some(Severity::Info), "{items:?}");
+    }
+    let said = RoleAuditOptions { credentials_elsewhere: true, ..RoleAuditOptions::default() };
+    let audit = audited(&bare, CLUSTER, &Evidence::default(), &said);
+    assert_eq!((worst(&audit, MISSING), worst(&audit, ELSEWHERE)), (None, Some(Severity::Info)));
+    // Where nobody could look for the controller's own role, nothing is passed.
+    let mut unread = bare;
+    unread.gaps.push(tagaudit::inventory::Gap {
+        read: tagaudit::inventory::Read::ListRoles,
+        account_id: Some(unread.accounts[0].account_id.clone()),
+        region: None,
+        resource: None,
+        policy: None,
+        reason: "AccessDenied".to_owned(),
+        message: String::new(),
+    });
+    let audit = scan(&unread, &[]);
+    assert_eq!((worst(&audit, MISSING), told(&audit, MISSING).1), (None, Outcome::NotAudited));
 }
 
 #[test]
