@@ -3,7 +3,7 @@
 
 use super::dialect::Dialect;
 use super::document::Document;
-use super::json::{JsonError, Node, Span, Value};
+use super::json::{Either, JsonError, Node, Span, Value};
 use super::lint::PolicyKind;
 use super::text::Text;
 use super::{document, yaml};
@@ -198,6 +198,24 @@ pub fn find(text: &str, pseudo: &Pseudo) -> Result<Found, TemplateError> {
 fn plain(node: Node) -> Found {
     let policy = FoundPolicy { address: String::new(), used_as: Use::Document, document: Ok(node) };
     Found { policies: vec![policy], ..Found::default() }
+}
+
+/// What decides at deployment, such as a condition of the stack, and how it has to turn out.
+type Decision = (String, bool);
+
+/// A document whose statements are there only if what decides at deployment turns out as said.
+fn guarded(mut document: Node, decisions: &[Decision]) -> Node {
+    if let Value::Object(members) = &mut document.value {
+        for member in members.iter_mut().filter(|member| *member.key == *"Statement") {
+            for (condition, holds) in decisions {
+                let inner = Some(member.value.clone());
+                let (then, otherwise) = if *holds { (inner, None) } else { (None, inner) };
+                let either = Either { condition: condition.clone(), then, otherwise };
+                member.value.value = Value::Either(Box::new(either));
+            }
+        }
+    }
+    document
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::functions::{self, choice, function, is_no_value, referred, resolve};
-use super::{Found, FoundPolicy, FoundRole, Pseudo, Use, nested};
-use crate::json::{Either, JsonError, Node, Value};
+use super::{Decision, Found, FoundPolicy, FoundRole, Pseudo, Use, guarded, nested};
+use crate::json::{JsonError, Node, Value};
 use crate::text::Text;
 
 /// Elements of a template, by which one is recognised. Source: AWS CloudFormation User Guide, "Template sections".
@@ -18,9 +18,6 @@ pub(super) const SECTIONS: &[&str] = &[
     "Outputs",
     "Globals",
 ];
-
-/// A condition of the stack, and how it has to turn out.
-type Decision = (String, bool);
 
 /// A resource that holds policies of its own.
 struct Holder<'t> {
@@ -84,21 +81,6 @@ fn alternatives<'n>(node: &'n Node, decisions: &[Decision], found: &mut Vec<(Vec
     } else {
         found.push((decisions.to_vec(), node));
     }
-}
-
-/// A document whose statements are there only if conditions of the stack turn out as said.
-fn guarded(mut document: Node, decisions: &[Decision]) -> Node {
-    if let Value::Object(members) = &mut document.value {
-        for member in members.iter_mut().filter(|member| *member.key == *"Statement") {
-            for (condition, holds) in decisions {
-                let inner = Some(member.value.clone());
-                let (then, otherwise) = if *holds { (inner, None) } else { (None, inner) };
-                let either = Either { condition: condition.clone(), then, otherwise };
-                member.value.value = Value::Either(Box::new(either));
-            }
-        }
-    }
-    document
 }
 
 impl<'t> Template<'t> {

@@ -1,17 +1,22 @@
-//! Terraform plans and states, as `terraform show -json` writes them.
+//! Terraform plans and states, as `terraform show -json` writes them. A value that is known decides what belongs together;
+//! where it is known after apply only, what the configuration refers to does, as far as that names exactly one. All else may be.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::{Found, FoundPolicy, FoundRole, Use, nested};
-use crate::json::{Node, Value};
+use super::{Found, FoundPolicy, FoundRole, Use, guarded, nested};
+use crate::json::{Either, Node, Value};
 use crate::text::Text;
 
+mod references;
+
+use references::{Address, Configuration};
+
 /// A resource of a plan.
-#[derive(Clone, Copy)]
 struct Resource<'v> {
     address: &'v str,
     kind: &'v str,
     values: &'v Node,
+    place: Address,
 }
 
 /// Types that hold identity policies: the type of their inline policies, the type that attaches a managed one, the argument
@@ -22,6 +27,10 @@ const HOLDERS: &[(&str, &str, &str, &str, &str)] = &[
     ("aws_iam_group", "aws_iam_group_policy", "aws_iam_group_policy_attachment", "group", "groups"),
 ];
 
+/// Types that put users into groups: the argument of the user, and that of the group.
+const MEMBERSHIPS: [(&str, &str, &str); 2] =
+    [("aws_iam_user_group_membership", "user", "groups"), ("aws_iam_group_membership", "users", "group")];
+
 /// Every resource of a plan's modules.
 fn planned<'v>(module: &'v Node, found: &mut Vec<Resource<'v>>) {
     for resource in module.get("resources").and_then(Node::items).unwrap_or_default() {
@@ -29,7 +38,8 @@ fn planned<'v>(module: &'v Node, found: &mut Vec<Resource<'v>>) {
         if let Some(values) = resource.get("values")
             && text("mode") != "data"
         {
-            found.push(Resource { address: text("address"), kind: text("type"), values });
+            let address = text("address");
+            found.push(Resource { address, kind: text("type"), values, place: Address::parse(address) });
         }
     }
     for child in module.get("child_modules").and_then(Node::items).unwrap_or_default() {
@@ -37,58 +47,38 @@ fn planned<'v>(module: &'v Node, found: &mut Vec<Resource<'v>>) {
     }
 }
 
-/// What the configuration of a resource refers to, by address and argument.
-fn references(module: &Node, prefix: &str, found: &mut BTreeMap<(String, String), Vec<String>>) {
-    for resource in module.get("resources").and_then(Node::items).unwrap_or_default() {
-        let address = resource.get("address").and_then(Node::as_str).unwrap_or_default();
-        for member in resource.get("expressions").and_then(Node::members).unwrap_or_default() {
-            let names = member.value.get("references").and_then(Node::items).unwrap_or_default();
-            let names: Vec<String> =
-                names.iter().filter_map(Node::as_str).map(|name| format!("{prefix}{name}")).collect();
-            if !names.is_empty() {
-                found.insert((format!("{prefix}{address}"), member.key.to_string()), names);
-            }
-        }
-    }
-    for call in module.get("module_calls").and_then(Node::members).unwrap_or_default() {
-        if let Some(inner) = call.value.get("module") {
-            references(inner, &format!("{prefix}module.{}.", call.key), found);
-        }
-    }
-}
-
-/// An address without the index of `count` or `for_each`, as configurations write it.
-fn without_index(address: &str) -> String {
-    let mut out = String::new();
-    let mut depth = 0;
-    for character in address.chars() {
-        match character {
-            '[' => depth += 1,
-            ']' => depth -= 1,
-            other if depth == 0 => out.push(other),
-            _ => {}
-        }
-    }
-    out
-}
-
-/// The index of an address, such as `["a"]`; empty without one.
-fn index_of(address: &str) -> &str {
-    address.rfind('[').filter(|_| address.ends_with(']')).and_then(|at| address.get(at..)).unwrap_or_default()
-}
-
 fn text_of<'v>(values: &'v Node, key: &str) -> Option<&'v str> {
     values.get(key).and_then(Node::as_str)
 }
+
+/// What an argument names among the resources of a type.
+#[derive(Debug, Default)]
+struct Meant {
+    /// Those that it names for certain, by their index.
+    surely: Vec<usize>,
+    /// Those that it may name.
+    perhaps: Vec<usize>,
+    /// Whether it may name something that is not in the plan.
+    is_open: bool,
+    /// Names that none of them has.
+    strangers: Vec<String>,
+}
+
+impl Meant {
+    /// All of them, those that only may be meant marked.
+    fn all(&self) -> impl Iterator<Item = (usize, bool)> {
+        self.surely.iter().map(|one| (*one, true)).chain(self.perhaps.iter().map(|one| (*one, false)))
+    }
+}
+
+/// A policy of a holder, and what has to hold for it to be one.
+type Attached = (FoundPolicy, Vec<String>);
 
 /// A Terraform plan, taken apart.
 struct Plan<'v> {
     file: &'v str,
     resources: Vec<Resource<'v>>,
-    /// What each argument of the configuration refers to.
-    refers: BTreeMap<(String, String), Vec<String>>,
-    /// Managed policies: address, ARN if it is known, document.
-    managed: Vec<(&'v str, Option<&'v str>, FoundPolicy)>,
+    configuration: Configuration<'v>,
     found: Found,
     /// Addresses of policies that belong to a role.
     used: BTreeSet<String>,
@@ -101,19 +91,8 @@ impl<'v> Plan<'v> {
         if let Some(root) = root {
             planned(root, &mut resources);
         }
-        let mut refers = BTreeMap::new();
-        if let Some(root) = plan.at(&["configuration", "root_module"]) {
-            references(root, "", &mut refers);
-        }
         let found = Found { is_template: true, ..Found::default() };
-        let mut plan = Self { file, resources, refers, managed: Vec::new(), found, used: BTreeSet::new() };
-        for resource in plan.resources.clone() {
-            if resource.kind == "aws_iam_policy" {
-                let policy = plan.policy(resource.address, Use::Managed, resource.values.get("policy"));
-                plan.managed.push((resource.address, text_of(resource.values, "arn"), policy));
-            }
-        }
-        plan
+        Self { file, resources, configuration: Configuration::new(plan), found, used: BTreeSet::new() }
     }
 
     /// The document of an argument, which is JSON as text; one that is known after apply only says so.
@@ -122,99 +101,248 @@ impl<'v> Plan<'v> {
         let document = if let Some((node, Some(text))) = value.map(|node| (node, node.as_str())) {
             nested::parse(text, node.span, self.file)
         } else {
-            self.found.unknown.push(format!("{address}: its document is known after apply only"));
+            self.note(format!("{address}: its document is known after apply only"));
             let span = value.map(|node| node.span).unwrap_or_default();
             Ok(Node { span, value: Value::String(Text::unknown(address)) })
         };
         FoundPolicy { address: address.to_owned(), used_as, document }
     }
 
-    /// Whether the configuration of an argument refers to a resource. Instances of `for_each` refer to those of their key.
-    fn refers_to(&self, address: &str, argument: &str, target: &str) -> bool {
-        let (one, other) = (index_of(address), index_of(target));
-        let is_sibling = one.is_empty() || other.is_empty() || one == other;
-        let list = self.refers.get(&(without_index(address), argument.to_owned()));
-        let target = without_index(target);
-        is_sibling
-            && list
-                .is_some_and(|list| list.iter().any(|name| *name == target || name.starts_with(&format!("{target}."))))
-    }
-
-    /// The managed policy that an argument names: by its ARN where that is known, by reference where it is not.
-    fn named(&self, address: &str, argument: &str, arn: Option<&str>) -> Option<FoundPolicy> {
-        let is_it = |(policy, known, _): &&(&str, Option<&str>, FoundPolicy)| match (arn, known) {
-            (Some(arn), Some(known)) => arn == *known,
-            _ => self.refers_to(address, argument, policy),
-        };
-        self.managed.iter().find(is_it).map(|(_, _, policy)| policy.clone())
-    }
-
-    /// The managed policy that an argument names, or what stands for one that is not in the plan.
-    fn named_or_not_here(&mut self, what: &str, address: &str, argument: &str, arn: Option<&str>) -> FoundPolicy {
-        if let Some(policy) = self.named(address, argument, arn) {
-            self.used.insert(policy.address.clone());
-            return policy;
+    /// Notes once what the plan does not tell.
+    fn note(&mut self, what: String) {
+        if !self.found.unknown.contains(&what) {
+            self.found.unknown.push(what);
         }
-        let shown = arn.unwrap_or("of a data source");
-        self.found.unknown.push(format!("{address}: the {what} {shown} is not in the plan"));
-        let text = arn.map_or_else(|| Text::unknown(&format!("{address}.{argument}")), Text::from);
-        FoundPolicy::not_here(&text, crate::json::Span::default())
     }
 
-    fn role(&mut self, holder: Resource<'v>) -> FoundRole {
-        let address = holder.address;
-        let mut role = FoundRole { address: address.to_owned(), ..FoundRole::default() };
-        let Some((_, inline, attachment, argument, listed)) = HOLDERS.iter().find(|(kind, ..)| *kind == holder.kind)
-        else {
-            return role;
+    fn of_kind(&self, kind: &str) -> Vec<usize> {
+        let all = self.resources.iter().enumerate();
+        all.filter(|(_, resource)| resource.kind == kind).map(|(index, _)| index).collect()
+    }
+
+    /// What an argument names among the resources of a type. What is known is compared with their `key`; `planned_values` writes
+    /// what is known to be none as null, leaves out what is not known, and writes an element that is not known as null.
+    fn meant(&self, by: &Resource<'v>, argument: &str, kind: &str, key: &str) -> Meant {
+        let mut meant = Meant::default();
+        let candidates = self.of_kind(kind);
+        let value = by.values.get(argument);
+        let (known, unknown): (Vec<&str>, Option<usize>) = match value.map(|value| (value, &value.value)) {
+            Some((_, Value::Null)) => return meant,
+            Some((_, Value::Array(items))) => {
+                let known: Vec<&str> = items.iter().filter_map(Node::as_str).collect();
+                let unknown = items.len() - known.len();
+                (known, Some(unknown))
+            }
+            Some((value, _)) => (value.as_str().filter(|text| !text.is_empty()).into_iter().collect(), Some(0)),
+            None => (Vec::new(), None),
         };
-        let name = text_of(holder.values, "name");
-        for inline in holder.values.get("inline_policy").and_then(Node::items).unwrap_or_default() {
+        for text in known {
+            self.by_name(by, text, (&candidates, key), &mut meant);
+        }
+        if unknown == Some(0) {
+            // A name that is known may be of a holder whose name is not: then the reference says so.
+            let targets = self.referred(by, argument, &candidates);
+            let is_unnamed =
+                |one: &&usize| self.resources.get(**one).is_some_and(|one| text_of(one.values, key).is_none());
+            let unnamed: Vec<usize> = targets.0.iter().filter(is_unnamed).copied().collect();
+            if !meant.strangers.is_empty() && !unnamed.is_empty() {
+                meant.strangers.clear();
+                if unnamed.len() == 1 { meant.surely.extend(unnamed) } else { meant.perhaps.extend(unnamed) }
+            }
+            return meant;
+        }
+        if unknown.is_none() && !self.configuration.says(&by.place, argument) {
+            return meant;
+        }
+        let (targets, is_open) = self.referred(by, argument, &candidates);
+        let rest: Vec<usize> = targets.into_iter().filter(|one| !meant.surely.contains(one)).collect();
+        let is_single = unknown.is_none() && !["roles", "users", "groups", "managed_policy_arns"].contains(&argument);
+        let is_exact = !is_open
+            && match unknown {
+                // The elements of a set differ: as many as there are candidates are all of them.
+                Some(count) => count == rest.len(),
+                None => is_single && rest.len() == 1,
+            };
+        if is_exact {
+            meant.surely.extend(rest);
+        } else {
+            let others = if is_open && key == "name" { candidates } else { Vec::new() };
+            meant.perhaps = rest.iter().copied().chain(others.into_iter().filter(|one| !rest.contains(one))).collect();
+            meant.perhaps.retain(|one| !meant.surely.contains(one));
+            meant.is_open |= is_open || rest.is_empty();
+        }
+        meant
+    }
+
+    /// Those of the candidates that the configuration of an argument refers to, and whether it may refer to others.
+    fn referred(&self, by: &Resource<'v>, argument: &str, candidates: &[usize]) -> (Vec<usize>, bool) {
+        let targets = self.configuration.targets(&by.place, argument);
+        let mut is_open = targets.is_open;
+        let mut found = Vec::new();
+        for target in &targets.resources {
+            let is_it = |one: &&usize| self.resources.get(**one).is_some_and(|one| target.covers(&one.place));
+            let before = found.len();
+            found.extend(candidates.iter().filter(is_it).copied());
+            // What another resource gives may be made of anything.
+            is_open |= found.len() == before;
+        }
+        found.sort_unstable();
+        found.dedup();
+        (found, is_open)
+    }
+
+    /// Names are those of an account: where two resources have the same one, that of the same provider is meant.
+    fn by_name(&self, by: &Resource<'v>, text: &str, (candidates, key): (&[usize], &str), meant: &mut Meant) {
+        let named = candidates.iter().filter_map(|index| Some((*index, self.resources.get(*index)?)));
+        let named: Vec<_> = named.filter(|(_, one)| text_of(one.values, key) == Some(text)).collect();
+        let own = self.configuration.sign_in(&by.place);
+        let is_own = |one: &Resource<'v>| {
+            let other = self.configuration.sign_in(&one.place);
+            key != "name" || own.is_none() || other.is_none() || own == other
+        };
+        let surely: Vec<usize> = named.iter().filter(|(_, one)| is_own(one)).map(|(index, _)| *index).collect();
+        match (surely.as_slice(), named.is_empty()) {
+            (_, true) => meant.strangers.push(text.to_owned()),
+            ([], false) => meant.perhaps.extend(named.iter().map(|(index, _)| *index)),
+            (_, false) => meant.surely.extend(surely),
+        }
+    }
+
+    /// Managed policies that an argument names, with what stands for one that is not in the plan.
+    fn attached(&mut self, what: &str, by: usize, argument: &str) -> Vec<Attached> {
+        let Some(resource) = self.resources.get(by) else { return Vec::new() };
+        let (address, span) =
+            (resource.address, resource.values.get(argument).map(|node| node.span).unwrap_or_default());
+        let meant = self.meant(resource, argument, "aws_iam_policy", "arn");
+        let mut found = Vec::new();
+        for (index, is_sure) in meant.all() {
+            let Some(policy) = self.resources.get(index) else { continue };
+            let (name, document) = (policy.address, policy.values.get("policy"));
+            let policy = self.policy(name, Use::Managed, document);
+            self.used.insert(name.to_owned());
+            if !is_sure {
+                self.note(format!("{address}: whether {name} is its {what} is known after apply only"));
+            }
+            found.push((policy, if is_sure { Vec::new() } else { vec![format!("{address} names {name}")] }));
+        }
+        for arn in &meant.strangers {
+            self.note(format!("{address}: the {what} {arn} is not in the plan"));
+            found.push((FoundPolicy::not_here(&Text::from(arn.as_str()), span), Vec::new()));
+        }
+        if meant.is_open {
+            self.note(format!(
+                "{address}: the {what} of a data source, a local value or another module is not in the plan"
+            ));
+            found.push((FoundPolicy::not_here(&Text::from(format!("that {address} names")), span), Vec::new()));
+        }
+        found
+    }
+
+    /// Holders that a resource names, each with whether that is certain; one that the plan does not name notes it.
+    fn holders(&mut self, by: usize, argument: &str, kind: &str) -> Vec<(usize, Option<String>)> {
+        let Some(resource) = self.resources.get(by) else { return Vec::new() };
+        let address = resource.address;
+        let meant = self.meant(resource, argument, kind, "name");
+        let mut found = Vec::new();
+        for (index, is_sure) in meant.all() {
+            let Some(holder) = self.resources.get(index).map(|holder| holder.address) else { continue };
+            if !is_sure {
+                self.note(format!("{address}: whether its `{argument}` is {holder} is known after apply only"));
+            }
+            found.push((index, (!is_sure).then(|| format!("{address} is of {holder}"))));
+        }
+        found
+    }
+
+    /// Policies of each holder, by its index, in the order of the plan.
+    fn links(&mut self) -> Vec<Vec<Attached>> {
+        let mut links: Vec<Vec<Attached>> = self.resources.iter().map(|_| Vec::new()).collect();
+        for by in 0..self.resources.len() {
+            let Some((kind, address, document)) =
+                self.resources.get(by).map(|one| (one.kind, one.address, one.values.get("policy")))
+            else {
+                continue;
+            };
+            for (holder, inline, attachment, argument, listed) in HOLDERS {
+                let argument = match kind {
+                    _ if kind == *inline || kind == *attachment => argument,
+                    "aws_iam_policy_attachment" => listed,
+                    _ => continue,
+                };
+                let holders = self.holders(by, argument, holder);
+                if holders.is_empty() {
+                    continue;
+                }
+                let policies = if kind == *inline {
+                    self.used.insert(address.to_owned());
+                    vec![(self.policy(address, Use::Inline, document), Vec::new())]
+                } else {
+                    self.attached("managed policy", by, "policy_arn")
+                };
+                for (index, condition) in holders {
+                    let given = policies.iter().cloned().map(|(policy, mut conditions)| {
+                        conditions.extend(condition.clone());
+                        (policy, conditions)
+                    });
+                    links.get_mut(index).into_iter().for_each(|link| link.extend(given.clone()));
+                }
+            }
+        }
+        links
+    }
+
+    /// Groups of each user, with what has to hold for it to be in one. Source: IAM User Guide, "IAM user groups".
+    fn memberships(&mut self) -> Vec<(usize, usize, Vec<String>)> {
+        let mut found = Vec::new();
+        for by in 0..self.resources.len() {
+            let Some(kind) = self.resources.get(by).map(|one| one.kind) else { continue };
+            let Some((_, user, group)) = MEMBERSHIPS.iter().find(|(known, ..)| *known == kind) else { continue };
+            let (users, groups) = (self.holders(by, user, "aws_iam_user"), self.holders(by, group, "aws_iam_group"));
+            for (user, of_user) in &users {
+                for (group, of_group) in &groups {
+                    found.push((*user, *group, of_user.iter().chain(of_group).cloned().collect()));
+                }
+            }
+        }
+        found
+    }
+
+    /// A role, user or group with what belongs to it.
+    fn holder(&mut self, index: usize, links: &[Vec<Attached>], groups: &[(usize, Vec<String>)]) -> FoundRole {
+        let Some((address, values)) = self.resources.get(index).map(|one| (one.address, one.values)) else {
+            return FoundRole::default();
+        };
+        let mut attached: Vec<Attached> = Vec::new();
+        for inline in values.get("inline_policy").and_then(Node::items).unwrap_or_default() {
             let label = text_of(inline, "name").unwrap_or_default();
             // The provider writes one without name and text for a role without inline policies.
             if label.is_empty() && text_of(inline, "policy").is_some_and(str::is_empty) {
                 continue;
             }
-            let address = format!("{address}.inline_policy.{label}");
-            let policy = self.policy(&address, Use::Inline, inline.get("policy"));
-            role.policies.push(policy);
+            let policy = self.policy(&format!("{address}.inline_policy.{label}"), Use::Inline, inline.get("policy"));
+            attached.push((policy, Vec::new()));
         }
-        for arn in holder.values.get("managed_policy_arns").and_then(Node::items).unwrap_or_default() {
-            let policy = self.named_or_not_here("managed policy", address, "managed_policy_arns", arn.as_str());
-            role.policies.push(policy);
+        attached.extend(self.attached("managed policy", index, "managed_policy_arns"));
+        attached.extend(links.get(index).into_iter().flatten().cloned());
+        for (group, conditions) in groups {
+            attached.extend(links.get(*group).into_iter().flatten().cloned().map(|(policy, mut own)| {
+                own.extend(conditions.iter().cloned());
+                (policy, own)
+            }));
         }
-        for other in self.resources.clone() {
-            // What is known decides; a reference does where it is known after apply only.
-            let belongs = match text_of(other.values, argument) {
-                Some(known) if name.is_some() => Some(known) == name,
-                _ => self.refers_to(other.address, argument, address),
-            };
-            let is_listed = match other.values.get(listed).and_then(Node::items) {
-                Some(names) => name.is_some_and(|name| names.iter().any(|one| one.as_str() == Some(name))),
-                None => self.refers_to(other.address, listed, address),
-            };
-            let arn = text_of(other.values, "policy_arn");
-            if other.kind == *inline && belongs {
-                self.used.insert(other.address.to_owned());
-                let policy = self.policy(other.address, Use::Inline, other.values.get("policy"));
-                role.policies.push(policy);
-            } else if (other.kind == *attachment && belongs) || (other.kind == "aws_iam_policy_attachment" && is_listed)
-            {
-                let policy = self.named_or_not_here("managed policy", other.address, "policy_arn", arn);
-                role.policies.push(policy);
-            }
-        }
-        let arn = text_of(holder.values, "permissions_boundary").filter(|arn| !arn.is_empty());
-        let key = (without_index(address), "permissions_boundary".to_owned());
-        if arn.is_some() || self.refers.contains_key(&key) {
-            role.boundary = Some(self.named_or_not_here("permissions boundary", address, "permissions_boundary", arn));
-        }
-        role
+        let policies = attached.into_iter().map(|(policy, conditions)| under(policy, &conditions)).collect();
+        let bounds = self.attached("permissions boundary", index, "permissions_boundary");
+        FoundRole { address: address.to_owned(), policies, boundary: one_of(bounds, address) }
     }
 
     /// Trust policies, control policies, permission sets, and documents that are none of an identity.
     fn note_the_rest(&mut self) {
-        for Resource { address, kind, values } in self.resources.clone() {
+        for index in 0..self.resources.len() {
+            let Some((address, kind, values)) =
+                self.resources.get(index).map(|one| (one.address, one.kind, one.values))
+            else {
+                continue;
+            };
             let known = |key: &str| values.get(key).filter(|node| node.as_str().is_some_and(|text| !text.is_empty()));
             match kind {
                 "aws_iam_role" => {
@@ -237,13 +365,22 @@ impl<'v> Plan<'v> {
                         self.found.policies.push(policy);
                     }
                 }
+                "aws_ssoadmin_managed_policy_attachment" => {
+                    let arn = text_of(values, "managed_policy_arn").unwrap_or("of a data source");
+                    self.note(format!("{address}: the managed policy {arn} of a permission set is not compared"));
+                }
                 kind if HOLDERS.iter().any(|(_, inline, ..)| *inline == kind) => {
                     if !self.used.contains(address) {
                         let policy = self.policy(address, Use::Inline, values.get("policy"));
                         self.found.policies.push(policy);
                     }
                 }
-                "aws_iam_policy" => {}
+                "aws_iam_policy" => {
+                    if !self.used.contains(address) {
+                        let policy = self.policy(address, Use::Managed, values.get("policy"));
+                        self.found.policies.push(policy);
+                    }
+                }
                 kind => {
                     let is_document = |text: &str| text.trim_start().starts_with('{') && text.contains("Statement");
                     let other = ["policy", "access_policies", "resource_policy"].into_iter();
@@ -257,20 +394,68 @@ impl<'v> Plan<'v> {
     }
 }
 
+/// A policy that is there only if all conditions hold.
+fn under(policy: FoundPolicy, conditions: &[String]) -> FoundPolicy {
+    let decisions: Vec<(String, bool)> = conditions.iter().map(|condition| (condition.clone(), true)).collect();
+    FoundPolicy { document: policy.document.map(|document| guarded(document, &decisions)), ..policy }
+}
+
+/// The one of several policies that a role has as its boundary: which, the plan does not say.
+fn one_of(bounds: Vec<Attached>, address: &str) -> Option<FoundPolicy> {
+    let mut bounds = bounds.into_iter();
+    let (first, conditions) = bounds.next()?;
+    let rest: Vec<Attached> = bounds.collect();
+    if rest.is_empty() {
+        // One that only may be the boundary leaves it open what else is.
+        return Some(if conditions.is_empty() { first } else { not_known(address, &first) });
+    }
+    let is_whole = |policy: &FoundPolicy| {
+        policy.used_as != Use::NotHere
+            && policy.document.as_ref().is_ok_and(|node| node.get("Statement").is_some() && node.get("Id").is_none())
+    };
+    if !is_whole(&first) || !rest.iter().all(|(policy, _)| is_whole(policy)) {
+        return Some(not_known(address, &first));
+    }
+    let mut names = vec![first.address.clone()];
+    let mut choice = first;
+    for (policy, conditions) in rest {
+        names.push(policy.address.clone());
+        let statements =
+            |policy: &FoundPolicy| policy.document.as_ref().ok().and_then(|node| node.get("Statement").cloned());
+        let (then, otherwise) = (statements(&policy), statements(&choice));
+        if let Ok(Node { value: Value::Object(members), .. }) = &mut choice.document {
+            for member in members.iter_mut().filter(|member| *member.key == *"Statement") {
+                let either =
+                    Either { condition: conditions.join(" and "), then: then.clone(), otherwise: otherwise.clone() };
+                member.value.value = Value::Either(Box::new(either));
+            }
+        }
+    }
+    Some(FoundPolicy { address: names.join(" or "), ..choice })
+}
+
+fn not_known(address: &str, like: &FoundPolicy) -> FoundPolicy {
+    let span = like.document.as_ref().map(|node| node.span).unwrap_or_default();
+    FoundPolicy::not_here(&Text::from(format!("that {address} names as its boundary")), span)
+}
+
 pub(super) fn find(file: &str, plan: &Node) -> Found {
     let mut plan = Plan::new(file, plan);
-    for resource in plan.resources.clone() {
-        if HOLDERS.iter().any(|(kind, ..)| *kind == resource.kind) {
-            let role = plan.role(resource);
+    let links = plan.links();
+    let memberships = plan.memberships();
+    for index in 0..plan.resources.len() {
+        let Some(kind) = plan.resources.get(index).map(|one| one.kind) else { continue };
+        if HOLDERS.iter().any(|(known, ..)| *known == kind) {
+            let own = memberships.iter().filter(|(user, ..)| *user == index);
+            let groups: Vec<(usize, Vec<String>)> =
+                own.map(|(_, group, conditions)| (*group, conditions.clone())).collect();
+            let role = plan.holder(index, &links, &groups);
             // A user or group without any policy is no principal to compare.
-            if resource.kind == "aws_iam_role" || !role.policies.is_empty() {
+            if kind == "aws_iam_role" || !role.policies.is_empty() {
                 plan.found.roles.push(role);
             }
         }
     }
     plan.note_the_rest();
-    let Plan { mut found, managed, used, .. } = plan;
-    let unattached = managed.into_iter().map(|(_, _, policy)| policy);
-    found.policies.extend(unattached.filter(|policy| !used.contains(&policy.address)));
-    found
+    plan.found
 }

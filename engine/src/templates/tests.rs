@@ -143,8 +143,11 @@ fn terraform_plans_join_policies_and_roles_by_value_or_reference() {
         }},
         "configuration": {"root_module": {"resources": [
             {"address": "aws_iam_role_policy.pull", "expressions": {"role": {"references": ["aws_iam_role.worker.id", "aws_iam_role.worker"]}}},
-            {"address": "aws_iam_role_policy_attachment.a", "expressions": {"policy_arn": {"references": ["module.m.aws_iam_policy.wide[0].arn", "module.m.aws_iam_policy.wide"]}}}
-        ]}}
+            {"address": "aws_iam_role_policy_attachment.a", "expressions": {"policy_arn": {"references": ["module.m.wide", "module.m"]}}}
+        ], "module_calls": {"m": {"module": {
+            "resources": [{"address": "aws_iam_policy.wide", "count_expression": {"constant_value": 1}}],
+            "outputs": {"wide": {"expression": {"references": ["aws_iam_policy.wide[0].arn", "aws_iam_policy.wide[0]", "aws_iam_policy.wide"]}}}
+        }}}}}
     });
     let found = find(&plan.to_string(), &pseudo()).unwrap();
     let [role] = found.roles.as_slice() else { panic!("{found:?}") };

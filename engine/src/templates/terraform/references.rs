@@ -1,0 +1,280 @@
+//! What an argument of a plan's configuration refers to: followed through `for_each`, variables and outputs of modules.
+//! Source: Terraform documentation, "JSON output format", configuration and expression representation: `references` lists
+//! everything that an expression uses, the longest form first; which part of it an instance gets, it does not say.
+
+use std::collections::BTreeSet;
+
+use crate::json::Node;
+
+/// Deepest chain of variables and outputs that is followed.
+const MAX_DEPTH: usize = 32;
+
+/// Data sources that say where the plan runs, or are documents; what they give names no resource of the plan.
+const AMBIENT: [&str; 4] = ["aws_partition", "aws_caller_identity", "aws_region", "aws_iam_policy_document"];
+
+/// A module of a path, or a resource, with the key of its instance where that is known: empty for one without `count` and
+/// `for_each`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Step {
+    pub(super) name: String,
+    pub(super) key: Option<String>,
+}
+
+/// Where a resource stands: the modules that lead to it, then itself as `type.name`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Address {
+    pub(super) modules: Vec<Step>,
+    pub(super) resource: Step,
+}
+
+impl Address {
+    /// The address of a resource instance, such as `module.m["a"].aws_iam_role.r[0]`.
+    pub(super) fn parse(address: &str) -> Self {
+        let (modules, rest) = modules(address, Some(String::new()));
+        let mut rest = rest.into_iter();
+        let (kind, last) = (rest.next().unwrap_or_default(), rest.next().unwrap_or_default());
+        let resource = Step { name: format!("{}.{}", kind.0, last.0), key: Some(last.1.unwrap_or_default()) };
+        Self { modules, resource }
+    }
+
+    /// Whether an instance of a resource may be meant. A key that is not known may be any.
+    pub(super) fn covers(&self, instance: &Self) -> bool {
+        let is_step =
+            |step: &Step, other: &Step| step.name == other.name && (step.key.is_none() || step.key == other.key);
+        self.modules.len() == instance.modules.len()
+            && self.modules.iter().zip(&instance.modules).all(|(step, other)| is_step(step, other))
+            && is_step(&self.resource, &instance.resource)
+    }
+}
+
+/// The parts of a dotted address, each with its key in brackets. Dots within brackets are part of a key.
+fn parts(address: &str) -> Vec<(String, Option<String>)> {
+    let mut found: Vec<(String, Option<String>)> = vec![(String::new(), None)];
+    let (mut depth, mut is_quoted, mut is_escaped) = (0_usize, false, false);
+    for character in address.chars() {
+        let Some((name, key)) = found.last_mut() else { break };
+        if depth > 0 {
+            match character {
+                _ if is_escaped => is_escaped = false,
+                '\\' if is_quoted => is_escaped = true,
+                '"' => is_quoted = !is_quoted,
+                '[' if !is_quoted => depth += 1,
+                ']' if !is_quoted => depth -= 1,
+                _ => {}
+            }
+            if depth > 0 {
+                key.get_or_insert_default().push(character);
+            }
+        } else {
+            match character {
+                '[' => {
+                    depth = 1;
+                    *key = Some(String::new());
+                }
+                '.' => found.push((String::new(), None)),
+                other => name.push(other),
+            }
+        }
+    }
+    found
+}
+
+/// The modules that an address begins with, and what stands behind them. A module without a key has the one given.
+fn modules(address: &str, without: Option<String>) -> (Vec<Step>, Vec<(String, Option<String>)>) {
+    let mut rest = parts(address);
+    let mut found = Vec::new();
+    while rest.len() >= 2 && rest.first().is_some_and(|(name, _)| name == "module") {
+        let mut taken = rest.drain(..2);
+        if let Some((name, key)) = taken.nth(1) {
+            found.push(Step { name, key: key.or_else(|| without.clone()) });
+        }
+    }
+    (found, rest)
+}
+
+/// What an argument may name.
+#[derive(Debug, Default)]
+pub(super) struct Targets {
+    /// Resources of the configuration, with as much of their keys as is known.
+    pub(super) resources: BTreeSet<Address>,
+    /// Whether it may name others: a local value, a data source, a module that is not in the plan.
+    pub(super) is_open: bool,
+}
+
+/// The configuration of a plan.
+pub(super) struct Configuration<'v> {
+    root: Option<&'v Node>,
+    providers: Option<&'v Node>,
+}
+
+/// Where an expression stands: in which instance of a module, and in which instance of a resource or module call.
+struct Scope<'s> {
+    modules: &'s [Step],
+    key: Option<&'s str>,
+}
+
+impl<'v> Configuration<'v> {
+    pub(super) fn new(plan: &'v Node) -> Self {
+        Self {
+            root: plan.at(&["configuration", "root_module"]),
+            providers: plan.at(&["configuration", "provider_config"]),
+        }
+    }
+
+    fn module(&self, path: &[Step]) -> Option<&'v Node> {
+        let mut module = self.root?;
+        for step in path {
+            module = module.at(&["module_calls", &step.name, "module"])?;
+        }
+        Some(module)
+    }
+
+    fn call(&self, path: &[Step]) -> Option<&'v Node> {
+        let (last, parents) = path.split_last()?;
+        self.module(parents)?.at(&["module_calls", &last.name])
+    }
+
+    fn resource(&self, modules: &[Step], name: &str) -> Option<&'v Node> {
+        let all = self.module(modules)?.get("resources").and_then(Node::items)?;
+        all.iter().find(|resource| resource.get("address").and_then(Node::as_str) == Some(name))
+    }
+
+    /// What the provider of a resource signs in with; the region is left out, since the names of IAM are those of an account.
+    /// `None` where the plan does not say which provider it is.
+    pub(super) fn sign_in(&self, address: &Address) -> Option<String> {
+        let key = self.resource(&address.modules, &address.resource.name)?.get("provider_config_key")?.as_str()?;
+        let expressions = self.providers.and_then(|all| all.get(key)).and_then(|one| one.get("expressions"));
+        let Some(members) = expressions.and_then(Node::members) else { return Some(format!("provider {key}")) };
+        let mut own: Vec<String> = members
+            .iter()
+            .filter(|member| *member.key != *"region")
+            .map(|member| format!("{}: {}", member.key, member.value))
+            .collect();
+        own.sort();
+        Some(own.join(", "))
+    }
+
+    /// Whether the configuration says anything of an argument.
+    pub(super) fn says(&self, address: &Address, argument: &str) -> bool {
+        self.expression(address, argument).is_some_and(|expression| !names(expression).is_empty())
+    }
+
+    fn expression(&self, address: &Address, argument: &str) -> Option<&'v Node> {
+        self.resource(&address.modules, &address.resource.name)?.at(&["expressions", argument])
+    }
+
+    /// What an argument of a resource refers to.
+    pub(super) fn targets(&self, address: &Address, argument: &str) -> Targets {
+        let mut found = Targets::default();
+        if let Some(expression) = self.expression(address, argument) {
+            let scope = Scope { modules: &address.modules, key: address.resource.key.as_deref() };
+            let each =
+                self.resource(&address.modules, &address.resource.name).and_then(|one| one.get("for_each_expression"));
+            self.follow(expression, each, &scope, &mut found, MAX_DEPTH);
+        }
+        found
+    }
+
+    fn follow(&self, expression: &Node, each: Option<&Node>, scope: &Scope<'_>, found: &mut Targets, depth: usize) {
+        let Some(depth) = depth.checked_sub(1) else {
+            found.is_open = true;
+            return;
+        };
+        let names = names(expression);
+        let is_keyed = names.iter().any(|name| ["each.key", "each.value", "count.index"].contains(name));
+        // An instance of `for_each` or `count` that uses its key refers to the instance of that key.
+        let key = scope.key.filter(|key| is_keyed && !key.is_empty());
+        for name in longest(&names) {
+            let (below, rest) = modules(name, None);
+            let first = rest.first().map_or("", |(name, _)| name.as_str());
+            let second = rest.get(1).map_or("", |(name, _)| name.as_str());
+            match first {
+                _ if !below.is_empty() => self.follow_output(below, first, key, scope, found, depth),
+                "var" => self.follow_variable(second, scope, found, depth),
+                "each" if second == "value" || name == "each" => match each {
+                    Some(each) => self.follow(each, None, scope, found, depth),
+                    None => found.is_open = true,
+                },
+                "each" | "count" | "path" | "terraform" | "self" => {}
+                "data" => {
+                    found.is_open |= !AMBIENT.contains(&second);
+                }
+                "local" => found.is_open = true,
+                _ if second.is_empty() => found.is_open = true,
+                _ => {
+                    let given = rest.get(1).and_then(|(_, key)| key.clone());
+                    let name = format!("{first}.{second}");
+                    let has_keys = self.resource(scope.modules, &name).is_none_or(is_repeated);
+                    let key = given.or_else(|| if has_keys { key.map(str::to_owned) } else { None });
+                    found.resources.insert(Address { modules: scope.modules.to_vec(), resource: Step { name, key } });
+                }
+            }
+        }
+    }
+
+    /// A variable of a module is an argument of its call; one of the root module names no resource.
+    fn follow_variable(&self, name: &str, scope: &Scope<'_>, found: &mut Targets, depth: usize) {
+        let Some((own, parents)) = scope.modules.split_last() else { return };
+        let Some(call) = self.call(scope.modules) else {
+            found.is_open = true;
+            return;
+        };
+        if let Some(expression) = call.at(&["expressions", name]) {
+            let outer = Scope { modules: parents, key: own.key.as_deref() };
+            self.follow(expression, call.get("for_each_expression"), &outer, found, depth);
+        }
+    }
+
+    fn follow_output(
+        &self,
+        below: Vec<Step>,
+        name: &str,
+        key: Option<&str>,
+        scope: &Scope<'_>,
+        found: &mut Targets,
+        depth: usize,
+    ) {
+        let mut path = scope.modules.to_vec();
+        for mut step in below {
+            if step.key.is_none() {
+                let is_repeated =
+                    self.module(&path).and_then(|one| one.at(&["module_calls", &step.name])).is_some_and(is_repeated);
+                step.key = if is_repeated { key.map(str::to_owned) } else { Some(String::new()) };
+            }
+            path.push(step);
+        }
+        let Some(outputs) = self.module(&path).and_then(|module| module.get("outputs")).and_then(Node::members) else {
+            found.is_open = true;
+            return;
+        };
+        let meant = outputs.iter().filter(|output| name.is_empty() || *output.key == *name);
+        let expressions: Vec<&Node> = meant.filter_map(|output| output.value.get("expression")).collect();
+        found.is_open |= expressions.is_empty();
+        for expression in expressions {
+            self.follow(expression, None, &Scope { modules: &path, key: None }, found, depth);
+        }
+    }
+}
+
+/// Whether a resource or a call has `count` or `for_each`.
+fn is_repeated(node: &Node) -> bool {
+    node.get("count_expression").is_some() || node.get("for_each_expression").is_some()
+}
+
+/// The references of an expression, those of its blocks included.
+fn names(expression: &Node) -> Vec<&str> {
+    let own = expression.get("references").and_then(Node::items).unwrap_or_default();
+    own.iter().filter_map(Node::as_str).collect()
+}
+
+/// References without those that stand behind a longer form of the same: `aws_iam_role.r.arn` is followed by `aws_iam_role.r`.
+fn longest<'n>(names: &[&'n str]) -> Vec<&'n str> {
+    let mut kept: Vec<&str> = Vec::new();
+    for name in names {
+        let is_form = |longer: &&str| longer.strip_prefix(name).is_some_and(|rest| rest.starts_with(['.', '[']));
+        if !kept.last().is_some_and(is_form) {
+            kept.push(name);
+        }
+    }
+    kept
+}
