@@ -66,6 +66,11 @@ impl FoundPolicy {
         Self { address: name.to_string(), used_as: Use::NotHere, document }
     }
 
+    /// Where it starts in the file, in bytes.
+    fn offset(&self) -> usize {
+        self.document.as_ref().map_or_else(|error| error.offset, |node| node.span.start)
+    }
+
     /// Whether what stands for it may deny: of AWS's own managed policies only those that are made for it do.
     /// Source: AWS Managed Policy Reference.
     fn may_deny(&self) -> bool {
@@ -128,9 +133,10 @@ impl Found {
         let of_roles = self.roles.iter().flat_map(|role| role.policies.iter().chain(&role.boundary));
         let mut all: Vec<&FoundPolicy> = of_roles.chain(&self.policies).chain(&self.trusts).collect();
         all.retain(|policy| policy.used_as != Use::NotHere);
-        all.sort_by(|a, b| a.address.cmp(&b.address));
-        // A policy that several roles have may hang on other conditions of the stack with each.
-        all.dedup_by(|a, b| a.address == b.address);
+        // A policy that several roles have may hang on other conditions of the stack with each. Two branches of a condition may
+        // have policies of one name.
+        all.sort_by(|a, b| (&a.address, a.offset()).cmp(&(&b.address, b.offset())));
+        all.dedup_by(|a, b| a.address == b.address && a.offset() == b.offset());
         all
     }
 }

@@ -18,7 +18,8 @@ const MAX_NODES: usize = 500_000;
 /// When it is not YAML, nested deeper than [`MAX_DEPTH`], or larger than any template may be.
 pub(super) fn parse(text: &str) -> Result<Node, JsonError> {
     let mut repaired = text.to_owned();
-    let mut repairs: Vec<(usize, usize)> = Vec::new();
+    let mut repairs: Vec<usize> = Vec::new();
+    let mut readings = 0;
     loop {
         let error = match read(&repaired) {
             Ok(mut node) => {
@@ -37,27 +38,24 @@ pub(super) fn parse(text: &str) -> Result<Node, JsonError> {
         let error = JsonError { reason: error.reason, line, column, offset };
         // A line of a list in brackets or of a text in quotes that is less indented than its key: AWS's readers of templates
         // take it.
-        let is_known = |start: usize| repairs.iter().any(|(at, _)| *at == start);
-        let next = |from: usize| text.get(from..).and_then(|rest| rest.find('\n')).map(|at| from + at + 1);
-        let start = if error.reason.contains("invalid indentation in quoted") {
-            // The place is where the text in quotes starts: the line is one of those behind it.
-            let mut line = next(offset);
-            while let Some(at) = line.filter(|at| is_known(*at)) {
-                line = next(at);
-            }
-            line
+        let mut starts = if error.reason.contains("invalid indentation in quoted") {
+            // The place is where the text in quotes starts: all of its lines are put right at once.
+            lines_of_quoted(text, offset)
         } else if error.reason.contains("invalid indentation") {
-            let line = text.get(..offset).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
-            Some(line).filter(|line| !is_known(*line))
+            vec![text.get(..offset).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1)]
         } else {
-            None
+            Vec::new()
         };
-        let Some(start) = start.filter(|_| repairs.len() < MAX_REPAIRS) else { return Err(error) };
-        repairs.push((start, REPAIR.len()));
+        starts.retain(|start| repairs.binary_search(start).is_err());
+        readings += 1;
+        if starts.is_empty() || readings > MAX_READINGS {
+            return Err(error);
+        }
+        repairs.extend(starts);
         repairs.sort_unstable();
         repaired = String::with_capacity(text.len() + repairs.len() * REPAIR.len());
         let mut at = 0;
-        for (start, _) in &repairs {
+        for start in &repairs {
             repaired.push_str(text.get(at..*start).unwrap_or_default());
             repaired.push_str(REPAIR);
             at = *start;
@@ -66,22 +64,48 @@ pub(super) fn parse(text: &str) -> Result<Node, JsonError> {
     }
 }
 
-/// Lines whose indentation is put right, at most: each is one more reading of the text.
-const MAX_REPAIRS: usize = 64;
+/// Where the lines of a text in quotes start, but for its first: the text is the first in quotes from an offset on.
+fn lines_of_quoted(text: &str, offset: usize) -> Vec<usize> {
+    let mut starts = Vec::new();
+    let mut quote = None;
+    let mut rest = text.get(offset..).unwrap_or_default().char_indices().peekable();
+    while let Some((at, character)) = rest.next() {
+        match (quote, character) {
+            (None, '"' | '\'') => quote = Some(character),
+            (Some('"'), '\\') => {
+                if rest.next().is_some_and(|(_, escaped)| escaped == '\n') {
+                    starts.push(offset + at + 2);
+                }
+            }
+            (Some('\''), '\'') if rest.next_if(|(_, next)| *next == '\'').is_some() => {}
+            (Some(open), _) if open == character => break,
+            (Some(_), '\n') => starts.push(offset + at + 1),
+            _ => {}
+        }
+    }
+    starts
+}
+
+/// How often a text is read again, with the indentation of some of its lines put right.
+const MAX_READINGS: usize = 64;
 /// Indentation that is deeper than any key's of a template.
 const REPAIR: &str = "                                        ";
 
 /// Where something stands in the text as it was written, before lines were indented further.
-fn written(repairs: &[(usize, usize)], offset: usize) -> usize {
-    let mut added = 0;
-    for (start, length) in repairs {
-        if start + added + length > offset {
-            // Within what was added is at the start of the line.
-            return if start + added <= offset { *start } else { offset - added };
-        }
-        added += length;
+fn written(repairs: &[usize], offset: usize) -> usize {
+    // All are of one length, and sorted: those before the offset are counted by halving.
+    let length = REPAIR.len();
+    let (mut low, mut high) = (0, repairs.len());
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        let is_before = repairs.get(middle).is_some_and(|start| start + middle * length + length <= offset);
+        if is_before { low = middle + 1 } else { high = middle }
     }
-    offset - added
+    match repairs.get(low) {
+        // Within what was added is at the start of the line.
+        Some(start) if start + low * length <= offset => *start,
+        _ => offset - low * length,
+    }
 }
 
 /// Reads all documents of a text, those that hold nothing left out. Tags say nothing: a value is what it is written as. A key that
@@ -121,16 +145,33 @@ fn read(text: &str) -> Result<Node, JsonError> {
     }
 }
 
-/// How far the text has been counted: the parser counts characters, and places are bytes.
-struct Place {
-    characters: usize,
-    bytes: usize,
+/// Bytes at which every so many characters of a text stand: the parser counts characters, and places are bytes.
+struct Places(Vec<usize>);
+
+impl Places {
+    const STRIDE: usize = 64;
+
+    fn of(text: &str) -> Self {
+        // Where every character is a byte, nothing has to be counted.
+        let starts = text.char_indices().step_by(Self::STRIDE).map(|(at, _)| at);
+        Self(if text.is_ascii() { Vec::new() } else { starts.collect() })
+    }
+
+    fn byte(&self, text: &str, character: usize) -> usize {
+        if self.0.is_empty() {
+            return character.min(text.len());
+        }
+        let Some(start) = self.0.get(character / Self::STRIDE) else { return text.len() };
+        let rest = text.get(*start..).unwrap_or_default();
+        let behind = rest.char_indices().nth(character % Self::STRIDE);
+        behind.map_or(text.len(), |(at, _)| start + at)
+    }
 }
 
 struct Reader<'t> {
     text: &'t str,
     parser: Parser<'t, saphyr_parser::StrInput<'t>>,
-    place: Place,
+    places: Places,
     anchors: HashMap<usize, (Node, usize)>,
     nodes: usize,
     /// Whether local tags are functions of CloudFormation, and keys may repeat.
@@ -142,7 +183,7 @@ impl<'t> Reader<'t> {
         Self {
             text,
             parser: Parser::new_from_str(text),
-            place: Place { characters: 0, bytes: 0 },
+            places: Places::of(text),
             anchors: HashMap::new(),
             nodes: 0,
             is_template: true,
@@ -164,15 +205,8 @@ impl<'t> Reader<'t> {
     }
 
     /// The byte at which a character stands.
-    fn byte(&mut self, character: usize) -> usize {
-        if character < self.place.characters {
-            self.place = Place { characters: 0, bytes: 0 };
-        }
-        let rest = self.text.get(self.place.bytes..).unwrap_or_default();
-        let ahead = character - self.place.characters;
-        let bytes = rest.char_indices().nth(ahead).map_or(rest.len(), |(at, _)| at);
-        self.place = Place { characters: character, bytes: self.place.bytes + bytes };
-        self.place.bytes
+    fn byte(&self, character: usize) -> usize {
+        self.places.byte(self.text, character)
     }
 
     fn error(&self, offset: usize, reason: String) -> JsonError {
@@ -198,7 +232,14 @@ impl<'t> Reader<'t> {
             }
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = style == ScalarStyle::Plain && tag.as_ref().is_none_or(|tag| is_local(tag));
-                (anchor, tag, Node { span, value: if plain { scalar(&text) } else { Value::String((*text).into()) } })
+                (
+                    anchor,
+                    tag,
+                    Node {
+                        span,
+                        value: if plain { scalar(&text, self.is_template) } else { Value::String((*text).into()) },
+                    },
+                )
             }
             Event::SequenceStart(anchor, tag) => {
                 let mut items = Vec::new();
@@ -293,9 +334,12 @@ fn tagged(name: &str, node: Node) -> Node {
     Node { span, value: Value::Object(vec![member]) }
 }
 
-/// What a plain scalar is, by the core schema; whatever else is text, such as the date of `Version: 2012-10-17`.
-fn scalar(text: &str) -> Value {
+/// What a plain scalar is, by the core schema; whatever else is text, such as the date of `Version: 2012-10-17`. Templates are
+/// YAML 1.1, as its readers in Python and Java have it. Source: AWS CloudFormation User Guide, "CloudFormation template format".
+fn scalar(text: &str, is_template: bool) -> Value {
     match text {
+        "yes" | "Yes" | "YES" | "on" | "On" | "ON" if is_template => Value::Bool(true),
+        "no" | "No" | "NO" | "off" | "Off" | "OFF" if is_template => Value::Bool(false),
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,
         "true" | "True" | "TRUE" => Value::Bool(true),
         "false" | "False" | "FALSE" => Value::Bool(false),
@@ -342,11 +386,14 @@ mod tests {
 
     #[test]
     fn lines_that_are_less_indented_than_their_key_are_taken_within_brackets_and_quotes() {
+        let long = format!("a:\n    b: 'x\n{}it''s'\n    e: f\n", "  y\n".repeat(500));
         for (text, value) in [
             ("a:\n  b: {\n    \"c\": [\n  1\n ]\n}\n  e: f\n", r#"{"a":{"b":{"c":[1]},"e":"f"}}"#),
             ("a:\n  b: {\n    \"c\": 1\n  }\n  e: f\n", r#"{"a":{"b":{"c":1},"e":"f"}}"#),
             ("a:\n    b: 'x\n    y'\n    e: f\n", r#"{"a":{"b":"x y","e":"f"}}"#),
             ("a:\n    b: \"x\n  y\"\n    e: f\n", r#"{"a":{"b":"x y","e":"f"}}"#),
+            ("a:\n    b: \"x\\\n  y\"\n    e: f\n", r#"{"a":{"b":"xy","e":"f"}}"#),
+            (&long, &format!(r#"{{"a":{{"b":"x {}it's","e":"f"}}}}"#, "y ".repeat(500))),
         ] {
             let node = parse(text).unwrap_or_else(|error| panic!("{error}: {text}"));
             assert_eq!(node.to_string(), value);
@@ -354,6 +401,13 @@ mod tests {
             assert_eq!(text.get(e.span.range()), Some("f"), "{text}");
         }
         assert!(parse("a:\n   b: c\n  d: e\n").is_err(), "elsewhere indentation has a meaning");
+    }
+
+    #[test]
+    fn templates_have_the_booleans_of_yaml_1_1_and_manifests_have_not() {
+        let text = "a: [yes, Off, \"on\", y, null]\nno: 1\n";
+        assert_eq!(parse(text).unwrap().to_string(), r#"{"a":[true,false,"on","y",null],"false":1}"#);
+        assert_eq!(documents(text).unwrap()[0].to_string(), r#"{"a":["yes","Off","on","y",null],"no":1}"#);
     }
 
     #[test]

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::functions::{self, choice, function, is_no_value, referred, resolve};
 use super::{Decision, Found, FoundPolicy, FoundRole, Pseudo, Use, guarded, nested};
 use crate::json::{JsonError, Node, Value};
-use crate::text::Text;
+use crate::text::{Text, TextPart};
+
+mod serverless;
 
 /// Elements of a template, by which one is recognised. Source: AWS CloudFormation User Guide, "Template sections".
 pub(super) const SECTIONS: &[&str] = &[
@@ -49,6 +51,13 @@ const POLICIES: &[(&str, Use)] = &[
 const OTHER_DOCUMENTS: &[&str] =
     &["PolicyDocument", "KeyPolicy", "ResourcePolicy", "RepositoryPolicyText", "Policy", "Policies", "PolicyText"];
 
+/// How certain it is that a value names a holder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meant {
+    Surely,
+    Perhaps,
+}
+
 struct Template<'t> {
     file: &'t str,
     pseudo: &'t Pseudo,
@@ -81,6 +90,31 @@ fn alternatives<'n>(node: &'n Node, decisions: &[Decision], found: &mut Vec<(Vec
     } else {
         found.push((decisions.to_vec(), node));
     }
+}
+
+/// CloudFormation makes text of a number where text is asked for. Source: AWS CloudFormation User Guide,
+/// "AWS::EventSchemas::RegistryPolicy", example with `Sid: 1`.
+fn with_text_ids(mut document: Node) -> Node {
+    fn of_statement(statement: &mut Node) {
+        match &mut statement.value {
+            Value::Array(items) => items.iter_mut().for_each(of_statement),
+            Value::Either(either) => {
+                either.then.iter_mut().chain(&mut either.otherwise).for_each(of_statement);
+            }
+            Value::Object(members) => {
+                for member in members.iter_mut().filter(|member| *member.key == *"Sid") {
+                    if let Value::Number(number) = &member.value.value {
+                        member.value.value = Value::String(number.as_str().into());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    if let Value::Object(members) = &mut document.value {
+        members.iter_mut().filter(|member| *member.key == *"Statement").for_each(|one| of_statement(&mut one.value));
+    }
+    document
 }
 
 impl<'t> Template<'t> {
@@ -129,7 +163,7 @@ impl<'t> Template<'t> {
     }
 
     fn policy(&self, address: String, used_as: Use, node: &Node, decisions: &[Decision]) -> FoundPolicy {
-        let document = self.document(node).map(|document| guarded(document, decisions));
+        let document = self.document(node).map(|document| guarded(with_text_ids(document), decisions));
         FoundPolicy { address, used_as, document }
     }
 
@@ -177,23 +211,21 @@ impl<'t> Template<'t> {
                 role.policies.push(policy);
                 continue;
             }
-            let text = functions::text(arn, self.pseudo);
-            self.found.unknown.push(format!("{address}: the managed policy \"{text}\" is not in the template"));
-            role.policies.push(FoundPolicy::not_here(&text, arn.span));
+            role.policies.push(self.not_here(&address, arn));
         }
-        if let Some(boundary) = property(holder.node, "PermissionsBoundary") {
-            if let Some(policy) = referred(boundary).and_then(|target| self.given(target, holder.node, &[])) {
-                role.boundary = Some(policy);
-            } else {
-                let text = functions::text(boundary, self.pseudo);
-                self.found
-                    .unknown
-                    .push(format!("{address}: the permissions boundary \"{text}\" is not in the template"));
-                role.boundary = Some(FoundPolicy::not_here(&text, boundary.span));
-            }
-        }
+        role.boundary = self.boundary(&address, holder.node);
         self.attach(holder, &mut role);
         role
+    }
+
+    fn boundary(&mut self, address: &str, holder: &'t Node) -> Option<FoundPolicy> {
+        let boundary = property(holder, "PermissionsBoundary")?;
+        if let Some(policy) = referred(boundary).and_then(|target| self.given(target, holder, &[])) {
+            return Some(policy);
+        }
+        let text = functions::text(boundary, self.pseudo);
+        self.found.unknown.push(format!("{address}: the permissions boundary \"{text}\" is not in the template"));
+        Some(FoundPolicy::not_here(&text, boundary.span))
     }
 
     /// Policies that name the holder.
@@ -203,24 +235,67 @@ impl<'t> Template<'t> {
                 continue;
             }
             for listed_by in holder.listed_by {
-                for (decisions, target) in listed(resource, listed_by) {
-                    if self.is_meant(holder, target)
-                        && let Some(policy) = self.given(name, holder.node, &decisions)
-                    {
-                        role.policies.push(policy);
-                    }
+                for (_, decisions) in self.named(name, resource, listed_by, std::slice::from_ref(holder)) {
+                    role.policies.extend(self.given(name, holder.node, &decisions));
                 }
             }
         }
     }
 
-    /// By reference, or by the name that the template gives the holder.
-    fn is_meant(&self, holder: &Holder<'t>, target: &Node) -> bool {
-        if let Some(name) = referred(target) {
-            return name == holder.name;
+    /// By reference, or by the name that the template gives the holder. What two values have to be the same of is known when the
+    /// stack is made: one of them may name the holder then.
+    fn is_meant(&self, holder: &Holder<'t>, target: &Node) -> Option<Meant> {
+        let reference = referred(target).filter(|name| self.resources.iter().any(|(known, _)| known == name));
+        if let Some(name) = reference {
+            return (name == holder.name).then_some(Meant::Surely);
         }
-        let own = property(holder.node, holder.named_by).and_then(|name| resolve(name, self.pseudo));
-        own.is_some_and(|own| resolve(target, self.pseudo).is_some_and(|target| own.value == target.value))
+        let target = functions::text(target, self.pseudo);
+        if target == Text::unknown(holder.name) {
+            return Some(Meant::Surely);
+        }
+        // A name that CloudFormation makes up nobody can give.
+        let own = functions::text(property(holder.node, holder.named_by)?, self.pseudo);
+        if own == target {
+            return Some(Meant::Surely);
+        }
+        may_be_equal(&own, &target).then_some(Meant::Perhaps)
+    }
+
+    /// The holders of a list, each with what has to hold for it to be meant.
+    fn named<'h>(
+        &self,
+        who: &str,
+        resource: &'t Node,
+        property: &str,
+        holders: &'h [Holder<'t>],
+    ) -> Vec<(&'h Holder<'t>, Vec<Decision>)> {
+        let mut found = Vec::new();
+        for (decisions, target) in listed(resource, property) {
+            for holder in holders {
+                if let Some(meant) = self.is_meant(holder, target) {
+                    let open = (meant == Meant::Perhaps).then(|| (format!("{who} names {}", holder.name), true));
+                    found.push((holder, decisions.iter().cloned().chain(open).collect()));
+                }
+            }
+        }
+        found
+    }
+
+    /// Groups of a user, each with what has to hold for it to be in one. Source: IAM User Guide, "IAM user groups".
+    fn groups<'h>(&self, user: &Holder<'t>, holders: &'h [Holder<'t>]) -> Vec<(&'h Holder<'t>, Vec<Decision>)> {
+        let mut found = self.named(user.name, user.node, "Groups", holders);
+        let additions = self.resources.iter().filter(|(_, node)| kind(node) == "AWS::IAM::UserToGroupAddition");
+        for (name, addition) in additions {
+            let users = self.named(name, addition, "Users", std::slice::from_ref(user));
+            for (_, of_user) in users {
+                let own = [of_user, Self::own_condition(addition, Some(user.node))].concat();
+                for (group, of_group) in self.named(name, addition, "GroupName", holders) {
+                    found.push((group, [own.clone(), of_group].concat()));
+                }
+            }
+        }
+        found.retain(|(group, _)| group.named_by == "GroupName");
+        found
     }
 
     /// Policies that name a holder which is not in the template, and documents that are none of an identity.
@@ -229,19 +304,21 @@ impl<'t> Template<'t> {
             if self.documents.contains_key(name) {
                 let targets = HOLDERS.iter().flat_map(|(_, _, listed_by)| *listed_by).collect::<BTreeSet<_>>();
                 let targets: Vec<_> = targets.into_iter().flat_map(|by| listed(resource, by)).collect();
-                let is_here = |target: &Node| holders.iter().any(|holder| self.is_meant(holder, target));
+                let is_here =
+                    |target: &Node| holders.iter().any(|holder| self.is_meant(holder, target) == Some(Meant::Surely));
                 let strangers = targets.iter().filter(|(_, target)| !is_here(target)).count();
                 if strangers > 0 {
-                    let what = "it is put into a role that is not in the template";
+                    let what = "it is put into a role, user or group that is not in the template, or is known when the stack is made only";
                     self.found.unknown.push(format!("Resources.{name}: {what}"));
                 }
                 continue;
             }
             self.trust(name, resource);
-            let is_holder = HOLDERS.iter().any(|(known, ..)| *known == kind(resource));
+            let is_holder = HOLDERS.iter().any(|(known, ..)| *known == kind(resource))
+                || serverless::TYPES.contains(&kind(resource));
             let other = OTHER_DOCUMENTS.iter().find(|one| !is_holder && property(resource, one).is_some());
             match (kind(resource), other) {
-                ("AWS::SSO::PermissionSet", _) => self.single(name, resource, "InlinePolicy", Use::Document),
+                ("AWS::SSO::PermissionSet", _) => {}
                 ("AWS::Organizations::Policy", _)
                     if property(resource, "Type").and_then(Node::as_str) == Some("SERVICE_CONTROL_POLICY") =>
                 {
@@ -262,6 +339,36 @@ impl<'t> Template<'t> {
             let address = format!("Resources.{name}.AssumeRolePolicyDocument");
             self.found.trusts.push(self.policy(address, Use::Trust, document, &[]));
         }
+    }
+
+    /// A permission set with its policies; those that are named are not in the template.
+    fn permission_set(&mut self, name: &str, resource: &'t Node) -> Option<FoundRole> {
+        if kind(resource) != "AWS::SSO::PermissionSet" {
+            return None;
+        }
+        let address = format!("Resources.{name}");
+        let mut set = FoundRole { address: address.clone(), ..FoundRole::default() };
+        if let Some(document) = property(resource, "InlinePolicy") {
+            set.policies.push(self.policy(format!("{address}.InlinePolicy"), Use::Document, document, &[]));
+        }
+        for (_, arn) in listed(resource, "ManagedPolicies") {
+            set.policies.push(self.not_here(&address, arn));
+        }
+        for (_, reference) in listed(resource, "CustomerManagedPolicyReferences") {
+            set.policies.push(self.not_here(&address, reference.get("Name").unwrap_or(reference)));
+        }
+        if let Some(boundary) = property(resource, "PermissionsBoundary") {
+            self.found.unknown.push(format!("{address}: the permissions boundary is not in the template"));
+            set.boundary = Some(FoundPolicy::not_here(&Text::unknown("its boundary"), boundary.span));
+        }
+        (!set.policies.is_empty()).then_some(set)
+    }
+
+    /// What stands for a managed policy that a holder names and the template does not hold.
+    fn not_here(&mut self, address: &str, arn: &Node) -> FoundPolicy {
+        let text = functions::text(arn, self.pseudo);
+        self.found.unknown.push(format!("{address}: the managed policy \"{text}\" is not in the template"));
+        FoundPolicy::not_here(&text, arn.span)
     }
 
     fn single(&mut self, name: &str, resource: &Node, at: &str, used_as: Use) {
@@ -290,12 +397,33 @@ pub(super) fn find(file: &str, template: &Node, pseudo: &Pseudo) -> Found {
         }
     }
     holders.sort_by_key(|holder| holder.name);
+    let own: Vec<FoundRole> = holders.iter().map(|holder| template.holder(holder)).collect();
     let mut roles: Vec<FoundRole> = Vec::new();
-    for holder in &holders {
-        let role = template.holder(holder);
+    for (holder, role) in holders.iter().zip(&own) {
+        let mut role = role.clone();
+        if holder.named_by == "UserName" {
+            for (group, decisions) in template.groups(holder, &holders) {
+                let of_group = holders.iter().position(|one| one.name == group.name).and_then(|at| own.get(at));
+                let policies = of_group.into_iter().flat_map(|group| group.policies.iter().cloned());
+                role.policies.extend(policies.map(|policy| FoundPolicy {
+                    document: policy.document.map(|document| guarded(document, &decisions)),
+                    ..policy
+                }));
+            }
+        }
         // A user or group without any policy is no principal to compare.
         if holder.named_by == "RoleName" || !role.policies.is_empty() {
             roles.push(role);
+        }
+    }
+    for (name, node) in template.resources.clone() {
+        roles.extend(template.permission_set(name, node));
+        roles.extend(template.execution_role(name, node));
+        if name.starts_with("Fn::ForEach::") && holds_identities(node) {
+            template
+                .found
+                .unknown
+                .push(format!("Resources.{name}: what it makes is known when the stack is made only"));
         }
     }
     template.note_the_rest(&holders);
@@ -308,6 +436,32 @@ pub(super) fn find(file: &str, template: &Node, pseudo: &Pseudo) -> Found {
     found.policies.extend(documents.into_values().filter(|policy| !used.contains(&policy.address)));
     found.roles = roles;
     found
+}
+
+/// Whether a value holds a resource of IAM, or one that makes a role.
+fn holds_identities(node: &Node) -> bool {
+    let is_one = |kind: &str| kind.starts_with("AWS::IAM::") || serverless::TYPES.contains(&kind);
+    node.get("Type").and_then(Node::as_str).is_some_and(is_one)
+        || node.members().unwrap_or_default().iter().any(|member| holds_identities(&member.value))
+        || node.items().unwrap_or_default().iter().any(holds_identities)
+}
+
+/// Whether two texts may be the same when the stack is made: they are not known to differ in how they begin and end.
+fn may_be_equal(one: &Text, other: &Text) -> bool {
+    if one.is_known() && other.is_known() {
+        return false;
+    }
+    let known = |text: &Text, is_first: bool| {
+        let parts: Vec<TextPart<'_>> = text.parts().collect();
+        match if is_first { parts.first() } else { parts.last() } {
+            Some(TextPart::Known(known)) => (*known).to_owned(),
+            _ => String::new(),
+        }
+    };
+    let (start, other_start) = (known(one, true), known(other, true));
+    let (end, other_end) = (known(one, false), known(other, false));
+    (start.starts_with(&other_start) || other_start.starts_with(&start))
+        && (end.ends_with(&other_end) || other_end.ends_with(&end))
 }
 
 /// The items of a property that is a list, each with the decisions that lead to it.
