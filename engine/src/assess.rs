@@ -32,7 +32,7 @@ mod witness;
 
 use answer::{Answer, together};
 use judge::{Active, Asking, LastFacts, judge};
-use scope::{GLOBAL_SERVICES, Scope, Target};
+use scope::{Kinds, Scope, Target};
 use witness::{readable, sample};
 
 pub use assessment::{Assessment, NotGranted, StatementRef, Verdict};
@@ -191,9 +191,10 @@ impl PreparedPolicies {
         let conditions = relevant.iter().flat_map(|(statement, _)| &statement.compiled.conditions);
         let absent = conditions.map(|condition| scope.is_absent(&condition.key)).collect();
         let service = folded.split(':').next().unwrap_or_default();
-        let service = if service == "sts" || GLOBAL_SERVICES.contains(&service) { service } else { "" };
+        let is_global = scope::only_region(service, &environment.partition).is_some();
+        let service = if service == "sts" || is_global { service } else { "" };
         let region = environment.regions.first().map(String::as_str);
-        let signature = (service.to_owned(), spoken, scope.target_texts(region), absent);
+        let signature = (service.to_owned(), spoken, scope.target_texts(region, Kinds::All), absent);
         *alike.known.entry(signature).or_insert_with(|| self.may_grant_somewhere(&scope, &relevant))
     }
 
@@ -201,7 +202,7 @@ impl PreparedPolicies {
     fn may_grant_somewhere(&self, scope: &Scope<'_>, relevant: &[(&Prepared, Match)]) -> bool {
         scope.regions().into_iter().any(|region| {
             let active = Self::active(relevant, scope, region);
-            scope.targets(region).iter().any(|target| {
+            scope.targets(region, Kinds::All).iter().any(|target| {
                 let mut answer = Answer::default();
                 self.assess_target(target, &[], &active, scope, region, &mut answer);
                 answer.undecided || answer.outcomes.iter().any(|outcome| outcome.allowed.most != Holds::Never)
@@ -227,7 +228,12 @@ impl PreparedPolicies {
             .enumerate()
             .filter_map(|(at, text)| {
                 let language = Language::of_resource(&ResourcePattern::read(text, catalogue.dialect, false))?;
-                Some(Asked { language, conditions: question.conditions.get(at).map_or(&[], Vec::as_slice) })
+                let is_everything = text.chars().all(|character| character == '*');
+                Some(Asked {
+                    language,
+                    is_everything,
+                    conditions: question.conditions.get(at).map_or(&[], Vec::as_slice),
+                })
             })
             .collect();
         let mut answer = Answer::default();
@@ -306,7 +312,9 @@ impl PreparedPolicies {
         answer: &mut Answer,
     ) {
         let active = Self::active(relevant, scope, region);
-        for target in scope.targets(region) {
+        // Whoever asks for everything asks for what every request names; a kind that is named is meant.
+        let kinds = if asked.iter().all(|one| one.is_everything) { Kinds::Required } else { Kinds::All };
+        for target in scope.targets(region, kinds) {
             self.assess_target(&target, asked, &active, scope, region, answer);
         }
     }
@@ -394,6 +402,8 @@ pub(super) struct Alike {
 /// Resources that are asked for, with what the requests that are meant fulfil.
 struct Asked<'q> {
     language: Language,
+    /// Whether all resources are meant.
+    is_everything: bool,
     conditions: &'q [Condition],
 }
 

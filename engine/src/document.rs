@@ -6,9 +6,11 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
+use super::context::Context;
 use super::dialect::{Dialect, IAM};
 use super::json::{JsonError, Node, Span, Value, line_and_column};
 use super::text::Text;
+use super::variables;
 
 mod reader;
 
@@ -257,6 +259,21 @@ impl Document {
     #[must_use]
     pub fn has_variables(&self) -> bool {
         self.dialect.reads_variables(self.version.as_deref())
+    }
+
+    /// The document with the variables of its resources filled in whose value every request has.
+    #[must_use]
+    pub fn filled(mut self, context: &Context) -> Self {
+        if !self.has_variables() {
+            return self;
+        }
+        let resources = self.statements.iter_mut().filter_map(|statement| statement.resource.as_mut());
+        for pattern in resources.flat_map(|resource| resource.patterns.iter_mut().chain(&mut resource.folded)) {
+            if pattern.is_known() && pattern.contains("${") {
+                *pattern = variables::filled(pattern, |key| context.single(key)).into();
+            }
+        }
+        self
     }
 
     /// Characters without white space outside of strings, which is what IAM counts against its quotas.

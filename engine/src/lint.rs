@@ -8,6 +8,7 @@ use super::dialect::Dialect;
 use super::document::{self, Document, DocumentError, Effect, Statement};
 use super::json::{Node, Span, Value};
 use super::operator::Operator;
+use super::pattern::ActionPattern;
 use super::text::{Text, TextPart};
 
 mod conditions;
@@ -83,6 +84,7 @@ pub static CHECKS: &[(&str, LintLevel, &str)] = &[
     ("size", LintLevel::Error, "more characters than the quota of the policy's kind"),
     ("sid", LintLevel::Error, "a `Sid` with other characters than letters and digits, or the same twice"),
     ("principal", LintLevel::Error, "a principal where none may be, or none where one must be"),
+    ("principal-action", LintLevel::Error, "an action that the principals of a trust policy do not call"),
     ("resource-missing", LintLevel::Error, "a statement without `Resource` or `NotResource`"),
     ("version", LintLevel::Suggestion, "no `Version`, or the old one"),
     ("action-form", LintLevel::Error, "an action that is not `service:Name`, or in IAM a wildcard in the service"),
@@ -384,10 +386,52 @@ fn principals(statement: &Statement, is_trust: bool, remarks: &mut Remarks<'_>) 
         }
         _ => {}
     }
+    if is_trust {
+        principal_action(statement, remarks);
+    }
     if statement.resource.is_none() && !is_trust {
         let message = "the statement has neither `Resource` nor `NotResource`";
         remarks.say("resource-missing", Some(statement), statement.span, message.to_owned());
     }
+}
+
+/// Who assumes a role by which action. Source: IAM User Guide, "Access Analyzer policy check reference", "Mismatched action for
+/// principal"; AWS STS API Reference, "AssumeRoleWithWebIdentity" and "AssumeRoleWithSAML".
+fn principal_action(statement: &Statement, remarks: &mut Remarks<'_>) {
+    const ACTIONS: [&str; 3] = ["sts:assumerole", "sts:assumerolewithwebidentity", "sts:assumerolewithsaml"];
+    let Some(principal) = statement.principal.as_ref().filter(|principal| !principal.negated) else { return };
+    if statement.effect != Effect::Allow || statement.action.negated || remarks.dialect != &super::dialect::IAM {
+        return;
+    }
+    // Whom each of the three is for; `None` where the value does not tell.
+    let calls = |(kind, value): &(String, Text)| match kind.as_str() {
+        "AWS" | "Service" => Some(ACTIONS[0]),
+        "Federated" if !value.is_known() => None,
+        "Federated" if value.contains(":saml-provider/") => Some(ACTIONS[2]),
+        "Federated" if value.contains(":oidc-provider/") || !value.starts_with("arn:") => Some(ACTIONS[1]),
+        _ => None,
+    };
+    let called: Option<Vec<&str>> = principal.entries.iter().map(calls).collect();
+    let Some(called) = called.filter(|called| !called.is_empty()) else { return };
+    let patterns = || statement.action.folded.iter().map(|folded| ActionPattern::of(folded, remarks.dialect));
+    let is_assumed = |action: &str| patterns().any(|pattern| pattern.matches(action));
+    let may_be_open = patterns().any(|pattern| matches!(pattern, ActionPattern::Open(_)));
+    if may_be_open || !ACTIONS.iter().any(|action| is_assumed(action)) || called.iter().any(|one| is_assumed(one)) {
+        return;
+    }
+    let wanted = match called.first() {
+        Some(&"sts:assumerolewithwebidentity") => "sts:AssumeRoleWithWebIdentity",
+        Some(&"sts:assumerolewithsaml") => "sts:AssumeRoleWithSAML",
+        _ => "sts:AssumeRole",
+    };
+    let message = format!("the principals of the statement call `{wanted}`, which it does not allow: it trusts nobody");
+    remarks.help(
+        "principal-action",
+        Some(statement),
+        statement.action.key_span,
+        message,
+        Some(format!("write `{wanted}`")),
+    );
 }
 
 /// The place of a statement's operator as AWS spells it.

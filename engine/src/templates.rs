@@ -10,6 +10,7 @@ use super::{document, yaml};
 
 mod cloudformation;
 mod functions;
+mod managed;
 mod nested;
 mod terraform;
 
@@ -71,14 +72,11 @@ impl FoundPolicy {
         self.document.as_ref().map_or_else(|error| error.offset, |node| node.span.start)
     }
 
-    /// Whether what stands for it may deny: of AWS's own managed policies only those that are made for it do.
+    /// Whether what stands for it may deny: of AWS's own managed policies few do.
     /// Source: AWS Managed Policy Reference.
     fn may_deny(&self) -> bool {
         let of_aws = self.address.split_once(":iam::aws:policy/").map(|(_, name)| name);
-        of_aws.is_none_or(|name| {
-            let name = name.rsplit('/').next().unwrap_or(name);
-            name == "AWSDenyAll" || name.starts_with("AWSCompromisedKeyQuarantine")
-        })
+        of_aws.is_none_or(managed::denies)
     }
 
     /// The document that it stands for; one that is not in the file may allow anything, and where that can be, deny it.

@@ -51,6 +51,31 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
     pieces
 }
 
+/// A text with the variables filled in that have one value. A value with a character that has a meaning is not.
+pub(super) fn filled<'v>(text: &str, value: impl Fn(&str) -> Option<&'v str>) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once("${") {
+        let Some((inner, after)) = behind.split_once('}') else { break };
+        out.push_str(before);
+        let known = match variable(inner) {
+            Ok(Piece::Variable { key, .. }) => value(&key).filter(|value| !value.contains(['*', '?', '$'])),
+            _ => None,
+        };
+        match known {
+            Some(value) => out.push_str(value),
+            None => {
+                out.push_str("${");
+                out.push_str(inner);
+                out.push('}');
+            }
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
 /// What is wrong with the variables of a text.
 pub(super) fn errors(text: &str) -> Vec<VariableError> {
     let mut found = Vec::new();
@@ -108,6 +133,17 @@ mod tests {
             [Piece::Variable { key: "aws:principaltag/team".into(), default: Some("company-wide".into()) }]
         );
         assert_eq!(pieces("${a"), [Piece::Text("${a".into())]);
+    }
+
+    #[test]
+    fn what_every_request_carries_is_filled_in_and_nothing_else() {
+        let of = |key: &str| match key {
+            "aws:principalaccount" => Some("111122223333"),
+            "aws:wild" => Some("a*"),
+            _ => None,
+        };
+        let text = "b-${aws:PrincipalAccount}/${aws:PrincipalAccount, 'x'}/${aws:Wild}/${aws:UserName}/${*}/${";
+        assert_eq!(filled(text, of), "b-111122223333/111122223333/${aws:Wild}/${aws:UserName}/${*}/${");
     }
 
     #[test]

@@ -9,7 +9,38 @@ use crate::pattern::ResourcePattern;
 use super::Environment;
 
 /// Services with one endpoint for a partition. Source: IAM User Guide, "aws:RequestedRegion".
-pub(super) const GLOBAL_SERVICES: &[&str] = &["cloudfront", "iam", "organizations", "route53", "support"];
+const OF_EACH_PARTITION: &[&str] = &["cloudfront", "iam", "organizations", "route53", "support"];
+
+/// Services that have one endpoint in the partition `aws`, with its region.
+/// Source: boto/botocore `botocore/data/endpoints.json`, `partitionEndpoint` and `credentialScope`; AWS General Reference, "Service
+/// endpoints and quotas".
+const OF_AWS: &[(&str, &str)] = &[
+    ("account", "us-east-1"),
+    ("billingconductor", "us-east-1"),
+    ("budgets", "us-east-1"),
+    ("ce", "us-east-1"),
+    ("chime", "us-east-1"),
+    ("health", "us-east-1"),
+    ("importexport", "us-east-1"),
+    ("networkmanager", "us-west-2"),
+    ("savingsplans", "us-east-1"),
+    ("shield", "us-east-1"),
+    ("tax", "us-east-1"),
+    ("waf", "us-east-1"),
+];
+
+/// The region that requests to a service have in a partition, if it has only one.
+pub(super) fn only_region(service: &str, partition: &str) -> Option<&'static str> {
+    let of_aws = || OF_AWS.iter().find(|(name, _)| *name == service).map(|(_, region)| *region);
+    let is_in_each = OF_EACH_PARTITION.contains(&service);
+    match partition {
+        "aws-cn" => is_in_each.then_some("cn-north-1"),
+        "aws-us-gov" => is_in_each.then_some("us-gov-west-1"),
+        "aws-eusc" => is_in_each.then_some("eusc-de-east-1"),
+        _ if is_in_each => Some("us-east-1"),
+        _ => of_aws(),
+    }
+}
 
 /// Keys that come with the credentials of an instance, whatever the action is. Source: IAM User Guide, "ec2:SourceInstanceARN".
 pub(crate) const OF_CREDENTIALS: &[&str] = &["ec2:roledelivery", "ec2:sourceinstancearn"];
@@ -20,6 +51,14 @@ pub(super) struct Scope<'q> {
     pub(super) known: Option<(&'q Service, &'q Action)>,
     pub(super) environment: &'q Environment,
     pub(super) dialect: &'static Dialect,
+}
+
+/// Which kinds of resources are meant. Source: Service Authorization Reference, "Reading the tables": a kind without an asterisk is
+/// there only if the request names one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kinds {
+    All,
+    Required,
 }
 
 /// A kind of resource that the action can be done on.
@@ -53,11 +92,7 @@ impl<'q> Scope<'q> {
         let region = match (service, self.environment.partition.as_str()) {
             // STS answers in every region and globally.
             ("sts", _) => None,
-            (service, _) if region.is_none() || !GLOBAL_SERVICES.contains(&service) => region,
-            (_, "aws-cn") => Some("cn-north-1"),
-            (_, "aws-us-gov") => Some("us-gov-west-1"),
-            (_, "aws-eusc") => Some("eusc-de-east-1"),
-            _ => Some("us-east-1"),
+            (service, partition) => region.map(|region| only_region(service, partition).unwrap_or(region)),
         };
         if let Some(region) = region {
             context.insert("aws:requestedregion", ContextValue::One(region.to_owned()));
@@ -73,15 +108,16 @@ impl<'q> Scope<'q> {
                 && self.known.is_some_and(|(service, action)| service.cannot_carry(action, key))
     }
 
-    pub(super) fn targets(&self, region: Option<&str>) -> Vec<Target> {
+    /// What the action can be done on, all kinds of resources, or those that every request for it names.
+    pub(super) fn targets(&self, region: Option<&str>, kinds: Kinds) -> Vec<Target> {
         if self.known.is_none() || !self.dialect.knows_resources {
             return vec![Target { text: "*".to_owned(), universe: Some(Language::everything()) }];
         }
-        self.target_texts(region).into_iter().map(|text| Target::new(text, self.dialect)).collect()
+        self.target_texts(region, kinds).into_iter().map(|text| Target::new(text, self.dialect)).collect()
     }
 
     /// Patterns of the resources that the action can be done on; `*` for one that is done on none, or that nobody knows.
-    pub(super) fn target_texts(&self, region: Option<&str>) -> Vec<String> {
+    pub(super) fn target_texts(&self, region: Option<&str>, meant: Kinds) -> Vec<String> {
         let Some((service, action)) = self.known.filter(|(_, action)| !action.types.is_empty()) else {
             return vec!["*".to_owned()];
         };
@@ -93,7 +129,10 @@ impl<'q> Scope<'q> {
             // Service-linked roles exist under this path only.
             return vec![format!("arn:{partition}:iam::{account}:role/aws-service-role/*")];
         }
-        let kinds = || action.types.iter().filter_map(|(at, _)| service.types.get(*at));
+        // Where none is required, each is one of several that a request may name.
+        let is_required = meant == Kinds::Required && action.types.iter().any(|(_, is_required)| *is_required);
+        let named = || action.types.iter().filter(move |(_, required)| *required || !is_required);
+        let kinds = || named().filter_map(|(at, _)| service.types.get(*at));
         let home = format!("{}:${{Region}}:${{Account}}:", service.prefix);
         let is_home_only = self.environment.is_home_only && kinds().any(|kind| kind.arn.starts_with(&home));
         for kind in kinds().filter(|kind| !is_home_only || kind.arn.starts_with(&home)) {

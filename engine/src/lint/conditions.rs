@@ -234,7 +234,8 @@ fn quantifier(
         }
     }
     let Some(kind) = kind else { return };
-    let is_many = kind.starts_with("ArrayOf");
+    // The table has it as a text. Source: IAM User Guide, "Available keys for AWS OIDC federation", `amr`.
+    let is_many = kind.starts_with("ArrayOf") || shown.to_ascii_lowercase().ends_with(":amr");
     match operator.quantifier {
         Some(_) if !is_many => {
             let message = format!("`{shown}` has one value, and set operators are for keys with many");

@@ -281,11 +281,18 @@ impl Types {
     fn language(&mut self, service: &Service, at: usize) -> Option<&Language> {
         let entry = self.made.entry((service.prefix.clone(), at)).or_insert_with(|| {
             let kind = service.types.get(at)?;
-            let pattern = format!("arn:*:{}", kind.arn_with(|_| "*"));
+            let pattern = format!("arn:*:{}", kind.arn_with(filled));
             Language::of_resource(&ResourcePattern::of_arns(&pattern))
         });
         entry.as_ref()
     }
+}
+
+/// What a part of a resource type's ARN may be: the region is not empty where the type has one. What AWS shares, such as public
+/// parameters of Systems Manager, has no account. Source: IAM User Guide, "Access Analyzer policy check reference", "Missing ARN
+/// Region".
+fn filled(part: &str) -> &'static str {
+    if part == "Region" { "?*" } else { "*" }
 }
 
 /// Whether a statement is about nothing at all.
@@ -337,7 +344,8 @@ impl Resources {
         }
         also_on(action).any(|kind| languages.iter().any(|(language, _)| meet(&kind, language)))
             || action.types.iter().any(|(at, _)| {
-                let is_bucket = service.types.get(*at).is_some_and(|kind| kind.arn.ends_with("${BucketName}"));
+                let is_bucket = service.prefix == "s3"
+                    && service.types.get(*at).is_some_and(|kind| kind.arn.ends_with("${BucketName}"));
                 types.language(service, *at).is_some_and(|kind| {
                     languages.iter().any(|(language, slash)| !(is_bucket && *slash) && meet(kind, language))
                 })

@@ -19,6 +19,54 @@ fn what_is_right_gives_nothing() {
 }
 
 #[test]
+fn principals_of_a_trust_policy_call_what_is_theirs() {
+    let saml = r#"{"Federated":"arn:aws:iam::111122223333:saml-provider/p"}"#;
+    let oidc = r#"{"Federated":"arn:aws:iam::111122223333:oidc-provider/token.actions.githubusercontent.com"}"#;
+    let cognito = r#"{"Federated":"cognito-identity.amazonaws.com"}"#;
+    let service = r#"{"Service":"ec2.amazonaws.com"}"#;
+    let both = r#"{"Service":"ec2.amazonaws.com","Federated":"arn:aws:iam::111122223333:saml-provider/p"}"#;
+    for (principal, action, is_wrong) in [
+        (oidc, r#""sts:AssumeRole""#, true),
+        (cognito, r#""sts:AssumeRole""#, true),
+        (saml, r#""sts:AssumeRoleWithWebIdentity""#, true),
+        (service, r#"["sts:AssumeRoleWithSAML"]"#, true),
+        (oidc, r#""sts:AssumeRoleWithWebIdentity""#, false),
+        (oidc, r#""sts:AssumeRole*""#, false),
+        (saml, r#"["sts:AssumeRoleWithSAML","sts:TagSession"]"#, false),
+        (service, r#""sts:TagSession""#, false),
+        (service, r#""sts:*""#, false),
+        (both, r#""sts:AssumeRole""#, false),
+        (r#""*""#, r#""sts:AssumeRoleWithSAML""#, false),
+    ] {
+        let text = format!(
+            r#"{{"Version":"2012-10-17","Statement":[{{"Effect":"Allow","Principal":{principal},"Action":{action}}}]}}"#
+        );
+        let found = checks(&text, PolicyKind::Trust);
+        assert_eq!(found.contains(&"principal-action"), is_wrong, "{principal} {action}: {found:?}");
+    }
+}
+
+#[test]
+fn resources_lack_no_region_where_they_have_one() {
+    let found = |resource: &str, action: &str| {
+        of_statement(&format!(r#"{{"Effect":"Allow","Action":"{action}","Resource":"{resource}"}}"#))
+            .contains(&"resource-mismatch")
+    };
+    for (resource, action, is_wrong) in [
+        ("arn:aws:ec2::111122223333:instance/*", "ec2:StartInstances", true),
+        ("arn:aws:ssm:us-east-1::parameter/aws/service/*", "ssm:GetParameter", false),
+        ("arn:aws:ec2:*:*:instance/*", "ec2:StartInstances", false),
+        ("arn:aws:ec2:us-east-1::image/*", "ec2:RunInstances", false),
+        ("arn:aws:s3:::bucket", "s3:ListBucket", false),
+        ("arn:aws:s3:::bucket/", "s3:ListBucket", true),
+        ("arn:aws:iam::111122223333:role/r", "iam:GetRole", false),
+        ("arn:aws:s3express:us-east-1:111122223333:bucket/b--use1-az4--x-s3", "s3express:CreateSession", false),
+    ] {
+        assert_eq!(found(resource, action), is_wrong, "{resource}");
+    }
+}
+
+#[test]
 fn every_check_can_be_met_and_is_known() {
     let allow = |rest: &str| format!(r#"{{"Effect":"Allow",{rest}}}"#);
     let if_ =
@@ -85,7 +133,8 @@ fn every_check_can_be_met_and_is_known() {
             ),
         ),
     ];
-    let mut met: std::collections::BTreeSet<&str> = ["syntax", "size", "principal", "version"].into();
+    let mut met: std::collections::BTreeSet<&str> =
+        ["syntax", "size", "principal", "principal-action", "version"].into();
     for (check, statement) in &statements {
         let found = of_statement(statement);
         assert!(found.contains(check), "{check}: {statement} gives {found:?}");

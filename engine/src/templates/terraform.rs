@@ -151,10 +151,14 @@ impl<'v> Plan<'v> {
             }
             return meant;
         }
-        if unknown.is_none() && !self.configuration.says(&by.place, argument) {
+        // An argument that every such resource has is there, whatever a plan without its configuration says.
+        let is_required = ["role", "user", "group", "policy_arn"].contains(&argument);
+        let is_said = self.configuration.says(&by.place, argument);
+        if unknown.is_none() && !is_said && !(is_required && !self.configuration.has(&by.place)) {
             return meant;
         }
         let (targets, is_open) = self.referred(by, argument, &candidates);
+        let is_open = is_open || !is_said;
         let rest: Vec<usize> = targets.into_iter().filter(|one| !meant.surely.contains(one)).collect();
         let is_single = unknown.is_none() && !["roles", "users", "groups", "managed_policy_arns"].contains(&argument);
         let is_exact = !is_open
@@ -167,7 +171,7 @@ impl<'v> Plan<'v> {
             meant.surely.extend(rest);
         } else {
             let others = if is_open && key == "name" { candidates } else { Vec::new() };
-            meant.perhaps = rest.iter().copied().chain(others.into_iter().filter(|one| !rest.contains(one))).collect();
+            meant.perhaps.extend(rest.iter().copied().chain(others.into_iter().filter(|one| !rest.contains(one))));
             meant.perhaps.retain(|one| !meant.surely.contains(one));
             meant.is_open |= is_open || rest.is_empty();
         }

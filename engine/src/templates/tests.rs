@@ -6,6 +6,7 @@ use crate::{
 
 use super::*;
 
+mod attachment;
 mod unknown_values;
 
 fn printed(policy: &FoundPolicy) -> String {

@@ -8,7 +8,7 @@ use crate::cli::input;
 use crate::cli::output::note;
 use crate::policy::templates::{self, FoundPolicy, FoundRole, Pseudo, Use};
 use crate::policy::{
-    self, Catalogue, Dialect, Environment, NamedDocument, PolicySet, PreparedPolicies, Question, Verdict,
+    self, Catalogue, Dialect, Document, Environment, NamedDocument, PolicySet, PreparedPolicies, Question, Verdict,
 };
 use crate::report::{ActionReport, PolicyDiff, RoleReport};
 
@@ -69,6 +69,16 @@ fn compared_with(args: &DiffArgs) -> Result<(Baseline, &'static Catalogue), Fail
     Ok((baseline, catalogue))
 }
 
+/// Whether a baseline speaks of resources of an account or region by its name: one's own need not be that then.
+fn names_a_place(baseline: &Document) -> bool {
+    let resources = baseline.statements.iter().filter_map(|statement| statement.resource.as_ref());
+    resources.flat_map(|resource| &resource.patterns).any(|pattern| {
+        let mut parts = pattern.splitn(6, ':');
+        let is_named = |part: Option<&str>| part.is_some_and(|part| !part.is_empty() && !part.contains('*'));
+        parts.next() == Some("arn") && (is_named(parts.nth(2)) || is_named(parts.next()))
+    })
+}
+
 pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
     let (baseline, catalogue) = compared_with(args)?;
     let dialect = catalogue.dialect;
@@ -79,7 +89,7 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
             _ => None,
         },
         account_id: args.account.clone(),
-        is_home: true,
+        is_home: !names_a_place(&baseline.document),
     };
     let boundary = args
         .boundary
@@ -125,8 +135,12 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
     }
     let mut reports = Vec::new();
     for (_, role) in &roles {
-        let identity = role.policies.iter().map(|policy| parse(policy, dialect)).collect::<Result<Vec<_>, _>>()?;
-        let own = role.boundary.as_ref().map(|policy| parse(policy, dialect)).transpose()?;
+        let read = |policy: &FoundPolicy| {
+            let named = parse(policy, dialect)?;
+            Ok(NamedDocument { document: named.document.filled(&environment.context), ..named })
+        };
+        let identity = role.policies.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
+        let own = role.boundary.as_ref().map(read).transpose()?;
         let set = PolicySet::of_identity(identity).with_boundary(boundary.clone().or(own)).under(scps.clone());
         let prepared = PreparedPolicies::new(&set);
         let actions = baseline

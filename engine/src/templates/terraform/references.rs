@@ -139,6 +139,11 @@ impl<'v> Configuration<'v> {
         all.iter().find(|resource| resource.get("address").and_then(Node::as_str) == Some(name))
     }
 
+    /// Whether the configuration has the resource.
+    pub(super) fn has(&self, address: &Address) -> bool {
+        self.resource(&address.modules, &address.resource.name).is_some()
+    }
+
     /// What the provider of a resource signs in with; the region is left out, since the names of IAM are those of an account.
     /// `None` where the plan does not say which provider it is.
     pub(super) fn sign_in(&self, address: &Address) -> Option<String> {

@@ -1,0 +1,58 @@
+//! AWS managed policies that deny something. All others only allow, so that one which is not in a template can take nothing
+//! away.
+
+/// Names of AWS managed policies with a statement that denies, in order, without their path.
+/// Source: iann0036/iam-dataset `aws/managedpolicies` of 2026-08-22: 47 of 1,645, some twice under different paths.
+const THAT_DENY: &[&str] = &[
+    "AWSCertificateManagerPrivateCAPrivilegedUser",
+    "AWSCertificateManagerPrivateCAUser",
+    "AWSCleanRoomsFullAccessNoQuerying",
+    "AWSDeepRacerDefaultMultiUserAccess",
+    "AWSDenyAll",
+    "AWSEC2SpotServiceRolePolicy",
+    "AWSIAMIdentityCenterAllowListForIdentityContext",
+    "AWSLakeFormationDataAdmin",
+    "AWSMarketplaceImageBuildFullAccess",
+    "AWSPrivateCAPrivilegedUser",
+    "AWSPrivateCAUser",
+    "AWSQuickSetupManagedInstanceProfileExecutionPolicy",
+    "AWSSystemsManagerOpsDataSyncServiceRolePolicy",
+    "AWSTransformApplicationDeploymentPolicy",
+    "AmazonCloudWatchEvidentlyServiceRolePolicy",
+    "AmazonCognitoIdpEmailServiceRolePolicy",
+    "AmazonConnectReadOnlyAccess",
+    "AmazonConnectServiceLinkedRolePolicy",
+    "AmazonConnectSynchronizationServiceRolePolicy",
+    "AmazonDataZoneEnvironmentRolePermissionsBoundary",
+    "AmazonDataZoneProjectDeploymentPermissionsBoundary",
+    "AmazonDataZoneProjectRolePermissionsBoundary",
+    "AmazonDataZoneSageMakerEnvironmentRolePermissionsBoundary",
+    "AmazonGuardDutyMalwareProtectionServiceRolePolicy",
+    "AmazonInspector2AgentlessServiceRolePolicy",
+    "AmazonInspector2AmiScanServiceRolePolicy",
+    "AmazonRDSCustomPreviewServiceRolePolicy",
+    "AmazonRDSCustomServiceRolePolicy",
+    "AmazonRedshiftDataFullAccess",
+    "AmazonSecurityLakePermissionsBoundary",
+    "AwsGlueSessionUserRestrictedNotebookPolicy",
+    "AwsGlueSessionUserRestrictedNotebookServiceRole",
+    "AwsGlueSessionUserRestrictedPolicy",
+    "AwsGlueSessionUserRestrictedServiceRole",
+    "IAMAuditRootUserCredentials",
+    "IAMCreateRootUserPassword",
+    "IAMDeleteRootUserCredentials",
+    "S3UnlockBucketPolicy",
+    "SQSUnlockQueuePolicy",
+    "SageMakerStudioAdminIAMDefaultExecutionPolicy",
+    "SageMakerStudioAdminIAMPermissiveExecutionPolicy",
+    "SageMakerStudioProjectUserRolePermissionsBoundary",
+    "SageMakerStudioUserIAMDefaultExecutionPolicy",
+    "SageMakerStudioUserIAMPermissiveExecutionPolicy",
+];
+
+/// Whether an AWS managed policy of a name, with or without its path, denies something. AWS adds versions of the quarantine
+/// policy as it goes.
+pub(super) fn denies(name: &str) -> bool {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    name.starts_with("AWSCompromisedKeyQuarantine") || THAT_DENY.contains(&name)
+}
