@@ -267,6 +267,7 @@ fn a_set_is_what_its_schema_says_and_reads_back_as_it_was() {
                     "why": {"type": "string"},
                     "not_audited": unread,
                     "gone_cluster_ids": texts,
+                    "missing_cluster_ids": texts,
                     "reports": {"type": "array", "items": {"$ref": "#/$defs/report"}},
                 },
             }},
