@@ -1,11 +1,13 @@
 //! The cluster in its network, enough to draw a map: the VPCs in which nodes live, their subnets and security groups, and the
 //! nodes, those that are alike as one.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::alibaba;
+use crate::finding::{Finding, Severity};
 use crate::rules::is_public;
 use crate::tags::ClusterTag;
 use crate::view::{ClusterView, Member, RegionView, RoleSet};
@@ -70,8 +72,29 @@ pub struct NodeGroup {
     pub security_groups: Vec<String>,
     /// How many there are.
     pub count: usize,
-    /// The first of them, by instance id.
+    /// How many have a finding, by how bad their worst one is; absent where none has.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub findings: BTreeMap<Severity, usize>,
+    /// The first of them: those with the worst findings, then by instance id.
     pub instances: Vec<String>,
+}
+
+/// Counts the nodes with findings, and names those first. Until then a group names all of its nodes.
+pub fn mark<'f>(topology: &mut [VpcTopology], findings: impl Iterator<Item = &'f Finding>) {
+    let mut worst: BTreeMap<&str, Severity> = BTreeMap::new();
+    for finding in findings {
+        for resource in std::iter::once(&finding.resource).chain(&finding.related) {
+            let own = worst.entry(resource.id.as_str()).or_insert(finding.severity);
+            *own = finding.severity.max(*own);
+        }
+    }
+    for group in topology.iter_mut().flat_map(|vpc| &mut vpc.nodes) {
+        for severity in group.instances.iter().filter_map(|id| worst.get(id.as_str())) {
+            *group.findings.entry(*severity).or_default() += 1;
+        }
+        group.instances.sort_by(|a, b| (Reverse(worst.get(a.as_str())), a).cmp(&(Reverse(worst.get(b.as_str())), b)));
+        group.instances.truncate(NAMED);
+    }
 }
 
 /// The VPCs in which nodes of the cluster live, by account, region and id.
@@ -139,7 +162,8 @@ fn of_alibaba_vpc(cluster_id: &str, region: &alibaba::RegionView<'_>, vpc_id: &s
                 tag,
                 security_groups: groups.into_iter().map(str::to_owned).collect(),
                 count: instances.len(),
-                instances: instances.into_iter().take(NAMED).map(str::to_owned).collect(),
+                findings: BTreeMap::new(),
+                instances: instances.into_iter().map(str::to_owned).collect(),
             })
             .collect(),
     }
@@ -193,16 +217,14 @@ fn of_vpc(view: &ClusterView<'_>, region: &RegionView<'_>, vpc_id: &str) -> VpcT
     }
     let mut groups: Vec<NodeGroup> = nodes
         .into_iter()
-        .map(|((subnet_id, roles, tag, groups), mut instances)| {
-            instances.sort_unstable();
-            NodeGroup {
-                roles: roles.describe(),
-                subnet_id: subnet_id.map(str::to_owned),
-                tag,
-                security_groups: groups.into_iter().map(str::to_owned).collect(),
-                count: instances.len(),
-                instances: instances.into_iter().take(NAMED).map(str::to_owned).collect(),
-            }
+        .map(|((subnet_id, roles, tag, groups), instances)| NodeGroup {
+            roles: roles.describe(),
+            subnet_id: subnet_id.map(str::to_owned),
+            tag,
+            security_groups: groups.into_iter().map(str::to_owned).collect(),
+            count: instances.len(),
+            findings: BTreeMap::new(),
+            instances: instances.into_iter().map(str::to_owned).collect(),
         })
         .collect();
     groups.sort_by(|a, b| {

@@ -62,14 +62,7 @@ pub(super) fn filled<'v>(text: &str, value: impl Fn(&str) -> Option<&'v str>) ->
             Ok(Piece::Variable { key, .. }) => value(&key).filter(|value| !value.contains(['*', '?', '$'])),
             _ => None,
         };
-        match known {
-            Some(value) => out.push_str(value),
-            None => {
-                out.push_str("${");
-                out.push_str(inner);
-                out.push('}');
-            }
-        }
+        out.push_str(&known.map_or_else(|| format!("${{{inner}}}"), str::to_owned));
         rest = after;
     }
     out.push_str(rest);

@@ -73,9 +73,8 @@ fn lines_of_quoted(text: &str, offset: usize) -> Vec<usize> {
         match (quote, character) {
             (None, '"' | '\'') => quote = Some(character),
             (Some('"'), '\\') => {
-                if rest.next().is_some_and(|(_, escaped)| escaped == '\n') {
-                    starts.push(offset + at + 2);
-                }
+                let escaped = rest.next().filter(|(_, escaped)| *escaped == '\n');
+                starts.extend(escaped.map(|(at, _)| offset + at + 1));
             }
             (Some('\''), '\'') if rest.next_if(|(_, next)| *next == '\'').is_some() => {}
             (Some(open), _) if open == character => break,

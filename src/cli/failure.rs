@@ -66,8 +66,8 @@ impl Exit {
     }
 
     /// How an audit ends in which nothing is wrong: one that found no cluster has audited nothing, unless that is allowed.
-    pub(super) fn of_audit(is_nothing: bool, is_empty_handed: bool, is_complete: bool, allow_empty: bool) -> Self {
-        if is_nothing && !allow_empty { Self::Nothing } else { Self::of_evidence(is_empty_handed, is_complete) }
+    pub(super) fn of_audit(is_nothing: bool, is_empty_handed: bool, is_complete: bool) -> Self {
+        if is_nothing { Self::Nothing } else { Self::of_evidence(is_empty_handed, is_complete) }
     }
 
     /// The exit code of the contract.

@@ -261,12 +261,8 @@ pub(super) fn ended(set: &ReportSet, args: &VerdictArgs, is_part: bool) -> Exit 
     if is_missing && args.fail_on.threshold().is_some() {
         return Exit::Findings;
     }
-    Exit::of_audit(
-        set.is_nothing() || found == 0 && set.reports().any(|report| report.nothing_to_audit),
-        set.is_empty_handed(),
-        set.complete,
-        args.allow_empty,
-    )
+    let is_nothing = set.is_nothing() || found == 0 && set.reports().any(|report| report.nothing_to_audit);
+    Exit::of_audit(is_nothing && !args.allow_empty, set.is_empty_handed(), set.complete)
 }
 
 /// How an audit of one cluster ends that has no finding that counts.
@@ -276,7 +272,7 @@ pub(super) fn ended_alone(report: &Report, is_empty_handed: bool, args: &Verdict
         super::output::warn(&format!("{} found, and --expect-clusters says {expected}", text::count(found, "cluster")));
         return Exit::Findings;
     }
-    Exit::of_audit(report.nothing_to_audit, is_empty_handed, report.complete, args.allow_empty)
+    Exit::of_audit(report.nothing_to_audit && !args.allow_empty, is_empty_handed, report.complete)
 }
 
 /// `--shard`, with the index that a Job gives its processes.

@@ -1,14 +1,14 @@
 //! Reads a live AWS account. Everything that can go wrong with a read becomes a gap of the inventory; only what makes
 //! reading impossible at all is an error.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use aws_sdk_ec2::Client as Ec2;
 use futures_util::future::join_all;
 
 use crate::clusters::Clusters;
-use crate::inventory::{Account, Gap, Inventory, Provider, Read, Region};
+use crate::inventory::{Account, Gap, Inventory, Provider, Read, Region, unlisted};
 use crate::nodes::KubernetesNode;
 use crate::view::ClusterView;
 
@@ -127,6 +127,7 @@ async fn read(request: &Request<'_>) -> Result<Inventory, Error> {
     }
     caller.finish();
     inventory.canonicalise();
+    inventory.note_unlisted();
     Ok(inventory)
 }
 
@@ -226,6 +227,7 @@ async fn read_known_account(
     let mut partial = Inventory::new(Provider::Aws, None);
     partial.accounts.push(account);
     partial.canonicalise();
+    gaps.extend(ask_again(&mut partial, &gaps, &session, caller).await);
     let needs = needs(&partial, request.cluster.as_ref());
     let Some(mut account) = partial.accounts.pop() else {
         return Err(Error::new(ErrorKind::Unreachable, "the account was lost while it was read"));
@@ -252,6 +254,31 @@ async fn read_known_account(
         gap.account_id = Some(account_id.clone());
     }
     Ok((account, gaps))
+}
+
+/// Asks for what the resources of an account name and its lists lack; lists that were not read are left alone.
+async fn ask_again(partial: &mut Inventory, gaps: &[Gap], session: &Session, caller: &Caller) -> Vec<Gap> {
+    let mut lacking: Vec<BTreeMap<Read, BTreeSet<String>>> = Vec::new();
+    for account in &partial.accounts {
+        for region in &account.regions {
+            let mut of_region: BTreeMap<Read, BTreeSet<String>> = BTreeMap::new();
+            let is_read = |read: Read| {
+                !gaps.iter().any(|gap| gap.read == read && gap.region.as_deref() == Some(region.name.as_str()))
+            };
+            for one in unlisted(account, region).into_iter().filter(|one| is_read(one.read)) {
+                of_region.entry(one.read).or_default().insert(one.id.to_owned());
+            }
+            lacking.push(of_region);
+        }
+    }
+    let regions = partial.accounts.iter_mut().flat_map(|account| &mut account.regions).zip(lacking);
+    let reads = regions.map(|(region, lacking)| {
+        let client = session.ec2(&region.name);
+        async move { ec2::read_unlisted(&client, region, &lacking, caller).await }
+    });
+    let found: Vec<Gap> = join_all(reads).await.into_iter().flatten().collect();
+    partial.canonicalise();
+    found
 }
 
 /// Instance profiles and VPCs to look into.

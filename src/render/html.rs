@@ -186,16 +186,16 @@ struct Shown {
 
 /// The findings of a rule: what they share once, then each.
 fn of_rule(page: &mut Markup, rule: &str, findings: &[&Found<'_>], shown: Shown) {
-    let worst = findings.iter().map(|finding| finding.severity).max().unwrap_or(Severity::Info);
     open_details(page, &[("data-group", &rule)], shown.is_open);
-    page.raw("<summary>")
-        .element(
-            "span",
-            &[("class", &format_args!("badge {}", worst.name()))],
-            format_args!("{} {}", findings.len(), worst.name()),
-        )
-        .raw(" ")
-        .element("strong", &[], rule)
+    page.raw("<summary>");
+    for severity in Severity::WORST_FIRST {
+        let number = findings.iter().filter(|finding| finding.severity == severity).count();
+        if number > 0 {
+            let class = format_args!("badge {}", severity.name()).to_string();
+            page.element("span", &[("class", &class)], format_args!("{number} {}", severity.name())).raw(" ");
+        }
+    }
+    page.element("strong", &[], rule)
         .element("span", &[("class", &"dim")], format_args!(" {}", rule_page::title(rule)))
         .raw("</summary>\n");
     let impacts: BTreeSet<&str> = findings.iter().map(|finding| finding.impact.as_str()).collect();

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use crate::finding::Severity;
 use crate::report::{self, Finding, Report, RuleOutcome, SCHEMA, Summary, Tool};
 
+use crate::topology;
+
 use super::{Audit, NotAudited};
 
 impl Report {
@@ -16,6 +18,8 @@ impl Report {
             let number = audit.open().filter(|finding| finding.severity == severity).count();
             findings.insert(severity.name().to_owned(), number);
         }
+        let mut topology = audit.topology.clone();
+        topology::mark(&mut topology, audit.open());
         Self {
             schema: SCHEMA.to_owned(),
             tool: Tool::this(),
@@ -30,7 +34,7 @@ impl Report {
             findings: audit.findings.iter().map(Finding::from).collect(),
             roles: audit.roles.clone(),
             rules: audit.rules.iter().map(RuleOutcome::from).collect(),
-            topology: audit.topology.clone(),
+            topology,
             comparison: None,
             summary: Summary {
                 resources: audit.resources.iter().map(|(kind, number)| (kind.name().to_owned(), *number)).collect(),

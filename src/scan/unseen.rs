@@ -45,7 +45,6 @@ pub(super) fn gaps(read: Read, named: BTreeMap<&str, Named<'_>>, listing: impl F
         let nodes = text::count(named.nodes, "Node");
         let verb = if named.nodes == 1 { "names an instance" } else { "name instances" };
         match listing(region) {
-            Listing::Incomplete => None,
             Listing::NotAsked => {
                 let message = format!("{nodes} {verb} there, and the region was not read: name it with --region");
                 Some(gap(region, REASON_NOT_PROVIDED, message))
@@ -64,7 +63,7 @@ pub(super) fn gaps(read: Read, named: BTreeMap<&str, Named<'_>>, listing: impl F
                 );
                 Some(gap(region, REASON_CONTRADICTED, message))
             }
-            Listing::Empty | Listing::Whole => None,
+            Listing::Incomplete | Listing::Empty | Listing::Whole => None,
         }
     };
     named.into_iter().filter_map(of_region).collect()

@@ -104,7 +104,7 @@ pub fn wrong<'s>(
 /// Why a value is refused, if it is. Lists and pairs are trimmed, and parts with nothing in them are read over.
 fn refused(takes: Takes, given: &str, ports: &[&str]) -> Option<String> {
     let trimmed = given.trim();
-    let parts = || given.split(',').map(str::trim).filter(|part| !part.is_empty());
+    let pieces = || given.split(',').map(str::trim).filter(|part| !part.is_empty());
     match takes {
         Takes::Bool => (!is_true(given) && !is_false(given)).then(|| "is neither `true` nor `false`".to_owned()),
         Takes::Number => given.parse::<i64>().is_err().then(|| "is no number".to_owned()),
@@ -113,9 +113,9 @@ fn refused(takes: Takes, given: &str, ports: &[&str]) -> Option<String> {
             let is_one = values.contains(&trimmed.to_ascii_lowercase().as_str());
             (!is_one).then(|| format!("is none of {}", values.join(", ")))
         }
-        Takes::Pairs => {
-            parts().find(|part| !part.contains('=')).map(|part| format!("has the part `{part}`, which is no KEY=VALUE"))
-        }
+        Takes::Pairs => pieces()
+            .find(|part| !part.contains('='))
+            .map(|part| format!("has the part `{part}`, which is no KEY=VALUE")),
         Takes::Characters(most) => {
             let number = given.chars().count();
             (number > most).then(|| format!("has {number} characters, and a name has at most {most}"))
@@ -129,7 +129,7 @@ fn refused(takes: Takes, given: &str, ports: &[&str]) -> Option<String> {
             units.is_none().then(|| "is not `CapacityUnits=` and a number".to_owned())
         }
         Takes::Networks => {
-            parts().find(|part| !is_network(part)).map(|part| format!("has `{part}`, which is no network"))
+            pieces().find(|part| !is_network(part)).map(|part| format!("has `{part}`, which is no network"))
         }
     }
 }

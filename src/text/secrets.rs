@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Parts of names whose values are credentials.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 16] = [
     "token",
     "secret",
     "pass",
@@ -16,6 +16,10 @@ const NAMES: [&str; 12] = [
     "vpn-auth",
     "private-key",
     "datastore-endpoint",
+    "api-key",
+    "api_key",
+    "signing-key",
+    "encryption-key",
 ];
 
 /// Settings whose values are shown: what is not known to hold no credential is not.
@@ -151,9 +155,27 @@ fn value_behind(source: &str, behind: usize) -> Option<(usize, usize)> {
     // A quotation mark within a text of JSON stands behind a backslash. A word of a list is the value of the word before it.
     let sign = rest.trim_start_matches(['"', '\'', '\\', ' ', '\t']);
     let is_quoted = sign.len() < rest.len() && rest.starts_with(['"', '\'', '\\']);
+    // A variable of a container: its name is followed by what it is called, `value`.
+    let of_variable = || {
+        let named = sign.strip_prefix(',')?.trim_start_matches([' ', '\t', '"', '\'', '\\']).strip_prefix("value")?;
+        named.trim_start_matches([' ', '\t', '"', '\'', '\\']).strip_prefix(':')
+    };
+    if let Some(behind_colon) = of_variable() {
+        return value_at(behind_colon, behind + line.len());
+    }
+    // Words of a comment stand behind one another.
+    let comment = source.get(..behind)?.rsplit('\n').next()?;
+    if comment.trim_start().starts_with('#') && rest.starts_with([' ', '\t']) && !sign.starts_with([':', '=']) {
+        return value_at(rest, behind + line.len());
+    }
     let behind_sign = sign.strip_prefix([':', '=']).or_else(|| sign.strip_prefix(',').filter(|_| is_quoted))?;
-    let value = behind_sign.trim_start_matches([' ', '\t', '"', '\'', '\\']);
-    let start = behind + line.len() - value.len();
+    value_at(behind_sign, behind + line.len())
+}
+
+/// The first value of the rest of a line, which ends at an offset.
+fn value_at(rest: &str, line_end: usize) -> Option<(usize, usize)> {
+    let value = rest.trim_start_matches([' ', '\t', '"', '\'', '\\']);
+    let start = line_end - value.len();
     let end = value.find(['"', '\'', '\\', ',', '}', ']', ' ', '\r']).unwrap_or(value.len());
     (end > 0).then_some((start, start + end))
 }
@@ -201,6 +223,15 @@ mod tests {
             (r#"args: ["--password", "abc", "--v=2"]"#, r#"args: ["--password", "***", "--v=2"]"#),
             ("args: ['--token','abc']", "args: ['--token','***']"),
             ("endpoint: u:p@s3", "endpoint: ***@s3"),
+            (
+                "env: [{name: AWS_SECRET_ACCESS_KEY, value: abc}], args: [x]",
+                "env: [{name: AWS_SECRET_ACCESS_KEY, value: ***}], args: [x]",
+            ),
+            (r#"{"name": "DB_PASSWORD", "value": "abc"}"#, r#"{"name": "DB_PASSWORD", "value": "***"}"#),
+            ("- 'service-account-signing-key=abc'", "- 'service-account-signing-key=***'"),
+            (r#""api-key: abc""#, r#""api-key: ***""#),
+            ("# password abc", "# password ***"),
+            ("encryption-key=abc", "encryption-key=***"),
             ("image: registry.example.com/a:v1@sha256:00", "image: registry.example.com/a:v1@sha256:00"),
         ] {
             assert_eq!(masked(source), expected);

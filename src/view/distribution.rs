@@ -16,7 +16,7 @@ pub enum Distribution {
     ClusterApi,
     /// Amazon EKS, with managed or self-managed nodes or Karpenter: AWS runs the control plane and its cloud controller.
     Eks,
-    /// OpenShift: instance profiles `<id>-master-profile` and `<id>-worker-profile`, or the security groups of its templates.
+    /// `OpenShift`: instance profiles `<id>-master-profile` and `<id>-worker-profile`, or the security groups of its templates.
     OpenShift,
     /// Anything else; Rancher and kubeadm leave no certain mark.
     Other,
@@ -32,7 +32,7 @@ const EKS_TAGS: &[&str] = &[
     "alpha.eksctl.io/cluster-name",
 ];
 
-/// Endings of OpenShift's instance profiles, behind the cluster id.
+/// Endings of `OpenShift`'s instance profiles, behind the cluster id.
 /// Source: openshift/installer `pkg/infrastructure/aws/clusterapi/iam.go`, `data/data/aws/cluster/iam/main.tf`.
 const OPENSHIFT_PROFILES: [&str; 3] = ["-master-profile", "-worker-profile", "-bootstrap-profile"];
 /// Descriptions of the security groups that its templates make.

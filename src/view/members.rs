@@ -1,6 +1,6 @@
 //! Which instances are nodes of the cluster.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::inventory::{Instance, Region, Tag};
 use crate::nodes::{self, KubernetesNode, ProviderId};
@@ -50,7 +50,7 @@ impl<'a> NodeIndex<'a> {
         };
         let home: HashSet<&str> =
             live().filter(|one| is_certain(one)).filter_map(|one| one.vpc_id.as_deref()).collect();
-        let mut candidates: HashMap<&str, Vec<&'a Instance>> = HashMap::new();
+        let mut candidates: BTreeMap<&str, Vec<&'a Instance>> = BTreeMap::new();
         for instance in live() {
             let is_of_others = !is_tagged(instance)
                 && instance_clusters(&instance.tags).any(|id| id != cluster_id && !tags::is_slip(id, cluster_id));

@@ -93,7 +93,7 @@ fn alternatives<'n>(node: &'n Node, decisions: &[Decision], found: &mut Vec<(Vec
 }
 
 /// CloudFormation makes text of a number where text is asked for. Source: AWS CloudFormation User Guide,
-/// "AWS::EventSchemas::RegistryPolicy", example with `Sid: 1`.
+/// `AWS::EventSchemas::RegistryPolicy`, example with `Sid: 1`.
 fn with_text_ids(mut document: Node) -> Node {
     fn of_statement(statement: &mut Node) {
         match &mut statement.value {

@@ -154,7 +154,8 @@ impl<'v> Plan<'v> {
         // An argument that every such resource has is there, whatever a plan without its configuration says.
         let is_required = ["role", "user", "group", "policy_arn"].contains(&argument);
         let is_said = self.configuration.says(&by.place, argument);
-        if unknown.is_none() && !is_said && !(is_required && !self.configuration.has(&by.place)) {
+        let may_be_absent = !is_required || self.configuration.has(&by.place);
+        if unknown.is_none() && !is_said && may_be_absent {
             return meant;
         }
         let (targets, is_open) = self.referred(by, argument, &candidates);

@@ -52,7 +52,7 @@ pub(in crate::kubernetes) fn of_static_pods(workloads: &[Workload], nodes: &[Kub
             }));
         }
     }
-    found.into_values().chain(workloads.iter().flat_map(of_manifest)).collect()
+    found.into_values().chain(workloads.iter().filter_map(of_manifest)).collect()
 }
 
 /// What a manifest of a static pod says, as it lies in the folder of the kubelet: the API server knows it by another name, and gives it a

@@ -1,7 +1,7 @@
 //! The EC2 side of a region: every list at once, each page by page, without a filter. What a filter would leave out is
 //! just what an audit of tags has to see.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aws_sdk_ec2::Client;
 use aws_sdk_ec2::types;
@@ -74,9 +74,78 @@ pub(super) async fn read_region(client: Client, name: &str, caller: &Caller) -> 
         volumes: volumes.0,
         instance_profile_associations: associations.0,
         availability_zones: zones.0,
+        gone: Vec::new(),
     };
     (region, gaps.into_iter().flatten().collect())
 }
+
+/// Asks by id for what resources name and the lists lack: instances start and stop between two lists. What is there is added, and
+/// what is not is gone for certain. A filter is used rather than ids, since one id that is gone would refuse the others.
+pub(super) async fn read_unlisted(
+    client: &Client,
+    region: &mut Region,
+    lacking: &BTreeMap<Read, BTreeSet<String>>,
+    caller: &Caller,
+) -> Vec<Gap> {
+    let name = region.name.clone();
+    let mut gaps = Vec::new();
+    let (mut found, mut asked): (BTreeSet<String>, BTreeSet<String>) = (BTreeSet::new(), BTreeSet::new());
+    macro_rules! ask {
+        ($read:expr, $filter:literal, $request:ident, $answered:ident, $convert:expr, $each:expr, $list:ident) => {
+            let ids: Vec<String> = lacking.get(&$read).into_iter().flatten().cloned().collect();
+            for ids in ids.chunks(IDS) {
+                let filter = types::Filter::builder().name($filter).set_values(Some(ids.to_vec())).build();
+                let (items, gap) = caller
+                    .pages(
+                        $read,
+                        &name,
+                        None,
+                        |token| {
+                            let request = client.$request().max_results(PAGE).filters(filter.clone());
+                            request.set_next_token(token).send()
+                        },
+                        |output| page(output.$answered, output.next_token, $convert),
+                    )
+                    .await;
+                for item in items.into_iter().flat_map($each) {
+                    if ids.contains(&item.id) && found.insert(item.id.clone()) {
+                        region.$list.push(item);
+                    }
+                }
+                match gap {
+                    Some(gap) => gaps.push(gap),
+                    None => asked.extend(ids.iter().cloned()),
+                }
+            }
+        };
+    }
+    ask!(Read::DescribeSubnets, "subnet-id", describe_subnets, subnets, subnet, |one| [one], subnets);
+    ask!(Read::DescribeVpcs, "vpc-id", describe_vpcs, vpcs, vpc, |one| [one], vpcs);
+    ask!(
+        Read::DescribeSecurityGroups,
+        "group-id",
+        describe_security_groups,
+        security_groups,
+        security_group,
+        |one| [one],
+        security_groups
+    );
+    ask!(
+        Read::DescribeNetworkInterfaces,
+        "network-interface-id",
+        describe_network_interfaces,
+        network_interfaces,
+        network_interface,
+        |one| [one],
+        network_interfaces
+    );
+    ask!(Read::DescribeInstances, "instance-id", describe_instances, reservations, reservation, |many| many, instances);
+    region.gone.extend(asked.difference(&found).cloned());
+    gaps
+}
+
+/// Ids of one filter: EC2 takes 200 values. Source: Amazon EC2 User Guide, "Find your Amazon EC2 resources", filters.
+const IDS: usize = 200;
 
 /// Reads the DNS attributes of the VPCs that matter.
 pub(super) async fn read_vpc_attributes(

@@ -224,6 +224,7 @@ async fn read_target(
     inventory.accounts.push(account);
     inventory.gaps = gaps;
     inventory.canonicalise();
+    inventory.note_unlisted();
     Ok(inventory)
 }
 

@@ -123,8 +123,43 @@ struct Zone<'r> {
     name: &'r str,
     /// Each with its place and the groups of nodes that live there.
     subnets: Vec<(usize, &'r SubnetPart, Vec<&'r NodeGroup>)>,
-    /// How many more there are.
-    more: usize,
+    /// Those that are not drawn.
+    rest: Rest,
+}
+
+/// Subnets that are not drawn.
+#[derive(Default)]
+struct Rest {
+    subnets: usize,
+    nodes: usize,
+    /// The subnets and their nodes that have findings.
+    ids: Vec<String>,
+    worst: Option<Severity>,
+}
+
+impl Rest {
+    fn add(&mut self, subnet: &SubnetPart, nodes: &[&NodeGroup], marks: &Marks<'_>) {
+        self.subnets += 1;
+        self.nodes += nodes.iter().map(|group| group.count).sum::<usize>();
+        let named = nodes.iter().flat_map(|group| &group.instances);
+        for id in std::iter::once(&subnet.part.id).chain(named) {
+            if let Some((severity, _)) = marks.get(id.as_str()).and_then(|found| found.last()) {
+                self.worst = self.worst.max(Some(*severity));
+                self.ids.push(id.clone());
+            }
+        }
+    }
+
+    fn line(&self) -> String {
+        let nodes = if self.nodes > 0 { format!(" with {}", text::count(self.nodes, "node")) } else { String::new() };
+        let found = self.worst.map(|worst| format!(", worst {}", worst.name())).unwrap_or_default();
+        format!("and {}{nodes}{found}", text::count(self.subnets, "more subnet"))
+    }
+}
+
+/// How bad the worst finding on a node of a group is.
+fn worst_of(group: &NodeGroup) -> Option<Severity> {
+    group.findings.keys().next_back().copied()
 }
 
 /// A security group.
@@ -150,10 +185,7 @@ impl<'r> Layout<'r> {
             ids.filter_map(|id| marks.get(id)?.last()).map(|(severity, _)| *severity).max()
         };
         for groups in nodes_of.values_mut().filter(|groups| groups.len() > GROUPS) {
-            groups.sort_by_cached_key(|group| {
-                let found = worst(&mut group.instances.iter().map(String::as_str));
-                (Reverse(found), group.tag == ClusterTag::Owned)
-            });
+            groups.sort_by_cached_key(|group| (Reverse(worst_of(group)), group.tag == ClusterTag::Owned));
         }
         let mut shown: Vec<&Part> = vpc.security_groups.iter().collect();
         if shown.len() > SECURITY_GROUPS {
@@ -173,13 +205,22 @@ impl<'r> Layout<'r> {
         let mut nodes = Vec::new();
         let mut zones = Vec::new();
         for (column, (name, mut subnets)) in by_zone.into_iter().enumerate() {
-            // Those with nodes, and those that say something, before those that are only there.
-            subnets.sort_by_key(|subnet| {
+            // Those with findings, on themselves or on their nodes, then those with nodes, and those that say something, before
+            // those that are only there.
+            subnets.sort_by_cached_key(|subnet| {
                 let id = subnet.part.id.as_str();
-                (!nodes_of.contains_key(&Some(id)), subnet.part.tag == Some(ClusterTag::Missing), id)
+                let own = nodes_of.get(&Some(id));
+                let of_nodes = own.into_iter().flatten().filter_map(|group| worst_of(group)).max();
+                let found = of_nodes.max(worst(&mut std::iter::once(id)));
+                (Reverse(found), own.is_none(), subnet.part.tag == Some(ClusterTag::Missing), id)
             });
             let x = MARGIN + column * step;
-            let mut zone = Zone { x, name, subnets: Vec::new(), more: subnets.len().saturating_sub(SUBNETS) };
+            let mut rest = Rest::default();
+            for subnet in subnets.iter().skip(SUBNETS) {
+                let own = nodes_of.get(&Some(subnet.part.id.as_str()));
+                rest.add(subnet, own.map_or(&[], Vec::as_slice), marks);
+            }
+            let mut zone = Zone { x, name, subnets: Vec::new(), rest };
             let mut y = TOP;
             for subnet in subnets.into_iter().take(SUBNETS) {
                 let own = nodes_of.remove(&Some(subnet.part.id.as_str())).unwrap_or_default();
@@ -188,7 +229,7 @@ impl<'r> Layout<'r> {
                 zone.subnets.push((y, subnet, own));
                 y += height + 12;
             }
-            bottom = bottom.max(y + if zone.more > 0 { 20 } else { 0 });
+            bottom = bottom.max(y + if zone.rest.subnets > 0 { 20 } else { 0 });
             zones.push(zone);
         }
         let columns = zones.len() + usize::from(!homeless.is_empty());
@@ -198,6 +239,18 @@ impl<'r> Layout<'r> {
             bottom = bottom.max(TOP + subnet_height(homeless.len()) + 12);
         }
 
+        Self::below(vpc, shown, zones, (homeless_x, nodes), (bottom, columns, step))
+    }
+
+    /// The security groups, below all that they are carried by.
+    fn below(
+        vpc: &'r VpcTopology,
+        shown: Vec<&'r Part>,
+        zones: Vec<Zone<'r>>,
+        (homeless, nodes): (Option<usize>, Vec<(usize, usize, &'r NodeGroup)>),
+        (bottom, columns, step): (usize, usize, usize),
+    ) -> Self {
+        let drawn = shown.len();
         let lanes = bottom + 8;
         let top = lanes + LANE * drawn + 14;
         let across = SECURITY_GROUP + MARGIN;
@@ -216,7 +269,7 @@ impl<'r> Layout<'r> {
             width: (columns * step + MARGIN).max(per_row.min(drawn) * across + MARGIN).max(NARROWEST),
             height: top + drawn.div_ceil(per_row) * (SECURITY_GROUP_HEIGHT + 14) + MARGIN + rest,
             zones,
-            homeless: homeless_x,
+            homeless,
             nodes,
             security_groups,
         }
@@ -259,9 +312,9 @@ impl Drawing<'_, '_> {
             for (y, subnet, groups) in &zone.subnets {
                 self.subnet(zone.x, *y, subnet, groups);
             }
-            if let Some((y, _, groups)) = zone.subnets.last().filter(|_| zone.more > 0) {
+            if let Some((y, _, groups)) = zone.subnets.last().filter(|_| zone.rest.subnets > 0) {
                 let below = y + subnet_height(groups.len()) + 24;
-                self.text(zone.x, below, "dim", &format!("and {} more subnets", zone.more), COLUMN);
+                self.rest(zone.x, below, &zone.rest.line(), &zone.rest.ids);
             }
         }
         if let Some(x) = layout.homeless {
@@ -310,10 +363,26 @@ impl Drawing<'_, '_> {
         };
         self.text(x + 10, y + 35, "dim", &format!("{state}{public}{name}"), COLUMN - 20);
         self.mark(x + COLUMN - 14, y + 14, std::iter::once(subnet.part.id.as_str()));
-        let hidden: usize = groups.iter().skip(GROUPS).map(|group| group.count).sum();
-        if hidden > 0 {
-            self.text(x + 10, y + height - 8, "dim", &format!("and {}", text::count(hidden, "more node")), COLUMN - 20);
+        self.page.raw("</g>");
+        let hidden = || groups.iter().skip(GROUPS);
+        let number: usize = hidden().map(|group| group.count).sum();
+        if number > 0 {
+            let worst = hidden().filter_map(|group| worst_of(group)).max();
+            let found = worst.map(|worst| format!(", worst {}", worst.name())).unwrap_or_default();
+            let line = format!("and {}{found}", text::count(number, "more node"));
+            let named = hidden().filter(|group| !group.findings.is_empty()).flat_map(|group| &group.instances);
+            self.rest(x + 10, y + height - 8, &line, &named.cloned().collect::<Vec<_>>());
         }
+    }
+
+    /// What is not drawn, which leads to its findings.
+    fn rest(&mut self, x: usize, y: usize, line: &str, ids: &[String]) {
+        if ids.is_empty() {
+            self.text(x, y, "dim", line, COLUMN - 20);
+            return;
+        }
+        self.page.open("g", &[("data-find", &ids.join(" ")), ("tabindex", &0)]);
+        self.text(x, y, "more", line, COLUMN - 20);
         self.page.raw("</g>");
     }
 
@@ -338,7 +407,16 @@ impl Drawing<'_, '_> {
         self.text(x + 8, y + 17, "", &format!("{} × {}", group.count, group.roles), width - 40);
         let first = group.instances.first().map_or("", String::as_str);
         self.text(x + 8, y + 33, "tag", &format!("{}: {first}", meaning(Some(group.tag))), width - 16);
-        self.mark(x + width - 14, y + 14, group.instances.iter().map(String::as_str));
+        if let Some(worst) = worst_of(group) {
+            let parts: Vec<String> = group
+                .findings
+                .iter()
+                .rev()
+                .map(|(severity, number)| format!("{number} with worst {}", severity.name()))
+                .collect();
+            let title = format!("of {}: {}", text::count(group.count, "node"), parts.join(", "));
+            self.badge(x + width - 14, y + 14, worst, group.findings.values().sum(), &title);
+        }
         self.page.raw("</g>");
     }
 
@@ -414,10 +492,14 @@ impl Drawing<'_, '_> {
         let findings: BTreeSet<(Severity, usize)> =
             ids.filter_map(|id| self.marks.get(id)).flatten().copied().collect();
         let Some((worst, _)) = findings.last() else { return };
+        self.badge(x, y, *worst, findings.len(), &text::count(findings.len(), "finding"));
+    }
+
+    fn badge(&mut self, x: usize, y: usize, worst: Severity, count: usize, title: &str) {
         self.page.open("g", &[("class", &format_args!("mark {}", worst.name()))]);
-        self.page.element("title", &[], text::count(findings.len(), "finding"));
+        self.page.element("title", &[], title);
         self.page.open("circle", &[("cx", &x), ("cy", &y), ("r", &10)]).close("circle");
-        let number = if findings.len() > 99 { "99+".to_owned() } else { findings.len().to_string() };
+        let number = if count > 99 { "99+".to_owned() } else { count.to_string() };
         self.page.element("text", &[("x", &x), ("y", &(y + 4))], number);
         self.page.raw("</g>");
     }

@@ -68,6 +68,13 @@ for (const part of document.querySelectorAll('[data-groups]')) {
   part.addEventListener('mouseenter', () => focus(true));
   part.addEventListener('mouseleave', () => focus(false));
 }
+// What is printed is open, and closed again behind it.
+let closed = [];
+addEventListener('beforeprint', () => {
+  closed = [...document.querySelectorAll('details:not([open])')];
+  for (const part of closed) part.open = true;
+});
+addEventListener('afterprint', () => { for (const part of closed) part.open = false; });
 for (const block of document.querySelectorAll('pre')) {
   const button = document.createElement('button');
   const text = block.textContent;

@@ -44,24 +44,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             *uses.entry(id).or_default() += 1;
         }
     }
-    // An id that shows life of its own is another cluster's, however alike the names are.
-    let in_use: BTreeSet<&str> = region
-        .network_interfaces()
-        .iter()
-        .filter(|one| one.status == "in-use")
-        .flat_map(|one| &one.security_groups)
-        .map(String::as_str)
-        .collect();
-    let groups_of_members: BTreeSet<&str> = region.members.iter().filter_map(Member::auto_scaling_group).collect();
-    let is_alive = |resource: Tagged<'_>, id: &str| match resource {
-        Tagged::Instance(instance) => {
-            let group = tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG);
-            instance.state.is_live() && !group.is_some_and(|group| groups_of_members.contains(group))
-        }
-        Tagged::SecurityGroup(group) => in_use.contains(group.id.as_str()) || group.name.contains(id),
-        Tagged::NetworkInterface(interface) => interface.status == "in-use",
-        other => tags::value(other.tags(), "Name").is_some_and(|name| name.contains(id)),
-    };
+    let is_alive = signs_of_life(region);
     type Group = (String, ResourceKind, bool, &'static str, bool);
     let mut groups: BTreeMap<Group, Vec<(Tagged<'_>, &Tag, NearMiss)>> = BTreeMap::new();
     for resource in region.tagged() {
@@ -131,6 +114,22 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             Some(Violation::new(severity, region.resource(first), message, fix).related(others).cause(cause))
         })
         .collect()
+}
+
+/// Whether a resource shows that its id is another cluster's, however alike the names are: it lives beside the members.
+fn signs_of_life<'r>(region: &'r RegionView<'_>) -> impl Fn(Tagged<'_>, &str) -> bool + use<'r> {
+    let interfaces = region.network_interfaces().iter().filter(|one| one.status == "in-use");
+    let in_use: BTreeSet<&str> = interfaces.flat_map(|one| &one.security_groups).map(String::as_str).collect();
+    let groups_of_members: BTreeSet<&str> = region.members.iter().filter_map(Member::auto_scaling_group).collect();
+    move |resource, id| match resource {
+        Tagged::Instance(instance) => {
+            let group = tags::value(&instance.tags, AUTO_SCALING_GROUP_TAG);
+            instance.state.is_live() && !group.is_some_and(|group| groups_of_members.contains(group))
+        }
+        Tagged::SecurityGroup(group) => in_use.contains(group.id.as_str()) || group.name.contains(id),
+        Tagged::NetworkInterface(interface) => interface.status == "in-use",
+        other => tags::value(other.tags(), "Name").is_some_and(|name| name.contains(id)),
+    }
 }
 
 /// Whether a resource with a similar id is close enough to the cluster to be a slip: in its network, and not an instance

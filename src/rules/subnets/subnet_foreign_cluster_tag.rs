@@ -38,21 +38,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let key = context.cluster_key();
     let hosts = region.members_by_subnet();
-    let zones_of_members: BTreeSet<_> =
-        region.members.iter().filter_map(|m| m.instance.availability_zone.as_deref()).collect();
-    // Per scheme: a zone with a private subnet of the cluster's own holds internal load balancers and no internet-facing ones.
-    let mut covered: BTreeSet<(&str, Scheme, &str)> = BTreeSet::new();
-    let mut public: BTreeSet<&str> = BTreeSet::new();
-    for vpc_id in region.member_vpcs() {
-        let candidates = region.candidates(vpc_id);
-        public.extend(candidates.iter().filter(|one| one.is_public).map(|one| one.subnet.id.as_str()));
-        for scheme in Scheme::ALL {
-            let choices = choose_subnets(&candidates, own, scheme, None);
-            covered.extend(choices.iter().map(|choice| (vpc_id, scheme, choice.zone)));
-        }
-    }
-    // A scheme that has no subnet anywhere is not used, or a finding of its own.
-    let has_any = |vpc: &str, scheme: Scheme| covered.iter().any(|(one, other, _)| *one == vpc && *other == scheme);
+    let coverage = Coverage::of(region, own);
     let mut groups: BTreeMap<(std::cmp::Reverse<Severity>, &str, String), Vec<&Subnet>> = BTreeMap::new();
     for subnet in subnets_in_reach(region) {
         if tags::is_usable(&subnet.tags, own) {
@@ -62,20 +48,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
         if subnet.tags.iter().any(near) {
             continue;
         }
-        let zone = subnet.availability_zone.as_str();
-        let vpc = subnet.vpc_id.as_str();
-        let lacks = |scheme| zones_of_members.contains(zone) && !covered.contains(&(vpc, scheme, zone));
-        // Nodes live in any subnet: the tags of subnets only decide where load balancers go.
-        let severity = if lacks(Scheme::Internal) {
-            Severity::Error
-        } else if public.contains(subnet.id.as_str())
-            && has_any(vpc, Scheme::InternetFacing)
-            && lacks(Scheme::InternetFacing)
-        {
-            Severity::Warning
-        } else {
-            Severity::Info
-        };
+        let severity = coverage.severity(subnet);
         let ids: Vec<&str> = subnet.tags.iter().filter_map(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX)).collect();
         groups.entry((std::cmp::Reverse(severity), &subnet.vpc_id, text::list(&ids, 4))).or_default().push(subnet);
     }
@@ -126,4 +99,45 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             )
         })
         .collect()
+}
+
+/// Where load balancers of the cluster can go without the tag on more subnets.
+struct Coverage<'r> {
+    zones_of_members: BTreeSet<&'r str>,
+    /// VPC, scheme and zone. A zone with a private subnet of the cluster's own holds internal load balancers and no internet-facing ones.
+    covered: BTreeSet<(&'r str, Scheme, &'r str)>,
+    public: BTreeSet<&'r str>,
+}
+
+impl<'r> Coverage<'r> {
+    fn of(region: &'r RegionView<'_>, own: &str) -> Self {
+        let zones_of_members =
+            region.members.iter().filter_map(|member| member.instance.availability_zone.as_deref()).collect();
+        let mut coverage = Self { zones_of_members, covered: BTreeSet::new(), public: BTreeSet::new() };
+        for vpc_id in region.member_vpcs() {
+            let candidates = region.candidates(vpc_id);
+            coverage.public.extend(candidates.iter().filter(|one| one.is_public).map(|one| one.subnet.id.as_str()));
+            for scheme in Scheme::ALL {
+                let choices = choose_subnets(&candidates, own, scheme, None);
+                coverage.covered.extend(choices.iter().map(|choice| (vpc_id, scheme, choice.zone)));
+            }
+        }
+        coverage
+    }
+
+    /// Nodes live in any subnet: the tags of subnets only decide where load balancers go.
+    fn severity(&self, subnet: &Subnet) -> Severity {
+        let (zone, vpc) = (subnet.availability_zone.as_str(), subnet.vpc_id.as_str());
+        // A scheme that has no subnet anywhere is not used, or a finding of its own.
+        let has_any = |scheme: Scheme| self.covered.iter().any(|(one, other, _)| *one == vpc && *other == scheme);
+        let lacks = |scheme| self.zones_of_members.contains(zone) && !self.covered.contains(&(vpc, scheme, zone));
+        let is_public = self.public.contains(subnet.id.as_str());
+        if lacks(Scheme::Internal) {
+            Severity::Error
+        } else if is_public && has_any(Scheme::InternetFacing) && lacks(Scheme::InternetFacing) {
+            Severity::Warning
+        } else {
+            Severity::Info
+        }
+    }
 }

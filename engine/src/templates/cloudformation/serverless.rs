@@ -1,5 +1,5 @@
 //! Roles that the transform of AWS SAM makes: `Policies` of a function or a state machine are those of its execution role.
-//! Source: AWS SAM Developer Guide, "AWS::Serverless::Function" and "AWS::Serverless::StateMachine", `Policies` and `Role`.
+//! Source: AWS SAM Developer Guide, `AWS::Serverless::Function` and `AWS::Serverless::StateMachine`, `Policies` and `Role`.
 
 use super::{Template, kind, listed, property};
 use crate::json::{Node, Value};

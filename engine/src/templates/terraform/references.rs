@@ -30,7 +30,7 @@ pub(super) struct Address {
 impl Address {
     /// The address of a resource instance, such as `module.m["a"].aws_iam_role.r[0]`.
     pub(super) fn parse(address: &str) -> Self {
-        let (modules, rest) = modules(address, Some(String::new()));
+        let (modules, rest) = modules(address, Some(""));
         let mut rest = rest.into_iter();
         let (kind, last) = (rest.next().unwrap_or_default(), rest.next().unwrap_or_default());
         let resource = Step { name: format!("{}.{}", kind.0, last.0), key: Some(last.1.unwrap_or_default()) };
@@ -80,13 +80,13 @@ fn parts(address: &str) -> Vec<(String, Option<String>)> {
 }
 
 /// The modules that an address begins with, and what stands behind them. A module without a key has the one given.
-fn modules(address: &str, without: Option<String>) -> (Vec<Step>, Vec<(String, Option<String>)>) {
+fn modules(address: &str, without: Option<&str>) -> (Vec<Step>, Vec<(String, Option<String>)>) {
     let mut rest = parts(address);
     let mut found = Vec::new();
     while rest.len() >= 2 && rest.first().is_some_and(|(name, _)| name == "module") {
         let mut taken = rest.drain(..2);
         if let Some((name, key)) = taken.nth(1) {
-            found.push(Step { name, key: key.or_else(|| without.clone()) });
+            found.push(Step { name, key: key.or_else(|| without.map(str::to_owned)) });
         }
     }
     (found, rest)

@@ -10,14 +10,13 @@ const READ: &str =
     r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:GetObject","Resource":"*"}]}"#;
 
 /// A resource of a module, whose path is empty for the root: its address, type and values.
-fn resource(address: &str, values: Json) -> Json {
+fn resource(address: &str, values: &Json) -> Json {
     let own = address.rsplit("module.").next().unwrap_or(address);
-    let start = own.find("aws_").unwrap_or_default();
-    let kind = own[start..].split('.').next().unwrap_or_default();
+    let kind = own.split('.').find(|part| part.starts_with("aws_")).unwrap_or_default();
     json!({"address": address, "mode": "managed", "type": kind, "values": values})
 }
 
-fn plan(resources: &[Json], configuration: Json) -> Json {
+fn plan(resources: &[Json], configuration: &Json) -> Json {
     json!({
         "format_version": "1.2", "terraform_version": "1.11.4",
         "planned_values": {"root_module": {"resources": resources}},
@@ -54,16 +53,16 @@ fn of_role(plan: &Json) -> Verdict {
 
 #[test]
 fn a_role_is_named_by_any_form_of_reference() {
-    let role = resource("aws_iam_role.r", json!({"name_prefix": "r-"}));
-    let other = resource("aws_iam_role.other", json!({"name_prefix": "o-"}));
-    let policy = resource("aws_iam_role_policy.p", json!({"policy": SEND}));
+    let role = resource("aws_iam_role.r", &json!({"name_prefix": "r-"}));
+    let other = resource("aws_iam_role.other", &json!({"name_prefix": "o-"}));
+    let policy = resource("aws_iam_role_policy.p", &json!({"policy": SEND}));
     let both = [role.clone(), other, policy.clone()];
     let of = |resources: &[Json], names: &[&str], more: Json| {
         let mut root = json!({"resources": [refers("aws_iam_role_policy.p", "role", names)]});
         for (key, value) in more.as_object().unwrap() {
             root[key] = value.clone();
         }
-        of_role(&plan(resources, json!({"root_module": root})))
+        of_role(&plan(resources, &json!({"root_module": root})))
     };
     let output = |names: &[&str]| json!({"module_calls": {"m": {"module": {"outputs": {"name": {"expression": {"references": names}}}}}}});
     for (names, more, verdict) in [
@@ -84,16 +83,16 @@ fn a_role_is_named_by_any_form_of_reference() {
         assert_eq!(of(&both, names, more), verdict, "{names:?}");
     }
     // Nothing of the configuration says what it is.
-    assert_eq!(of_role(&plan(&[role, policy], json!({}))), Verdict::Undecided);
+    assert_eq!(of_role(&plan(&[role, policy], &json!({}))), Verdict::Undecided);
 }
 
 #[test]
 fn variables_and_outputs_of_modules_are_followed() {
-    let role = resource("module.m.aws_iam_role.r", json!({"name_prefix": "r-"}));
+    let role = resource("module.m.aws_iam_role.r", &json!({"name_prefix": "r-"}));
     let inner = json!({"outputs": {"name": {"expression": {"references": ["aws_iam_role.r.name", "aws_iam_role.r"]}}}});
     let from_outside = plan(
-        &[role, resource("aws_iam_role_policy.p", json!({"policy": SEND}))],
-        json!({"root_module": {
+        &[role, resource("aws_iam_role_policy.p", &json!({"policy": SEND}))],
+        &json!({"root_module": {
             "resources": [refers("aws_iam_role_policy.p", "role", &["module.m.name", "module.m"])],
             "module_calls": {"m": {"module": inner}}
         }}),
@@ -101,10 +100,10 @@ fn variables_and_outputs_of_modules_are_followed() {
     assert_eq!(of_role(&from_outside), Verdict::Granted);
     let from_inside = plan(
         &[
-            resource("aws_iam_role.r", json!({"name_prefix": "r-"})),
-            resource("module.m.aws_iam_role_policy.p", json!({"policy": SEND})),
+            resource("aws_iam_role.r", &json!({"name_prefix": "r-"})),
+            resource("module.m.aws_iam_role_policy.p", &json!({"policy": SEND})),
         ],
-        json!({"root_module": {"module_calls": {"m": {
+        &json!({"root_module": {"module_calls": {"m": {
             "expressions": {"role": {"references": ["aws_iam_role.r.name", "aws_iam_role.r"]}},
             "module": {"resources": [refers("aws_iam_role_policy.p", "role", &["var.role"])]}
         }}}}),
@@ -116,13 +115,13 @@ fn variables_and_outputs_of_modules_are_followed() {
 fn instances_of_a_module_keep_what_is_theirs() {
     let mut resources = Vec::new();
     for (key, document) in [("a", SEND), ("b", READ)] {
-        resources.push(resource(&format!("module.m[\"{key}\"].aws_iam_role.r"), json!({"name_prefix": key})));
-        resources.push(resource(&format!("module.m[\"{key}\"].aws_iam_role_policy.p"), json!({"policy": document})));
+        resources.push(resource(&format!("module.m[\"{key}\"].aws_iam_role.r"), &json!({"name_prefix": key})));
+        resources.push(resource(&format!("module.m[\"{key}\"].aws_iam_role_policy.p"), &json!({"policy": document})));
     }
     let inner =
         json!({"resources": [refers("aws_iam_role_policy.p", "role", &["aws_iam_role.r.name", "aws_iam_role.r"])]});
     let call = json!({"for_each_expression": {}, "module": inner});
-    let plan = plan(&resources, json!({"root_module": {"module_calls": {"m": call}}}));
+    let plan = plan(&resources, &json!({"root_module": {"module_calls": {"m": call}}}));
     let verdicts: Vec<Verdict> = verdicts(&plan.to_string()).into_iter().map(|(_, verdict)| verdict).collect();
     assert_eq!(verdicts, [Verdict::Granted, Verdict::Missing]);
 }
@@ -130,8 +129,8 @@ fn instances_of_a_module_keep_what_is_theirs() {
 #[test]
 fn managed_policies_and_boundaries_that_may_be_one_of_several_are_undecided() {
     let policies = [
-        resource("aws_iam_policy.a", json!({"name": "a", "policy": SEND})),
-        resource("aws_iam_policy.b", json!({"name": "b", "policy": READ})),
+        resource("aws_iam_policy.a", &json!({"name": "a", "policy": SEND})),
+        resource("aws_iam_policy.b", &json!({"name": "b", "policy": READ})),
     ];
     let of = |values: Json, argument: &str, names: &[&str]| {
         let mut all = policies.to_vec();
@@ -139,8 +138,8 @@ fn managed_policies_and_boundaries_that_may_be_one_of_several_are_undecided() {
         for (key, value) in values.as_object().unwrap() {
             own[key] = value.clone();
         }
-        all.push(resource("aws_iam_role.r", own));
-        of_role(&plan(&all, json!({"root_module": {"resources": [refers("aws_iam_role.r", argument, names)]}})))
+        all.push(resource("aws_iam_role.r", &own));
+        of_role(&plan(&all, &json!({"root_module": {"resources": [refers("aws_iam_role.r", argument, names)]}})))
     };
     let (a, b) = (["aws_iam_policy.a.arn", "aws_iam_policy.a"], ["aws_iam_policy.b.arn", "aws_iam_policy.b"]);
     let both = [&a[..], &b[..]].concat();
@@ -173,9 +172,9 @@ fn managed_policies_and_boundaries_that_may_be_one_of_several_are_undecided() {
 fn names_are_those_of_an_account() {
     let of = |prod: Json| {
         let resources = [
-            resource("aws_iam_role.r", json!({"name": "node"})),
-            resource("aws_iam_role.prod", json!({"name": "node"})),
-            resource("aws_iam_role_policy.p", json!({"role": "node", "policy": SEND})),
+            resource("aws_iam_role.r", &json!({"name": "node"})),
+            resource("aws_iam_role.prod", &json!({"name": "node"})),
+            resource("aws_iam_role_policy.p", &json!({"role": "node", "policy": SEND})),
         ];
         let keyed =
             |address: &str, key: &str| json!({"address": address, "provider_config_key": key, "expressions": {}});
@@ -185,7 +184,7 @@ fn names_are_those_of_an_account() {
                 keyed("aws_iam_role.r", "aws"), keyed("aws_iam_role.prod", "aws.prod"), keyed("aws_iam_role_policy.p", "aws")
             ]}
         });
-        let all = verdicts(&plan(&resources, configuration).to_string());
+        let all = verdicts(&plan(&resources, &configuration).to_string());
         all.into_iter().map(|(_, verdict)| verdict).collect::<Vec<_>>()
     };
     let elsewhere = json!({"assume_role": [{"role_arn": {"constant_value": "arn:aws:iam::111122223333:role/x"}}]});
@@ -197,14 +196,14 @@ fn names_are_those_of_an_account() {
 #[test]
 fn users_have_the_policies_of_their_groups() {
     let resources = [
-        resource("aws_iam_user.u", json!({"name": "u"})),
-        resource("aws_iam_group.g", json!({"name": "g"})),
-        resource("aws_iam_group_policy.p", json!({"group": "g", "policy": SEND})),
-        resource("aws_iam_user_group_membership.m", json!({"user": "u", "groups": ["g"]})),
+        resource("aws_iam_user.u", &json!({"name": "u"})),
+        resource("aws_iam_group.g", &json!({"name": "g"})),
+        resource("aws_iam_group_policy.p", &json!({"group": "g", "policy": SEND})),
+        resource("aws_iam_user_group_membership.m", &json!({"user": "u", "groups": ["g"]})),
     ];
     let granted = |text: &str| verdicts(text).iter().filter(|(_, verdict)| *verdict == Verdict::Granted).count();
-    assert_eq!(granted(&plan(&resources, json!({})).to_string()), 2);
-    assert_eq!(granted(&plan(&resources[..3], json!({})).to_string()), 1);
+    assert_eq!(granted(&plan(&resources, &json!({})).to_string()), 2);
+    assert_eq!(granted(&plan(&resources[..3], &json!({})).to_string()), 1);
     let group = r"
   G:
     Type: AWS::IAM::Group
