@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Cause, Fix, ResourceRef, Severity};
 use crate::inventory::{Account, Gap, Provider, Read, Tagged};
-use crate::kubernetes::{Evidence, Place};
+use crate::kubernetes::{DocumentKind, Evidence, Place};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::role_audit::{RoleAudit, RoleAudits};
@@ -187,6 +187,12 @@ const ANY_CLOUD: &[Provider] = &[Provider::Aws, Provider::Alibaba];
 const AWS: &[Provider] = &[Provider::Aws];
 const ALIBABA: &[Provider] = &[Provider::Alibaba];
 
+/// Whether a `ConfigMap` gives Alibaba Cloud's cloud controller an access key.
+pub(crate) fn has_alibaba_key(evidence: &Evidence) -> bool {
+    let mut maps = evidence.documents_of(DocumentKind::ConfigMap);
+    maps.any(|map| alibaba_kubernetes::ali_cloud_config_content::cloud_config(map).is_some_and(|config| config.has_key))
+}
+
 /// Everything that a check on Kubernetes alone may look at.
 #[derive(Debug, Clone, Copy)]
 pub struct KubernetesContext<'a> {
@@ -224,6 +230,12 @@ impl<'a> KubernetesContext<'a> {
     fn alibaba_controller_version(&self) -> Option<ControllerVersion> {
         let controllers = self.evidence.controllers().iter().filter(|one| one.cloud == Provider::Alibaba);
         self.controller_version.or_else(|| controllers.filter_map(|one| one.version).min())
+    }
+
+    /// Whether Alibaba Cloud's cloud controller is there and writes routes, which version 2 does unless it is told not to.
+    fn alibaba_writes_routes(&self) -> bool {
+        let mut controllers = self.evidence.controllers().iter().filter(|one| one.cloud == Provider::Alibaba);
+        controllers.any(|one| one.knows_flags && one.is_on("configure-cloud-routes", true))
     }
 
     /// The version of the AWS cloud controller: what was said, or what its image says.

@@ -93,6 +93,8 @@ pub struct PrincipalAudit<'a> {
     pub beyond: Beyond,
     /// The smallest policy that covers the baseline.
     pub tightened: String,
+    /// Whether the controller is known to have credentials of its own.
+    pub is_elsewhere: bool,
 }
 
 impl PrincipalAudit<'_> {
@@ -102,20 +104,11 @@ impl PrincipalAudit<'_> {
         reference(self.account, self.principal)
     }
 
-    /// Whether its control-plane nodes show no sign that the controller uses it: nothing that only the controller does is
-    /// granted. As a rule the controller then has keys of its own.
+    /// Whether the controller has other credentials than its nodes, by what the evidence or the operator says. That the role grants
+    /// nothing is no sign of it: one that was never given its policy looks the same.
     #[must_use]
     pub fn is_of_another(&self) -> bool {
-        let needs = |action: &ActionAudit, is_one: fn(&AlibabaCall) -> bool| {
-            action.calls.iter().any(|call| call.required && is_one(call))
-        };
-        let of = |is_one: fn(&AlibabaCall) -> bool| self.actions.iter().filter(move |action| needs(action, is_one));
-        let of_services = |call: &AlibabaCall| call.controller == AlibabaController::Service;
-        // Without that controller, what is left of it has to tell.
-        let is_one = if of(of_services).next().is_some() { of_services } else { |_: &AlibabaCall| true };
-        self.used_by == Use::ControlplaneNodes
-            && of(is_one).next().is_some()
-            && of(is_one).all(|action| matches!(action.assessment.verdict, Verdict::Missing))
+        self.used_by == Use::ControlplaneNodes && self.is_elsewhere
     }
 }
 
@@ -150,7 +143,7 @@ pub struct PrincipalAudits<'a> {
 struct Used<'a> {
     account: &'a Account,
     kind: PrincipalKind,
-    name: &'a str,
+    name: String,
     is_controllers: bool,
     members: Vec<&'a Member<'a>>,
 }
@@ -159,10 +152,7 @@ struct Used<'a> {
 ///
 /// # Errors
 /// When a baseline is broken.
-pub fn audit<'a>(
-    view: &'a ClusterView<'a>,
-    options: &'a PrincipalOptions,
-) -> Result<PrincipalAudits<'a>, BaselineError> {
+pub fn audit<'a>(view: &'a ClusterView<'a>, options: &PrincipalOptions) -> Result<PrincipalAudits<'a>, BaselineError> {
     let mut used: BTreeMap<(&str, PrincipalKind, String), Used<'a>> = BTreeMap::new();
     let places =
         || view.regions.iter().flat_map(|region: &RegionView<'a>| region.members.iter().map(move |one| (region, one)));
@@ -173,7 +163,7 @@ pub fn audit<'a>(
         let entry = used.entry(key).or_insert_with(|| Used {
             account,
             kind: PrincipalKind::Role,
-            name,
+            name: name.to_owned(),
             is_controllers: false,
             members: Vec::new(),
         });
@@ -187,8 +177,13 @@ pub fn audit<'a>(
             continue;
         };
         let key = (account.account_id.as_str(), kind, name.to_lowercase());
-        let entry =
-            used.entry(key).or_insert_with(|| Used { account, kind, name, is_controllers: true, members: Vec::new() });
+        let entry = used.entry(key).or_insert_with(|| Used {
+            account,
+            kind,
+            name: name.to_owned(),
+            is_controllers: true,
+            members: Vec::new(),
+        });
         entry.is_controllers = true;
     }
     for (_, one) in used {
@@ -241,11 +236,11 @@ fn compare<'a>(
     audits: &mut PrincipalAudits<'a>,
 ) -> Result<(), BaselineError> {
     let account = used.account;
-    let arn = account.arn(used.kind, used.name);
+    let arn = account.arn(used.kind, &used.name);
     let missing = if used.is_controllers { Missing::OfController } else { Missing::OfNodes };
     let list = used.kind.policies_read();
     let get = if used.kind == PrincipalKind::Role { Read::RamGetRole } else { list };
-    let Some(principal) = account.principal(used.kind, used.name) else {
+    let Some(principal) = account.principal(used.kind, &used.name) else {
         audits.gaps.push(not_read(&account.account_id, arn, get, missing));
         return Ok(());
     };
@@ -302,6 +297,7 @@ fn compare<'a>(
         actions,
         beyond,
         tightened: policy::tightened(&documents, &[]),
+        is_elsewhere: options.credentials_elsewhere,
     });
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::inventory::Provider;
 use crate::kubernetes::{CloudController, Place};
 
 mod ali_access_key_in_configmap;
-mod ali_cloud_config_content;
+pub(super) mod ali_cloud_config_content;
 mod ali_cloud_config_missing;
 mod ali_cloud_routes_without_cidr;
 mod ali_flag_removed;

@@ -1,9 +1,12 @@
 //! Kubernetes Nodes against ECS instances; all of them need `--nodes`.
 
 use super::Rule;
+use super::alibaba_kubernetes::ali_cloud_config_content::cloud_config;
+use crate::alibaba::CLUSTER_TAG;
 use crate::alibaba::provider_id::{self, ProviderId};
 use crate::controller::ControllerVersion;
 use crate::finding::ResourceRef;
+use crate::kubernetes::{DocumentKind, Evidence};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
 use crate::target;
@@ -49,6 +52,14 @@ fn named(node: &KubernetesNode) -> Option<(&str, &str, bool)> {
         }
         _ => None,
     }
+}
+
+/// The tag by which instances are found: `ack.aliyun.com`, or what `kubernetesClusterTag` of the cloud configuration says.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/provider/alibaba/ecs/ecs.go#GetInstancesByIP`.
+pub(super) fn cluster_tag(evidence: &Evidence) -> String {
+    let mut maps = evidence.documents_of(DocumentKind::ConfigMap);
+    let configured = maps.find_map(|map| cloud_config(map)?.cluster_tag);
+    configured.unwrap_or_else(|| CLUSTER_TAG.to_owned())
 }
 
 /// Whether a version finds the instance of a Node without providerID by its address and tag: v2.4 to v2.10.

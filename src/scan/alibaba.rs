@@ -52,7 +52,8 @@ impl<'a> AlibabaAuditor<'a> {
         'a: 'v,
     {
         let wants_policies = self.rules.iter().any(|rule| rule.check.is_of_policies());
-        let compared = if wants_policies { principals::audit(view, self.options)? } else { PrincipalAudits::default() };
+        let options = self.with_evidence();
+        let compared = if wants_policies { principals::audit(view, &options)? } else { PrincipalAudits::default() };
         let mut gaps = view.inventory.gaps.clone();
         gaps.extend(unseen_nodes(view));
         if self.kubernetes.services.is_some() {
@@ -63,13 +64,31 @@ impl<'a> AlibabaAuditor<'a> {
             view,
             gaps: &gaps,
             principals: &compared,
-            options: self.options,
-            cloud_routes: self.cloud_routes,
+            options: &options,
+            cloud_routes: self.cloud_routes || self.writes_routes(),
             installer: self.installer,
             kubernetes: self.kubernetes,
         };
         let outcome = alibaba::run(&context, self.rules);
         Ok((compared, gaps, outcome))
+    }
+
+    /// The options, with what the evidence says where they say nothing: the version of the controller, and that it has other
+    /// credentials than its nodes.
+    fn with_evidence(&self) -> PrincipalOptions {
+        let mut options = self.options.clone();
+        let controllers = self.kubernetes.controllers().iter().filter(|one| one.cloud == Provider::Alibaba);
+        options.controller_version =
+            options.controller_version.or_else(|| controllers.filter_map(|one| one.version).min());
+        options.credentials_elsewhere |= self.kubernetes.own_credentials(Provider::Alibaba).is_some()
+            || crate::rules::has_alibaba_key(self.kubernetes);
+        options
+    }
+
+    /// Whether the controller that was given says that it writes routes.
+    fn writes_routes(&self) -> bool {
+        let mut controllers = self.kubernetes.controllers().iter().filter(|one| one.cloud == Provider::Alibaba);
+        controllers.any(|one| one.is_on("configure-cloud-routes", false))
     }
 
     fn nodes(&self) -> Option<&'a [KubernetesNode]> {
@@ -200,11 +219,8 @@ fn unseen_nodes(view: &ClusterView<'_>) -> Vec<Gap> {
 
 fn role_report(audit: &PrincipalAudit<'_>) -> RoleReport {
     let arn = audit.account.arn_of(audit.principal);
-    let baseline = if audit.is_of_another() {
-        "not compared: the controller seems to use other credentials"
-    } else {
-        &audit.baseline
-    };
+    let baseline =
+        if audit.is_of_another() { "not compared: the controller has other credentials" } else { &audit.baseline };
     // What another principal does is not asked of this one.
     let actions = if audit.is_of_another() { &[] } else { audit.actions.as_slice() };
     RoleReport {

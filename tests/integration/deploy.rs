@@ -50,6 +50,7 @@ fn estate(number: usize) -> Inventory {
         other.route_tables.clear();
         other.volumes.clear();
         other.network_interfaces.clear();
+        other.instance_profile_associations.clear();
         account.regions.push(other);
     }
     inventory.canonicalise();

@@ -127,7 +127,7 @@ fn static_pods_of_kubeadm_are_looked_at_as_configurations_are() {
 
 #[test]
 fn the_controller_of_alibaba_watches_endpointslices_from_2_9_1_on() {
-    let with = |tag: &str, gates: &str, groups: &[&str]| {
+    let of = |tag: &str, gates: &str, groups: &[&str], configuration: Option<&str>| {
         let image = format!("r/acs/cloud-controller-manager-amd64:{tag}");
         let rule =
             |group: &str, resources: &[&str]| json!({"apiGroups": [group], "resources": resources, "verbs": ["*"]});
@@ -142,11 +142,18 @@ fn the_controller_of_alibaba_watches_endpointslices_from_2_9_1_on() {
             json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "ccm"}, "rules": rules}),
             json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "ccm"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "ccm"}, "subjects": subjects}),
         ];
-        told(&objects, "ali-rbac-missing").len()
+        let config = configuration.map(|text| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cloud-config", "namespace": "kube-system"}, "data": {"cloud-config.conf": text}}));
+        let objects: Vec<Value> = objects.into_iter().chain(config).collect();
+        (told(&objects, "ali-rbac-missing").len(), told(&objects, "ali-flag-removed").len())
     };
+    let with = |tag: &str, gates: &str, groups: &[&str]| of(tag, gates, groups, None).0;
     assert_eq!((with("v2.8.0", "--v=2", &[]), with("v2.9.1", "--v=2", &[])), (0, 1));
     assert_eq!((with("v2.14.0", "--v=2", &["discovery.k8s.io"]), with("v2.14.0", "--v=2", &["extensions"])), (0, 1));
-    assert_eq!(with("v2.14.0", "--feature-gates=EndpointSlice=false", &[]), 0);
+    // Gates come by flag up to 2.8 only, and by the cloud configuration from 2.9.1 on.
+    assert_eq!(of("v2.14.0", "--feature-gates=EndpointSlice=false", &[], None), (1, 1));
+    assert_eq!(of("v2.8.0", "--feature-gates=EndpointSlice=false", &[], None), (0, 0));
+    let configuration = r#"{"global": {"clusterID": "prod", "featureGates": "EndpointSlice=false"}}"#;
+    assert_eq!(of("v2.14.0", "--v=2", &[], Some(configuration)), (0, 0));
 }
 
 #[test]
@@ -360,4 +367,38 @@ fn examples_on_alibaba_cloud_pass_lint_and_cover_what_the_controller_calls() {
     let printed =
         run(&["example", "kubeadm", "--cloud", "alibaba", "--kubernetes-version", "1.33", "--controller-image", image]);
     insta::assert_snapshot!("example-alibaba", String::from_utf8(printed.stdout).unwrap());
+}
+
+/// Keys of the cloud configuration of Alibaba Cloud's controller are read in any case, as Go reads them, and a file of AWS is none.
+#[test]
+fn the_cloud_configuration_of_alibaba_is_read_as_the_controller_does() {
+    let of = |text: &str| {
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "cloud-config", "namespace": "kube-system"}, "data": {"cloud-config.conf": text}});
+        let both = [told(&[map.clone()], "ali-cloud-config-content"), told(&[map], "ali-access-key-in-configmap")];
+        both.map(|found| found.len())
+    };
+    for (text, expected) in [
+        (r#"{"global": {"clusterID": "prod"}}"#, [0, 0]),
+        (r#"{"Global": {"clusterID": "prod", "accessKeyID": "a", "accessKeySecret": "b"}}"#, [0, 1]),
+        (r#"{"global": {"clusterid": "prod", "accesskeyid": "a", "accesskeysecret": "b"}}"#, [0, 1]),
+        (
+            r#"{"Global": {"clusterID": "prod", "accessKeyID": "$your-AccessKeyID-base64", "accessKeySecret": "$your-AccessKeySecret-base64"}}"#,
+            [0, 0],
+        ),
+        ("Global:\n  clusterID: prod\n", [0, 0]),
+        (r#"{"Global": {"vpcid": "vpc-1"}}"#, [1, 0]),
+        ("[Global]\nNodeIPFamilies=ipv6\nNodeIPFamilies=ipv4\n", [0, 0]),
+    ] {
+        assert_eq!(of(text), expected, "{text}");
+    }
+}
+
+/// With routes on, the controller of Alibaba Cloud compares providerIDs without the prefix: it deletes and makes such routes for ever.
+#[test]
+fn a_prefix_in_front_of_a_provider_id_breaks_routes_of_alibaba() {
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "w", "labels": {"topology.kubernetes.io/region": "cn-hangzhou"}}, "spec": {"providerID": "alicloud://cn-hangzhou.i-bp1"}});
+    let controller = |routes: &str| json!({"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "ccm", "namespace": "kube-system"}, "spec": {"template": {"spec": {"containers": [{"name": "c", "image": "r/acs/cloud-controller-manager-amd64:v2.14.0", "args": ["--cloud-provider=alibaba", routes]}]}}}});
+    let of = |routes: &str| told(&[node.clone(), controller(routes)], "ali-provider-id-invalid").len();
+    assert_eq!((of("--configure-cloud-routes=true"), of("--configure-cloud-routes=false")), (1, 0));
+    assert_eq!(told(&[node.clone()], "ali-provider-id-invalid").len(), 0);
 }

@@ -392,13 +392,47 @@ fn r12_throttled_for_ever_ends_with_the_deadline_and_the_rest_is_audited() {
     assert!(not_audited(&report).iter().all(|entry| entry.starts_with("iam:GetRole: T")), "{:?}", not_audited(&report));
 }
 
+/// Instances start and stop between two lists: what one of them names and another lacks is asked for by its id.
+#[test]
+fn what_a_list_lacks_is_asked_for_once_more_and_what_is_gone_is_a_fact() {
+    let world = world("clean-rke1");
+    let region = &world.inventory.accounts[0].regions[0];
+    let instance = region.instances.iter().find(|one| one.state.is_live()).unwrap();
+    let (subnet, group) = (instance.subnet_id.clone().unwrap(), instance.security_groups[0].clone());
+    for (id, action) in [(&subnet, "ec2:DescribeSubnets"), (&group, "ec2:DescribeSecurityGroups")] {
+        let mock = Mock::serve(&world.inventory).unlisted(id);
+        let (code, report) = scan(&mock, &world, &[]);
+        assert_eq!((code, rules(&report)), (Some(0), Vec::new()), "{id}: {:?}", not_audited(&report));
+        assert_eq!(mock.count(action), 2, "{id}");
+        // Not there either way: it is gone, and the lists do not contradict each other.
+        let mut without = world.inventory.clone();
+        without.accounts[0].regions[0].subnets.retain(|one| one.id != *id);
+        without.accounts[0].regions[0].security_groups.retain(|one| one.id != *id);
+        let mock = Mock::serve(&without);
+        let recorded = record(&mock, &regions(&without), &[]);
+        assert!(recorded.gaps.is_empty(), "{:?}", recorded.gaps);
+        assert_eq!(recorded.accounts[0].regions[0].gone, [id.clone()]);
+        // Refused, it is a list that is not whole.
+        let denied = Fault::Error(403, "UnauthorizedOperation", "You are not authorized to perform this operation.");
+        let mock = Mock::serve(&world.inventory).unlisted(id).fault_on(action, &[2], denied);
+        let (code, report) = scan(&mock, &world, &[]);
+        assert_eq!(code, Some(3), "{id}");
+        assert_eq!(not_audited(&report), [format!("{action}: UnauthorizedOperation")]);
+    }
+}
+
 #[test]
 fn r13_three_hundred_throttles_at_once_fail_no_call() {
     let mut world = world("clean-rke1");
     let region = &mut world.inventory.accounts[0].regions[0];
+    let main = region.route_tables.iter().find(|table| table.main).unwrap().clone();
     for number in 0..150 {
         let (mut vpc, mut instance) = (region.vpcs[0].clone(), region.instances[0].clone());
         vpc.id = format!("vpc-{number:04}");
+        let mut table = main.clone();
+        (table.id, table.vpc_id) = (format!("rtb-{number:04}"), vpc.id.clone());
+        table.subnet_ids.clear();
+        region.route_tables.push(table);
         instance.id = format!("i-{number:04}");
         instance.vpc_id = Some(vpc.id.clone());
         region.vpcs.push(vpc);
@@ -698,6 +732,9 @@ fn roles_of_other_accounts_are_assumed_and_a_refused_one_is_not_audited() {
     let mut second = world.inventory.accounts[0].clone();
     second.account_id = "999988887777".into();
     second.regions[0].instances.clear();
+    second.regions[0].instance_profile_associations.clear();
+    second.regions[0].volumes.clear();
+    second.regions[0].network_interfaces.clear();
     world.inventory.accounts.push(second);
     let mock = Mock::serve(&world.inventory);
     let roles = [

@@ -69,4 +69,5 @@ mod sets;
 #[cfg(feature = "aws")]
 mod soak;
 mod started_nodes;
+mod unknown;
 mod worlds;

@@ -87,7 +87,10 @@ fn one_account_that_refuses_and_one_that_is_suspended_hide_nothing_of_the_others
         };
         assert_eq!((outcome.as_str(), reports), expected, "{account}");
     }
-    assert_eq!(set["summary"]["targets"], json!({"audited": 19, "not_audited": 1, "skipped": 1}));
+    assert_eq!(
+        set["summary"]["targets"],
+        json!({"audited": 19, "not_audited": 1, "nothing_to_audit": 0, "skipped": 1})
+    );
     assert_eq!(set["targets"][20]["why"], "the account is SUSPENDED");
     assert_eq!(set["targets"][3]["reports"][0]["cluster_id"], cluster_id);
     let refused = &set["targets"][7]["not_audited"][0];
@@ -336,7 +339,10 @@ fn the_processes_of_an_indexed_job_are_one_run() {
     assert!(retried.is_some_and(|code| [0, 3, 4].contains(&code)));
     let (code, told) = merged();
     assert_eq!((code, told["shards"]["present"].as_array().unwrap().len()), (Some(3), 5));
-    assert_eq!(told["summary"]["targets"], json!({"audited": 11, "not_audited": 1, "skipped": 1}));
+    assert_eq!(
+        told["summary"]["targets"],
+        json!({"audited": 11, "not_audited": 1, "nothing_to_audit": 0, "skipped": 1})
+    );
     // The same as one process would have found.
     let scan = ["scan", "--organization", "--target-role", "audit", "--format", "json", "-q"];
     let alone = set(&run(&mock, folder.path(), &scan));

@@ -99,6 +99,8 @@ pub(crate) struct World {
     page: Option<usize>,
     latency: Duration,
     disabled_regions: Vec<String>,
+    /// Ids that lists lack, and that are there for whoever asks for them.
+    unlisted: Vec<String>,
     reversed: bool,
     /// The accounts of the organization, as `ListAccounts` tells them; `None` where there is none.
     organization: Option<Vec<serde_json::Value>>,
@@ -190,6 +192,10 @@ impl Mock {
     }
 
     /// Lists in the opposite order.
+    pub(crate) fn unlisted(self, id: &str) -> Self {
+        self.change(|world| world.unlisted.push(id.to_owned()))
+    }
+
     pub(crate) fn reversed(self) -> Self {
         self.change(|world| world.reversed = true)
     }
@@ -480,6 +486,7 @@ fn answer(request: &Request, world: &Mutex<World>) -> Answer {
         page: world.page,
         reversed: world.reversed,
         disabled: &world.disabled_regions,
+        hidden: &world.unlisted,
         fault: fault.as_ref(),
     };
     match mock_answers::answer(service, &action, &context) {
@@ -538,6 +545,7 @@ pub(crate) struct Context<'a> {
     pub(crate) page: Option<usize>,
     pub(crate) reversed: bool,
     pub(crate) disabled: &'a [String],
+    pub(crate) hidden: &'a [String],
     pub(crate) fault: Option<&'a Fault>,
 }
 

@@ -142,7 +142,7 @@ fn ec2(action: &str, context: &Context<'_>) -> Result<String, Refusal> {
         return refuse(400, "InvalidAction", &format!("The action {action} is not valid for this web service."));
     };
     let stem = id_parameter(action).unwrap_or("MaxResults");
-    context.only(&["MaxResults", "NextToken", "IncludeManagedResources", stem])?;
+    context.only(&["MaxResults", "NextToken", "IncludeManagedResources", "Filter", stem])?;
     let Page { items, token } = context.paged(all, "MaxResults", "NextToken", bounds)?;
     let mut body = String::new();
     if !matches!(context.fault, Some(Fault::WithoutList)) {
@@ -185,9 +185,18 @@ fn id_parameter(action: &str) -> Option<&'static str> {
 /// The region with nothing but what the request names; one id that is not there refuses the whole request.
 fn named(action: &str, region: &Region, context: &Context<'_>) -> Result<Option<Region>, Refusal> {
     let Some(stem) = id_parameter(action) else { return Ok(None) };
+    if let Some(filter) = context.parameters.get("Filter.1.Name") {
+        if *filter != filter_name(stem) || context.parameters.contains_key("Filter.2.Name") {
+            return refuse(400, "InvalidParameterValue", &format!("The filter '{filter}' is invalid"));
+        }
+        let value = |index: usize| context.parameters.get(&format!("Filter.1.Value.{index}"));
+        let values: Vec<&String> = (1..).map_while(value).collect();
+        return Ok(Some(only(region, &|id| values.iter().any(|value| *value == id))));
+    }
     let ids: Vec<&String> = (1..).map_while(|index| context.parameters.get(&format!("{stem}.{index}"))).collect();
     if ids.is_empty() {
-        return Ok(None);
+        let hidden = context.hidden;
+        return Ok((!hidden.is_empty()).then(|| only(region, &|id| !hidden.iter().any(|one| one == id))));
     }
     if context.parameters.contains_key("MaxResults") {
         let message = format!("The parameter {stem} cannot be used with the parameter MaxResults");
@@ -200,15 +209,33 @@ fn named(action: &str, region: &Region, context: &Context<'_>) -> Result<Option<
         };
         return refuse(400, &code, &format!("The ID '{missing}' does not exist"));
     }
+    Ok(Some(only(region, &|id| ids.iter().any(|one| *one == id))))
+}
+
+/// The filter for the ids of a kind.
+fn filter_name(stem: &str) -> &'static str {
+    match stem {
+        "InstanceId" => "instance-id",
+        "SubnetId" => "subnet-id",
+        "VpcId" => "vpc-id",
+        "GroupId" => "group-id",
+        "RouteTableId" => "route-table-id",
+        "VolumeId" => "volume-id",
+        _ => "network-interface-id",
+    }
+}
+
+/// A region with nothing but some of its resources.
+fn only(region: &Region, is_meant: &dyn Fn(&str) -> bool) -> Region {
     let mut only = region.clone();
-    only.instances.retain(|found| ids.contains(&&found.id));
-    only.subnets.retain(|found| ids.contains(&&found.id));
-    only.vpcs.retain(|found| ids.contains(&&found.id));
-    only.security_groups.retain(|found| ids.contains(&&found.id));
-    only.route_tables.retain(|found| ids.contains(&&found.id));
-    only.volumes.retain(|found| ids.contains(&&found.id));
-    only.network_interfaces.retain(|found| ids.contains(&&found.id));
-    Ok(Some(only))
+    only.instances.retain(|found| is_meant(&found.id));
+    only.subnets.retain(|found| is_meant(&found.id));
+    only.vpcs.retain(|found| is_meant(&found.id));
+    only.security_groups.retain(|found| is_meant(&found.id));
+    only.route_tables.retain(|found| is_meant(&found.id));
+    only.volumes.retain(|found| is_meant(&found.id));
+    only.network_interfaces.retain(|found| is_meant(&found.id));
+    only
 }
 
 type List = (&'static str, Vec<String>, (usize, usize));

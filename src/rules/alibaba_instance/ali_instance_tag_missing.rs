@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
         "info; error where the Node has no providerID and the controller is v2.4 to v2.10, which find the instance by it",
     ),
     resources: &[ResourceKind::Instance],
-    condition: "A node does not carry the key `ack.aliyun.com`, and no Node with a providerID names it. Controllers of v2.4 to v2.10 find the instance of a Node without providerID by its address and that key; older and newer ones do not.",
+    condition: "A node does not carry the key `ack.aliyun.com`, or that of `kubernetesClusterTag` in the cloud configuration, and no Node with a providerID names it. Controllers of v2.4 to v2.10 find the instance of a Node without providerID by its address and that key; older and newer ones do not.",
     impact: "if the Node has no providerID, a controller that looks the instance up does not find it: the Node keeps its `uninitialized` taint",
     fix: "Add `ack.aliyun.com` with the cluster id to the instance, or better set the providerID of the Node.",
     applicability: Applicability::Safe,
@@ -32,7 +32,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, view: &RegionView<'_>) -> Counted {
-    let lacking = || view.members.iter().filter(|member| tags::value(&member.instance.tags, CLUSTER_TAG).is_none());
+    let tag_key = super::super::alibaba_node::cluster_tag(context.kubernetes);
+    let lacking = || view.members.iter().filter(|member| tags::value(&member.instance.tags, &tag_key).is_none());
     let found_by_tag = context.options.controller_version.is_some_and(super::super::alibaba_node::finds_by_tag);
     // The lookup wants one internal address, no more, and Nodes that are left alone are not looked up.
     let nameless = |member: &&Member<'_>| {
@@ -44,7 +45,14 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> Counted {
     };
     let describe = |members: &[&Member<'_>]| {
         let verb = if members.len() == 1 { "does" } else { "do" };
-        let message = format!("{} {verb} not carry `{CLUSTER_TAG}`", alibaba::phrase(members));
+        let message = format!("{} {verb} not carry `{}`", alibaba::phrase(members), text::printable(&tag_key));
+        if tag_key != CLUSTER_TAG {
+            let advice = format!(
+                "add the key `{}`, which `kubernetesClusterTag` names, or set the providerID of the Nodes",
+                text::printable(&tag_key)
+            );
+            return (message, Fix::none(advice));
+        }
         let advice = format!(
             "add `{CLUSTER_TAG}={}`, or set the providerID of the Nodes",
             text::printable(context.cluster_id())

@@ -33,9 +33,9 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let object = map.object();
         let by_key = object.members(&["data"]).find(|(key, value)| {
             ["special.keyid", "special.keysecret"].contains(&key.value.as_str())
-                && value.node.as_str().is_some_and(|value| !value.is_empty())
+                && value.node.as_str().is_some_and(|value| !value.is_empty() && !value.starts_with(['$', '<', '{']))
         });
-        let in_config = || cloud_config(map).filter(|(_, has_key, ..)| *has_key).map(|(place, ..)| place);
+        let in_config = || cloud_config(map).filter(|config| config.has_key).map(|config| config.place);
         let place = by_key.map(|(key, _)| key.place).or_else(in_config)?;
         let resource = ResourceRef::bare(ResourceKind::ClusterConfig, &map.name);
         let message = format!("{} has an access key", text::printable(&map.name));

@@ -9,10 +9,13 @@ use crate::text;
 pub(super) const RULE: Rule = Rule {
     id: "ali-cloud-config-content",
     title: "the cloud configuration is not what the controller reads",
-    severity: RuleSeverity::depends(Severity::Error, "error; warning without `clusterID`"),
+    severity: RuleSeverity::depends(
+        Severity::Error,
+        "error; warning without `clusterID`, info for a key that is not known",
+    ),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "`cloud-config.conf` of a ConfigMap is no JSON, has a key under `Global` that the controller does not have, or half of an access key. Without `clusterID` it is a warning: the tags of load balancers then say `clusterid`, like those of every such cluster.",
-    impact: "the setting does nothing, or the controller does not start",
+    condition: "`cloud-config.conf` of a ConfigMap is neither JSON nor YAML, has a key under `Global` that is written otherwise, or half of an access key. A key that is not known at all is information. Without `clusterID` it is a warning: the tags of load balancers then say `clusterid`, like those of every such cluster.",
+    impact: "the setting does nothing, or the controller does not start; without `clusterID`, load balancers of several clusters carry the same cluster id",
     fix: "Correct the key; name the cluster with `clusterID`.",
     applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/config/cloud_config.go"],
@@ -22,40 +25,80 @@ pub(super) const RULE: Rule = Rule {
     check: Check::Evidence(ALIBABA, check),
 };
 
-/// The cloud configuration of a `ConfigMap`: where it stands, whether it has an access key, whether only half of one, what is wrong
-/// with its keys, and whether it names the cluster. `None` where there is none, or where it cannot be read.
-pub(super) fn cloud_config(map: &Document) -> Option<(Place, bool, bool, Vec<Located<String>>, bool)> {
+/// The cloud configuration of a `ConfigMap`.
+pub(in crate::rules) struct CloudConfig {
+    /// Where it stands.
+    pub(in crate::rules) place: Place,
+    /// Whether it has an access key.
+    pub(in crate::rules) has_key: bool,
+    /// Whether it has only half of one.
+    is_half: bool,
+    /// Keys that the controller does not have.
+    unknown: Vec<Located<String>>,
+    /// Whether it names the cluster.
+    has_id: bool,
+    /// `kubernetesClusterTag`: the key by which instances are found, instead of `ack.aliyun.com`.
+    pub(in crate::rules) cluster_tag: Option<String>,
+    /// `featureGates`.
+    pub(super) feature_gates: Option<String>,
+}
+
+/// Reads the cloud configuration of a `ConfigMap`; `None` where there is none, or where it cannot be read. Go reads keys in any case.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/cloud_config.go#LoadCloudCFG`, with sigs.k8s.io/yaml.
+pub(in crate::rules) fn cloud_config(map: &Document) -> Option<CloudConfig> {
     let text = map.object().at(&["data", "cloud-config.conf"])?;
     let inner = map.source.inner(text.node)?;
     let node = inner.documents().ok()?.into_iter().next()?;
     let config = Object { source: &inner, node: &node };
-    let has = |key: &str| config.text(&["Global", key]).is_some_and(|value| !value.is_empty());
-    let keys = [has("accessKeyID"), has("accessKeySecret")];
-    let unknown = config.members(&["Global"]).map(|(key, _)| key).filter(|key| {
-        // Go reads keys of JSON in any case.
-        !OF_ALIBABA.iter().any(|known| known.eq_ignore_ascii_case(&key.value)) && key.value != "zoneid"
+    let global = config.members(&[]).find(|(key, _)| key.value.eq_ignore_ascii_case("Global"))?.1;
+    let value = |name: &str| {
+        let mut members = global.members(&[]);
+        let found = members.find(|(key, _)| key.value.eq_ignore_ascii_case(name))?.1;
+        found.node.as_str().map(str::trim).filter(|value| !value.is_empty()).map(str::to_owned)
+    };
+    // The manifest of the guide has `$your-AccessKeyID-base64` where a key is to stand.
+    let is_key = |name: &str| value(name).is_some_and(|value| !value.starts_with(['$', '<', '{']));
+    let keys = [is_key("accessKeyID"), is_key("accessKeySecret")];
+    let unknown = global.members(&[]).map(|(key, _)| key).filter(|key| {
+        !OF_ALIBABA.iter().any(|known| known.eq_ignore_ascii_case(&key.value))
+            && !key.value.eq_ignore_ascii_case("zoneid")
     });
-    let has_id = has("clusterID");
-    Some((text.place(), keys == [true, true], keys[0] != keys[1], unknown.collect(), has_id))
+    Some(CloudConfig {
+        place: text.place(),
+        has_key: keys == [true, true],
+        is_half: keys[0] != keys[1],
+        unknown: unknown.collect(),
+        has_id: value("clusterID").is_some(),
+        cluster_tag: value("kubernetesClusterTag"),
+        feature_gates: value("featureGates"),
+    })
+}
+
+/// Whether a cloud configuration is AWS's, which has sections in brackets.
+fn is_of_aws(map: &Document) -> bool {
+    let text = map.object().text(&["data", "cloud-config.conf"]).unwrap_or_default();
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';']));
+    lines.next().is_some_and(|line| line.starts_with('[') && line.ends_with(']') && !line.contains('"'))
 }
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let maps = context.evidence.documents_of(DocumentKind::ConfigMap);
-    let maps: Vec<_> = maps.filter(|map| map.object().at(&["data", "cloud-config.conf"]).is_some()).collect();
+    let is_one = |map: &&Document| map.object().at(&["data", "cloud-config.conf"]).is_some() && !is_of_aws(map);
+    let maps: Vec<_> = maps.filter(is_one).collect();
     if maps.is_empty() {
         return Counted::not_applicable("no ConfigMap with `cloud-config.conf` was given");
     }
     // AWS has a file of this name too, of another form.
-    let is_of_aws = context.evidence.controllers().iter().any(|one| one.cloud == Provider::Aws);
+    let is_beside_aws = context.evidence.controllers().iter().any(|one| one.cloud == Provider::Aws);
     let mut found = Vec::new();
-    for map in maps.iter().filter(|_| !is_of_aws) {
+    for map in maps.iter().filter(|_| !is_beside_aws) {
         let mut add = |severity: Severity, place: &Place, what: &str, message: String, fix: String| {
             let resource = ResourceRef::bare(ResourceKind::ClusterConfig, &map.name);
             found.push(Violation::new(severity, resource, message, Fix::none(fix)).at(place).with_respect_to(what));
         };
-        let Some((place, _, is_half, unknown, has_id)) = cloud_config(map) else {
+        let Some(CloudConfig { place, is_half, unknown, has_id, .. }) = cloud_config(map) else {
             let place = map.object().head();
-            let message = "`cloud-config.conf` cannot be read as JSON".to_owned();
+            let message = "`cloud-config.conf` is neither JSON nor YAML with `Global`".to_owned();
             add(Severity::Error, &place, "malformed", message, "correct it".to_owned());
             continue;
         };
@@ -72,8 +115,13 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         for key in unknown {
             let nearest = text::most_alike(&key.value, OF_ALIBABA, 0.9);
             let message = format!("`{}` is no key of the cloud configuration", text::printable(&key.value));
-            let fix = nearest.map_or_else(|| "take it out".to_owned(), |nearest| format!("write `{nearest}`"));
-            add(Severity::Error, &key.place, &key.value, message, fix);
+            // A key that no table has may be one of a later version.
+            let severity = if nearest.is_some() { Severity::Error } else { Severity::Info };
+            let fix = nearest.map_or_else(
+                || "check it against the version of the controller".to_owned(),
+                |nearest| format!("write `{nearest}`"),
+            );
+            add(severity, &key.place, &key.value, message, fix);
         }
         if !has_id {
             let message = "`cloud-config.conf` has no `clusterID`".to_owned();

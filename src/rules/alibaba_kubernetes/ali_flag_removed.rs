@@ -1,4 +1,5 @@
 use super::{from_two_on, of_each};
+use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Severity};
 use crate::resource::ResourceKind;
 use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
@@ -12,9 +13,9 @@ pub(super) const RULE: Rule = Rule {
         "error; warning before version 2, and where the version is not known",
     ),
     resources: &[ResourceKind::Workload],
-    condition: "A cloud controller of Alibaba Cloud is started with `--address`, `--port`, `--bind-address` or `--secure-port`, which version 2 does not have; a warning before that.",
+    condition: "A cloud controller of Alibaba Cloud is started with a flag that its version does not have: one that ended with version 2, such as `--address` or `--profiling` (a warning before that), `--feature-gates` from 2.9.1 on, `--max-concurrent-actions` before 2.11.2, `--enable-imdsv2` before 2.12.4.",
     impact: "it does not start: `unknown flag`",
-    fix: "Use `--metrics-bind-addr` and `--health-probe-bind-addr`.",
+    fix: "Take the flag out; for addresses use `--metrics-bind-addr` and `--health-probe-bind-addr`, for gates `featureGates` of the cloud configuration.",
     applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/config/runtime_config.go#BindFlags"],
     example: "DaemonSet kube-system/cloud-controller-manager has `--address`, which version 2 of it does not know",
@@ -23,14 +24,64 @@ pub(super) const RULE: Rule = Rule {
     check: Check::Evidence(ALIBABA, check),
 };
 
+/// A flag, the first version that has it and the first that has it no more.
+type Span = (&'static str, Option<ControllerVersion>, Option<ControllerVersion>);
+
+/// A version 2.
+const fn at(minor: u32, patch: u32) -> Option<ControllerVersion> {
+    Some(ControllerVersion::new(2, minor, patch))
+}
+
+/// Flags that not every version has. Each other version ends at its start: `unknown flag`.
+/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/controller_config.go#BindFlags` by tag, and
+/// `cmd/cloudprovider/app/core.go` of v1.9.3.
+const FLAGS: &[Span] = &[
+    ("address", None, at(0, 0)),
+    ("bind-address", None, at(0, 0)),
+    ("contention-profiling", None, at(0, 0)),
+    ("controller-start-interval", None, at(0, 0)),
+    ("enable-imdsv2", at(12, 4), None),
+    ("feature-gates", at(0, 0), at(9, 1)),
+    ("kube-api-content-type", None, at(0, 0)),
+    ("max-concurrent-actions", at(11, 2), None),
+    ("max-throttling-retry-times", at(12, 4), None),
+    ("min-resync-period", None, at(0, 0)),
+    ("node-status-update-frequency", None, at(0, 0)),
+    ("port", None, at(0, 0)),
+    ("profiling", None, at(0, 0)),
+    ("secure-port", None, at(0, 0)),
+    ("skip-disable-source-dest-check", at(11, 2), None),
+];
+
 fn check(context: &KubernetesContext<'_>) -> Counted {
     of_each(context, |controller| {
-        let removed = ["address", "port", "bind-address", "secure-port"];
-        let flag = controller.flags.iter().find(|flag| removed.contains(&flag.name.as_str()))?;
+        let known = |flag: &str| FLAGS.iter().find(|(name, ..)| *name == flag);
+        let is_of_one = |name: &str| ["address", "bind-address", "port", "secure-port"].contains(&name);
         let name = controller.name();
-        let told =
-            |version: &str| format!("{} has `--{}`, which {version} does not know", text::printable(&name), flag.name);
-        let fix = "use `--metrics-bind-addr` and `--health-probe-bind-addr`";
-        Some(from_two_on(controller, &flag.place, told, (RULE.impact, fix)))
+        for flag in &controller.flags {
+            let Some((_, first, last)) = known(&flag.name) else { continue };
+            let told = |version: &str| {
+                format!("{} has `--{}`, which {version} does not know", text::printable(&name), flag.name)
+            };
+            if *last == at(0, 0) {
+                let fix = if is_of_one(&flag.name) {
+                    "use `--metrics-bind-addr` and `--health-probe-bind-addr`"
+                } else {
+                    "take it out"
+                };
+                return Some(from_two_on(controller, &flag.place, told, (RULE.impact, fix)));
+            }
+            let Some(version) = controller.version else { continue };
+            let is_two = version >= ControllerVersion::new(2, 0, 0);
+            if is_two && (first.is_some_and(|first| version < first) || last.is_some_and(|last| version >= last)) {
+                let fix = match flag.name.as_str() {
+                    "feature-gates" => "write them as `featureGates` into the cloud configuration",
+                    _ => "take it out, or upgrade the controller",
+                };
+                let told = |_: &str| told(&format!("version {version}"));
+                return Some(from_two_on(controller, &flag.place, told, (RULE.impact, fix)));
+            }
+        }
+        None
     })
 }

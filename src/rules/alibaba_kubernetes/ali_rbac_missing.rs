@@ -1,7 +1,8 @@
+use super::ali_cloud_config_content::cloud_config;
 use super::of_each;
 use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Severity};
-use crate::kubernetes::{Rights, is_false};
+use crate::kubernetes::{CloudController, DocumentKind, Rights, is_false};
 use crate::resource::ResourceKind;
 use crate::rules::cloud_controller::{lacking, rights_not_given};
 use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
@@ -43,7 +44,17 @@ const NEEDED: [(&str, &str, &[&str]); 6] = [
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/clbv1/service_controller.go#add`; the gate at its tags 2.8.0 and 2.9.1.
 const SLICES: (&str, &str, &[&str]) = ("discovery.k8s.io", "endpointslices", &READ);
 
+/// Gates of the flag, which versions up to 2.8 have. Source: kubernetes/cloud-provider-alibaba-cloud
+/// `pkg/config/controller_config.go#BindFlags`.
+fn from_flag(controller: &CloudController) -> Option<String> {
+    let has_flag = controller.version.is_none_or(|version| version < ControllerVersion::new(2, 9, 0));
+    controller.flag("feature-gates").filter(|_| has_flag).map(|flag| flag.value.clone())
+}
+
 fn check(context: &KubernetesContext<'_>) -> Counted {
+    // From 2.9.1 on they stand in the cloud configuration.
+    let maps = context.evidence.documents_of(DocumentKind::ConfigMap);
+    let gates: Vec<String> = maps.filter_map(|map| cloud_config(map)?.feature_gates).collect();
     of_each(context, |controller| {
         let workload = &controller.workload;
         let rights = Rights::of(context.evidence, &workload.namespace, &workload.service_account);
@@ -51,12 +62,9 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         if !is_two || !controller.acts_as_service_account() || rights.bindings.is_empty() || rights.has_unknown {
             return None;
         }
-        let is_off = controller.flag("feature-gates").is_some_and(|gates| {
-            gates
-                .value
-                .split(',')
-                .filter_map(|gate| gate.split_once('='))
-                .any(|(gate, value)| gate.trim() == "EndpointSlice" && is_false(value.trim()))
+        let is_off = gates.iter().chain(&from_flag(controller)).any(|gates| {
+            let mut pairs = gates.split(',').filter_map(|gate| gate.split_once('='));
+            pairs.any(|(gate, value)| gate.trim() == "EndpointSlice" && is_false(value.trim()))
         });
         let has_slices = controller.version >= Some(ControllerVersion::new(2, 9, 1)) && !is_off;
         lacking(controller, &rights, NEEDED.into_iter().chain(has_slices.then_some(SLICES)))

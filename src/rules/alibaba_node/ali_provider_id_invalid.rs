@@ -12,13 +12,15 @@ pub(super) const RULE: Rule = Rule {
         "error; warning where it has more parts than two, which nobody reads",
     ),
     resources: &[ResourceKind::Node],
-    condition: "A providerID has no dot, names what can be no region, or is one of another cloud. `alicloud://` may stand in front. Left out are `ack-hybrid://`, Nodes with the label `service.alibabacloud.com/exclude-node`, `service.beta.kubernetes.io/exclude-node`, `alibabacloud.com/lingjun-worker=true` or `type=virtual-kubelet`.",
-    impact: "the controller leaves the Node out of everything; at the periodic sync one such Node can stop the whole batch",
-    fix: "The providerID of a Node cannot be changed: delete the Node and let the kubelet register with `--provider-id=REGION.INSTANCE`.",
+    condition: "A providerID has no dot, names what can be no region, or is one of another cloud. `alicloud://` may stand in front, unless the controller writes routes. Left out are `ack-hybrid://`, Nodes with the label `service.alibabacloud.com/exclude-node`, `service.beta.kubernetes.io/exclude-node`, `alibabacloud.com/lingjun-worker=true` or `type=virtual-kubelet`.",
+    impact: "load balancers with `externalTrafficPolicy: Cluster` get no backends any more, of any Node: the controller gives the whole group up at the first Ready Node that it cannot read; at the periodic sync one such Node can stop the whole batch",
+    fix: "The providerID of a Node cannot be changed: delete the Node and let the kubelet register with `--provider-id=REGION.INSTANCE`. A machine that is none of Alibaba Cloud gets the label `service.alibabacloud.com/exclude-node`.",
     applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/util/helper.go#NodeFromProviderID",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/helper/node_utils.go#IsExcludedNode",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/vgroups.go#buildClusterBackends",
+        "kubernetes/cloud-provider-alibaba-cloud pkg/controller/route/manager.go#conflictWithNodes",
     ],
     example: "Node `worker-1` has the providerID `aws:///us-east-1a/i-0a`, which names no region and instance",
     reads: &[],
@@ -26,16 +28,33 @@ pub(super) const RULE: Rule = Rule {
     check: Check::Evidence(ALIBABA, check),
 };
 
+/// What may stand in front of region and instance.
+const PREFIX: &str = "alicloud://";
+
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let nodes = match context.nodes_of(Provider::Alibaba) {
         Ok(nodes) => nodes,
         Err(why) => return Counted::not_applicable(why),
     };
     let mut found = Vec::new();
+    let has_routes = context.alibaba_writes_routes();
     let mut checked = 0;
     for node in super::cared_for(nodes).filter(|node| !node.provider_id.is_empty()) {
         checked += 1;
         let (severity, tail) = match super::named(node) {
+            Some((_, _, false)) if has_routes && node.provider_id.starts_with(PREFIX) => {
+                let name = text::printable(&node.name);
+                let message = format!(
+                    "Node `{name}` has the providerID `{}` with `{PREFIX}`, and the controller writes routes",
+                    text::printable(&node.provider_id)
+                );
+                let impact = "every five minutes the controller deletes the route of the Node, whose name it compares without `alicloud://`, and makes it anew";
+                let fix =
+                    Fix::none("register the node again with --provider-id=REGION.INSTANCE, or switch cloud routes off");
+                let violation = Violation::new(Severity::Error, super::resource(node), message, fix);
+                found.push(violation.impact(Some(impact.to_owned())));
+                continue;
+            }
             Some((_, _, false)) => continue,
             Some((_, _, true)) => (Severity::Warning, ", of which only the first two parts count"),
             None => (Severity::Error, ", which names no region and instance"),

@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use crate::alibaba::{CLUSTER_TAG, Member, RegionView};
+use crate::alibaba::{Member, RegionView};
 use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::inventory::Provider;
 use crate::inventory::{Gap, Read};
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
     ),
     resources: &[ResourceKind::Node],
     condition: "A Node has an empty providerID. Controllers of v2.4 to v2.10 look for the one instance with the Node's only internal address and the tag `ack.aliyun.com`; others give up at once.",
-    impact: "the Node keeps its `uninitialized` taint and gets neither addresses, zone nor routes; v2.11.2 then initialises no Node of the batch",
+    impact: "the Node keeps its `uninitialized` taint and gets neither addresses, zone nor routes; v2.11.2 then initialises no Node of the batch. Once it is Ready, load balancers with `externalTrafficPolicy: Cluster` get no backends any more, of any Node",
     fix: "Let the kubelet say it: `--provider-id=REGION.INSTANCE`; for a Node that exists: kubectl patch node NAME -p '{\"spec\":{\"providerID\":\"REGION.INSTANCE\"}}'.",
     applicability: Applicability::None,
     sources: &[
@@ -45,6 +45,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     let by_name: HashMap<&str, (&RegionView<'_>, &Member<'_>)> =
         members.filter_map(|(view, member)| Some((member.node?.name.as_str(), (view, member)))).collect();
     let mut checked = 0;
+    let tag = super::cluster_tag(context.evidence);
     for node in super::cared_for(nodes) {
         checked += 1;
         if !node.provider_id.is_empty() {
@@ -52,7 +53,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         }
         let member = by_name.get(node.name.as_str()).copied();
         // The lookup wants one internal address, no more.
-        let has_tag = member.is_some_and(|(_, member)| tags::value(&member.instance.tags, CLUSTER_TAG).is_some());
+        let has_tag = member.is_some_and(|(_, member)| tags::value(&member.instance.tags, &tag).is_some());
         let has_one_address = node.internal_addresses.len() == 1;
         // Of files alone nobody knows what the instance carries.
         let may_be_found = has_one_address && (has_tag || account.is_none());

@@ -34,7 +34,8 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
     if excess.is_empty() {
         return Counted::new(1, []);
     }
-    let changes = excess.iter().any(|excess| excess.access_level.changes_something());
+    // What no table knows is never more than information.
+    let changes = excess.iter().any(|excess| !excess.is_unknown && excess.access_level.changes_something());
     let severity = if changes && audit.used_by == Use::OtherNodes { Severity::Warning } else { Severity::Info };
     let described: Vec<String> = excess
         .iter()

@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
         "error if the node or service controller always makes the call, and did so in v2.1 or the version is given; warning if it depends on the version, on routes or on network load balancers; info if only a feature needs it",
     ),
     resources: &[ResourceKind::RamRole, ResourceKind::RamUser],
-    condition: "The policies of the principal that the controller uses grant an action that it calls on no resource: what the version of --controller-version calls, or the newest; with --baseline, what that asks for. Where the principal is not named, the role of control-plane nodes is taken for it, unless it grants nothing that only the controller does.",
+    condition: "The policies of the principal that the controller uses grant an action that it calls on no resource: what the version of --controller-version calls, or the newest; with --baseline, what that asks for. Where the principal is not named, the role of control-plane nodes is taken for it, unless the evidence shows keys of the controller's own or --controller-credentials says so.",
     impact: "the calls are refused (`Forbidden.RAM`, `NoPermission`)",
     fix: "Put the missing actions into one custom policy of their own and attach it to the role. A user's policies are for hands, and so are those of roles whose nodes' roles are only guessed: what the controller may do is no right of workers.",
     applicability: Applicability::Confirm,
@@ -137,4 +137,4 @@ pub(super) fn severity_of(action: &ActionAudit, context: &Context<'_>) -> Severi
 }
 
 /// Why the calls of the controller are not asked of a role.
-pub(super) const ELSEWHERE: &str = "the controller seems to use other credentials";
+pub(super) const ELSEWHERE: &str = "the controller has other credentials";

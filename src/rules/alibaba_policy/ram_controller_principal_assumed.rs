@@ -33,7 +33,7 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
     let nodes = text::count(audit.members.len(), "node");
     let message = if audit.is_of_another() {
         format!(
-            "{} of {nodes} grants nothing that only the controller does: it seems to use other credentials, whose permissions are not known",
+            "{} of {nodes} is not compared: the controller has other credentials, whose permissions are not known",
             whom(audit)
         )
     } else {

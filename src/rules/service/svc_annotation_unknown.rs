@@ -11,7 +11,7 @@ use crate::text;
 pub(super) const RULE: Rule = Rule {
     id: "svc-annotation-unknown",
     title: "an annotation that no controller reads",
-    severity: RuleSeverity::always(Severity::Warning),
+    severity: RuleSeverity::depends(Severity::Warning, "warning; info for a name that is like none that is known"),
     resources: &[ResourceKind::Service],
     condition: "A Service has an annotation of a load balancer of AWS whose name, or whose prefix, neither the cloud controller nor the AWS Load Balancer Controller knows. The prefix is `service.beta.kubernetes.io/` for both.",
     impact: "it does nothing, and nothing says so",
@@ -37,9 +37,11 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             let meant = meant(key);
             let message =
                 format!("Service {} has `{}`, which no controller reads", text::printable(&name), text::printable(key));
+            // What no table has may be of a later version.
+            let severity = if meant.is_some() { Severity::Warning } else { Severity::Info };
             let fix = meant.map_or("take it out".to_owned(), |meant| format!("write `{meant}`"));
             let resource = ResourceRef::bare(ResourceKind::Service, &name);
-            let violation = Violation::new(Severity::Warning, resource, message, Fix::none(fix));
+            let violation = Violation::new(severity, resource, message, Fix::none(fix));
             Some(violation.with_respect_to(key.as_str()).at(place))
         };
         service.annotation_places.iter().filter_map(unread).collect()
