@@ -411,7 +411,7 @@ fn what_a_list_lacks_is_asked_for_once_more_and_what_is_gone_is_a_fact() {
         let mock = Mock::serve(&without);
         let recorded = record(&mock, &regions(&without), &[]);
         assert!(recorded.gaps.is_empty(), "{:?}", recorded.gaps);
-        assert_eq!(recorded.accounts[0].regions[0].gone, [id.clone()]);
+        assert_eq!(recorded.accounts[0].regions[0].gone, std::slice::from_ref(id));
         // Refused, it is a list that is not whole.
         let denied = Fault::Error(403, "UnauthorizedOperation", "You are not authorized to perform this operation.");
         let mock = Mock::serve(&world.inventory).unlisted(id).fault_on(action, &[2], denied);

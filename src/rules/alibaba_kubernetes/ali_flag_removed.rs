@@ -28,29 +28,29 @@ pub(super) const RULE: Rule = Rule {
 type Span = (&'static str, Option<ControllerVersion>, Option<ControllerVersion>);
 
 /// A version 2.
-const fn at(minor: u32, patch: u32) -> Option<ControllerVersion> {
-    Some(ControllerVersion::new(2, minor, patch))
+const fn two(minor: u32, patch: u32) -> ControllerVersion {
+    ControllerVersion::new(2, minor, patch)
 }
 
 /// Flags that not every version has. Each other version ends at its start: `unknown flag`.
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/config/controller_config.go#BindFlags` by tag, and
 /// `cmd/cloudprovider/app/core.go` of v1.9.3.
 const FLAGS: &[Span] = &[
-    ("address", None, at(0, 0)),
-    ("bind-address", None, at(0, 0)),
-    ("contention-profiling", None, at(0, 0)),
-    ("controller-start-interval", None, at(0, 0)),
-    ("enable-imdsv2", at(12, 4), None),
-    ("feature-gates", at(0, 0), at(9, 1)),
-    ("kube-api-content-type", None, at(0, 0)),
-    ("max-concurrent-actions", at(11, 2), None),
-    ("max-throttling-retry-times", at(12, 4), None),
-    ("min-resync-period", None, at(0, 0)),
-    ("node-status-update-frequency", None, at(0, 0)),
-    ("port", None, at(0, 0)),
-    ("profiling", None, at(0, 0)),
-    ("secure-port", None, at(0, 0)),
-    ("skip-disable-source-dest-check", at(11, 2), None),
+    ("address", None, Some(two(0, 0))),
+    ("bind-address", None, Some(two(0, 0))),
+    ("contention-profiling", None, Some(two(0, 0))),
+    ("controller-start-interval", None, Some(two(0, 0))),
+    ("enable-imdsv2", Some(two(12, 4)), None),
+    ("feature-gates", Some(two(0, 0)), Some(two(9, 1))),
+    ("kube-api-content-type", None, Some(two(0, 0))),
+    ("max-concurrent-actions", Some(two(11, 2)), None),
+    ("max-throttling-retry-times", Some(two(12, 4)), None),
+    ("min-resync-period", None, Some(two(0, 0))),
+    ("node-status-update-frequency", None, Some(two(0, 0))),
+    ("port", None, Some(two(0, 0))),
+    ("profiling", None, Some(two(0, 0))),
+    ("secure-port", None, Some(two(0, 0))),
+    ("skip-disable-source-dest-check", Some(two(11, 2)), None),
 ];
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
@@ -63,7 +63,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             let told = |version: &str| {
                 format!("{} has `--{}`, which {version} does not know", text::printable(&name), flag.name)
             };
-            if *last == at(0, 0) {
+            if *last == Some(two(0, 0)) {
                 let fix = if is_of_one(&flag.name) {
                     "use `--metrics-bind-addr` and `--health-probe-bind-addr`"
                 } else {
