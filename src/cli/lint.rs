@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use walkdir::WalkDir;
+use ignore::overrides::OverrideBuilder;
+use ignore::{DirEntry, WalkBuilder};
 
 use crate::controller::ControllerVersion;
 use crate::finding::Severity;
@@ -13,6 +14,7 @@ use crate::kubernetes::{CloudConfig, Evidence, KubernetesError, Target};
 use crate::kubernetes_lint::KubernetesLint;
 use crate::render::FindingsFormat;
 use crate::rules;
+use crate::text;
 
 use super::failure::{Exit, Failure};
 use super::outputs::Outputs;
@@ -30,6 +32,9 @@ pub(super) struct LintArgs {
     /// YAML or JSON, and its cloud configuration: files, folders of them, or `-` for standard input
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
+    /// Leave out files of folders whose path matches, as in `.gitignore`, which is heeded as well; repeatable
+    #[arg(long, value_name = "GLOB", help_heading = "Audit")]
+    exclude: Vec<String>,
     /// Leave out what is about another cloud than this
     #[arg(long, value_enum, help_heading = "Audit")]
     provider: Option<ProviderName>,
@@ -80,11 +85,15 @@ pub(super) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Failure>),
             .help("`tagaudit rules` lists them"));
     }
     let configured = config::of_files(&args.configuration)?;
-    let mut read = Read::default();
+    let mut read = Read { excluded: Some(&args.exclude), ..Read::default() };
     for path in &args.paths {
         read.path(path)?;
     }
-    let Read { clusters, mut lint, broken, .. } = read;
+    let Read { clusters, mut lint, broken, templates, .. } = read;
+    if templates > 0 {
+        let (number, them) = (text::count(templates, "template"), if templates == 1 { "it" } else { "them" });
+        output::note(&format!("{number} not looked at: render {them} first, as with `helm template`"));
+    }
     lint.cloud = args.provider.map(Provider::from);
     let target = Target::from(&args.target);
     let clusters = clusters.into_values().map(|one| one.assuming(args.kubernetes_version).towards(target));
@@ -136,34 +145,39 @@ fn is_candidate(path: &Path) -> bool {
     }
 }
 
+/// Whether an entry of a folder is hidden. Drop-ins are read whatever they are called.
+fn is_hidden(entry: &DirEntry) -> bool {
+    let is_drop_in = entry.path().parent().and_then(Path::extension).is_some_and(|extension| extension == "d");
+    let name = entry.file_name().to_str().unwrap_or_default();
+    entry.depth() > 0 && name.starts_with('.') && !is_drop_in
+}
+
 /// Files while they are read.
 #[derive(Default)]
-struct Read {
+struct Read<'a> {
     /// What is of one cluster: the files that are named, and those of each folder.
     clusters: BTreeMap<PathBuf, Evidence>,
     lint: KubernetesLint,
     /// The first file that cannot be read.
     broken: Option<Failure>,
     number: usize,
+    /// What to leave out of folders, beside what git does not know of; `None` where all of them is evidence.
+    excluded: Option<&'a [String]>,
+    /// Templates of folders.
+    templates: usize,
 }
 
-impl Read {
+impl Read<'_> {
     fn path(&mut self, path: &Path) -> Result<(), Failure> {
         if !path.is_dir() {
             return self.file(path, None);
         }
-        let is_hidden = |entry: &walkdir::DirEntry| {
-            // Drop-ins are read whatever they are called.
-            let is_drop_in = entry.path().parent().and_then(Path::extension).is_some_and(|extension| extension == "d");
-            let name = entry.file_name().to_str().unwrap_or_default();
-            entry.depth() > 0 && name.starts_with('.') && !is_drop_in
-        };
         let before = self.lint.files.len();
-        for entry in WalkDir::new(path).sort_by_file_name().into_iter().filter_entry(|entry| !is_hidden(entry)) {
+        for entry in self.walk(path)?.build() {
             let entry = entry.map_err(|error| {
                 Failure::usage(format!("cannot read the folder `{}`", path.display())).cause(error.to_string())
             })?;
-            if entry.file_type().is_file() && is_candidate(entry.path()) {
+            if entry.file_type().is_some_and(|kind| kind.is_file()) && is_candidate(entry.path()) {
                 self.number += 1;
                 if self.number > MAX_FILES {
                     return Err(Failure::usage(format!("more than {MAX_FILES} files in `{}`", path.display())));
@@ -181,6 +195,27 @@ impl Read {
         Ok(())
     }
 
+    /// The files of a folder, in order.
+    fn walk(&self, path: &Path) -> Result<WalkBuilder, Failure> {
+        let mut walk = WalkBuilder::new(path);
+        walk.standard_filters(false).sort_by_file_name(std::ffi::OsStr::cmp).filter_entry(|entry| !is_hidden(entry));
+        if let Some(excluded) = self.excluded {
+            let refused = |glob: &str, error: &ignore::Error| {
+                Failure::usage(format!("`--exclude {glob}` is no pattern"))
+                    .cause(error.to_string())
+                    .help("write it as in `.gitignore`: `vendor/`, `**/testdata/*.yaml`")
+            };
+            let mut overrides = OverrideBuilder::new(path);
+            for glob in excluded {
+                // What stands first would be let in; what is to be left out has a mark in front.
+                overrides.add(&format!("!{glob}")).map_err(|error| refused(glob, &error))?;
+            }
+            let overrides = overrides.build().map_err(|error| refused("", &error))?;
+            walk.parents(true).git_ignore(true).git_exclude(true).require_git(false).overrides(overrides);
+        }
+        Ok(walk)
+    }
+
     /// Reads a file: one that is named, or one of a folder.
     fn file(&mut self, path: &Path, folder: Option<&Path>) -> Result<(), Failure> {
         let is_named = folder.is_none();
@@ -196,7 +231,11 @@ impl Read {
             // What is put together from parts is right only as a whole.
             Err(error @ KubernetesError::Object { .. }) if !is_named => self.lint.left_out.push(error.to_string()),
             Err(KubernetesError::Nothing { .. }) if !is_named => self.lint.without.push(name),
-            // What a chart is made of is no YAML before it is rendered.
+            // What a chart is made of is no YAML before it is rendered; a folder may hold some.
+            Err(KubernetesError::Malformed { .. }) if is_template && !is_named && self.excluded.is_some() => {
+                self.templates += 1;
+                self.lint.without.push(name);
+            }
             Err(KubernetesError::Malformed { .. }) if is_template => {
                 self.lint.left_out.push(format!("{name}: a template: render it first, as with `helm template`"));
             }

@@ -678,11 +678,14 @@ fn folders_are_read_and_what_cannot_be_is_told() {
     assert!(page.contains("nothing to look at in 1 other file"), "{page}");
     write("chart/templates/ccm.yaml", "apiVersion: apps/v1\nkind: DaemonSet\nmetadata:\n  {{- include \"x\" . }}\n");
     let (code, page) = text(&lint(&[root]));
-    assert_eq!(code, Some(3), "{page}");
-    assert!(page.contains("a template: render it first"), "{page}");
+    assert_eq!(code, Some(0), "a folder may hold templates: {page}");
+    assert!(page.contains("1 template not looked at"), "{page}");
+    let (code, page) = text(&lint(&[&format!("{root}/chart/templates/ccm.yaml")]));
+    assert!(code == Some(4) && page.contains("a template: render it first"), "named, it was meant: {page}");
     write("patch.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {replicas: 2}\n");
     let (code, page) = text(&lint(&[root]));
-    assert_eq!(code, Some(3), "a patch is no workload: {page}");
+    assert_eq!(code, Some(0), "a patch is no workload: {page}");
+    assert!(page.contains("nothing to look at in 3 other files"), "{page}");
     write("broken.yaml", "apiVersion: v1\nkind: Service\nmetadata:\n\tname: x\n");
     write("z.yaml", &service(&[("aws-load-balancer-type", "external")], ""));
     let (code, page) = text(&lint(&[root]));
@@ -1303,4 +1306,36 @@ fn what_was_not_given_is_not_passed() {
     wrong.sort();
     wrong.dedup();
     assert_eq!(wrong, Vec::<String>::new());
+}
+
+/// What git does not know of and what is left out by name is not looked at in a folder; a file that is named is.
+#[test]
+fn folders_are_read_without_what_is_ignored_excluded_or_a_template() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let broken = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncloudProvider: external\n";
+    let right = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {type: ClusterIP}\n";
+    write(".gitignore", "vendor/\n");
+    write("vendor/kubelet.yaml", broken);
+    write("tests/kubelet.yaml", broken);
+    write("right.yaml", right);
+    write("charts/a/templates/a.yaml", "kind: A\n{{ if .Values.b }}\nb: c\n{{ end }}\n");
+    let lint = |more: &[&str], path: &str| {
+        let path = folder.path().join(path);
+        let all = [&["lint", "--no-config"], more, &[path.to_str().unwrap()]].concat();
+        let output = super::binary::run(&all);
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(lint(&[], "").0, Some(1), "what is not ignored is looked at");
+    let (code, told) = lint(&["--exclude", "tests/"], "");
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("1 template not looked at"), "{told}");
+    assert_eq!(lint(&["--exclude", "**/kubelet.yaml"], "").0, Some(0));
+    assert_eq!(lint(&["--exclude", "tests/"], "vendor/kubelet.yaml").0, Some(1), "a file that is named");
+    let (code, told) = lint(&["--exclude", "["], "");
+    assert!(code == Some(2) && told.contains("--exclude ["), "{told}");
 }

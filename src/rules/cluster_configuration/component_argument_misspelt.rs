@@ -1,8 +1,9 @@
-use super::{of_arguments, on_started};
+use super::{of_arguments, on, on_started};
 use crate::finding::{Applicability, Severity};
+use crate::kubernetes::DocumentKind;
 use crate::kubernetes::arguments::Component;
 use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::{ANY_CLOUD, Check, Checked, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 use crate::text;
 
 pub(super) const RULE: Rule = Rule {
@@ -10,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a component is given a flag that is not its own",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
-    condition: "An argument in `kubelet-arg`, `kube-apiserver-arg` or `kube-controller-manager-arg`, or in the extra arguments of RKE or kubeadm, about the cloud provider is no flag of that component: a setting of RKE2 such as `cloud-provider-name`, a space instead of a dash, or a near miss.",
+    condition: "An argument in `kubelet-arg`, `kube-apiserver-arg` or `kube-controller-manager-arg`, or in the extra arguments of RKE or kubeadm, about the cloud provider is no flag of that component: a setting of RKE2 such as `cloud-provider-name`, a space instead of a dash, or a near miss. Or a `KubeletConfiguration` has what is a flag alone, such as `cloudProvider`.",
     impact: "the component does not start: `unknown flag`",
     fix: "Write the flag as the component has it: `cloud-provider=external` for the kubelet.",
     applicability: Applicability::None,
@@ -62,6 +63,34 @@ const KNOWN: [(Component, &[&str]); 3] = [
 ];
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
+    let of_flags = flags(context);
+    let configurations: Vec<_> = context.evidence.documents_of(DocumentKind::KubeletConfiguration).collect();
+    if configurations.is_empty() {
+        return of_flags;
+    }
+    let of_flags_found = match of_flags.outcome {
+        Checked::Done(found) => found,
+        Checked::NotApplicable(_) => Vec::new(),
+    };
+    let found = configurations.iter().flat_map(|document| {
+        document.object().members(&[]).filter_map(|(key, _)| {
+            let nearest = FLAGS_ALONE
+                .into_iter()
+                .find(|flag| key.value.replace('-', "").eq_ignore_ascii_case(&flag.replace('-', "")))?;
+            let message = format!("KubeletConfiguration has `{}`, which is a flag alone", text::printable(&key.value));
+            let fix = format!("start the kubelet with `--{nearest}`");
+            let found = on(&document.name, Severity::Error, &key.place, &key.value, message, fix);
+            Some(found.impact(Some("the kubelet reads over it, and starts without it".to_owned())))
+        })
+    });
+    Counted::new(of_flags.checked + configurations.len(), of_flags_found.into_iter().chain(found))
+}
+
+/// Flags of the kubelet that its configuration file does not have.
+/// Source: kubernetes/kubernetes `staging/src/k8s.io/kubelet/config/v1beta1/types.go#KubeletConfiguration`.
+const FLAGS_ALONE: [&str; 3] = ["cloud-config", "cloud-provider", "hostname-override"];
+
+fn flags(context: &KubernetesContext<'_>) -> Counted {
     of_arguments(context, |arguments| {
         let given = KNOWN.into_iter().flat_map(|(component, known)| {
             arguments.of_component(component).into_iter().map(move |argument| (component, known, argument))

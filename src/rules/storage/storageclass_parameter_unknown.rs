@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "a parameter that the EBS driver does not take",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::StorageClass],
-    condition: "A storage class of `ebs.csi.aws.com` has a parameter that the driver does not know, `zone` and `zones` among them, or `iops` beside `iopsPerGB`; or one of `kubernetes.io/aws-ebs` has `zone` or `zones` beside `allowedTopologies`.",
+    condition: "A storage class of `ebs.csi.aws.com` has a parameter that the driver does not know, `zone` and `zones` among them, or `iops` beside `iopsPerGB`, or one whose value is no text, such as `encrypted: true`; or one of `kubernetes.io/aws-ebs` has `zone` or `zones` beside `allowedTopologies`.",
     impact: "every volume of the class fails to be made",
     fix: "Take it out; zones are `allowedTopologies`.",
     applicability: Applicability::None,
@@ -53,7 +53,24 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let has_topologies = object.items(&["allowedTopologies"]).next().is_some();
         let names: Vec<String> = object.members(&["parameters"]).map(|(key, _)| key.value.to_lowercase()).collect();
         let mut found = Vec::new();
-        for (key, _) in object.members(&["parameters"]) {
+        for (key, value) in object.members(&["parameters"]) {
+            if value.node.as_str().is_none() {
+                let message = format!(
+                    "{} has the parameter `{}`, whose value is no text",
+                    text::printable(&class.name),
+                    text::printable(&key.value)
+                );
+                let violation = on(
+                    class,
+                    Severity::Error,
+                    &value.place(),
+                    &key.value,
+                    message,
+                    "put the value into quotation marks",
+                );
+                found.push(violation.impact(Some("the API server refuses the class".to_owned())));
+                continue;
+            }
             let name = key.value.to_lowercase();
             let is_zone = name == "zone" || name == "zones";
             let is_of_driver = KNOWN.contains(&name.as_str())
