@@ -30,7 +30,7 @@ pub struct KubernetesNode {
     pub pod_cidrs: Vec<String>,
     /// `metadata.creationTimestamp`, where it is known.
     pub created_at: Option<Timestamp>,
-    /// Whether its condition `Ready` is `True`; `None` where it says nothing of it.
+    /// True if its condition `Ready` is `True`; `None` where it says nothing of it.
     pub is_ready: Option<bool>,
 }
 
@@ -336,7 +336,7 @@ pub fn instance_id_in_name(name: &str) -> Option<&str> {
     name.starts_with("i-").then(|| name.split('.').next().unwrap_or(name))
 }
 
-/// Whether a text has the shape of a zone of AWS, as `us-east-1a`.
+/// True if a text has the shape of a zone of AWS, as `us-east-1a`.
 #[must_use]
 pub fn is_zone(text: &str) -> bool {
     region_of_zone(text).is_some_and(|region| region.len() < text.len())

@@ -123,7 +123,7 @@ pub struct RoleAudit<'a> {
     pub is_reliable: bool,
     /// What it was compared with.
     pub baseline: String,
-    /// Whether the operator chose it: what it asks for is then needed, whoever calls it.
+    /// True if the operator chose it: what it asks for is then needed, whoever calls it.
     pub is_baseline_given: bool,
     /// One entry per baseline action.
     pub actions: Vec<ActionAudit>,

@@ -179,7 +179,7 @@ impl Check {
     }
 }
 
-/// Why a rule on Nodes does not apply.
+/// The reason why a rule on Nodes does not apply.
 const NODES_NOT_GIVEN: &str = "the Nodes are not known: give them with --kubernetes";
 
 /// The clouds of which a rule on Kubernetes alone is.
@@ -187,7 +187,7 @@ const ANY_CLOUD: &[Provider] = &[Provider::Aws, Provider::Alibaba];
 const AWS: &[Provider] = &[Provider::Aws];
 const ALIBABA: &[Provider] = &[Provider::Alibaba];
 
-/// Whether a `ConfigMap` gives Alibaba Cloud's cloud controller an access key.
+/// True if a `ConfigMap` gives Alibaba Cloud's cloud controller an access key.
 pub(crate) fn has_alibaba_key(evidence: &Evidence) -> bool {
     let mut maps = evidence.documents_of(DocumentKind::ConfigMap);
     maps.any(|map| alibaba_kubernetes::ali_cloud_config_content::cloud_config(map).is_some_and(|config| config.has_key))
@@ -232,7 +232,7 @@ impl<'a> KubernetesContext<'a> {
         self.controller_version.or_else(|| controllers.filter_map(|one| one.version).min())
     }
 
-    /// Whether Alibaba Cloud's cloud controller is there and writes routes, which version 2 does unless it is told not to.
+    /// True if Alibaba Cloud's cloud controller is there and writes routes, which version 2 does unless it is told not to.
     fn alibaba_writes_routes(&self) -> bool {
         let mut controllers = self.evidence.controllers().iter().filter(|one| one.cloud == Provider::Alibaba);
         controllers.any(|one| one.knows_flags && one.is_on("configure-cloud-routes", true))
@@ -324,7 +324,7 @@ impl Checked {
 pub struct Context<'a> {
     /// The cluster.
     pub view: &'a ClusterView<'a>,
-    /// What could not be read, and what contradicts itself.
+    /// The lists that could not be read, and those that contradict each other.
     pub gaps: &'a [Gap],
     /// The roles, compared with their baselines.
     pub roles: &'a RoleAudits<'a>,

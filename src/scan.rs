@@ -166,7 +166,7 @@ pub struct Audit {
     pub source: Source,
     /// What could not be audited.
     pub not_audited: Vec<NotAudited>,
-    /// Whether nothing that was read is of the cluster, and no finding says so.
+    /// True if nothing that was read is of the cluster, and no finding says so.
     pub nothing_to_audit: bool,
     /// Findings, worst first.
     pub findings: Vec<Finding>,

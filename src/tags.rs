@@ -307,7 +307,7 @@ fn near_id(id: &str, cluster_id: &str) -> Option<NearMiss> {
     (!id.is_empty() && is_similar(id, cluster_id)).then_some(NearMiss::SimilarId)
 }
 
-/// Whether an id is the placeholder of a document or template that nobody filled in: brackets or dollar signs around it, or a word
+/// True if an id is the placeholder of a document or template that nobody filled in: brackets or dollar signs around it, or a word
 /// that stands for an id. No cluster is named so on purpose.
 #[must_use]
 pub fn is_placeholder(id: &str) -> bool {

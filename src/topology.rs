@@ -72,7 +72,7 @@ pub struct NodeGroup {
     pub security_groups: Vec<String>,
     /// How many there are.
     pub count: usize,
-    /// How many have a finding, by how bad their worst one is; absent where none has.
+    /// The number of nodes with a finding, by their worst severity; absent where none has.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub findings: BTreeMap<Severity, usize>,
     /// The first of them: those with the worst findings, then by instance id.

@@ -111,7 +111,7 @@ impl<'a> ClusterView<'a> {
         Self { inventory, cluster_id, nodes, regions, shared: shared(inventory) }
     }
 
-    /// Whether anything that was read is of the cluster: a node, or a resource with its tag.
+    /// True if anything that was read is of the cluster: a node, or a resource with its tag.
     #[must_use]
     pub fn is_anything_here(&self) -> bool {
         let is_tagged = |region: &RegionView<'_>| {

@@ -402,7 +402,7 @@ pub(super) struct Alike {
 /// Resources that are asked for, with what the requests that are meant fulfil.
 struct Asked<'q> {
     language: Language,
-    /// Whether all resources are meant.
+    /// True if all resources are meant.
     is_everything: bool,
     conditions: &'q [Condition],
 }

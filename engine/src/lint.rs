@@ -395,7 +395,7 @@ fn principals(statement: &Statement, is_trust: bool, remarks: &mut Remarks<'_>) 
     }
 }
 
-/// Who assumes a role by which action. Source: IAM User Guide, "Access Analyzer policy check reference", "Mismatched action for
+/// Remarks on statements that allow an action which none of their principals calls. Source: IAM User Guide, "Access Analyzer policy check reference", "Mismatched action for
 /// principal"; AWS STS API Reference, `AssumeRoleWithWebIdentity` and `AssumeRoleWithSAML`.
 fn principal_action(statement: &Statement, remarks: &mut Remarks<'_>) {
     const ACTIONS: [&str; 3] = ["sts:assumerole", "sts:assumerolewithwebidentity", "sts:assumerolewithsaml"];

@@ -67,12 +67,12 @@ impl FoundPolicy {
         Self { address: name.to_string(), used_as: Use::NotHere, document }
     }
 
-    /// Where it starts in the file, in bytes.
+    /// Its first byte in the file.
     fn offset(&self) -> usize {
         self.document.as_ref().map_or_else(|error| error.offset, |node| node.span.start)
     }
 
-    /// Whether what stands for it may deny: of AWS's own managed policies few do.
+    /// True if what stands for it may deny: of AWS's own managed policies few do.
     /// Source: AWS Managed Policy Reference.
     fn may_deny(&self) -> bool {
         let of_aws = self.address.split_once(":iam::aws:policy/").map(|(_, name)| name);
@@ -204,7 +204,7 @@ fn plain(node: Node) -> Found {
     Found { policies: vec![policy], ..Found::default() }
 }
 
-/// What decides at deployment, such as a condition of the stack, and how it has to turn out.
+/// A decision that deployment makes, such as a condition of the stack, with the outcome that is needed.
 type Decision = (String, bool);
 
 /// A document whose statements are there only if what decides at deployment turns out as said.

@@ -64,7 +64,7 @@ pub(super) fn parse(text: &str) -> Result<Node, JsonError> {
     }
 }
 
-/// Where the lines of a text in quotes start, but for its first: the text is the first in quotes from an offset on.
+/// The starts of the lines of a quoted text, except its first: the text is the first in quotes from an offset on.
 fn lines_of_quoted(text: &str, offset: usize) -> Vec<usize> {
     let mut starts = Vec::new();
     let mut quote = None;
@@ -85,7 +85,7 @@ fn lines_of_quoted(text: &str, offset: usize) -> Vec<usize> {
     starts
 }
 
-/// How often a text is read again, with the indentation of some of its lines put right.
+/// The most often that a text is read again, with the indentation of some of its lines put right.
 const MAX_READINGS: usize = 64;
 /// Indentation that is deeper than any key's of a template.
 const REPAIR: &str = "                                        ";
@@ -333,7 +333,7 @@ fn tagged(name: &str, node: Node) -> Node {
     Node { span, value: Value::Object(vec![member]) }
 }
 
-/// What a plain scalar is, by the core schema; whatever else is text, such as the date of `Version: 2012-10-17`. Templates are
+/// The value of a plain scalar, by the core schema; whatever else is text, such as the date of `Version: 2012-10-17`. Templates are
 /// YAML 1.1, as its readers in Python and Java have it. Source: AWS CloudFormation User Guide, "CloudFormation template format".
 fn scalar(text: &str, is_template: bool) -> Value {
     match text {

@@ -93,7 +93,7 @@ pub struct PrincipalAudit<'a> {
     pub beyond: Beyond,
     /// The smallest policy that covers the baseline.
     pub tightened: String,
-    /// Whether the controller is known to have credentials of its own.
+    /// True if the controller is known to have credentials of its own.
     pub is_elsewhere: bool,
 }
 
@@ -104,7 +104,7 @@ impl PrincipalAudit<'_> {
         reference(self.account, self.principal)
     }
 
-    /// Whether the controller has other credentials than its nodes, by what the evidence or the operator says. That the role grants
+    /// True if the controller has other credentials than its nodes, by what the evidence or the operator says. That the role grants
     /// nothing is no sign of it: one that was never given its policy looks the same.
     #[must_use]
     pub fn is_of_another(&self) -> bool {

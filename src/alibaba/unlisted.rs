@@ -1,4 +1,4 @@
-//! What resources of Alibaba Cloud name and the lists of their kinds lack, as [`crate::inventory::unlisted`] says it of AWS.
+//! Ids that resources of Alibaba Cloud name and the lists of their kinds lack, as [`crate::inventory::unlisted`] says it of AWS.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ impl Inventory {
     }
 }
 
-/// What the resources of a region name and its lists lack. Interfaces and disks may be attached to what is no instance of ECS,
+/// Ids that the resources of a region name and its lists lack. Interfaces and disks may be attached to what is no instance of ECS,
 /// such as a container group: only ids of instances count.
 #[must_use]
 pub(super) fn unlisted(region: &Region) -> Vec<Unlisted<'_>> {

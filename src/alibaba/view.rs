@@ -133,7 +133,7 @@ impl<'a> ClusterView<'a> {
         Self { inventory, cluster_id, nodes, regions: regions.collect() }
     }
 
-    /// Whether anything that was read carries the cluster's tag.
+    /// True if anything that was read carries the cluster's tag.
     #[must_use]
     pub fn is_anything_tagged(&self) -> bool {
         let mut tags = self.regions.iter().flat_map(|region| region.region.tagged()).flat_map(|(_, _, tags)| tags);

@@ -65,7 +65,7 @@ impl Exit {
         }
     }
 
-    /// How an audit ends in which nothing is wrong: one that found no cluster has audited nothing, unless that is allowed.
+    /// The exit code of an audit in which nothing is wrong: one that found no cluster has audited nothing, unless that is allowed.
     pub(super) fn of_audit(is_nothing: bool, is_empty_handed: bool, is_complete: bool) -> Self {
         if is_nothing { Self::Nothing } else { Self::of_evidence(is_empty_handed, is_complete) }
     }

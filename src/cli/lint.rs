@@ -145,7 +145,7 @@ fn is_candidate(path: &Path) -> bool {
     }
 }
 
-/// Whether an entry of a folder is hidden. Drop-ins are read whatever they are called.
+/// True if an entry of a folder is hidden. Drop-ins are read whatever they are called.
 fn is_hidden(entry: &DirEntry) -> bool {
     let is_drop_in = entry.path().parent().and_then(Path::extension).is_some_and(|extension| extension == "d");
     let name = entry.file_name().to_str().unwrap_or_default();
@@ -161,7 +161,7 @@ struct Read<'a> {
     /// The first file that cannot be read.
     broken: Option<Failure>,
     number: usize,
-    /// What to leave out of folders, beside what git does not know of; `None` where all of them is evidence.
+    /// Patterns of files in folders to skip, as well as those that git ignores; `None` reads every file.
     excluded: Option<&'a [String]>,
     /// Templates of folders.
     templates: usize,

@@ -244,7 +244,7 @@ pub(super) fn compare_set(set: &mut ReportSet, earlier: &ReportSet, args: &Verdi
     set.compare(earlier).map_err(|error| incomparable(args.compare.as_deref().unwrap_or(Path::new("-")), &error))
 }
 
-/// How a scan of many targets ends. A part of a run is never wrong for what it does not hold: that is told when the parts are joined.
+/// The exit code of a scan of many targets. A part of a run is never wrong for what it does not hold: that is told when the parts are joined.
 pub(super) fn ended(set: &ReportSet, args: &VerdictArgs, is_part: bool) -> Exit {
     if set.reports().any(|report| fails(report, args)) {
         return Exit::Findings;
@@ -265,7 +265,7 @@ pub(super) fn ended(set: &ReportSet, args: &VerdictArgs, is_part: bool) -> Exit 
     Exit::of_audit(is_nothing && !args.allow_empty, set.is_empty_handed(), set.complete)
 }
 
-/// How an audit of one cluster ends that has no finding that counts.
+/// The exit code of an audit of one cluster without a finding that counts.
 pub(super) fn ended_alone(report: &Report, is_empty_handed: bool, args: &VerdictArgs) -> Exit {
     let found = usize::from(!report.nothing_to_audit && report.nodes() > 0);
     if let Some(expected) = args.expect_clusters.filter(|expected| found < *expected) {

@@ -81,7 +81,7 @@ pub(super) fn example(
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/node/node_controller.go#syncNode`, a90a4e2f1.
 const ID: &str = "${REGION_ID}.${INSTANCE_ID}";
 
-/// How it is filled in on each node.
+/// The command that fills it in on each node.
 const FILLED_IN: &str = "# On each node, before the file is put there:\n#   export REGION_ID=$(curl -s http://100.100.100.200/latest/meta-data/region-id)\n#   export INSTANCE_ID=$(curl -s http://100.100.100.200/latest/meta-data/instance-id)\n#   envsubst < THIS_FILE > config.yaml\n";
 
 fn servers_and_agents(distribution: Distribution) -> Vec<ExampleFile> {

@@ -71,7 +71,7 @@ impl Inventory {
     }
 }
 
-/// What the live resources of a region name and its lists lack. The lists are in order.
+/// Ids that the live resources of a region name and its lists lack. The lists are in order.
 ///
 /// Not compared is what may rightly lie elsewhere: what terminated instances name; rules of security groups, which may name groups of
 /// peered VPCs and of other accounts; what belongs to the owner of a shared VPC; resources that an AWS service manages, which
@@ -152,7 +152,7 @@ pub fn unlisted<'a>(account: &Account, region: &'a Region) -> Vec<Unlisted<'a>> 
     found
 }
 
-/// What was found so far.
+/// The ids that were found so far.
 struct Collector<'a> {
     region: &'a Region,
     found: Vec<Unlisted<'a>>,

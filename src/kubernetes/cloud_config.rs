@@ -181,7 +181,7 @@ pub fn reads_over(version: ControllerVersion) -> bool {
     has(version, READS_OVER)
 }
 
-/// How alike a variable and a name have to be, of 1, for the name to be what was meant.
+/// The similarity, of 1, from which on a name is taken as a misspelt variable.
 const NEARLY: f64 = 0.9;
 
 impl CloudConfig {

@@ -99,7 +99,7 @@ impl Document {
         }
     }
 
-    /// Which distribution a configuration file is of: by keys that only one of them has, by the components that it switches off, by
+    /// The distribution that a configuration file is of: by keys that only one of them has, by the components that it switches off, by
     /// the port of its server, or by its path.
     #[must_use]
     pub fn distribution(&self) -> Option<Distribution> {

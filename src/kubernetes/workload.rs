@@ -74,7 +74,7 @@ pub struct Workload {
     pub containers: Vec<Container>,
     /// Images of `initContainers` that are pulled.
     pub init_images: Vec<Located<String>>,
-    /// What gives its containers credentials of a cloud: variables of their environment, or an annotation of their pods. Values are not
+    /// The sources of cloud credentials of its containers: variables of their environment, or an annotation of their pods. Values are not
     /// kept.
     pub credentials: Vec<&'static str>,
     /// Names of `imagePullSecrets`; its `ServiceAccount` may have some as well.
@@ -301,7 +301,7 @@ impl Workload {
     }
 }
 
-/// What gives the containers of a pod credentials.
+/// The sources of cloud credentials of the containers of a pod.
 fn credentials(kind: WorkloadKind, object: Object<'_>, pod: Object<'_>) -> Vec<&'static str> {
     let metadata: &[&str] = if kind == WorkloadKind::Pod { &["metadata"] } else { &["spec", "template", "metadata"] };
     let annotations = object.at(&[metadata, &["annotations"]].concat());

@@ -66,10 +66,10 @@ pub trait FileFormat: Copy {
         Self::of_extension(&extension.to_ascii_lowercase())
     }
 
-    /// Whether it is written as JSON.
+    /// True if it is written as JSON.
     fn is_json(self) -> bool;
 
-    /// Why a file of this name should not hold this format: its readers would take it for another one. Any JSON fits `.json`, and
+    /// The reason why a file of this name should not hold this format: its readers would take it for another one. Any JSON fits `.json`, and
     /// an extension that says nothing of its content fits everything.
     #[must_use]
     fn conflict(self, file: &Path) -> Option<String>

@@ -108,7 +108,7 @@ impl TargetOutcome {
         }
     }
 
-    /// Whether the target was read.
+    /// True if the target was read.
     #[must_use]
     pub fn is_read(self) -> bool {
         matches!(self, Self::Audited | Self::Empty)
@@ -150,7 +150,7 @@ pub struct TargetReport {
     pub reports: Vec<Report>,
 }
 
-/// Why there is nothing to audit.
+/// The reason why there is nothing to audit.
 const NO_CLUSTER: &str = "no resource carries the tag of a cluster";
 
 /// What tells a target from the others of a set.
@@ -410,7 +410,7 @@ impl ReportSet {
         self.targets.iter().filter(|target| target.outcome == TargetOutcome::Empty)
     }
 
-    /// Whether no cluster was found in any target, and none of them failed. A part of a run may be empty: what the run comes to
+    /// True if no cluster was found in any target, and none of them failed. A part of a run may be empty: what the run comes to
     /// is told when its parts are joined.
     #[must_use]
     pub fn is_nothing(&self) -> bool {

@@ -41,7 +41,7 @@ pub struct Report {
     pub options: Vec<String>,
     /// Whether everything could be audited.
     pub complete: bool,
-    /// Whether nothing of the cluster was found and no finding says so: there was nothing to audit.
+    /// True if nothing of the cluster was found and no finding says so: there was nothing to audit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nothing_to_audit: bool,
     /// What could not be.
@@ -464,7 +464,7 @@ impl Report {
         self.rules.iter().filter(|rule| rule.outcome == outcome).count()
     }
 
-    /// What was not audited, and that there was nothing to audit, where that is so.
+    /// The entries that were not audited, and one if there was nothing to audit.
     #[must_use]
     pub fn unread_or_nothing(&self) -> Vec<NotAudited> {
         self.not_audited.iter().cloned().chain(self.nothing_entry()).collect()

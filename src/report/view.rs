@@ -92,9 +92,9 @@ pub struct ReportView<'r> {
     pub complete: bool,
     /// What could not be.
     pub not_audited: Cow<'r, [NotAudited]>,
-    /// Whether there was nothing to audit at all.
+    /// True if there was nothing to audit at all.
     pub is_nothing: bool,
-    /// Where there was nothing to audit.
+    /// The targets in which there was nothing to audit.
     pub nothing: Vec<NotAudited>,
     /// Findings, in the order of the report.
     pub findings: Vec<Found<'r>>,

@@ -71,7 +71,7 @@ fn of_clouds(
     Counted::new(all.len(), all.into_iter().filter_map(check))
 }
 
-/// Why the rights of a controller are not known; `None` where each role that is bound to it was given.
+/// The reason why the rights of a controller are not known; `None` where each role that is bound to it was given.
 pub(super) fn rights_not_given(context: &KubernetesContext<'_>, clouds: &[Provider]) -> Option<&'static str> {
     let mut of_clouds = context.evidence.controllers().iter().filter(|one| clouds.contains(&one.cloud)).peekable();
     of_clouds.peek()?;
@@ -83,13 +83,13 @@ pub(super) fn rights_not_given(context: &KubernetesContext<'_>, clouds: &[Provid
     (!of_clouds.any(is_known)).then_some(RIGHTS_NOT_GIVEN)
 }
 
-/// Why nothing can be said of who is bound; `None` where there are bindings.
+/// The reason why nothing can be said of bindings; `None` where there are bindings.
 fn bindings_not_given(context: &KubernetesContext<'_>) -> Option<&'static str> {
     let mut bindings = context.evidence.documents_of(DocumentKind::RoleBinding);
     bindings.next().is_none().then_some("neither RoleBindings nor ClusterRoleBindings were given")
 }
 
-/// Why nothing can be said of what a controller may do in Kubernetes.
+/// The reason why the rights of a controller are not judged.
 const RIGHTS_NOT_GIVEN: &str =
     "the bindings of the controller's ServiceAccount, or a role that they bind, were not given";
 
@@ -146,7 +146,7 @@ fn nodes<'e>(context: &'e KubernetesContext<'_>, controller: &CloudController) -
     }
 }
 
-/// Why nothing can be said of where the controllers may run; `None` where the nodes of one of them are known.
+/// The reason why the placement of the controllers is not judged; `None` where the nodes of one of them are known.
 fn nodes_not_given(context: &KubernetesContext<'_>) -> Option<&'static str> {
     let mut all = context.evidence.controllers().iter();
     (!all.any(|controller| nodes(context, controller).is_some())).then_some(NODES_NOT_GIVEN)

@@ -45,11 +45,11 @@ mod servicelb_beside_cloud_controller;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/cluster_configuration.rs"));
 
-/// Why rules on registries of ECR do not apply.
+/// The reason why rules on registries of ECR do not apply.
 const NOTHING_PULLED: &str =
     "no workload that was given pulls from a private registry of ECR with what the kubelet has";
 
-/// Whether a configuration is of the cluster that a controller is declared for: both stand in one file, or there is one such declaration
+/// True if a configuration is of the cluster that a controller is declared for: both stand in one file, or there is one such declaration
 /// in everything that was given together. Of several, as for production and test, nobody knows which is meant.
 fn is_declared_for<'c>(controllers: impl Iterator<Item = &'c CloudController>, place: &Place) -> bool {
     let files: BTreeSet<&str> = controllers.map(|one| &*one.place().file).collect();

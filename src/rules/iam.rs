@@ -30,7 +30,7 @@ fn instances(audit: &RoleAudit<'_>) -> Vec<ResourceRef> {
     audit.members.iter().map(|member| ResourceRef::bare(ResourceKind::Instance, &member.instance.id)).collect()
 }
 
-/// How bad it is when a call does not work.
+/// The severity of a call that does not work.
 fn severity_of(need: Need) -> Severity {
     match need {
         Need::Always => Severity::Error,
@@ -48,7 +48,7 @@ fn need(action: &ActionAudit) -> Option<Need> {
     covered.map(|call| call.need).max_by_key(|need| severity_of(*need))
 }
 
-/// How bad it is when an action of the baseline does not work. What no list of calls knows is what the operator says it is: needed,
+/// The severity of an action of the baseline that does not work. What no list of calls knows is what the operator says it is: needed,
 /// where the operator chose the baseline, and no more than a note where we did.
 fn severity_in(audit: &RoleAudit<'_>, action: &ActionAudit) -> Severity {
     match need(action) {
@@ -100,7 +100,7 @@ fn grant_fix(audit: &RoleAudit<'_>, actions: &[&str]) -> Fix {
     }
 }
 
-/// Whose rights the controller uses, as far as the role of control-plane nodes tells.
+/// The credentials of the controller, as far as the role of control-plane nodes shows them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Credentials {
     /// Those of this role: it grants something that only the controller does, or nothing shows that there are others.
@@ -111,7 +111,7 @@ enum Credentials {
     Unknown,
 }
 
-/// Whether the role grants something that only the controller does.
+/// True if the role grants something that only the controller does.
 fn grants_something(audit: &RoleAudit<'_>) -> bool {
     let is_own = |action: &&ActionAudit| {
         let name = action.action.to_ascii_lowercase();
@@ -124,16 +124,16 @@ fn grants_something(audit: &RoleAudit<'_>) -> bool {
     own.peek().is_none() || own.any(|action| action.assessment.verdict != Verdict::Missing)
 }
 
-/// Whether a role of control-plane nodes grants nothing of what only the controller does. The commonest mistake of all: the policy was
+/// True if a role of control-plane nodes grants nothing of what only the controller does. The commonest mistake of all: the policy was
 /// never attached, or the two were mixed up.
 fn is_bare(audit: &RoleAudit<'_>) -> bool {
     !audit.is_controllers && audit.node_roles.contains(NodeRole::Controlplane) && !grants_something(audit)
 }
 
-/// Why the other calls of the controller are not told of a role that grants none.
+/// The reason why the other calls of the controller are not reported for a role that grants none.
 const BARE: &str = "the role grants nothing of the controller's: `iam-action-missing` names all that it lacks";
 
-/// Whose rights the controller uses. That a role lacks everything is no evidence of other credentials: a policy that was never
+/// The credentials of the controller. That a role lacks everything is no evidence of other credentials: a policy that was never
 /// attached looks the same, and is far more common.
 fn credentials(context: &Context<'_>, audit: &RoleAudit<'_>) -> Credentials {
     if audit.is_controllers || !audit.node_roles.contains(NodeRole::Controlplane) {
@@ -166,7 +166,7 @@ const ELSEWHERE: &str = "the controller uses other credentials";
 /// The same where that is not known.
 const UNKNOWN_CREDENTIALS: &str = "which credentials the controller uses is not known";
 
-/// Why the calls of the controller are not asked of a role, where they are not.
+/// The reason why the calls of the controller are not required of a role, if they are not.
 fn not_asked(context: &Context<'_>, audit: &RoleAudit<'_>) -> Option<&'static str> {
     match credentials(context, audit) {
         Credentials::OfNodes => None,

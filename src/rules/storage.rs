@@ -16,7 +16,7 @@ mod storageclass_several_defaults;
 
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/storage.rs"));
 
-/// Why rules on volumes do not apply.
+/// The reason why rules on volumes do not apply.
 const NO_VOLUME: &str = "no volume of the cluster was given";
 
 /// The provisioner that was part of Kubernetes.

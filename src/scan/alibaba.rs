@@ -85,7 +85,7 @@ impl<'a> AlibabaAuditor<'a> {
         options
     }
 
-    /// Whether the controller that was given says that it writes routes.
+    /// True if the controller that was given says that it writes routes.
     fn writes_routes(&self) -> bool {
         let mut controllers = self.kubernetes.controllers().iter().filter(|one| one.cloud == Provider::Alibaba);
         controllers.any(|one| one.is_on("configure-cloud-routes", false))

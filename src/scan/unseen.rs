@@ -16,7 +16,7 @@ pub(super) struct Named<'a> {
     pub(super) missing: BTreeSet<&'a str>,
 }
 
-/// What was read of a region.
+/// The state of the list of instances of a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Listing {
     /// Nobody asked for its instances.

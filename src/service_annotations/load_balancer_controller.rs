@@ -5,10 +5,10 @@
 
 use crate::kubernetes::{is_false, is_true};
 
-/// What a value may be.
+/// The values that an annotation takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Takes {
-    /// What Go takes for a boolean.
+    /// The texts that Go parses as a boolean.
     Bool,
     /// A whole number.
     Number,
@@ -28,7 +28,7 @@ enum Takes {
     Networks,
 }
 
-/// What the annotations take, by their names behind the prefix. A name that ends with a full stop goes on with a protocol or a port.
+/// The values that the annotations take, by their names behind the prefix. A name that ends with a full stop goes on with a protocol or a port.
 const VALUES: [(&str, Takes); 29] = [
     ("aws-load-balancer-access-log-enabled", Takes::Bool),
     ("aws-load-balancer-additional-resource-tags", Takes::Pairs),
@@ -61,11 +61,11 @@ const VALUES: [(&str, Takes); 29] = [
     ("load-balancer-source-ranges", Takes::Networks),
 ];
 
-/// What TLS listeners take; without one nobody looks at it.
+/// The values that TLS listeners take; without such a listener they are not read.
 const ALPN: (&str, &[&str]) =
     ("aws-load-balancer-alpn-policy", &["HTTP1Only", "HTTP2Only", "HTTP2Optional", "HTTP2Preferred", "None"]);
 
-/// What is wrong with the annotations of a Service: the name of each behind the prefix, and why the controller refuses it. `value` gives
+/// The annotations of a Service that are refused: the name of each behind the prefix, and why the controller refuses it. `value` gives
 /// the value of a name, and `ports` are the names of the ports of the Service.
 #[must_use]
 pub fn wrong<'s>(
@@ -101,7 +101,7 @@ pub fn wrong<'s>(
     found
 }
 
-/// Why a value is refused, if it is. Lists and pairs are trimmed, and parts with nothing in them are read over.
+/// The reason why a value is refused, if it is. Lists and pairs are trimmed, and empty parts are ignored.
 fn refused(takes: Takes, given: &str, ports: &[&str]) -> Option<String> {
     let trimmed = given.trim();
     let pieces = || given.split(',').map(str::trim).filter(|part| !part.is_empty());
@@ -134,7 +134,7 @@ fn refused(takes: Takes, given: &str, ports: &[&str]) -> Option<String> {
     }
 }
 
-/// Whether a text is an address, a slash and the length of a prefix.
+/// True if a text is an address, a slash and the length of a prefix.
 fn is_network(text: &str) -> bool {
     let Some((address, length)) = text.split_once('/') else { return false };
     match (address.parse::<std::net::IpAddr>(), length.parse::<u8>()) {

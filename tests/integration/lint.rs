@@ -1250,7 +1250,7 @@ fn a_configuration_of_the_kubelet_has_gates_and_an_id() {
     assert_eq!(of("v1.31.0", "maxPods: 50\n"), []);
 }
 
-/// What a rule needed to find what it found is not there: then it has passed nothing.
+/// A rule passes nothing without what it needed for its findings.
 #[test]
 fn what_was_not_given_is_not_passed() {
     use tagaudit::kubernetes::DocumentKind;
@@ -1308,7 +1308,7 @@ fn what_was_not_given_is_not_passed() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// What git does not know of and what is left out by name is not looked at in a folder; a file that is named is.
+/// In a folder, files that git ignores and those of `--exclude` are skipped; a file that is named is read.
 #[test]
 fn folders_are_read_without_what_is_ignored_excluded_or_a_template() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What is unknown never passes: whatever is taken out of a recording that another part of it names, a finding of before is there
+//! The unknown never passes: whatever is taken out of a recording that another part of it names, a finding of before is there
 //! still, or its rule was not audited; and a clean recording is not clean any more.
 
 use std::collections::BTreeSet;

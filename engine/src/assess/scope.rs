@@ -53,7 +53,7 @@ pub(super) struct Scope<'q> {
     pub(super) dialect: &'static Dialect,
 }
 
-/// Which kinds of resources are meant. Source: Service Authorization Reference, "Reading the tables": a kind without an asterisk is
+/// The kinds of resources that are meant. Source: Service Authorization Reference, "Reading the tables": a kind without an asterisk is
 /// there only if the request names one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kinds {
@@ -108,7 +108,7 @@ impl<'q> Scope<'q> {
                 && self.known.is_some_and(|(service, action)| service.cannot_carry(action, key))
     }
 
-    /// What the action can be done on, all kinds of resources, or those that every request for it names.
+    /// The resources that the action can be done on: of all kinds, or of those that every request for it names.
     pub(super) fn targets(&self, region: Option<&str>, kinds: Kinds) -> Vec<Target> {
         if self.known.is_none() || !self.dialect.knows_resources {
             return vec![Target { text: "*".to_owned(), universe: Some(Language::everything()) }];

@@ -288,7 +288,7 @@ impl Types {
     }
 }
 
-/// What a part of a resource type's ARN may be: the region is not empty where the type has one. What AWS shares, such as public
+/// The pattern for a part of a resource type's ARN: the region is not empty where the type has one. What AWS shares, such as public
 /// parameters of Systems Manager, has no account. Source: IAM User Guide, "Access Analyzer policy check reference", "Missing ARN
 /// Region".
 fn filled(part: &str) -> &'static str {

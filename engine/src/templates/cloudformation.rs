@@ -51,7 +51,7 @@ const POLICIES: &[(&str, Use)] = &[
 const OTHER_DOCUMENTS: &[&str] =
     &["PolicyDocument", "KeyPolicy", "ResourcePolicy", "RepositoryPolicyText", "Policy", "Policies", "PolicyText"];
 
-/// How certain it is that a value names a holder.
+/// The certainty with which a value names a holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meant {
     Surely,
@@ -364,7 +364,7 @@ impl<'t> Template<'t> {
         (!set.policies.is_empty()).then_some(set)
     }
 
-    /// What stands for a managed policy that a holder names and the template does not hold.
+    /// A stand-in for a managed policy that a holder names and the template does not hold.
     fn not_here(&mut self, address: &str, arn: &Node) -> FoundPolicy {
         let text = functions::text(arn, self.pseudo);
         self.found.unknown.push(format!("{address}: the managed policy \"{text}\" is not in the template"));
@@ -438,7 +438,7 @@ pub(super) fn find(file: &str, template: &Node, pseudo: &Pseudo) -> Found {
     found
 }
 
-/// Whether a value holds a resource of IAM, or one that makes a role.
+/// True if a value holds a resource of IAM, or one that makes a role.
 fn holds_identities(node: &Node) -> bool {
     let is_one = |kind: &str| kind.starts_with("AWS::IAM::") || serverless::TYPES.contains(&kind);
     node.get("Type").and_then(Node::as_str).is_some_and(is_one)
@@ -446,7 +446,7 @@ fn holds_identities(node: &Node) -> bool {
         || node.items().unwrap_or_default().iter().any(holds_identities)
 }
 
-/// Whether two texts may be the same when the stack is made: they are not known to differ in how they begin and end.
+/// True if two texts may be the same when the stack is made: they are not known to differ in how they begin and end.
 fn may_be_equal(one: &Text, other: &Text) -> bool {
     if one.is_known() && other.is_known() {
         return false;

@@ -50,7 +50,7 @@ const THAT_DENY: &[&str] = &[
     "SageMakerStudioUserIAMPermissiveExecutionPolicy",
 ];
 
-/// Whether an AWS managed policy of a name, with or without its path, denies something. AWS adds versions of the quarantine
+/// True if an AWS managed policy of a name, with or without its path, denies something. AWS adds versions of the quarantine
 /// policy as it goes.
 pub(super) fn denies(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);

@@ -51,14 +51,14 @@ fn text_of<'v>(values: &'v Node, key: &str) -> Option<&'v str> {
     values.get(key).and_then(Node::as_str)
 }
 
-/// What an argument names among the resources of a type.
+/// Resources of a type that an argument names.
 #[derive(Debug, Default)]
 struct Meant {
     /// Those that it names for certain, by their index.
     surely: Vec<usize>,
     /// Those that it may name.
     perhaps: Vec<usize>,
-    /// Whether it may name something that is not in the plan.
+    /// True if it may name something that is not in the plan.
     is_open: bool,
     /// Names that none of them has.
     strangers: Vec<String>,
@@ -120,7 +120,7 @@ impl<'v> Plan<'v> {
         all.filter(|(_, resource)| resource.kind == kind).map(|(index, _)| index).collect()
     }
 
-    /// What an argument names among the resources of a type. What is known is compared with their `key`; `planned_values` writes
+    /// The resources of a type that an argument names. A known value is compared with their `key`; `planned_values` writes
     /// what is known to be none as null, leaves out what is not known, and writes an element that is not known as null.
     fn meant(&self, by: &Resource<'v>, argument: &str, kind: &str, key: &str) -> Meant {
         let mut meant = Meant::default();

@@ -69,7 +69,7 @@ fn compared_with(args: &DiffArgs) -> Result<(Baseline, &'static Catalogue), Fail
     Ok((baseline, catalogue))
 }
 
-/// Whether a baseline speaks of resources of an account or region by its name: one's own need not be that then.
+/// True if a baseline speaks of resources of an account or region by its name: one's own need not be that then.
 fn names_a_place(baseline: &Document) -> bool {
     let resources = baseline.statements.iter().filter_map(|statement| statement.resource.as_ref());
     resources.flat_map(|resource| &resource.patterns).any(|pattern| {

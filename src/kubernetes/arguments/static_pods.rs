@@ -55,7 +55,7 @@ pub(in crate::kubernetes) fn of_static_pods(workloads: &[Workload], nodes: &[Kub
     found.into_values().chain(workloads.iter().filter_map(of_manifest)).collect()
 }
 
-/// What a manifest of a static pod says, as it lies in the folder of the kubelet: the API server knows it by another name, and gives it a
+/// The arguments in a manifest of a static pod, as it lies in the folder of the kubelet: the API server knows it by another name, and gives it a
 /// uid.
 fn of_manifest(workload: &Workload) -> Option<NodeArguments> {
     let is_manifest = workload.kind == WorkloadKind::Pod

@@ -157,7 +157,7 @@ impl Rest {
     }
 }
 
-/// How bad the worst finding on a node of a group is.
+/// The worst severity of a finding on a node of a group.
 fn worst_of(group: &NodeGroup) -> Option<Severity> {
     group.findings.keys().next_back().copied()
 }
@@ -375,7 +375,7 @@ impl Drawing<'_, '_> {
         }
     }
 
-    /// What is not drawn, which leads to its findings.
+    /// Draws a line for what is not drawn, which leads to its findings.
     fn rest(&mut self, x: usize, y: usize, line: &str, ids: &[String]) {
         if ids.is_empty() {
             self.text(x, y, "dim", line, COLUMN - 20);

@@ -27,15 +27,15 @@ pub(super) const RULE: Rule = Rule {
 
 /// The cloud configuration of a `ConfigMap`.
 pub(in crate::rules) struct CloudConfig {
-    /// Where it stands.
+    /// Its place in the file.
     pub(in crate::rules) place: Place,
-    /// Whether it has an access key.
+    /// True if it has an access key.
     pub(in crate::rules) has_key: bool,
-    /// Whether it has only half of one.
+    /// True if it has only half of one.
     is_half: bool,
     /// Keys that the controller does not have.
     unknown: Vec<Located<String>>,
-    /// Whether it names the cluster.
+    /// True if it names the cluster.
     has_id: bool,
     /// `kubernetesClusterTag`: the key by which instances are found, instead of `ack.aliyun.com`.
     pub(in crate::rules) cluster_tag: Option<String>,
@@ -74,7 +74,7 @@ pub(in crate::rules) fn cloud_config(map: &Document) -> Option<CloudConfig> {
     })
 }
 
-/// Whether a cloud configuration is AWS's, which has sections in brackets.
+/// True if a cloud configuration is AWS's, which has sections in brackets.
 fn is_of_aws(map: &Document) -> bool {
     let text = map.object().text(&["data", "cloud-config.conf"]).unwrap_or_default();
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';']));

@@ -28,7 +28,7 @@ pub(super) const RULE: Rule = Rule {
     check: Check::Evidence(ALIBABA, check),
 };
 
-/// What may stand in front of region and instance.
+/// The prefix that region and instance may have.
 const PREFIX: &str = "alicloud://";
 
 fn check(context: &KubernetesContext<'_>) -> Counted {

@@ -116,7 +116,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
         .collect()
 }
 
-/// Whether a resource shows that its id is another cluster's, however alike the names are: it lives beside the members.
+/// True if a resource shows that its id is another cluster's, however alike the names are: it lives beside the members.
 fn signs_of_life<'r>(region: &'r RegionView<'_>) -> impl Fn(Tagged<'_>, &str) -> bool + use<'r> {
     let interfaces = region.network_interfaces().iter().filter(|one| one.status == "in-use");
     let in_use: BTreeSet<&str> = interfaces.flat_map(|one| &one.security_groups).map(String::as_str).collect();

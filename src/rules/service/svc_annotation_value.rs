@@ -54,7 +54,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     })
 }
 
-/// What the AWS Load Balancer Controller refuses.
+/// Findings on values that the AWS Load Balancer Controller refuses.
 fn of_load_balancer_controller(service: &Service) -> Vec<Violation> {
     let own = service.annotations.iter().filter_map(|(key, value)| Some((key.strip_prefix(PREFIX)?, value.as_str())));
     let ports: Vec<&str> =

@@ -101,7 +101,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
         .collect()
 }
 
-/// Where load balancers of the cluster can go without the tag on more subnets.
+/// The zones in which load balancers of the cluster can be placed without the tag on more subnets.
 struct Coverage<'r> {
     zones_of_members: BTreeSet<&'r str>,
     /// VPC, scheme and zone. A zone with a private subnet of the cluster's own holds internal load balancers and no internet-facing ones.

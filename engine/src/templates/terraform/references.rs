@@ -1,4 +1,4 @@
-//! What an argument of a plan's configuration refers to: followed through `for_each`, variables and outputs of modules.
+//! References of an argument of a plan's configuration, followed through `for_each`, variables and outputs of modules.
 //! Source: Terraform documentation, "JSON output format", configuration and expression representation: `references` lists
 //! everything that an expression uses, the longest form first; which part of it an instance gets, it does not say.
 
@@ -20,7 +20,7 @@ pub(super) struct Step {
     pub(super) key: Option<String>,
 }
 
-/// Where a resource stands: the modules that lead to it, then itself as `type.name`.
+/// The address of a resource: the modules that lead to it, then itself as `type.name`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Address {
     pub(super) modules: Vec<Step>,
@@ -37,7 +37,7 @@ impl Address {
         Self { modules, resource }
     }
 
-    /// Whether an instance of a resource may be meant. A key that is not known may be any.
+    /// True if an instance of a resource may be meant. A key that is not known may be any.
     pub(super) fn covers(&self, instance: &Self) -> bool {
         let is_step =
             |step: &Step, other: &Step| step.name == other.name && (step.key.is_none() || step.key == other.key);
@@ -92,12 +92,12 @@ fn modules(address: &str, without: Option<&str>) -> (Vec<Step>, Vec<(String, Opt
     (found, rest)
 }
 
-/// What an argument may name.
+/// The resources that an argument may name.
 #[derive(Debug, Default)]
 pub(super) struct Targets {
     /// Resources of the configuration, with as much of their keys as is known.
     pub(super) resources: BTreeSet<Address>,
-    /// Whether it may name others: a local value, a data source, a module that is not in the plan.
+    /// True if it may name others: a local value, a data source, a module that is not in the plan.
     pub(super) is_open: bool,
 }
 
@@ -107,7 +107,7 @@ pub(super) struct Configuration<'v> {
     providers: Option<&'v Node>,
 }
 
-/// Where an expression stands: in which instance of a module, and in which instance of a resource or module call.
+/// The place of an expression: in which instance of a module, and in which instance of a resource or module call.
 struct Scope<'s> {
     modules: &'s [Step],
     key: Option<&'s str>,
@@ -139,12 +139,12 @@ impl<'v> Configuration<'v> {
         all.iter().find(|resource| resource.get("address").and_then(Node::as_str) == Some(name))
     }
 
-    /// Whether the configuration has the resource.
+    /// True if the configuration has the resource.
     pub(super) fn has(&self, address: &Address) -> bool {
         self.resource(&address.modules, &address.resource.name).is_some()
     }
 
-    /// What the provider of a resource signs in with; the region is left out, since the names of IAM are those of an account.
+    /// The credentials that the provider of a resource is configured with; the region is left out, since the names of IAM are those of an account.
     /// `None` where the plan does not say which provider it is.
     pub(super) fn sign_in(&self, address: &Address) -> Option<String> {
         let key = self.resource(&address.modules, &address.resource.name)?.get("provider_config_key")?.as_str()?;
@@ -159,7 +159,7 @@ impl<'v> Configuration<'v> {
         Some(own.join(", "))
     }
 
-    /// Whether the configuration says anything of an argument.
+    /// True if the configuration says anything of an argument.
     pub(super) fn says(&self, address: &Address, argument: &str) -> bool {
         self.expression(address, argument).is_some_and(|expression| !names(expression).is_empty())
     }
@@ -168,7 +168,7 @@ impl<'v> Configuration<'v> {
         self.resource(&address.modules, &address.resource.name)?.at(&["expressions", argument])
     }
 
-    /// What an argument of a resource refers to.
+    /// The resources that an argument of a resource refers to.
     pub(super) fn targets(&self, address: &Address, argument: &str) -> Targets {
         let mut found = Targets::default();
         if let Some(expression) = self.expression(address, argument) {
@@ -261,7 +261,7 @@ impl<'v> Configuration<'v> {
     }
 }
 
-/// Whether a resource or a call has `count` or `for_each`.
+/// True if a resource or a call has `count` or `for_each`.
 fn is_repeated(node: &Node) -> bool {
     node.get("count_expression").is_some() || node.get("for_each_expression").is_some()
 }
