@@ -92,7 +92,7 @@ pub(super) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Failure>),
     let Read { clusters, mut lint, broken, templates, .. } = read;
     if templates > 0 {
         let (number, them) = (text::count(templates, "template"), if templates == 1 { "it" } else { "them" });
-        output::note(&format!("{number} not looked at: render {them} first, as with `helm template`"));
+        output::note(&format!("{number} skipped: render {them} first, as with `helm template`"));
     }
     lint.cloud = args.provider.map(Provider::from);
     let target = Target::from(&args.target);

@@ -37,7 +37,7 @@ pub(super) fn steps(evidence: &Evidence, signals: &Signals<'_>) -> Vec<Step> {
     }
     let taint = |name: &str| format!("kubectl taint node {name} {UNINITIALIZED}=true:NoSchedule");
     if let Some((first, others)) = never.split_first() {
-        let mut step = Step::new("give one Node without providerID the taint that asks for it, and look what comes of it")
+        let mut step = Step::new("give one Node without providerID the taint that asks for it, and check that the controller initialises it")
             .about("the cloud controller writes the id and takes the taint away; no pod is scheduled there meanwhile. A machine that is no instance must not get it")
             .with(ANYWHERE, commands(&[*first], taint));
         if !others.is_empty() {

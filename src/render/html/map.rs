@@ -408,14 +408,11 @@ impl Drawing<'_, '_> {
         let first = group.instances.first().map_or("", String::as_str);
         self.text(x + 8, y + 33, "tag", &format!("{}: {first}", meaning(Some(group.tag))), width - 16);
         if let Some(worst) = worst_of(group) {
-            let parts: Vec<String> = group
-                .findings
-                .iter()
-                .rev()
-                .map(|(severity, number)| format!("{number} with worst {}", severity.name()))
-                .collect();
-            let title = format!("of {}: {}", text::count(group.count, "node"), parts.join(", "));
-            self.badge(x + width - 14, y + 14, worst, group.findings.values().sum(), &title);
+            let parts: Vec<String> =
+                group.findings.iter().rev().map(|(severity, number)| format!("{number} {}", severity.name())).collect();
+            let total: usize = group.findings.values().sum();
+            let title = format!("{total} of {} with findings: {}", text::count(group.count, "node"), parts.join(", "));
+            self.badge(x + width - 14, y + 14, worst, total, &title);
         }
         self.page.raw("</g>");
     }

@@ -80,7 +80,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             let message = format!("KubeletConfiguration has `{}`, which is a flag alone", text::printable(&key.value));
             let fix = format!("start the kubelet with `--{nearest}`");
             let found = on(&document.name, Severity::Error, &key.place, &key.value, message, fix);
-            Some(found.impact(Some("the kubelet reads over it, and starts without it".to_owned())))
+            Some(found.impact(Some("the kubelet ignores the field and starts without it".to_owned())))
         })
     });
     Counted::new(of_flags.checked + configurations.len(), of_flags_found.into_iter().chain(found))
