@@ -100,14 +100,29 @@ const [executablePath, out, screenshots] = process.argv.slice(2);
   assert.equal(await page.locator('.edge.on').count(), 2);
   assert.deepEqual(said, []);
 
-  // The number in a circle is that of the findings which a click on its box shows.
+  // The number in a circle is that of the findings which a click on its box shows; on a box of several nodes, that of the
+  // nodes with findings.
   for (const name of ['demo', 'broken']) {
     const { page } = await open(name);
+    const { topology } = JSON.parse(fs.readFileSync(path.join(out, `${name}.json`), 'utf8'));
+    const groups = new Map(topology.flatMap(vpc => vpc.nodes).map(group => [group.instances.join(' '), group]));
+    let nodes = 0;
     for (const box of await page.locator('.map [data-find]:has(> .mark)').all()) {
       const title = await box.locator('> .mark title').textContent();
+      const find = await box.getAttribute('data-find');
       await box.dispatchEvent('click');
-      assert.equal(`${await shown(page)}`, title.split(' ')[0], `${name}: ${await box.getAttribute('data-find')}`);
+      const rows = await shown(page);
+      const group = groups.get(find);
+      if (!group) {
+        assert.equal(`${rows}`, title.split(' ')[0], `${name}: ${find}`);
+        continue;
+      }
+      nodes += 1;
+      const wrong = Object.values(group.findings).reduce((sum, number) => sum + number, 0);
+      assert.ok(wrong > 0 && wrong <= group.count && rows > 0, `${name}: ${find}`);
+      assert.ok(title.startsWith(`${wrong} of ${group.count} node`), `${name}: ${find}: ${title}`);
     }
+    assert.ok(nodes > 0, name);
   }
 
   // What a terminal shows.

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 tagaudit, out = sys.argv[1], Path(sys.argv[2])
+OUTCOMES = ["audited", "not_audited", "nothing_to_audit", "skipped"]
 FORMATS = ["html", "sarif", "prom", "ocsf", "asff", "md", "csv", "xml"]
 HOSTILE = [
     "=cmd|' /C calc'!A0",
@@ -130,7 +131,7 @@ def counted(found):
     found["complete"] = all(report["complete"] for report in reports) and "not_audited" not in outcomes
     unread = [entry for one in found["targets"] + reports for entry in one["not_audited"]]
     found["summary"] = {
-        "targets": {name: outcomes.count(name) for name in ("audited", "not_audited", "skipped")},
+        "targets": {name: outcomes.count(name) for name in OUTCOMES},
         "clusters": len(reports),
         "findings": {
             name: sum(report["summary"]["findings"][name] for report in reports) for name in ("error", "warning", "info")
@@ -142,7 +143,7 @@ def counted(found):
 
 
 many["targets"] += [
-    target(200_000_000_000, "audited", name="nothing here"),
+    target(200_000_000_000, "nothing_to_audit", name="nothing here"),
     target(300_000_000_000, "not_audited", name="refuses", not_audited=[refusal(300_000_000_000, "AccessDenied")]),
     target(400_000_000_000, "skipped", why="the account is SUSPENDED"),
 ]
