@@ -5,15 +5,17 @@
 
 use super::catalogue::Catalogue;
 use super::dialect::Dialect;
-use super::document::{self, Document, DocumentError, Effect, Statement};
+use super::document::{self, Document, DocumentError, Statement};
 use super::json::{Node, Span, Value};
 use super::operator::Operator;
-use super::pattern::ActionPattern;
 use super::text::{Text, TextPart};
 
+mod arns;
 mod conditions;
 mod elements;
 mod overlap;
+mod principals;
+mod values;
 
 pub use super::dialect::PolicyKind;
 
@@ -84,7 +86,10 @@ pub static CHECKS: &[(&str, LintLevel, &str)] = &[
     ("size", LintLevel::Error, "more characters than the quota of the policy's kind"),
     ("sid", LintLevel::Error, "a `Sid` with other characters than letters and digits, or the same twice"),
     ("principal", LintLevel::Error, "a principal where none may be, or none where one must be"),
-    ("principal-action", LintLevel::Error, "an action that the principals of a trust policy do not call"),
+    ("principal-action", LintLevel::Error, "an action that no trust policy takes, or that its principals do not call"),
+    ("principal-gone", LintLevel::Warning, "the id of a user or role as a principal: what it named is deleted"),
+    ("trust-open", LintLevel::Warning, "trust in everybody whom a shared identity provider knows"),
+    ("resource-forbidden", LintLevel::Error, "a resource in a trust policy"),
     ("resource-missing", LintLevel::Error, "a statement without `Resource` or `NotResource`"),
     ("version", LintLevel::Suggestion, "no `Version`, or the old one"),
     ("action-form", LintLevel::Error, "an action that is not `service:Name`, or in IAM a wildcard in the service"),
@@ -96,25 +101,32 @@ pub static CHECKS: &[(&str, LintLevel, &str)] = &[
         "a wildcard that grants permissions management, and whatever the cloud adds",
     ),
     ("resource-form", LintLevel::Error, "a resource that is neither `*` nor a name of as many parts as names have"),
+    ("arn-part", LintLevel::Warning, "a partition, Region or account that no ARN has"),
     ("resource-colons", LintLevel::Warning, "a wildcard that would have to cross colons"),
     ("resource-unscopable", LintLevel::Warning, "resources on an action that can only be granted on `*`"),
     ("resource-mismatch", LintLevel::Warning, "an action that none of the statement's resources can be"),
     ("pass-role-everywhere", LintLevel::Warning, "`iam:PassRole` or `ram:PassRole` on every role"),
+    ("service-linked-role-everywhere", LintLevel::Warning, "`iam:CreateServiceLinkedRole` for every service"),
     ("allow-not-action", LintLevel::Warning, "`NotAction` with Allow, which grants all other services too"),
     ("allow-not-resource", LintLevel::Warning, "`NotResource` with Allow, which grants whatever comes to be"),
     ("condition-key-unknown", LintLevel::Warning, "a condition key that does not exist"),
     ("condition-key-absent", LintLevel::Warning, "a condition key that no action of the statement carries"),
     ("condition-value", LintLevel::Error, "a value that the operator cannot read"),
+    ("condition-value-other", LintLevel::Warning, "a value that the key never has"),
+    ("condition-key-twice", LintLevel::Error, "a condition key under one operator twice, in other case"),
+    ("condition-booleans", LintLevel::Error, "`Bool` or `Null` with both values, or the same twice"),
+    ("source-ip-private", LintLevel::Warning, "a private address as the source of a request from the internet"),
+    ("address-range", LintLevel::Suggestion, "a block of addresses that does not begin with its first"),
+    ("wildcard-without-like", LintLevel::Warning, "a wildcard where the operator takes it as plain text"),
     ("condition-type", LintLevel::Warning, "an operator for another type than the key's"),
-    ("condition-operator", LintLevel::Error, "`IfExists` on `Null`"),
+    ("condition-operator", LintLevel::Error, "`IfExists` or a set operator on `Null`"),
     ("condition-case", LintLevel::Suggestion, "an operator in another spelling than the documents'"),
     ("set-operator-allow", LintLevel::Warning, "`ForAllValues` with Allow, which holds when the key is missing"),
     ("set-operator-single", LintLevel::Warning, "a set operator on a key with one value"),
     ("set-operator-missing", LintLevel::Warning, "a plain operator on a key with many values"),
-    ("empty", LintLevel::Warning, "an empty list, which has no effect or another than it seems to"),
-    ("variable", LintLevel::Error, "a malformed variable"),
+    ("empty", LintLevel::Warning, "an empty list or object, which has no effect or another than it seems to"),
+    ("variable", LintLevel::Error, "a malformed variable, or one where the operator takes none"),
     ("variable-version", LintLevel::Warning, "a variable that is plain text, because of the version or the place"),
-    ("variable-user", LintLevel::Suggestion, "`${aws:username}`, which no role has"),
     ("duplicate", LintLevel::Suggestion, "a pattern that another one of the list covers"),
     ("statement-covered", LintLevel::Suggestion, "a statement that another one covers"),
     ("statement-denied", LintLevel::Warning, "an Allow that a Deny of the same document takes away whole"),
@@ -327,7 +339,7 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
             sids.push(sid);
         }
         undocumented(document, statement, remarks);
-        principals(statement, is_trust, remarks);
+        principals::check(document, statement, kind, is_trust, remarks);
         elements::check(document, statement, is_trust, catalogue, remarks);
         conditions::check(document, statement, catalogue, remarks);
     }
@@ -370,70 +382,6 @@ fn each_text(node: &Node, look: &mut impl FnMut(&Text, Span)) {
     }
 }
 
-fn principals(statement: &Statement, is_trust: bool, remarks: &mut Remarks<'_>) {
-    match (&statement.principal, is_trust) {
-        (Some(principal), false) => {
-            let message = "an identity policy names no principal: it holds for whatever it is attached to";
-            remarks.say("principal", Some(statement), principal.key_span, message.to_owned());
-        }
-        (None, true) => {
-            let message = "a trust policy has to say whom it trusts";
-            remarks.say("principal", Some(statement), statement.span, message.to_owned());
-        }
-        (Some(principal), true) if principal.negated && statement.effect == Effect::Allow => {
-            let message = "`NotPrincipal` with Allow trusts everybody else, strangers included";
-            remarks.say("principal", Some(statement), principal.key_span, message.to_owned());
-        }
-        _ => {}
-    }
-    if is_trust {
-        principal_action(statement, remarks);
-    }
-    if statement.resource.is_none() && !is_trust {
-        let message = "the statement has neither `Resource` nor `NotResource`";
-        remarks.say("resource-missing", Some(statement), statement.span, message.to_owned());
-    }
-}
-
-/// Remarks on statements that allow an action which none of their principals calls. Source: IAM User Guide, "Access Analyzer policy check reference", "Mismatched action for
-/// principal"; AWS STS API Reference, `AssumeRoleWithWebIdentity` and `AssumeRoleWithSAML`.
-fn principal_action(statement: &Statement, remarks: &mut Remarks<'_>) {
-    const ACTIONS: [&str; 3] = ["sts:assumerole", "sts:assumerolewithwebidentity", "sts:assumerolewithsaml"];
-    let Some(principal) = statement.principal.as_ref().filter(|principal| !principal.negated) else { return };
-    if statement.effect != Effect::Allow || statement.action.negated || remarks.dialect != &super::dialect::IAM {
-        return;
-    }
-    // Whom each of the three is for; `None` where the value does not tell.
-    let calls = |(kind, value): &(String, Text)| match kind.as_str() {
-        "AWS" | "Service" => Some(ACTIONS[0]),
-        "Federated" if !value.is_known() => None,
-        "Federated" if value.contains(":saml-provider/") => Some(ACTIONS[2]),
-        "Federated" if value.contains(":oidc-provider/") || !value.starts_with("arn:") => Some(ACTIONS[1]),
-        _ => None,
-    };
-    let called: Option<Vec<&str>> = principal.entries.iter().map(calls).collect();
-    let Some(called) = called.filter(|called| !called.is_empty()) else { return };
-    let patterns = || statement.action.folded.iter().map(|folded| ActionPattern::of(folded, remarks.dialect));
-    let is_assumed = |action: &str| patterns().any(|pattern| pattern.matches(action));
-    let may_be_open = patterns().any(|pattern| matches!(pattern, ActionPattern::Open(_)));
-    if may_be_open || !ACTIONS.iter().any(|action| is_assumed(action)) || called.iter().any(|one| is_assumed(one)) {
-        return;
-    }
-    let wanted = match called.first() {
-        Some(&"sts:assumerolewithwebidentity") => "sts:AssumeRoleWithWebIdentity",
-        Some(&"sts:assumerolewithsaml") => "sts:AssumeRoleWithSAML",
-        _ => "sts:AssumeRole",
-    };
-    let message = format!("the principals of the statement call `{wanted}`, which it does not allow: it trusts nobody");
-    remarks.help(
-        "principal-action",
-        Some(statement),
-        statement.action.key_span,
-        message,
-        Some(format!("write `{wanted}`")),
-    );
-}
-
 /// The place of a statement's operator as AWS spells it.
 fn canonical(operator: &str, dialect: &Dialect) -> Option<String> {
     let parsed = Operator::parse(operator, dialect.operators)?;
@@ -450,3 +398,6 @@ fn canonical(operator: &str, dialect: &Dialect) -> Option<String> {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod published;

@@ -84,6 +84,13 @@ pub(super) fn errors(text: &str) -> Vec<VariableError> {
     found
 }
 
+/// True if a text holds a variable that names a condition key. `${PARTITION}` and `${AWS::Region}` are placeholders, which another
+/// tool fills in before the cloud gets the policy.
+pub(super) fn is_used(text: &str) -> bool {
+    let is_key = |key: &str| key.contains(':') && !key.contains("::");
+    pieces(text).iter().any(|piece| matches!(piece, Piece::Variable { key, .. } if is_key(key)))
+}
+
 fn variable(inner: &str) -> Result<Piece, VariableError> {
     if matches!(inner, "*" | "?" | "$") {
         return Ok(Piece::Literal(inner.to_owned()));

@@ -1,7 +1,6 @@
 //! Conditions of a statement.
 
 use crate::catalogue::{Action, Catalogue, Service};
-use crate::condition::{block, instant};
 use crate::dialect::Dialect;
 use crate::display;
 use crate::document::{Condition, Document, Effect, Statement};
@@ -9,15 +8,51 @@ use crate::global_keys::{GLOBAL_KEYS, RAM_KEYS, global_kind};
 use crate::operator::{Comparison, Operator, Quantifier};
 use crate::pattern::ActionPattern;
 
-use super::{Remarks, canonical};
+use super::{Remarks, canonical, values};
 
 pub(super) fn check(document: &Document, statement: &Statement, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
+    empty(document, statement, remarks);
+    twice(statement, remarks);
     for condition in &statement.conditions {
         let Some(operator) = Operator::parse(&condition.operator, document.dialect.operators) else { continue };
         spelling(statement, condition, operator, remarks);
-        values(document, statement, condition, operator, remarks);
+        values::check(document, statement, condition, operator, remarks);
         let kind = key(statement, condition, catalogue, remarks);
         quantifier(statement, condition, operator, kind, remarks);
+    }
+}
+
+/// Remarks on conditions without an operator, and on operators without a key.
+fn empty(document: &Document, statement: &Statement, remarks: &mut Remarks<'_>) {
+    let Some(statements) = document.root.get("Statement") else { return };
+    let statements = statements.items().unwrap_or(std::slice::from_ref(statements));
+    // Where a template decides which statements there are, the position tells nothing.
+    let node = statements.iter().find(|node| node.span == statement.span);
+    let Some(conditions) = node.and_then(|node| node.get("Condition")) else { return };
+    let operators = conditions.members().unwrap_or_default().iter().map(|member| &member.value);
+    for node in std::iter::once(conditions).chain(operators).filter(|node| node.members().is_some_and(<[_]>::is_empty))
+    {
+        let message = "an empty condition: it always holds";
+        remarks.say("empty", Some(statement), node.span, message.to_owned());
+    }
+}
+
+/// Remarks on keys that stand twice under one operator. Source: IAM User Guide, "IAM Access Analyzer policy check reference", "Duplicate
+/// keys with different case": keys are compared without regard to case.
+fn twice(statement: &Statement, remarks: &mut Remarks<'_>) {
+    for (at, condition) in statement.conditions.iter().enumerate() {
+        let is_same = |other: &Condition| {
+            other.operator == condition.operator
+                && other.operator_span == condition.operator_span
+                && other.key.is_known()
+                && *other.key != *condition.key
+                && other.key.eq_ignore_ascii_case(&condition.key)
+        };
+        if condition.key.is_known() && statement.conditions.iter().take(at).any(is_same) {
+            let message =
+                format!("`{}` stands under this operator already, in other case", display::printable(&condition.key));
+            remarks.say("condition-key-twice", Some(statement), condition.key_span, message);
+        }
     }
 }
 
@@ -26,53 +61,9 @@ fn spelling(statement: &Statement, condition: &Condition, operator: Operator, re
         let message = format!("{} spells the operator `{right}`", remarks.dialect.vendor);
         remarks.say("condition-case", Some(statement), condition.operator_span, message);
     }
-    if operator.comparison == Comparison::Null && operator.if_exists {
-        let message = "`Null` asks whether the key exists: `IfExists` cannot be added";
+    if operator.comparison == Comparison::Null && (operator.if_exists || operator.quantifier.is_some()) {
+        let message = "`Null` asks whether the key exists: neither `IfExists` nor a set operator can be added";
         remarks.say("condition-operator", Some(statement), condition.operator_span, message.to_owned());
-    }
-}
-
-fn values(
-    document: &Document,
-    statement: &Statement,
-    condition: &Condition,
-    operator: Operator,
-    remarks: &mut Remarks<'_>,
-) {
-    if condition.values.is_empty() {
-        let message = format!(
-            "no value for `{}`: the condition does not do what it seems to",
-            display::printable(&condition.key)
-        );
-        remarks.say("empty", Some(statement), condition.key_span, message);
-    }
-    for (value, span) in condition.values.iter().zip(&condition.spans) {
-        if !value.is_known() || value.contains("${") {
-            super::elements::variables_of(document, statement, value, *span, remarks);
-            continue;
-        }
-        let readable = match operator.comparison {
-            Comparison::Numeric(_) => value.parse::<f64>().is_ok_and(f64::is_finite),
-            Comparison::Date(_) => instant(value).is_some(),
-            Comparison::Bool | Comparison::Null => {
-                value.eq_ignore_ascii_case("true") || value.eq_ignore_ascii_case("false")
-            }
-            Comparison::IpAddress => block(value).is_some(),
-            Comparison::Arn => value.starts_with("arn:") || value.chars().all(|c| c == '*'),
-            _ => true,
-        };
-        if !readable {
-            let wanted = match operator.comparison {
-                Comparison::Numeric(_) => "a number",
-                Comparison::Date(_) => "a date such as 2026-01-31T00:00:00Z",
-                Comparison::Bool | Comparison::Null => "`true` or `false`",
-                Comparison::IpAddress => "an address or block such as 203.0.113.0/24",
-                _ => "an ARN",
-            };
-            let message =
-                format!("`{}` is not {wanted}, which `{}` compares", display::printable(value), condition.operator);
-            remarks.say("condition-value", Some(statement), *span, message);
-        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::pattern::{ActionPattern, ResourcePattern, is_everything, split_arn, s
 use crate::text::{Text, TextPart};
 use crate::variables::{self, VariableError};
 
-use super::Remarks;
+use super::{Remarks, arns};
 
 pub(super) fn check(
     document: &Document,
@@ -202,6 +202,7 @@ fn resource_form(
             Some(format!("write all {} parts", dialect.resource_parts)),
         );
     }
+    arns::check(statement, pattern, span, remarks);
     let service = parts.get(dialect.resource_parts - 4).copied().unwrap_or_default();
     if dialect.knows_resources
         && colons >= 2
@@ -214,7 +215,7 @@ fn resource_form(
     if dialect.has_variables && pattern.contains("${") {
         variables_of(document, statement, pattern, span, remarks);
         let parts = split_arn(pattern);
-        if parts.iter().take(5).any(|part| part.contains("${")) {
+        if parts.iter().take(5).any(|part| variables::is_used(part)) {
             let message = format!("a variable before the fifth colon of `{shown}` is plain text");
             remarks.say("variable-version", Some(statement), span, message);
         }
@@ -253,7 +254,7 @@ pub(super) fn variables_of(
         };
         remarks.say("variable", Some(statement), span, format!("a variable of `{}` {what}", display::printable(text)));
     }
-    if !document.has_variables() {
+    if !document.has_variables() && known.iter().any(|known| variables::is_used(known)) {
         let message = format!("`{}` is plain text under the old version", display::printable(text));
         remarks.help(
             "variable-version",
@@ -262,10 +263,6 @@ pub(super) fn variables_of(
             message,
             Some(format!("add \"Version\": \"{}\"", document.dialect.newest_version())),
         );
-    }
-    if known.iter().any(|known| known.to_ascii_lowercase().contains("${aws:username")) {
-        let message = "requests of roles, and so of instances, carry no `aws:username`: for them this matches nothing";
-        remarks.say("variable-user", Some(statement), span, message.to_owned());
     }
 }
 
@@ -379,6 +376,7 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
     }
     if resource.patterns.iter().any(|pattern| is_everything(pattern)) {
         pass_role(statement, remarks);
+        service_linked_role(statement, remarks);
     }
     if matches!(on, Resources::Any) || !catalogue.dialect.knows_resources {
         return;
@@ -462,4 +460,16 @@ fn pass_role(statement: &Statement, remarks: &mut Remarks<'_>) {
             Some(format!("name the roles, or limit `{limit}`")),
         );
     }
+}
+
+/// Remarks on `iam:CreateServiceLinkedRole` on `*` without a condition on the service. A wildcard that covers it is remarked on as
+/// one. Source: IAM User Guide, "IAM Access Analyzer policy check reference", "Create SLR with star in resource".
+fn service_linked_role(statement: &Statement, remarks: &mut Remarks<'_>) {
+    let is_limited = statement.conditions.iter().any(|one| one.key.eq_ignore_ascii_case("iam:AWSServiceName"));
+    let position = statement.action.folded.iter().position(|folded| **folded == *"iam:createservicelinkedrole");
+    let Some(at) = position.filter(|_| statement.effect == Effect::Allow && !is_limited) else { return };
+    let span = statement.action.spans.get(at).copied().unwrap_or(statement.span);
+    let message = "`iam:CreateServiceLinkedRole` on `*` creates the role of any service";
+    let help = "name the role, or limit `iam:AWSServiceName`";
+    remarks.help("service-linked-role-everywhere", Some(statement), span, message.to_owned(), Some(help.to_owned()));
 }

@@ -1,0 +1,351 @@
+//! Whom a statement trusts, and what it lets them do.
+
+use crate::dialect::{IAM, PolicyKind};
+use crate::display;
+use crate::document::{Document, Effect, Principal, Statement};
+use crate::operator::{Comparison, Operator, Quantifier};
+use crate::pattern::ActionPattern;
+use crate::text::Text;
+
+use super::Remarks;
+
+pub(super) fn check(
+    document: &Document,
+    statement: &Statement,
+    kind: PolicyKind,
+    is_trust: bool,
+    remarks: &mut Remarks<'_>,
+) {
+    match (&statement.principal, is_trust) {
+        (Some(principal), false) => {
+            let message = "an identity policy names no principal: it holds for whatever it is attached to";
+            remarks.say("principal", Some(statement), principal.key_span, message.to_owned());
+        }
+        (None, true) => {
+            let message = "a trust policy has to say whom it trusts";
+            remarks.say("principal", Some(statement), statement.span, message.to_owned());
+        }
+        (Some(principal), true) if principal.negated && statement.effect == Effect::Allow => {
+            let message = "`NotPrincipal` with Allow trusts everybody else, strangers included";
+            remarks.say("principal", Some(statement), principal.key_span, message.to_owned());
+        }
+        _ => {}
+    }
+    if remarks.dialect == &IAM
+        && let Some(principal) = &statement.principal
+    {
+        principals(statement, principal, remarks);
+    }
+    if is_role_trust(document, kind) {
+        of_role(statement, remarks);
+    }
+    if is_trust {
+        principal_action(statement, remarks);
+        open(statement, remarks);
+    }
+    if statement.resource.is_none() && !is_trust {
+        let message = "the statement has neither `Resource` nor `NotResource`";
+        remarks.say("resource-missing", Some(statement), statement.span, message.to_owned());
+    }
+}
+
+/// True if a document is the trust policy of a role: no policy of another resource speaks of assuming roles.
+fn is_role_trust(document: &Document, kind: PolicyKind) -> bool {
+    let is_assumed = |folded: &Text| folded.starts_with("sts:assumerole");
+    match kind {
+        _ if document.dialect != &IAM => false,
+        PolicyKind::Trust => true,
+        PolicyKind::Unknown => document
+            .statements
+            .iter()
+            .any(|statement| statement.principal.is_some() && statement.action.folded.iter().any(is_assumed)),
+        _ => false,
+    }
+}
+
+/// Remarks on what the trust policy of a role may not hold. Source: IAM User Guide, "IAM Access Analyzer policy check reference",
+/// "Unsupported resource ARN in policy" and "Unsupported action in policy".
+fn of_role(statement: &Statement, remarks: &mut Remarks<'_>) {
+    if let Some(resource) = &statement.resource {
+        let message = "the trust policy of a role has no resource: IAM refuses it";
+        let help = "leave out the element: the policy is about the role that it belongs to";
+        remarks.help(
+            "resource-forbidden",
+            Some(statement),
+            resource.key_span,
+            message.to_owned(),
+            Some(help.to_owned()),
+        );
+    }
+    for ((pattern, folded), span) in
+        statement.action.patterns.iter().zip(&statement.action.folded).zip(&statement.action.spans)
+    {
+        let Some((service, _)) = folded.split_once(':').filter(|_| folded.known_start().contains(':')) else {
+            continue;
+        };
+        if service != "sts" && !statement.action.negated {
+            let message = format!(
+                "`{}` is not what a trust policy allows: IAM takes actions of STS only",
+                display::printable(pattern)
+            );
+            remarks.say("principal-action", Some(statement), *span, message);
+        }
+    }
+}
+
+/// Remarks on principals that IAM refuses, and on those that are no more. Source: IAM User Guide, "AWS JSON policy elements: Principal".
+fn principals(statement: &Statement, principal: &Principal, remarks: &mut Remarks<'_>) {
+    if principal.entries.is_empty() {
+        let message = "an empty principal: the statement is about nobody";
+        remarks.say("empty", Some(statement), principal.key_span, message.to_owned());
+    }
+    let mut keys: Vec<&str> = Vec::new();
+    for (key, value) in &principal.entries {
+        let is_key = matches!(key.as_str(), "AWS" | "Service" | "Federated" | "CanonicalUser" | "*" | "?");
+        if !is_key && !keys.contains(&key.as_str()) {
+            keys.push(key);
+            let right =
+                ["AWS", "Service", "Federated", "CanonicalUser"].into_iter().find(|one| one.eq_ignore_ascii_case(key));
+            let message = format!("`{}` is no kind of principal", display::printable(key));
+            let help = right.map(|right| format!("write `{right}`"));
+            remarks.help("principal", Some(statement), principal.key_span, message, help);
+        }
+        // A placeholder is filled in before IAM gets the policy.
+        if !is_key || !value.is_known() || value.contains(['$', '{', '<', '%', '[']) {
+            continue;
+        }
+        let shown = display::printable(value);
+        let mut say = |check, message| remarks.say(check, Some(statement), principal.key_span, message);
+        match key.as_str() {
+            "AWS" if is_gone(value) => {
+                say(
+                    "principal-gone",
+                    format!("`{shown}` is the id of a user or role that was deleted: nobody has it any more"),
+                );
+            }
+            "AWS" if !is_account_or_identity(value) && **value != *"*" => {
+                let why = if value.contains(['*', '?']) { ": a principal holds no wildcard but `*` alone" } else { "" };
+                say("principal", format!("`{shown}` is no account, user, role or session{why}"));
+            }
+            "Service" if !is_service(value) => {
+                say("principal", format!("`{shown}` is the principal of no service: those end in `.amazonaws.com`"));
+            }
+            "Federated" if !is_provider(value) => say("principal", format!("`{shown}` is no identity provider")),
+            _ => {}
+        }
+    }
+    redundant(statement, principal, remarks);
+}
+
+/// The id of a user, role or group in place of its ARN, which IAM puts there when the user or role is deleted. Source: IAM User Guide,
+/// "IAM identifiers", "Unique identifiers".
+fn is_gone(value: &str) -> bool {
+    ["AIDA", "AROA", "AGPA"].iter().any(|prefix| value.starts_with(prefix))
+        && value.len() >= 16
+        && value.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+}
+
+fn is_account(value: &str) -> bool {
+    value.len() == 12 && value.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_account_or_identity(value: &str) -> bool {
+    let parts: Vec<&str> = value.splitn(6, ':').collect();
+    let [prefix, _, service, region, account, name] = parts.as_slice() else { return is_account(value) };
+    let is_named = |kinds: &[&str]| {
+        kinds.iter().any(|kind| name.strip_prefix(kind).is_some_and(|rest| !rest.is_empty()))
+            && !name.contains(['*', '?'])
+    };
+    let is_identity = match *service {
+        "iam" => *name == "root" || is_named(&["user/", "role/"]),
+        "sts" => is_named(&["assumed-role/", "federated-user/"]),
+        _ => false,
+    };
+    // CloudFront's origin access identities are users of an account of that name.
+    *prefix == "arn" && region.is_empty() && (!account.is_empty() && !account.contains(['*', '?'])) && is_identity
+}
+
+/// The domains of services are those of their partitions. Source: boto/botocore `botocore/data/partitions.json`, `dnsSuffix`;
+/// Alexa's triggers of AWS Lambda are on `amazon.com`.
+fn is_service(value: &str) -> bool {
+    const DOMAINS: [&str; 9] = [
+        ".amazonaws.com",
+        ".amazonaws.com.cn",
+        ".amazonaws.eu",
+        ".aws.internal",
+        ".aws",
+        ".c2s.ic.gov",
+        ".sc2s.sgov.gov",
+        ".cloud.adc-e.uk",
+        ".csp.hci.ic.gov",
+    ];
+    let is_alexa = value.starts_with("alexa-") && value.ends_with(".amazon.com");
+    is_alexa || (!value.contains(['*', '?']) && DOMAINS.iter().any(|domain| value.ends_with(domain)))
+}
+
+/// Providers that are ARNs of IAM, and the four that have none. Source: IAM User Guide, "AWS JSON policy elements: Principal",
+/// "OIDC federated principals".
+fn is_provider(value: &str) -> bool {
+    if !value.starts_with("arn:") {
+        return value.contains('.') && !value.contains([':', '/', '*', ' ']);
+    }
+    let parts: Vec<&str> = value.splitn(6, ':').collect();
+    let [_, _, "iam", "", account, name] = parts.as_slice() else { return false };
+    let is_named = ["saml-provider/", "oidc-provider/"]
+        .iter()
+        .any(|kind| name.strip_prefix(kind).is_some_and(|rest| !rest.is_empty() && !rest.contains("://")));
+    is_account(account) && is_named && !name.contains(['*', '?'])
+}
+
+/// Remarks on users and roles beside the account that holds them. Source: IAM User Guide, "IAM Access Analyzer policy check
+/// reference", "Redundant principal in role trust policy".
+fn redundant(statement: &Statement, principal: &Principal, remarks: &mut Remarks<'_>) {
+    if principal.negated || statement.effect != Effect::Allow {
+        return;
+    }
+    let values =
+        || principal.entries.iter().filter(|(key, value)| key == "AWS" && value.is_known()).map(|(_, value)| value);
+    let account_of = |value: &str| match value.split(':').nth(4) {
+        Some(account) => account.to_owned(),
+        None => value.to_owned(),
+    };
+    let whole: Vec<String> =
+        values().filter(|value| is_account(value) || value.ends_with(":root")).map(|value| account_of(value)).collect();
+    for value in values().filter(|value| value.contains(":role/") || value.contains(":user/")) {
+        if whole.contains(&account_of(value)) {
+            let message = format!("the account of `{}` is in the list already", display::printable(value));
+            remarks.say("duplicate", Some(statement), principal.key_span, message);
+        }
+    }
+}
+
+/// Identity providers that many share, or all Pods of a cluster: who does not limit the subject trusts all of them. Sources: GitHub Actions, "Configuring `OpenID` Connect in Amazon Web Services"; GitLab
+/// CI/CD, "Configure `OpenID` Connect in AWS"; HCP Terraform, "Use dynamic credentials with the AWS provider"; Amazon EKS User Guide,
+/// "IAM roles for service accounts".
+const SHARED: [Shared; 4] = [
+    Shared {
+        issuer: "token.actions.githubusercontent.com",
+        subjects: "repo:",
+        is_named_by_anybody: true,
+        who: "every workflow on GitHub",
+    },
+    Shared {
+        issuer: "gitlab.com",
+        subjects: "project_path:",
+        is_named_by_anybody: true,
+        who: "every job on gitlab.com",
+    },
+    Shared {
+        issuer: "app.terraform.io",
+        subjects: "organization:",
+        is_named_by_anybody: true,
+        who: "every workspace of HCP Terraform",
+    },
+    Shared {
+        issuer: "oidc.eks.",
+        subjects: "system:serviceaccount:",
+        is_named_by_anybody: false,
+        who: "every Pod of the cluster",
+    },
+];
+
+/// An identity provider that many share.
+struct Shared {
+    /// Its issuer, or the start of it where it ends in a dot.
+    issuer: &'static str,
+    /// The start of every subject.
+    subjects: &'static str,
+    /// True if anybody can have a subject of any name, so that a pattern which begins with a wildcard holds for strangers.
+    is_named_by_anybody: bool,
+    /// Who is trusted where nothing limits the subject.
+    who: &'static str,
+}
+
+impl Shared {
+    fn of(provider: &str) -> Option<&'static Self> {
+        let is_of =
+            |one: &&Self| provider == one.issuer || (one.issuer.ends_with('.') && provider.starts_with(one.issuer));
+        SHARED.iter().find(is_of)
+    }
+
+    /// True if a pattern with wildcards holds for subjects of strangers.
+    fn takes_anybody(&self, pattern: &str) -> bool {
+        let Some(wildcard) = pattern.find(['*', '?']) else { return false };
+        let (start, rest) = pattern.split_at(wildcard);
+        let is_open = rest.chars().all(|character| matches!(character, '*' | '?' | ':' | '/'));
+        self.subjects.starts_with(start) && (self.is_named_by_anybody || is_open)
+    }
+}
+
+/// Remarks on statements that trust everybody whom a shared provider knows.
+fn open(statement: &Statement, remarks: &mut Remarks<'_>) {
+    let Some(principal) = statement.principal.as_ref().filter(|principal| !principal.negated) else { return };
+    if statement.effect != Effect::Allow || remarks.dialect != &IAM {
+        return;
+    }
+    for (key, value) in &principal.entries {
+        let Some((_, provider)) =
+            value.split_once(":oidc-provider/").filter(|_| key == "Federated" && value.is_known())
+        else {
+            continue;
+        };
+        let Some(shared) = Shared::of(provider) else { continue };
+        let limits = statement.conditions.iter().any(|condition| {
+            let Some(operator) = Operator::parse(&condition.operator, remarks.dialect.operators) else { return true };
+            let claim = condition.key.rsplit_once(':');
+            let is_claim = claim.is_some_and(|(of, claim)| of.eq_ignore_ascii_case(provider) && claim != "aud");
+            let decides = !operator.negated
+                && !operator.if_exists
+                && operator.comparison != Comparison::Null
+                && operator.quantifier != Some(Quantifier::All);
+            let is_anybody = |value: &Text| {
+                value.is_known() && operator.comparison == Comparison::StringLike && shared.takes_anybody(value)
+            };
+            !condition.key.is_known() || (is_claim && decides && !condition.values.iter().any(is_anybody))
+        });
+        if !limits {
+            let message = format!("{} can assume the role: no condition limits the subject of the token", shared.who);
+            let help = format!("add a condition on `{}:sub`", display::printable(provider));
+            remarks.help("trust-open", Some(statement), principal.key_span, message, Some(help));
+        }
+    }
+}
+
+/// Remarks on statements that allow an action which none of their principals calls. Source: IAM User Guide, "Access Analyzer policy check reference", "Mismatched action for
+/// principal"; AWS STS API Reference, `AssumeRoleWithWebIdentity` and `AssumeRoleWithSAML`.
+fn principal_action(statement: &Statement, remarks: &mut Remarks<'_>) {
+    const ACTIONS: [&str; 3] = ["sts:assumerole", "sts:assumerolewithwebidentity", "sts:assumerolewithsaml"];
+    let Some(principal) = statement.principal.as_ref().filter(|principal| !principal.negated) else { return };
+    if statement.effect != Effect::Allow || statement.action.negated || remarks.dialect != &IAM {
+        return;
+    }
+    // Whom each of the three is for; `None` where the value does not tell.
+    let calls = |(kind, value): &(String, Text)| match kind.as_str() {
+        "AWS" | "Service" => Some(ACTIONS[0]),
+        "Federated" if !value.is_known() => None,
+        "Federated" if value.contains(":saml-provider/") => Some(ACTIONS[2]),
+        "Federated" if value.contains(":oidc-provider/") || !value.starts_with("arn:") => Some(ACTIONS[1]),
+        _ => None,
+    };
+    let called: Option<Vec<&str>> = principal.entries.iter().map(calls).collect();
+    let Some(called) = called.filter(|called| !called.is_empty()) else { return };
+    let patterns = || statement.action.folded.iter().map(|folded| ActionPattern::of(folded, remarks.dialect));
+    let is_assumed = |action: &str| patterns().any(|pattern| pattern.matches(action));
+    let may_be_open = patterns().any(|pattern| matches!(pattern, ActionPattern::Open(_)));
+    if may_be_open || !ACTIONS.iter().any(|action| is_assumed(action)) || called.iter().any(|one| is_assumed(one)) {
+        return;
+    }
+    let wanted = match called.first() {
+        Some(&"sts:assumerolewithwebidentity") => "sts:AssumeRoleWithWebIdentity",
+        Some(&"sts:assumerolewithsaml") => "sts:AssumeRoleWithSAML",
+        _ => "sts:AssumeRole",
+    };
+    let message = format!("the principals of the statement call `{wanted}`, which it does not allow: it trusts nobody");
+    remarks.help(
+        "principal-action",
+        Some(statement),
+        statement.action.key_span,
+        message,
+        Some(format!("write `{wanted}`")),
+    );
+}
