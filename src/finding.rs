@@ -191,7 +191,7 @@ pub enum Status {
     Waived,
 }
 
-/// A decision of the configuration to leave a finding as it is.
+/// A decision of the configuration, or of a comment in a file, to leave a finding as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiver {
     /// Why.
@@ -199,8 +199,9 @@ pub struct Waiver {
     /// Who decided it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// The last day on which it holds, in UTC.
-    pub expires: String,
+    /// The last day on which it holds, in UTC; comments in files hold on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
     /// Where it stands: file and line.
     pub place: String,
     /// Whether that day is over, so that the finding is open again.
@@ -213,7 +214,8 @@ impl Waiver {
     pub fn describe(&self) -> String {
         let owner = self.owner.as_deref().map(|owner| format!(" by {owner}")).unwrap_or_default();
         let word = if self.expired { "waived until" } else { "until" };
-        format!("{} ({word} {}{owner}, {})", self.reason, self.expires, self.place)
+        let until = self.expires.as_deref().map(|day| format!("{word} {day}{owner}, ")).unwrap_or_default();
+        format!("{} ({until}{})", self.reason, self.place)
     }
 }
 

@@ -8,6 +8,8 @@ use crate::inventory::Provider;
 use crate::kubernetes::{Evidence, Source};
 use crate::rules::{self, KubernetesContext, Rule, RuleOutcome};
 
+mod comments;
+
 /// What is called the cluster where nobody says its id.
 const CLUSTER: &str = "cluster";
 
@@ -26,6 +28,8 @@ pub struct KubernetesLint {
     pub findings: Vec<Finding>,
     /// What became of each rule.
     pub rules: Vec<RuleOutcome>,
+    /// What is wrong with comments that leave findings as they are, each with its place.
+    pub wrong_comments: Vec<String>,
     /// The texts, to which places refer.
     pub texts: BTreeMap<Arc<str>, Arc<Source>>,
 }
@@ -63,5 +67,6 @@ impl KubernetesLint {
                 |finding: &Finding| (finding.locations.first().cloned(), finding.rule, finding.fingerprint.clone());
             key(a).cmp(&key(b))
         });
+        self.wrong_comments = comments::heed(&mut self.findings, &self.texts, selected);
     }
 }

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use crate::policy::json::Node;
-use crate::policy::lint::{LintFinding, LintLevel, PolicyKind, lint, lint_within, no_policy};
-use crate::policy::templates::{self, Pseudo, TemplateError};
+use crate::policy::lint::{LintFinding, LintLevel, PolicyKind, lint, lint_together, lint_within, no_policy};
+use crate::policy::templates::{self, FoundRole, Pseudo, TemplateError, Use};
 use crate::policy::{Catalogue, Dialect, IAM};
 
 /// The remarks on one policy.
@@ -103,13 +103,100 @@ impl PolicyLint {
             };
             self.policies.push(linted);
         }
+        for role in &found.roles {
+            self.together(file, &text, role, kind, &of);
+        }
         self.left_out.sort();
         self.left_out.dedup();
+    }
+
+    /// Adds the remarks on the inline policies of one holder together to the last of them.
+    fn together(
+        &mut self,
+        file: &str,
+        text: &str,
+        role: &FoundRole,
+        kind: PolicyKind,
+        of: &impl Fn(&Node) -> &'static Catalogue,
+    ) {
+        for used_as in [Use::Inline, Use::UserInline, Use::GroupInline] {
+            // A user has the policies of its groups too, and they count for the groups.
+            let inline: Vec<(&str, &Node)> = role
+                .policies
+                .iter()
+                .filter(|policy| policy.used_as == used_as)
+                .filter_map(|policy| Some((policy.address.as_str(), policy.document.as_ref().ok()?)))
+                .collect();
+            let Some((address, document)) = inline.last() else { continue };
+            let nodes: Vec<&Node> = inline.iter().map(|(_, node)| *node).collect();
+            let kind = if kind == PolicyKind::Unknown { used_as.kind() } else { kind };
+            let found = lint_together(text, &nodes, kind, of(document));
+            let is_last = |linted: &&mut LintedPolicy| linted.file == file && linted.address == *address;
+            if let Some(linted) = self.policies.iter_mut().rfind(is_last) {
+                linted
+                    .findings
+                    .extend(found.into_iter().filter(|one| !linted.findings.contains(one)).collect::<Vec<_>>());
+            }
+        }
     }
 
     /// How many remarks are at least this bad.
     #[must_use]
     pub fn at_least(&self, level: LintLevel) -> usize {
         self.policies.iter().flat_map(|one| &one.findings).filter(|finding| finding.level >= level).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A policy of about so many characters.
+    fn policy(characters: usize) -> String {
+        let resources: Vec<String> =
+            (0..characters / 40).map(|at| format!("\"arn:aws:s3:::bucket-{at:017}/*\"")).collect();
+        format!(
+            r#"{{"Version":"2012-10-17","Statement":[{{"Effect":"Allow","Action":"s3:GetObject","Resource":[{}]}}]}}"#,
+            resources.join(",")
+        )
+    }
+
+    fn sizes(resources: &str) -> usize {
+        let mut lint = PolicyLint::default();
+        lint.add("t.json", format!(r#"{{"Resources":{{{resources}}}}}"#), PolicyKind::Unknown, None);
+        lint.policies.iter().flat_map(|one| &one.findings).filter(|finding| finding.check == "size").count()
+    }
+
+    /// Quotas of IAM: 10,240 characters for the inline policies of a role together, 5,120 of a group, 2,048 of a user.
+    #[test]
+    fn inline_policies_are_as_long_as_their_holder_may_have() {
+        let holder = |kind: &str, lengths: &[usize]| {
+            let policies: Vec<String> = lengths
+                .iter()
+                .enumerate()
+                .map(|(at, length)| format!(r#"{{"PolicyName":"p{at}","PolicyDocument":{}}}"#, policy(*length)))
+                .collect();
+            format!(r#""H":{{"Type":"AWS::IAM::{kind}","Properties":{{"Policies":[{}]}}}}"#, policies.join(","))
+        };
+        for (kind, lengths, expected) in [
+            ("Role", &[4_000, 4_000][..], 0),
+            ("Role", &[6_000, 6_000], 1),
+            ("Role", &[12_000, 12_000], 2),
+            ("Group", &[4_000], 0),
+            ("Group", &[4_000, 4_000], 1),
+            ("Group", &[6_000], 1),
+            ("User", &[1_500], 0),
+            ("User", &[1_500, 1_500], 1),
+            ("User", &[4_000], 1),
+        ] {
+            assert_eq!(sizes(&holder(kind, lengths)), expected, "{kind} {lengths:?}");
+        }
+        let alone = |holders: &str| {
+            format!(
+                r#""P":{{"Type":"AWS::IAM::Policy","Properties":{{"PolicyName":"p","{holders}":["x"],"PolicyDocument":{}}}}}"#,
+                policy(4_000)
+            )
+        };
+        assert_eq!(["Roles", "Groups", "Users"].map(|holders| sizes(&alone(holders))), [0, 0, 1]);
     }
 }

@@ -238,8 +238,18 @@ impl Catalogue {
             });
             return all.min().map(|(_, name)| name);
         }
-        // The prefix is wrong: the same name in another service, the one with the nearest prefix.
+        // The prefix is wrong: the same name in a service whose prefix is like it. `elb` is short for `elasticloadbalancing`.
+        let short = prefix.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches('v');
+        let is_short_for = |whole: &str| {
+            let mut rest = whole.chars();
+            short.len() > 2
+                && whole.starts_with(short.get(..1).unwrap_or_default())
+                && short.chars().all(|c| rest.any(|o| o == c))
+        };
         let same = self.entries.iter().filter_map(|entry| {
+            if near(&entry.prefix, prefix).is_none() && !is_short_for(&entry.prefix) {
+                return None;
+            }
             let service = self.service(&entry.prefix)?;
             let found = self.action(&format!("{}:{name}", service.prefix))?;
             Some((strsim::levenshtein(&service.prefix, prefix), found.1.name.as_str()))

@@ -11,6 +11,10 @@ pub enum PolicyKind {
     Managed,
     /// An inline policy of a role.
     Inline,
+    /// An inline policy of a user.
+    UserInline,
+    /// An inline policy of a group.
+    GroupInline,
     /// A service control policy.
     Control,
     /// The trust policy of a role.
@@ -135,8 +139,8 @@ pub static IAM: Dialect = Dialect {
     quota: |kind| match kind {
         PolicyKind::Managed => Some(6_144),
         PolicyKind::Inline => Some(10_240),
-        PolicyKind::Control => Some(5_120),
-        PolicyKind::Trust | PolicyKind::Session => Some(2_048),
+        PolicyKind::Control | PolicyKind::GroupInline => Some(5_120),
+        PolicyKind::UserInline | PolicyKind::Trust | PolicyKind::Session => Some(2_048),
         PolicyKind::Unknown => None,
     },
 };
@@ -167,7 +171,12 @@ pub static RAM: Dialect = Dialect {
         PolicyKind::Managed => Some(6_144),
         PolicyKind::Session => Some(2_048),
         // Every policy has a name; trust and control policies have limits that are not published.
-        PolicyKind::Inline | PolicyKind::Trust | PolicyKind::Control | PolicyKind::Unknown => None,
+        PolicyKind::Inline
+        | PolicyKind::UserInline
+        | PolicyKind::GroupInline
+        | PolicyKind::Trust
+        | PolicyKind::Control
+        | PolicyKind::Unknown => None,
     },
 };
 

@@ -106,7 +106,7 @@ pub static CHECKS: &[(&str, LintLevel, &str)] = &[
     ("resource-unscopable", LintLevel::Warning, "resources on an action that can only be granted on `*`"),
     ("resource-mismatch", LintLevel::Warning, "an action that none of the statement's resources can be"),
     ("pass-role-everywhere", LintLevel::Warning, "`iam:PassRole` or `ram:PassRole` on every role"),
-    ("service-linked-role-everywhere", LintLevel::Warning, "`iam:CreateServiceLinkedRole` for every service"),
+    ("service-linked-role-everywhere", LintLevel::Suggestion, "`iam:CreateServiceLinkedRole` for every service"),
     ("allow-not-action", LintLevel::Warning, "`NotAction` with Allow, which grants all other services too"),
     ("allow-not-resource", LintLevel::Warning, "`NotResource` with Allow, which grants whatever comes to be"),
     ("condition-key-unknown", LintLevel::Warning, "a condition key that does not exist"),
@@ -114,14 +114,14 @@ pub static CHECKS: &[(&str, LintLevel, &str)] = &[
     ("condition-value", LintLevel::Error, "a value that the operator cannot read"),
     ("condition-value-other", LintLevel::Warning, "a value that the key never has"),
     ("condition-key-twice", LintLevel::Error, "a condition key under one operator twice, in other case"),
-    ("condition-booleans", LintLevel::Error, "`Bool` or `Null` with both values, or the same twice"),
+    ("condition-booleans", LintLevel::Error, "`Bool` or `Null` with both values"),
     ("source-ip-private", LintLevel::Warning, "a private address as the source of a request from the internet"),
     ("address-range", LintLevel::Suggestion, "a block of addresses that does not begin with its first"),
     ("wildcard-without-like", LintLevel::Warning, "a wildcard where the operator takes it as plain text"),
     ("condition-type", LintLevel::Warning, "an operator for another type than the key's"),
     ("condition-operator", LintLevel::Error, "`IfExists` or a set operator on `Null`"),
     ("condition-case", LintLevel::Suggestion, "an operator in another spelling than the documents'"),
-    ("set-operator-allow", LintLevel::Warning, "`ForAllValues` with Allow, which holds when the key is missing"),
+    ("set-operator-allow", LintLevel::Suggestion, "`ForAllValues` with Allow on a key that requests may lack"),
     ("set-operator-single", LintLevel::Warning, "a set operator on a key with one value"),
     ("set-operator-missing", LintLevel::Warning, "a plain operator on a key with many values"),
     ("empty", LintLevel::Warning, "an empty list or object, which has no effect or another than it seems to"),
@@ -200,6 +200,32 @@ pub fn lint_within(
     notes.sort();
     notes.dedup();
     (finish(remarks), notes)
+}
+
+/// A remark on the inline policies of one user, group or role, if they are longer together than they may be. Nothing is said where a
+/// template decides which of them there are. Source: IAM User Guide, "IAM and AWS STS quotas", "IAM and STS character limits".
+#[must_use]
+pub fn lint_together(text: &str, nodes: &[&Node], kind: PolicyKind, catalogue: &Catalogue) -> Vec<LintFinding> {
+    let documents: Vec<Document> =
+        nodes.iter().map(|node| Document::from_node(String::new(), (*node).clone(), catalogue.dialect).0).collect();
+    let is_decided = |document: &Document| document.statements.iter().all(|statement| statement.guards.is_empty());
+    let characters: usize = documents.iter().map(Document::characters).sum();
+    let quota = (catalogue.dialect.quota)(kind).filter(|quota| characters > *quota);
+    let (Some(quota), Some(last)) = (quota, nodes.last()) else { return Vec::new() };
+    // One that is too long by itself has a remark already.
+    if nodes.len() < 2
+        || !documents.iter().all(is_decided)
+        || documents.iter().any(|document| document.characters() > quota)
+    {
+        return Vec::new();
+    }
+    let mut remarks = Remarks { text, dialect: catalogue.dialect, found: Vec::new() };
+    let start = last.span.start;
+    let number = nodes.len();
+    let message =
+        format!("the {number} inline policies here have {characters} characters, and may have {quota} together");
+    remarks.say("size", None, Span { start, end: last.span.end.min(start + 1) }, message);
+    finish(remarks)
 }
 
 /// A remark that text which should be a policy is none.

@@ -24,8 +24,12 @@ pub enum Use {
     Document,
     /// A managed policy.
     Managed,
-    /// An inline policy of a role, user or group.
+    /// An inline policy of a role.
     Inline,
+    /// An inline policy of a user.
+    UserInline,
+    /// An inline policy of a group.
+    GroupInline,
     /// The trust policy of a role.
     Trust,
     /// A service control policy.
@@ -42,6 +46,8 @@ impl Use {
             Self::Document | Self::NotHere => PolicyKind::Unknown,
             Self::Managed => PolicyKind::Managed,
             Self::Inline => PolicyKind::Inline,
+            Self::UserInline => PolicyKind::UserInline,
+            Self::GroupInline => PolicyKind::GroupInline,
             Self::Trust => PolicyKind::Trust,
             Self::Control => PolicyKind::Control,
         }

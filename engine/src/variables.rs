@@ -87,8 +87,19 @@ pub(super) fn errors(text: &str) -> Vec<VariableError> {
 /// True if a text holds a variable that names a condition key. `${PARTITION}` and `${AWS::Region}` are placeholders, which another
 /// tool fills in before the cloud gets the policy.
 pub(super) fn is_used(text: &str) -> bool {
-    let is_key = |key: &str| key.contains(':') && !key.contains("::");
-    pieces(text).iter().any(|piece| matches!(piece, Piece::Variable { key, .. } if is_key(key)))
+    is_used_before(text, usize::MAX)
+}
+
+/// True if such a variable stands before so many colons.
+pub(super) fn is_used_before(text: &str, colons: usize) -> bool {
+    let mut passed = 0;
+    pieces(text).iter().any(|piece| match piece {
+        Piece::Text(text) | Piece::Literal(text) => {
+            passed += text.matches(':').count();
+            false
+        }
+        Piece::Variable { key, .. } => passed < colons && key.contains(':') && !key.contains("::"),
+    })
 }
 
 fn variable(inner: &str) -> Result<Piece, VariableError> {

@@ -98,6 +98,9 @@ pub(super) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Failure>),
     let target = Target::from(&args.target);
     let clusters = clusters.into_values().map(|one| one.assuming(args.kubernetes_version).towards(target));
     lint.check(&clusters.collect::<Vec<Evidence>>(), &selected);
+    for wrong in &lint.wrong_comments {
+        output::warn(wrong);
+    }
     if let Some(config) = configured {
         for notice in config.apply_to_files(&mut lint.findings, config::today()) {
             output::warn(&format!("{}:{}: {}", config.file, notice.place.line, notice.message));

@@ -118,7 +118,7 @@ impl Config {
         finding::Waiver {
             reason: waiver.reason.clone(),
             owner: waiver.owner.clone(),
-            expires: waiver.expires.to_string(),
+            expires: Some(waiver.expires.to_string()),
             place: format!("{}:{}", self.file, waiver.place.line),
             expired,
         }

@@ -60,13 +60,18 @@ const PARTITIONS: &[(&str, &[&str])] = &[
     ("aws-iso-f", &["us-isof-east-1", "us-isof-south-1"]),
 ];
 
+/// True if a text stands for a value that is filled in later, or only in a test.
+fn is_placeholder(text: &str) -> bool {
+    ["partition", "region", "test", "example", "your", "my-"].iter().any(|word| text.contains(word))
+}
+
 /// True if a text looks like a Region and is none that this version knows. What holds a wildcard, a variable or a
 /// placeholder such as `<region>` is not judged.
 pub(super) fn is_no_region(text: &str) -> bool {
     let is_plain = text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'));
     is_plain
         && !text.is_empty()
-        && !text.contains("region")
+        && !is_placeholder(text)
         && !PARTITIONS.iter().any(|(_, regions)| regions.contains(&text))
 }
 
@@ -87,7 +92,7 @@ pub(super) fn check(statement: &Statement, arn: &Text, span: Span, remarks: &mut
     let is_partition = PARTITIONS.iter().any(|(name, _)| *name == partition);
     let mut say = |message: String| remarks.say("arn-part", Some(statement), span, message);
     let shown = display::printable(arn);
-    if is_plain && !is_partition && !partition.contains("partition") {
+    if is_plain && !is_partition && !is_placeholder(partition) {
         say(format!("`{shown}` is in no partition: AWS has no `{partition}`"));
     }
     if is_no_region(region) {

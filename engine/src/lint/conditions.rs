@@ -1,6 +1,6 @@
 //! Conditions of a statement.
 
-use crate::catalogue::{Action, Catalogue, Service};
+use crate::catalogue::{AccessLevel, Action, Catalogue, Service};
 use crate::dialect::Dialect;
 use crate::display;
 use crate::document::{Condition, Document, Effect, Statement};
@@ -18,7 +18,7 @@ pub(super) fn check(document: &Document, statement: &Statement, catalogue: &Cata
         spelling(statement, condition, operator, remarks);
         values::check(document, statement, condition, operator, remarks);
         let kind = key(statement, condition, catalogue, remarks);
-        quantifier(statement, condition, operator, kind, remarks);
+        quantifier(statement, condition, operator, kind, catalogue, remarks);
     }
 }
 
@@ -166,6 +166,11 @@ fn absent(
     if covered.is_empty() || !own || comes_with_credentials || covered.iter().any(carries) {
         return;
     }
+    // The tables give it to the actions on agreements only. Source: AWS Marketplace Buyer Guide, "Controlling access to AWS Marketplace
+    // subscriptions", policies that name products.
+    if folded == "aws-marketplace:productid" {
+        return;
+    }
     // A key that the tables give to no action at all, such as `states:HTTPEndpoint`, is missing there, not in requests.
     let is_given = |service: &Service| service.actions.iter().any(|action| service.carries(action, folded));
     if prefix != "aws" && !catalogue.service(prefix).is_some_and(is_given) {
@@ -202,15 +207,30 @@ fn needs(condition: &Condition, key: &str, dialect: &Dialect) -> bool {
     is_same && fails_without
 }
 
+/// True if requests of these actions may lack a key with many values. Those of a service are in its requests, but for a few; tags are
+/// in every request that only tags. Sources: Amazon `DynamoDB` Developer Guide, "Using IAM policy conditions for fine-grained access
+/// control"; AWS KMS Developer Guide, "AWS KMS condition keys"; IAM User Guide, "Multivalued context keys".
+fn may_lack(key: &str, covered: &[&Action]) -> bool {
+    const OPTIONAL: [&str; 4] =
+        ["dynamodb:attributes", "dynamodb:leadingkeys", "kms:encryptioncontextkeys", "s3:requestobjecttagkeys"];
+    let folded = key.to_ascii_lowercase();
+    let only_tag = !covered.is_empty() && covered.iter().all(|action| action.level == AccessLevel::Tagging);
+    OPTIONAL.contains(&folded.as_str()) || (folded.starts_with("aws:") && !(folded == "aws:tagkeys" && only_tag))
+}
+
 fn quantifier(
     statement: &Statement,
     condition: &Condition,
     operator: Operator,
     kind: Option<&'static str>,
+    catalogue: &Catalogue,
     remarks: &mut Remarks<'_>,
 ) {
     let shown = display::printable(&condition.key);
-    if operator.quantifier == Some(Quantifier::All) && statement.effect == Effect::Allow {
+    if operator.quantifier == Some(Quantifier::All)
+        && statement.effect == Effect::Allow
+        && may_lack(&condition.key, &covered(statement, catalogue))
+    {
         // Together with a test that the key is there, nothing slips through.
         if !statement.conditions.iter().any(|other| needs(other, &condition.key, remarks.dialect)) {
             let message =
@@ -226,7 +246,13 @@ fn quantifier(
     }
     let Some(kind) = kind else { return };
     // The table has it as a text. Source: IAM User Guide, "Available keys for AWS OIDC federation", `amr`.
-    let is_many = kind.starts_with("ArrayOf") || shown.to_ascii_lowercase().ends_with(":amr");
+    let folded = condition.key.to_ascii_lowercase();
+    // EventBridge's guide compares the one detail type of a rule with plain operators and with sets. Source: Amazon EventBridge User
+    // Guide, "Using IAM policy conditions in Amazon EventBridge".
+    if folded == "events:detail-type" {
+        return;
+    }
+    let is_many = kind.starts_with("ArrayOf") || folded.ends_with(":amr");
     match operator.quantifier {
         Some(_) if !is_many => {
             let message = format!("`{shown}` has one value, and set operators are for keys with many");

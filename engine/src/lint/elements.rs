@@ -7,7 +7,7 @@ use crate::catalogue::{AccessLevel, Action, Catalogue, Service};
 use crate::display;
 use crate::document::{Document, Effect, Statement};
 use crate::json::Span;
-use crate::pattern::{ActionPattern, ResourcePattern, is_everything, split_arn, split_name};
+use crate::pattern::{ARN_PARTS, ActionPattern, ResourcePattern, is_everything, split_arn, split_name};
 use crate::text::{Text, TextPart};
 use crate::variables::{self, VariableError};
 
@@ -214,8 +214,7 @@ fn resource_form(
     }
     if dialect.has_variables && pattern.contains("${") {
         variables_of(document, statement, pattern, span, remarks);
-        let parts = split_arn(pattern);
-        if parts.iter().take(5).any(|part| variables::is_used(part)) {
+        if variables::is_used_before(pattern, ARN_PARTS - 1) {
             let message = format!("a variable before the fifth colon of `{shown}` is plain text");
             remarks.say("variable-version", Some(statement), span, message);
         }

@@ -49,7 +49,8 @@ pub(super) fn check(
     }
 }
 
-/// True if a document is the trust policy of a role: no policy of another resource speaks of assuming roles.
+/// True if a document is the trust policy of a role: no policy of another resource allows to assume roles. Resource control policies
+/// only deny it.
 fn is_role_trust(document: &Document, kind: PolicyKind) -> bool {
     let is_assumed = |folded: &Text| folded.starts_with("sts:assumerole");
     match kind {
@@ -58,7 +59,8 @@ fn is_role_trust(document: &Document, kind: PolicyKind) -> bool {
         PolicyKind::Unknown => document
             .statements
             .iter()
-            .any(|statement| statement.principal.is_some() && statement.action.folded.iter().any(is_assumed)),
+            .filter(|statement| statement.effect == Effect::Allow && statement.principal.is_some())
+            .any(|statement| statement.action.folded.iter().any(is_assumed)),
         _ => false,
     }
 }

@@ -46,6 +46,124 @@ fn principals_of_a_trust_policy_call_what_is_theirs() {
     }
 }
 
+/// The examples of the IAM User Guide, "AWS JSON policy elements: Principal", and their neighbours.
+#[test]
+fn principals_that_iam_takes_have_no_remark() {
+    let found = |principal: &str| {
+        let action = if principal.contains("saml") {
+            "sts:AssumeRoleWithSAML"
+        } else if principal.contains("Federated") {
+            "sts:AssumeRoleWithWebIdentity"
+        } else {
+            "sts:AssumeRole"
+        };
+        let statement = format!(r#"{{"Effect":"Allow","Principal":{principal},"Action":"{action}"}}"#);
+        checks(&format!(r#"{{"Version":"2012-10-17","Statement":[{statement}]}}"#), PolicyKind::Trust)
+    };
+    for right in [
+        r#""*""#,
+        r#"{"AWS":"*"}"#,
+        r#"{"AWS":"123456789012"}"#,
+        r#"{"AWS":["arn:aws:iam::123456789012:root","999999999999"]}"#,
+        r#"{"AWS":"arn:aws-cn:iam::123456789012:user/path/name"}"#,
+        r#"{"AWS":"arn:aws:sts::123456789012:assumed-role/role/session"}"#,
+        r#"{"AWS":"arn:aws:sts::123456789012:federated-user/name"}"#,
+        r#"{"AWS":"arn:aws:iam::cloudfront:user/CloudFront Origin Access Identity E1"}"#,
+        r#"{"AWS":"arn:${Partition}:iam::${Account}:root"}"#,
+        r#"{"AWS":"arn:aws:iam::<account>:root"}"#,
+        r#"{"Service":["ec2.amazonaws.com","ec2.amazonaws.com.cn","ec2.ap-east-1.amazonaws.com"]}"#,
+        r#"{"Service":"alexa-appkit.amazon.com"}"#,
+        r#"{"Federated":"accounts.google.com"}"#,
+        r#"{"Federated":"cognito-identity.amazonaws.com"}"#,
+        r#"{"Federated":"arn:aws:iam::123456789012:saml-provider/name"}"#,
+        r#"{"Federated":"arn:aws:iam::123456789012:oidc-provider/login.example.com/path"}"#,
+        r#"{"CanonicalUser":"79a59df900b949e55d96a1e698fbacedfd6e09d98eacf8f8d5218e7cd47ef2be"}"#,
+    ] {
+        assert_eq!(found(right), Vec::<&str>::new(), "{right}");
+    }
+    for wrong in [
+        r#"{"AWS":"1234567890123"}"#,
+        r#"{"AWS":"arn:aws:iam::123456789012:group/g"}"#,
+        r#"{"AWS":"arn:aws:iam::123456789012:role/"}"#,
+        r#"{"AWS":"arn:aws:iam::*:root"}"#,
+        r#"{"AWS":"arn:aws:iam:us-east-1:123456789012:role/r"}"#,
+        r#"{"AWS":"*.example.com"}"#,
+        r#"{"service":"ec2.amazonaws.com"}"#,
+        r#"{"Service":"ec2"}"#,
+        r#"{"Service":"*.amazonaws.com"}"#,
+        r#"{"Federated":"arn:aws:iam::123456789012:oidc-provider/https://login.example.com"}"#,
+        r#"{"Federated":"arn:aws:iam:123456789012:saml-provider/p"}"#,
+        r#"{"Federated":"https://accounts.google.com"}"#,
+    ] {
+        assert!(found(wrong).contains(&"principal"), "{wrong}: {:?}", found(wrong));
+    }
+}
+
+/// Who may have a token of a shared provider, and which conditions tell one from the other.
+#[test]
+fn trust_is_open_where_no_condition_limits_the_subject() {
+    let issuers = [
+        "token.actions.githubusercontent.com",
+        "gitlab.com",
+        "oidc.eks.eu-west-1.amazonaws.com/id/A1",
+        "login.example.com",
+    ];
+    let is_open = |issuer: &str, condition: &str| {
+        let condition = condition.replace('$', issuer);
+        let text = format!(
+            r#"{{"Version":"2012-10-17","Statement":[{{"Effect":"Allow","Principal":{{"Federated":"arn:aws:iam::123456789012:oidc-provider/{issuer}"}},"Action":"sts:AssumeRoleWithWebIdentity","Condition":{{{condition}}}}}]}}"#
+        );
+        checks(&text, PolicyKind::Trust).contains(&"trust-open")
+    };
+    let [github, gitlab, eks, own] = issuers;
+    for (issuer, condition, expected) in [
+        (github, r#""StringEquals":{"$:aud":"sts.amazonaws.com"}"#, true),
+        (own, r#""StringEquals":{"$:aud":"sts.amazonaws.com"}"#, false),
+        (github, r#""StringLike":{"$:sub":"repo:*"}"#, true),
+        (github, r#""StringLike":{"$:sub":"repo:*:ref:refs/heads/main"}"#, true),
+        (github, r#""StringLike":{"$:sub":"repo:org/*"}"#, false),
+        (github, r#""StringLike":{"$:sub":["repo:org/*","*"]}"#, true),
+        (github, r#""StringLikeIfExists":{"$:sub":"repo:org/*"}"#, true),
+        (github, r#""StringNotLike":{"$:sub":"repo:org/*"}"#, true),
+        (github, r#""ForAllValues:StringLike":{"$:sub":"repo:org/*"}"#, true),
+        (github, r#""StringEquals":{"$:repository_owner":"org"}"#, false),
+        (gitlab, r#""StringLike":{"$:sub":"project_path:*/infra:*"}"#, true),
+        (gitlab, r#""StringLike":{"$:sub":"project_path:group/*"}"#, false),
+        (eks, r#""StringLike":{"$:sub":"system:serviceaccount:*:*"}"#, true),
+        (eks, r#""StringLike":{"$:sub":"system:serviceaccount:*:controller"}"#, false),
+        (eks, r#""StringEquals":{"$:sub":"system:serviceaccount:kube-system:controller"}"#, false),
+    ] {
+        assert_eq!(is_open(issuer, condition), expected, "{issuer} {condition}");
+    }
+}
+
+#[test]
+fn arns_name_partitions_regions_and_accounts_that_exist() {
+    let found = |arn: &str| {
+        of_statement(&format!(r#"{{"Effect":"Allow","Action":"sqs:SendMessage","Resource":"{arn}"}}"#))
+            .contains(&"arn-part")
+    };
+    for (arn, is_wrong) in [
+        ("arn:aws:sqs:eu-west-1:111122223333:q", false),
+        ("arn:*:sqs:*:*:q", false),
+        ("arn:aws*:sqs:eu-*:1111*:q", false),
+        ("arn:aws-cn:sqs:cn-north-1:111122223333:q", false),
+        ("arn:aws:sqs:cn-north-1:111122223333:q", true),
+        ("arn:aws-eusc:sqs:eusc-de-east-1:111122223333:q", false),
+        ("arn:${Partition}:sqs:${Region}:${Account}:q", false),
+        ("arn:aws:sqs:<region>:<account>:q", false),
+        ("arn:aws:sqs:REGION:ACCOUNT:q", false),
+        ("arn:aws:sqs:eu-west-9:111122223333:q", true),
+        ("arn:aws:sqs:euwest1:111122223333:q", true),
+        ("arn:aws:sqs:eu-west-1a:111122223333:q", true),
+        ("arn:aws:sqs:eu-west-1:1111-2222-3333:q", true),
+        ("arn:aws:sqs:eu-west-1:1111222233334:q", true),
+        ("arn:amazon:sqs:eu-west-1:111122223333:q", true),
+    ] {
+        assert_eq!(found(arn), is_wrong, "{arn}");
+    }
+}
+
 #[test]
 fn resources_lack_no_region_where_they_have_one() {
     let found = |resource: &str, action: &str| {
@@ -101,7 +219,7 @@ fn every_check_can_be_met_and_is_known() {
         (
             "set-operator-allow",
             allow(
-                r#""Action":"ec2:CreateTags","Resource":"*","Condition":{"ForAllValues:StringEquals":{"aws:TagKeys":"a"}}"#,
+                r#""Action":"ec2:RunInstances","Resource":"*","Condition":{"ForAllValues:StringEquals":{"aws:TagKeys":"a"}}"#,
             ),
         ),
         (

@@ -43,8 +43,8 @@ const POLICIES: &[(&str, Use)] = &[
     ("AWS::IAM::ManagedPolicy", Use::Managed),
     ("AWS::IAM::Policy", Use::Inline),
     ("AWS::IAM::RolePolicy", Use::Inline),
-    ("AWS::IAM::UserPolicy", Use::Inline),
-    ("AWS::IAM::GroupPolicy", Use::Inline),
+    ("AWS::IAM::UserPolicy", Use::UserInline),
+    ("AWS::IAM::GroupPolicy", Use::GroupInline),
 ];
 
 /// Properties that hold a policy which is none of an identity.
@@ -177,6 +177,12 @@ impl<'t> Template<'t> {
     fn read_documents(&mut self) {
         for (name, resource) in self.resources.clone() {
             let used_as = POLICIES.iter().find(|(known, _)| *known == kind(resource)).map(|(_, used_as)| *used_as);
+            // The shortest quota holds for a policy of several holders.
+            let used_as = used_as.map(|used_as| match used_as {
+                Use::Inline if property(resource, "Users").is_some() => Use::UserInline,
+                Use::Inline if property(resource, "Groups").is_some() => Use::GroupInline,
+                used_as => used_as,
+            });
             if let (Some(used_as), Some(document)) = (used_as, property(resource, "PolicyDocument")) {
                 let policy = self.policy(format!("Resources.{name}"), used_as, document, &[]);
                 self.documents.insert(name, policy);
@@ -195,15 +201,20 @@ impl<'t> Template<'t> {
     fn holder(&mut self, holder: &Holder<'t>) -> FoundRole {
         let address = format!("Resources.{}", holder.name);
         let mut role = FoundRole { address: address.clone(), ..FoundRole::default() };
+        let used_as = match kind(holder.node) {
+            "AWS::IAM::User" => Use::UserInline,
+            "AWS::IAM::Group" => Use::GroupInline,
+            _ => Use::Inline,
+        };
         for (at, (decisions, inline)) in listed(holder.node, "Policies").into_iter().enumerate() {
             let label = inline.get("PolicyName").map(|name| functions::text(name, self.pseudo).to_string());
             let address = format!("{address}.Policies.{}", label.unwrap_or_else(|| at.to_string()));
             if let Some(document) = inline.get("PolicyDocument") {
-                role.policies.push(self.policy(address, Use::Inline, document, &decisions));
+                role.policies.push(self.policy(address, used_as, document, &decisions));
             } else {
                 self.found.unknown.push(format!("{address}: an inline policy is known when the stack is made only"));
                 let document = Ok(guarded(self.unknown(inline), &decisions));
-                role.policies.push(FoundPolicy { address, used_as: Use::Inline, document });
+                role.policies.push(FoundPolicy { address, used_as, document });
             }
         }
         for (decisions, arn) in listed(holder.node, "ManagedPolicyArns") {

@@ -27,6 +27,15 @@ const HOLDERS: &[(&str, &str, &str, &str, &str)] = &[
     ("aws_iam_group", "aws_iam_group_policy", "aws_iam_group_policy_attachment", "group", "groups"),
 ];
 
+/// What an inline policy of a type is for.
+fn inline_of(kind: &str) -> Use {
+    match kind {
+        "aws_iam_user_policy" => Use::UserInline,
+        "aws_iam_group_policy" => Use::GroupInline,
+        _ => Use::Inline,
+    }
+}
+
 /// Types that put users into groups: the argument of the user, and that of the group.
 const MEMBERSHIPS: [(&str, &str, &str); 2] =
     [("aws_iam_user_group_membership", "user", "groups"), ("aws_iam_group_membership", "users", "group")];
@@ -280,7 +289,7 @@ impl<'v> Plan<'v> {
                 }
                 let policies = if kind == *inline {
                     self.used.insert(address.to_owned());
-                    vec![(self.policy(address, Use::Inline, document), Vec::new())]
+                    vec![(self.policy(address, inline_of(kind), document), Vec::new())]
                 } else {
                     self.attached("managed policy", by, "policy_arn")
                 };
@@ -376,7 +385,7 @@ impl<'v> Plan<'v> {
                 }
                 kind if HOLDERS.iter().any(|(_, inline, ..)| *inline == kind) => {
                     if !self.used.contains(address) {
-                        let policy = self.policy(address, Use::Inline, values.get("policy"));
+                        let policy = self.policy(address, inline_of(kind), values.get("policy"));
                         self.found.policies.push(policy);
                     }
                 }
