@@ -148,6 +148,12 @@ fn is_candidate(path: &Path) -> bool {
     }
 }
 
+/// True if a text that cannot be read is meant for Kubernetes: a line of it names a kind, or an argument of a cloud provider.
+fn is_of_known_kind(bytes: &[u8]) -> bool {
+    let starts = ["kind:", "\"kind\":", "- kind:", "cloud-provider", "rke2_", "kubernetes_version:"];
+    String::from_utf8_lossy(bytes).lines().any(|line| starts.iter().any(|start| line.trim_start().starts_with(start)))
+}
+
 /// True if an entry of a folder is hidden. Drop-ins are read whatever they are called.
 fn is_hidden(entry: &DirEntry) -> bool {
     let is_drop_in = entry.path().parent().and_then(Path::extension).is_some_and(|extension| extension == "d");
@@ -223,26 +229,46 @@ impl Read<'_> {
     fn file(&mut self, path: &Path, folder: Option<&Path>) -> Result<(), Failure> {
         let is_named = folder.is_none();
         let name = path.display().to_string();
-        let bytes = input::bytes(path, input::MAX_NODES_BYTES, "file")?;
-        let is_template = memchr::memmem::find(&bytes, b"{{").is_some();
-        match Evidence::parse(&name, bytes) {
+        let bytes = match input::bytes(path, input::MAX_NODES_BYTES, "file") {
+            Ok(bytes) => bytes,
+            Err(failure) if is_named || self.excluded.is_none() => return Err(failure),
+            Err(failure) => {
+                let why: Vec<String> = std::iter::once(failure.error).chain(failure.causes).collect();
+                self.lint.left_out.push(why.join(": "));
+                return Ok(());
+            }
+        };
+        let is_template =
+            memchr::memmem::find(&bytes, b"{{").is_some() || memchr::memmem::find(&bytes, b"{%").is_some();
+        let is_known = is_of_known_kind(&bytes);
+        let refused = match Evidence::parse(&name, bytes) {
             Ok(found) => {
                 let cluster = self.clusters.entry(folder.unwrap_or(Path::new("")).to_owned()).or_default();
                 *cluster = std::mem::take(cluster).and(found);
                 self.lint.files.push(name);
+                return Ok(());
             }
+            Err(refused) => refused,
+        };
+        let in_repository = self.excluded.is_some();
+        match refused {
             // What is put together from parts is right only as a whole.
-            Err(error @ KubernetesError::Object { .. }) if !is_named => self.lint.left_out.push(error.to_string()),
-            Err(KubernetesError::Nothing { .. }) if !is_named => self.lint.without.push(name),
-            // What a chart is made of is no YAML before it is rendered; a folder may hold some.
-            Err(KubernetesError::Malformed { .. }) if is_template && !is_named && self.excluded.is_some() => {
+            error @ KubernetesError::Object { .. } if !is_named => self.lint.left_out.push(error.to_string()),
+            KubernetesError::Nothing { .. } if !is_named || in_repository => self.lint.without.push(name),
+            // What a chart is made of is no YAML before it is rendered.
+            KubernetesError::Malformed { .. } if is_template && in_repository => {
                 self.templates += 1;
                 self.lint.without.push(name);
             }
-            Err(KubernetesError::Malformed { .. }) if is_template => {
+            KubernetesError::Malformed { .. } if is_template => {
                 self.lint.left_out.push(format!("{name}: a template: render it first, as with `helm template`"));
             }
-            Err(error) => {
+            // A repository holds files of many tools.
+            KubernetesError::Malformed { .. } if !is_named && in_repository && !is_known => {
+                self.lint.without.push(name);
+            }
+            error if !is_named && in_repository => self.lint.left_out.push(error.to_string()),
+            error => {
                 let failure = Failure::from_error(Exit::Usage, &error).help(
                     "write it with `kubectl get nodes,services -A -o json`, or name manifests and configurations in YAML or JSON",
                 );

@@ -681,7 +681,7 @@ fn folders_are_read_and_what_cannot_be_is_told() {
     assert_eq!(code, Some(0), "a folder may hold templates: {page}");
     assert!(page.contains("1 template skipped"), "{page}");
     let (code, page) = text(&lint(&[&format!("{root}/chart/templates/ccm.yaml")]));
-    assert!(code == Some(4) && page.contains("a template: render it first"), "named, it was meant: {page}");
+    assert!(code == Some(4) && page.contains("1 template skipped"), "nothing else was named: {page}");
     write("patch.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {replicas: 2}\n");
     let (code, page) = text(&lint(&[root]));
     assert_eq!(code, Some(0), "a patch is no workload: {page}");
@@ -689,9 +689,111 @@ fn folders_are_read_and_what_cannot_be_is_told() {
     write("broken.yaml", "apiVersion: v1\nkind: Service\nmetadata:\n\tname: x\n");
     write("z.yaml", &service(&[("aws-load-balancer-type", "external")], ""));
     let (code, page) = text(&lint(&[root]));
-    assert_eq!(code, Some(2), "{page}");
+    assert_eq!(code, Some(1), "{page}");
     assert!(page.contains("svc-owned-by-nobody"), "what is in the other files is told: {page}");
     assert!(page.contains("broken.yaml") && page.contains("line 4"), "{page}");
+}
+
+/// The table of `docs/kubernetes.md`: what each input comes to, named and found, beside a file that is right.
+#[test]
+fn inputs_come_to_what_the_table_says() {
+    let docs = super::documents::read("docs/kubernetes.md");
+    let rows: Vec<Vec<&str>> = docs
+        .split("| input | named on the command line | found in a folder |")
+        .nth(1)
+        .unwrap()
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+        .collect();
+    let template = "apiVersion: v1\nkind: Service\nmetadata:\n  {{- include \"x\" . }}\n";
+    let inputs: [&[&str]; 5] = [
+        &[&service(&[("aws-load-balancer-type", "nlb")], "")],
+        &[template, "{% if x %}\nkind: Service\n{% endif %}\n"],
+        &["a: b\n", "{}\n", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n"],
+        &["@import 'x';\n", "a: [\n", "- a\nb\n"],
+        &["apiVersion: v1\nkind: Service\nmetadata:\n\tname: x\n", "cloud-provider: [\n"],
+    ];
+    assert_eq!(rows.len(), inputs.len() + 1, "what cannot be opened depends on who opens it");
+    for (row, texts) in rows.iter().zip(inputs) {
+        for input in texts {
+            let folder = tempfile::tempdir().unwrap();
+            let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+            std::fs::write(path("right.yaml"), service(&[], "")).unwrap();
+            std::fs::write(path("input.yaml"), input).unwrap();
+            let named = text(&lint(&[&path("right.yaml"), &path("input.yaml")]));
+            let found = text(&lint(&[folder.path().to_str().unwrap()]));
+            for ((code, page), says) in [named, found].into_iter().zip([row[1], row[2]]) {
+                let expected = says.rsplit_once("exit code ").map_or(0, |(_, code)| code.parse().unwrap());
+                assert_eq!(code, Some(expected), "{input:?}: {says}: {page}");
+                assert_eq!(
+                    page.contains("nothing to look at in 1 other file"),
+                    says.contains("counted"),
+                    "{input:?}: {page}"
+                );
+                assert_eq!(page.contains("1 template skipped"), says.contains("skipped"), "{input:?}: {page}");
+                assert_eq!(page.contains("Not looked at: 1"), says.contains("not looked at"), "{input:?}: {page}");
+            }
+        }
+    }
+}
+
+/// A comment at the place of a finding leaves it as it is; one that is wrong, or about nothing, is told.
+#[test]
+fn comments_leave_findings_as_they_are() {
+    let unknown = "    service.beta.kubernetes.io/aws-load-balancer-tyype: nlb";
+    let with = |before: &str, behind: &str| {
+        let annotations = format!("{before}{unknown}{behind}\n");
+        format!(
+            "apiVersion: v1\nkind: Service\nmetadata:\n  name: a\n  annotations:\n{annotations}spec:\n  type: LoadBalancer\n  ports: [{{port: 80}}]\n"
+        )
+    };
+    let comment = |rules: &str, reason: &str| format!("    # tagaudit: ignore[{rules}]{reason}\n");
+    let rule = "svc-annotation-unknown";
+    for (before, behind, is_heeded, warning) in [
+        (String::new(), "", false, ""),
+        (comment(rule, " why"), "", true, ""),
+        (String::new(), " # tagaudit: ignore[svc-annotation-unknown] why", true, ""),
+        (
+            comment(&format!("svc-owned-by-nobody, {rule}"), " why"),
+            "",
+            true,
+            ":6: the comment on `svc-owned-by-nobody` leaves no",
+        ),
+        (format!("{}    # another\n", comment(rule, " why")), "", true, ""),
+        (
+            format!("{}\n", comment(rule, " why")),
+            "",
+            false,
+            ":6: the comment on `svc-annotation-unknown` leaves no finding",
+        ),
+        (comment(rule, ""), "", false, ":6: the comment gives no reason"),
+        (comment("svc-annotation", " why"), "", false, ":6: no rule is called `svc-annotation`"),
+        (comment("*", " why"), "", false, ":6: no rule is called `*`"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("service.yaml");
+        std::fs::write(&path, with(&before, behind)).unwrap();
+        let path = path.to_str().unwrap();
+        let output = lint(&[path, "--format", "json", "--fail-on", "warning"]);
+        assert_eq!(output.status.code(), Some(i32::from(!is_heeded)), "{before}{behind}");
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let of_rule = report["findings"].as_array().unwrap().iter().find(|finding| finding["rule"] == rule).unwrap();
+        assert_eq!(of_rule["status"] == "waived", is_heeded, "{before}{behind}");
+        if is_heeded {
+            assert_eq!(of_rule["waiver"]["reason"], "why");
+            assert!(of_rule["waiver"].get("expires").is_none());
+            assert!(schema("lint.schema.json").is_valid(&report), "{report}");
+        }
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(said.is_empty(), warning.is_empty(), "{said}");
+        assert!(said.contains(warning), "{said}");
+        for format in ["sarif", "markdown", "junit", "csv", "table"] {
+            let (_, page) = text(&lint(&[path, "--format", format, "-v"]));
+            assert!(!is_heeded || page.contains("why"), "{format}: {page}");
+        }
+    }
 }
 
 #[test]
