@@ -15,6 +15,7 @@ mod recording;
 mod rights;
 mod service;
 mod source;
+mod values;
 mod workload;
 
 pub use crate::inventory::kubernetes::{List, ListGap, RecordedList, Recording};

@@ -23,6 +23,10 @@ use super::{ConfigurationArgs, FailOn, ProviderName, config, input, output};
 /// Files of a folder that are read, at most.
 const MAX_FILES: usize = 10_000;
 
+/// What to do about a file that is no evidence.
+const HOW_TO_WRITE: &str =
+    "write it with `kubectl get nodes,services -A -o json`, or name manifests and configurations in YAML or JSON";
+
 /// A cloud configuration has a few lines.
 const MAX_CLOUD_CONFIG_BYTES: u64 = 64 << 10;
 
@@ -128,6 +132,15 @@ pub(super) fn evidence(paths: &[PathBuf]) -> Result<Evidence, Failure> {
         (None, Some(left_out)) => Err(Failure::usage(format!("cannot read all of --kubernetes: {left_out}"))
             .help("name the files instead of the folder")),
         (None, None) => {
+            let empty =
+                paths.iter().map(|path| path.display().to_string()).filter(|name| read.lint.without.contains(name));
+            let named: Vec<String> = empty.filter(|name| !Path::new(name).is_dir()).collect();
+            if let (Some(name), true) = (named.first(), read.lint.files.is_empty()) {
+                return Err(Failure::usage(format!("`{name}` holds nothing that tagaudit looks at")).help(HOW_TO_WRITE));
+            }
+            for name in named {
+                output::note(&format!("`{name}` holds nothing that tagaudit looks at"));
+            }
             let all = read.clusters.into_values().fold(Evidence::default(), Evidence::and);
             Ok(all.without_sources())
         }
@@ -254,7 +267,7 @@ impl Read<'_> {
         match refused {
             // What is put together from parts is right only as a whole.
             error @ KubernetesError::Object { .. } if !is_named => self.lint.left_out.push(error.to_string()),
-            KubernetesError::Nothing { .. } if !is_named || in_repository => self.lint.without.push(name),
+            KubernetesError::Nothing { .. } => self.lint.without.push(name),
             // What a chart is made of is no YAML before it is rendered.
             KubernetesError::Malformed { .. } if is_template && in_repository => {
                 self.templates += 1;
@@ -269,9 +282,7 @@ impl Read<'_> {
             }
             error if !is_named && in_repository => self.lint.left_out.push(error.to_string()),
             error => {
-                let failure = Failure::from_error(Exit::Usage, &error).help(
-                    "write it with `kubectl get nodes,services -A -o json`, or name manifests and configurations in YAML or JSON",
-                );
+                let failure = Failure::from_error(Exit::Usage, &error).help(HOW_TO_WRITE);
                 self.broken.get_or_insert(failure);
             }
         }

@@ -232,7 +232,19 @@ impl<'f> Reading<'f> {
             Some(found) => self.add(source, node, Found::Document(found), ("", ""), ""),
             // kubectl prints no apiVersion where it is told to leave it out.
             None if !kind.is_empty() => self.add(source, node, Found::of(&version, &kind), (&version, &kind), ""),
-            None => Ok(()),
+            None => {
+                self.services_to_come(source, &node);
+                Ok(())
+            }
+        }
+    }
+
+    /// Services that a chart or an operator makes of a document.
+    fn services_to_come(&mut self, source: &Source, node: &Node) {
+        let services = super::values::services_in(source, node);
+        if !services.is_empty() {
+            self.is_known = true;
+            self.evidence.services.get_or_insert_default().extend(services);
         }
     }
 
@@ -273,7 +285,10 @@ impl<'f> Reading<'f> {
         };
         let wrong = |reason: String| self.object(kind, reason, &placed());
         match found {
-            Found::Other => return Ok(()),
+            Found::Other => {
+                self.services_to_come(source, &node);
+                return Ok(());
+            }
             Found::Node => {
                 let json = node.to_string();
                 let raw: RawNode =

@@ -1,4 +1,4 @@
-//! The report for test reporting of CI: a suite for each rule. A finding is a failure, what was not audited an error, a rule
+//! The report for test reporting of CI: a suite for each rule. An error or a warning is a failure, a note is skipped, what was not audited an error, a rule
 //! that does not apply is skipped.
 
 use std::collections::BTreeMap;
@@ -6,6 +6,7 @@ use std::io::{self, Write};
 
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 
+use crate::finding::Severity;
 use crate::report::{Found, Gone, NotAudited, ReportView, RuleOutcome};
 use crate::rules::Outcome;
 use crate::text;
@@ -42,8 +43,27 @@ pub fn junit(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
         suite.add_test_cases(changes.unknown.iter().map(unknown));
         junit.add_test_suite(suite);
     }
-    junit.serialize(&mut *out).map_err(io::Error::other)?;
+    let text = junit.to_string().map_err(io::Error::other)?;
+    out.write_all(as_jenkins_reads(&text).as_bytes())?;
     out.flush()
+}
+
+/// The text without the number of skipped cases on the root: each suite has it, and the schema of Jenkins' xUnit plugin takes it there
+/// alone. Source: jenkinsci/xunit-plugin `src/main/resources/org/jenkinsci/plugins/xunit/types/model/xsd/junit-10.xsd`.
+fn as_jenkins_reads(text: &str) -> String {
+    let root = text.find("<testsuites ").and_then(|start| Some(start..start + text.get(start..)?.find('>')?));
+    let attribute = root.and_then(|root| {
+        let tag = text.get(root.clone())?;
+        let start = tag.find(" skipped=\"")?;
+        let value = start + " skipped=\"".len();
+        let end = value + tag.get(value..)?.find('"')? + 1;
+        Some(root.start + start..root.start + end)
+    });
+    let mut kept = text.to_owned();
+    if let Some(attribute) = attribute {
+        kept.replace_range(attribute, "");
+    }
+    kept
 }
 
 fn failure(finding: &Found<'_>) -> TestCase {
@@ -54,7 +74,11 @@ fn failure(finding: &Found<'_>) -> TestCase {
         case.set_classname(shown(&finding.rule));
         return case;
     }
-    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+    // A build is not unstable for a note.
+    let mut status = match finding.severity {
+        Severity::Info => TestCaseStatus::skipped(),
+        Severity::Warning | Severity::Error => TestCaseStatus::non_success(NonSuccessKind::Failure),
+    };
     let mut description = vec![format!("impact: {}", finding.impact), format!("fix: {}", finding.fix.summary)];
     description.extend(finding.caveats.iter().map(|caveat| format!("note: {}", caveat.message)));
     let description: Vec<String> = description.iter().map(|line| shown(line)).collect();

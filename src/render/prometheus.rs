@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use jiff::Timestamp;
 
 use crate::finding::Severity;
-use crate::report::{Report, ReportSet, TargetOutcome};
+use crate::report::{Report, ReportSet, RuleOutcome, TargetOutcome};
 use crate::rules::{self, Outcome};
 
 /// The metrics of a file.
@@ -69,9 +69,11 @@ impl Page {
         let version = [("version", report.tool.version.as_str()), ("provider", report.provider.name())];
         page.metric("info", "The tool that wrote this.", &[(&version, 1.0)]);
 
-        // What is in order is there with 0: a series that comes and goes raises no alert.
+        // What is in order is there with 0: a series that comes and goes raises no alert. A rule that did not apply, or could not be
+        // audited, has none.
         let mut findings: BTreeMap<(&str, Severity), usize> = BTreeMap::new();
-        for rule in &report.rules {
+        let is_decided = |rule: &&RuleOutcome| matches!(rule.outcome, Outcome::Passed | Outcome::Failed);
+        for rule in report.rules.iter().filter(is_decided) {
             let severity = rules::find(&rule.rule).map_or(Severity::Error, |rule| rule.severity.default);
             findings.entry((&rule.rule, severity)).or_default();
         }

@@ -739,6 +739,56 @@ fn inputs_come_to_what_the_table_says() {
     }
 }
 
+/// Services that a chart or an operator makes: annotations are looked at wherever they stand, and nothing is said of what is not there.
+#[test]
+fn services_to_come_are_in_values_and_custom_resources() {
+    let rule = "svc-annotation-unknown";
+    let wrong = "service.beta.kubernetes.io/aws-load-balancer-tyype: nlb";
+    for (text, expected) in [
+        (format!("controller:\n  service:\n    annotations:\n      {wrong}\n"), Some("Service /controller.service ")),
+        (format!("annotations:\n  {wrong}\n"), Some("Service /annotations ")),
+        (format!("serviceAnnotations:\n  {wrong}\n"), Some("Service /serviceAnnotations ")),
+        (format!("a:\n- b:\n    annotations: {{{wrong}}}\n"), Some("Service /a.0.b ")),
+        (format!("service:\n  type: ClusterIP\n  annotations:\n    {wrong}\n"), None),
+        (
+            format!(
+                "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: x}}\nspec:\n  values:\n    service:\n      annotations:\n        {wrong}\n"
+            ),
+            Some("Service /spec.values.service "),
+        ),
+        (
+            format!(
+                "apiVersion: helm.cattle.io/v1\nkind: HelmChartConfig\nmetadata: {{name: rke2-ingress-nginx, namespace: kube-system}}\nspec:\n  valuesContent: |\n    controller:\n      service:\n        annotations:\n          {wrong}\n"
+            ),
+            Some("Service /controller.service "),
+        ),
+        (
+            format!("apiVersion: gateway.networking.k8s.io/v1\nkind: Gateway\nmetadata:\n  name: x\n  annotations:\n    {wrong}\n"),
+            None,
+        ),
+        ("service:\n  annotations:\n    prometheus.io/scrape: 'true'\n".to_owned(), None),
+        ("controller:\n  service:\n    annotations:\n      service.beta.kubernetes.io/aws-load-balancer-type: nlb\n      service.beta.kubernetes.io/aws-load-balancer-ssl-ports: https\n".to_owned(), None),
+    ] {
+        let found = match Evidence::parse("values.yaml", text.clone().into_bytes()) {
+            Ok(evidence) => {
+                let mut lint = KubernetesLint::default();
+                lint.check(&[evidence], &RULES);
+                lint.findings
+            }
+            Err(error) => {
+                assert!(expected.is_none() && error.to_string().contains("nothing"), "{text}: {error}");
+                continue;
+            }
+        };
+        let messages: Vec<&str> =
+            found.iter().filter(|finding| finding.rule == rule).map(|finding| finding.message.as_str()).collect();
+        match expected {
+            Some(name) => assert!(messages.len() == 1 && messages[0].starts_with(name), "{text}: {messages:?}"),
+            None => assert!(found.is_empty(), "{text}: {found:?}"),
+        }
+    }
+}
+
 /// A comment at the place of a finding leaves it as it is; one that is wrong, or about nothing, is told.
 #[test]
 fn comments_leave_findings_as_they_are() {
