@@ -10,6 +10,7 @@ use crate::controller::ControllerVersion;
 use crate::kubernetes::{Located, Place, is_false, is_true};
 use crate::nodes::KubernetesNode;
 
+mod cluster_api;
 mod declared;
 mod static_pods;
 

@@ -40,6 +40,8 @@ pub enum DocumentKind {
     Kubeadm,
     /// `cluster.x-k8s.io` objects that wrap configurations of kubeadm.
     KubeadmWrapper,
+    /// `cluster.x-k8s.io` objects that configure RKE2.
+    Rke2Wrapper,
     /// `KubeletConfiguration`.
     KubeletConfiguration,
     /// `CredentialProviderConfig` of the kubelet.
@@ -251,7 +253,7 @@ const OF_RKE_ROLES: [&str; 3] = ["controlplane", "etcd", "worker"];
 const OF_RKE_SERVICES: [&str; 3] = ["kube-api", "kube-controller", "kubeproxy"];
 
 /// Kinds of the API that are documents, with the group of their `apiVersion`.
-const KINDS: [(&str, &str, DocumentKind); 30] = [
+const KINDS: [(&str, &str, DocumentKind); 34] = [
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
     ("management.cattle.io", "Cluster", DocumentKind::RkeCluster),
     ("helm.cattle.io", "HelmChart", DocumentKind::HelmChart),
@@ -266,6 +268,10 @@ const KINDS: [(&str, &str, DocumentKind); 30] = [
     ("controlplane.cluster.x-k8s.io", "KubeadmControlPlaneTemplate", DocumentKind::KubeadmWrapper),
     ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate", DocumentKind::KubeadmWrapper),
     ("bootstrap.cluster.x-k8s.io", "KubeadmConfig", DocumentKind::KubeadmWrapper),
+    ("controlplane.cluster.x-k8s.io", "RKE2ControlPlane", DocumentKind::Rke2Wrapper),
+    ("controlplane.cluster.x-k8s.io", "RKE2ControlPlaneTemplate", DocumentKind::Rke2Wrapper),
+    ("bootstrap.cluster.x-k8s.io", "RKE2Config", DocumentKind::Rke2Wrapper),
+    ("bootstrap.cluster.x-k8s.io", "RKE2ConfigTemplate", DocumentKind::Rke2Wrapper),
     ("storage.k8s.io", "StorageClass", DocumentKind::StorageClass),
     ("", "ConfigMap", DocumentKind::ConfigMap),
     ("rbac.authorization.k8s.io", "ClusterRole", DocumentKind::Role),

@@ -338,6 +338,16 @@ impl<'f> Reading<'f> {
             let Some(inner) = source.inner(text) else { continue };
             self.inner(&name, inner);
         }
+        // Values of any chart.
+        let is_chart = matches!(kind, DocumentKind::HelmChart | DocumentKind::HelmChartConfig);
+        if let Some(inner) =
+            node.at(&["spec", "valuesContent"]).filter(|_| is_chart).and_then(|text| source.inner(text))
+        {
+            let inner = Arc::new(inner);
+            for values in inner.documents().unwrap_or_default() {
+                self.services_to_come(&inner, &values);
+            }
+        }
         for text in texts_of_any_language(kind, &node) {
             let configuration = text.as_str().filter(|text| CloudConfig::is_one(text));
             let Some(inner) = configuration.and_then(|_| source.inner(text)) else { continue };

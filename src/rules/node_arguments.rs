@@ -36,11 +36,22 @@ struct Ending {
     minor: u32,
     /// What that version logs.
     log: &'static str,
+    /// What takes its place, and from when on; `None` where nothing does.
+    instead: Option<&'static str>,
 }
 
 impl Ending {
     fn is_past(&self, arguments: &NodeArguments) -> bool {
         arguments.version.is_some_and(|version| version >= ControllerVersion::new(1, self.minor, 0))
+    }
+
+    /// What to do in a setting.
+    fn cure(&self, setting: &str, when: &str) -> String {
+        let argument = text::printable(&self.argument);
+        match self.instead {
+            Some(instead) => format!("replace `{argument}` by {instead} in `{setting}`{when}"),
+            None => format!("take `{argument}` out of `{setting}`{when}"),
+        }
     }
 
     /// The version that is aimed at, where the argument ends on the way there.
@@ -94,7 +105,7 @@ fn endings(context: &KubernetesContext<'_>, find: impl Fn(Component, &str, &str)
             minor.saturating_sub(1)
         );
         let name = distribution.name();
-        let fix = Fix::none(format!("take `{argument}` out of `{setting}` in the configuration of {name}{when}"));
+        let fix = Fix::none(ending.cure(setting, &format!(" in the configuration of {name}{when}")));
         of_nodes(context, severity, message, fix, &nodes)
             .with_respect_to(format!("{name} {component} {argument}"))
             .impact(Some(impact))
@@ -140,7 +151,7 @@ fn of_declared(
     let (component, setting) = (ending.component.name(), arguments.distribution.setting(ending.component));
     let (argument, last) = (text::printable(&ending.argument), ending.minor.saturating_sub(1));
     let message = format!("{component} is started with `{argument}`, which it {takes} until 1.{last}{target}");
-    let fix = Fix::none(format!("take `{argument}` out of `{setting}`{when}"));
+    let fix = Fix::none(ending.cure(setting, &when));
     let violation = of_configuration(context, severity, name, message, fix);
     let violation = violation.with_respect_to(format!("{component} {argument}")).impact(Some(impact));
     match place {

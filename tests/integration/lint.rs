@@ -789,6 +789,78 @@ fn services_to_come_are_in_values_and_custom_resources() {
     }
 }
 
+/// Cluster API's provider for RKE2: arguments of lists, with dashes or without, by the version of the object.
+#[test]
+fn objects_of_cluster_api_for_rke2_are_configurations() {
+    let control_plane = |version: &str, spec: &str| {
+        format!(
+            "apiVersion: controlplane.cluster.x-k8s.io/v1beta1\nkind: RKE2ControlPlane\nmetadata: {{name: x}}\nspec:\n  version: {version}\n{spec}"
+        )
+    };
+    let server = |key: &str, argument: &str| {
+        format!(
+            "  serverConfig:\n    {key}:\n      extraArgs:\n      - {argument}\n  agentConfig:\n    kubelet:\n      extraArgs: [cloud-provider=external]\n"
+        )
+    };
+    let template = "apiVersion: bootstrap.cluster.x-k8s.io/v1beta1\nkind: RKE2ConfigTemplate\nmetadata: {name: w}\nspec:\n  template:\n    spec:\n      agentConfig:\n        kubelet:\n          extraArgs: [\"--cloud-provider=aws\"]\n";
+    for (text, expected) in [
+        (
+            control_plane("v1.33.1+rke2r1", &server("kubeAPIServer", "--cloud-provider=external")),
+            vec![("apiserver-cloud-provider-flag", Severity::Error)],
+        ),
+        (
+            control_plane("v1.32.1+rke2r1", &server("kubeAPIServer", "cloud-provider=external")),
+            vec![("apiserver-cloud-provider-flag", Severity::Warning)],
+        ),
+        (
+            control_plane("v1.28.1+rke2r1", &server("kubeControllerManager", "--cloud-provider=aws")),
+            vec![("in-tree-cloud-provider", Severity::Error)],
+        ),
+        (control_plane("v1.33.1+rke2r1", &server("kubeControllerManager", "--cloud-provider=external")), vec![]),
+        (template.to_owned(), vec![("in-tree-cloud-provider", Severity::Warning)]),
+        (template.replace("provider=aws", "provider=external"), vec![]),
+    ] {
+        let found: Vec<_> = rules_of(&text).into_iter().filter(|(rule, _)| rule.contains("cloud-provider")).collect();
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
+/// A component without any provider gives no Node an id: what ends is replaced, and not only taken out.
+#[test]
+fn what_takes_the_place_of_an_argument_is_named() {
+    let text = "apiVersion: kubeadm.k8s.io/v1beta3\nkind: JoinConfiguration\nnodeRegistration:\n  kubeletExtraArgs:\n    cloud-provider: aws\n";
+    let found = found(text);
+    let finding = found.iter().find(|finding| finding.rule == "in-tree-cloud-provider").unwrap();
+    assert!(
+        finding.fix.summary.contains(
+            "replace `cloud-provider=aws` by `cloud-provider=external`, once the external controller is installed"
+        ),
+        "{}",
+        finding.fix.summary
+    );
+}
+
+/// RKE takes any key of a service: only what is like one that all of them have is a mistake.
+#[test]
+fn keys_of_services_of_rke_that_are_nearly_right_are_told() {
+    let of = |key: &str| {
+        let text = format!(
+            "nodes: []\nkubernetes_version: v1.26.4-rancher2-1\nservices:\n  kube-controller:\n    {key}: {{a: b}}\n"
+        );
+        rules_of(&text).contains(&("rke-key-unknown", Severity::Error))
+    };
+    for (key, is_wrong) in [
+        ("extra_args", false),
+        ("extra_args_array", false),
+        ("extra_arg", true),
+        ("extra-args", true),
+        ("cluster_cidr", false),
+        ("service_node_port_range", false),
+    ] {
+        assert_eq!(of(key), is_wrong, "{key}");
+    }
+}
+
 /// A comment at the place of a finding leaves it as it is; one that is wrong, or about nothing, is told.
 #[test]
 fn comments_leave_findings_as_they_are() {

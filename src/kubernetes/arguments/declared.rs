@@ -24,6 +24,7 @@ pub fn declared(evidence: &Evidence) -> Vec<NodeArguments> {
                 found.push(kubeadm(document, document.object(), version_beside(evidence, document)));
             }
             DocumentKind::KubeadmWrapper => found.extend(wrapped(document)),
+            DocumentKind::Rke2Wrapper => found.extend(super::cluster_api::rke2(document)),
             DocumentKind::KubeletConfiguration => found.extend(kubelet(document, version_beside(evidence, document))),
             _ => {}
         }

@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "RKE does not read a key of its configuration",
     severity: RuleSeverity::depends(Severity::Error, "error; warning for keys of nodes"),
     resources: &[ResourceKind::ClusterConfig],
-    condition: "A key under `cloud_provider` or of an item of `nodes` in `cluster.yml` is none that RKE has: it takes any. `use_instance_metadata_hostname` is one, which its documentation prints: the key is `useInstanceMetadataHostname`. In Terraform the other spelling is right.",
+    condition: "A key under `cloud_provider` or of an item of `nodes` in `cluster.yml` is none that RKE has, or one of a service is like `extra_args` and is not: RKE takes any. `use_instance_metadata_hostname` is one, which its documentation prints: the key is `useInstanceMetadataHostname`. In Terraform the other spelling is right.",
     impact: "the setting does nothing, and nothing says so",
     fix: "Write the key as RKE has it.",
     applicability: Applicability::None,
@@ -57,6 +57,22 @@ const OF_NODES: [&str; 18] = [
     "nodeName",
 ];
 
+/// Keys of every service: `types/rke_types.go#BaseService`.
+const OF_SERVICES: [&str; 12] = [
+    "image",
+    "extra_args",
+    "extraArgs",
+    "extra_args_array",
+    "extraArgsArray",
+    "extra_binds",
+    "extraBinds",
+    "extra_env",
+    "extraEnv",
+    "win_extra_args",
+    "winExtraArgs",
+    "winExtraBinds",
+];
+
 fn check(context: &KubernetesContext<'_>) -> Counted {
     of_each(context, DocumentKind::RkeCluster, |document| {
         let cluster = rke_part(document);
@@ -72,6 +88,14 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         for path in [["cloud_provider"], ["cloudProvider"]] {
             for (key, _) in cluster.members(&path).filter(|(key, _)| !OF_PROVIDER.contains(&key.value.as_str())) {
                 add(&key, &OF_PROVIDER, Severity::Error);
+            }
+        }
+        // Services have keys of their own as well: only what is like one of these is a mistake.
+        for service in ["services"].into_iter().flat_map(|key| cluster.members(&[key])).map(|(_, service)| service) {
+            for (key, _) in service.members(&[]).filter(|(key, _)| !OF_SERVICES.contains(&key.value.as_str())) {
+                if text::most_alike(&key.value, OF_SERVICES.iter().copied(), 0.9).is_some() {
+                    add(&key, &OF_SERVICES, Severity::Error);
+                }
             }
         }
         // Rancher gives nodes keys of its own.

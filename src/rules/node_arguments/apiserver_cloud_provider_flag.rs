@@ -38,6 +38,6 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         if component != Component::ApiServer {
             return Vec::new();
         }
-        vec![Ending { component, argument: format!("{name}={value}"), minor: 33, log }]
+        vec![Ending { component, argument: format!("{name}={value}"), minor: 33, log, instead: None }]
     })
 }

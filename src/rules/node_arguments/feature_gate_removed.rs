@@ -50,7 +50,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                     Some(locked) if is_off => (*locked, "feature is locked to true"),
                     _ => (*removed, "unrecognized feature gate"),
                 };
-                Some(Ending { component, argument: format!("{name}={gate}={value}"), minor, log })
+                Some(Ending { component, argument: format!("{name}={gate}={value}"), minor, log, instead: None })
             })
             .collect()
     })

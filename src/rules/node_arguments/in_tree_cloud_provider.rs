@@ -33,6 +33,13 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         };
         let is_it = (name, value) == ("cloud-provider", "aws");
         let argument = format!("{name}={value}");
-        is_it.then_some(Ending { component, argument, minor: 27, log }).into_iter().collect()
+        // Without the argument the component runs without any provider: nodes that join get no id.
+        let instead = match component {
+            Component::Kubelet | Component::ControllerManager => {
+                Some("`cloud-provider=external`, once the external controller is installed,")
+            }
+            Component::ApiServer => None,
+        };
+        is_it.then_some(Ending { component, argument, minor: 27, log, instead }).into_iter().collect()
     })
 }

@@ -48,6 +48,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                 argument: format!("{name}={one}"),
                 minor: 37,
                 log: "is not in the list of known controllers",
+                instead: None,
             })
             .collect()
     })

@@ -29,7 +29,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let is_it = component == Component::Kubelet && name == "cloud-config";
         let argument = format!("{name}={value}");
         is_it
-            .then_some(Ending { component, argument, minor: 34, log: "unknown flag: --cloud-config" })
+            .then_some(Ending { component, argument, minor: 34, log: "unknown flag: --cloud-config", instead: None })
             .into_iter()
             .collect()
     })
