@@ -110,7 +110,7 @@ fn has_webhook(evidence: &Evidence) -> bool {
 }
 
 /// Whether the AWS Load Balancer Controller is among the workloads.
-fn has_load_balancer_controller(evidence: &Evidence) -> bool {
+pub(super) fn has_load_balancer_controller(evidence: &Evidence) -> bool {
     let images = evidence.workloads.iter().flat_map(|workload| &workload.containers);
     let mut images = images.map(|container| container.image.value.split([':', '@']).next().unwrap_or_default());
     images.any(|image| image.ends_with("aws-load-balancer-controller")) || has_webhook(evidence)

@@ -789,6 +789,28 @@ fn services_to_come_are_in_values_and_custom_resources() {
     }
 }
 
+/// Nobody gives a Node its id where the AWS Load Balancer Controller is alone.
+#[test]
+fn nodes_without_an_id_are_told_beside_the_load_balancer_controller_alone() {
+    let node = |spec: &str| format!("apiVersion: v1\nkind: Node\nmetadata: {{name: a}}\nspec: {spec}\n---\n");
+    let with = |image: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: c, namespace: kube-system}}\nspec:\n  selector: {{matchLabels: {{a: b}}}}\n  template:\n    metadata: {{labels: {{a: b}}}}\n    spec:\n      containers:\n      - {{name: c, image: '{image}'}}\n"
+        )
+    };
+    let alone = with("public.ecr.aws/eks/aws-load-balancer-controller:v2.8.1");
+    let waits = "{taints: [{key: node.cloudprovider.kubernetes.io/uninitialized, value: 'true', effect: NoSchedule}]}";
+    for (text, expected) in [
+        (node("{}") + &alone, true),
+        (node("{providerID: 'aws:///eu-west-1a/i-0123456789abcdef0'}") + &alone, false),
+        (node(waits) + &alone, false),
+        (node("{}") + &with("nginx:1"), false),
+    ] {
+        let found = rules_of(&text).contains(&("node-provider-id-missing", Severity::Warning));
+        assert_eq!(found, expected, "{text}");
+    }
+}
+
 /// Cluster API's provider for RKE2: arguments of lists, with dashes or without, by the version of the object.
 #[test]
 fn objects_of_cluster_api_for_rke2_are_configurations() {

@@ -9,6 +9,7 @@ use crate::kubernetes::arguments::{Component, NodeArguments};
 use crate::kubernetes::{CloudController, UNINITIALIZED};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
+use crate::rules::service::has_load_balancer_controller;
 use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
 use crate::text;
 
@@ -17,15 +18,16 @@ pub(super) const RULE: Rule = Rule {
     title: "a Node has no providerID, and nothing will give it one",
     severity: RuleSeverity::depends(
         Severity::Error,
-        "error; warning where its kubelet is started without a cloud provider, as on a machine outside of AWS",
+        "error; warning where its kubelet is started without a cloud provider, as on a machine outside of AWS, and in a cluster with the AWS Load Balancer Controller alone",
     ),
     resources: &[ResourceKind::Node],
-    condition: "A Node without a providerID and without the taint `node.cloudprovider.kubernetes.io/uninitialized` is more than ten minutes old, and an AWS cloud controller that initialises nodes runs. It writes the id only while the taint is there.",
+    condition: "A Node without a providerID and without the taint `node.cloudprovider.kubernetes.io/uninitialized` is more than ten minutes old, and an AWS cloud controller that initialises nodes runs. It writes the id only while the taint is there. In a cluster with the AWS Load Balancer Controller alone, a Node without a providerID.",
     impact: "the node is no target of any load balancer (`did not have ProviderID set`), and a controller before 1.30 deletes the Node when it is not ready",
     fix: "Give the Node the taint, so that the controller initialises it, and start its kubelet with `cloud-provider=external`, so that the next one has it by itself.",
     applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode",
+        "kubernetes-sigs/aws-load-balancer-controller pkg/k8s/node_utils.go#ExtractNodeInstanceID",
         "https://github.com/kubernetes/kubernetes/pull/123713",
         "https://github.com/kubernetes/cloud-provider-aws/issues/72",
     ],
@@ -37,6 +39,22 @@ pub(super) const RULE: Rule = Rule {
 
 /// How long a Node may be between its taint and its providerID.
 const WAIT: SignedDuration = SignedDuration::from_mins(10);
+
+/// A Node that the AWS Load Balancer Controller leaves out, in a cluster without a cloud controller to give it an id.
+/// Source: kubernetes-sigs/aws-load-balancer-controller `pkg/k8s/node_utils.go#ExtractNodeInstanceID`.
+fn left_out(node: &KubernetesNode) -> Option<Violation> {
+    let waits = node.taints.iter().any(|taint| taint.key == UNINITIALIZED);
+    if waits || !node.provider_id.is_empty() {
+        return None;
+    }
+    let shown = text::printable(&node.name);
+    let message = format!("Node {shown} has no providerID, and the cluster no cloud controller that would give it one");
+    let fix =
+        Fix::none("start its kubelet with `provider-id=aws:///ZONE/INSTANCE_ID`, or install the AWS cloud controller");
+    let impact = "the AWS Load Balancer Controller says `providerID is not specified for node`: the node is no target of type instance";
+    let resource = ResourceRef::bare(ResourceKind::Node, &node.name);
+    Some(Violation::new(Severity::Warning, resource, message, fix).impact(Some(impact.to_owned())))
+}
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let evidence = context.evidence;
@@ -50,7 +68,11 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             && one.runs(&CloudController::NODE)
             && !one.is_nowhere(nodes)
     };
-    if !evidence.controllers().iter().any(initialises) {
+    let is_initialised = evidence.controllers().iter().any(initialises);
+    if !is_initialised && has_load_balancer_controller(evidence) {
+        return Counted::new(nodes.len(), nodes.iter().filter_map(left_out));
+    }
+    if !is_initialised {
         return Counted::not_applicable(
             "no AWS cloud controller that initialises nodes is among the workloads of the cluster",
         );
