@@ -307,8 +307,8 @@ struct AuditArgs {
     /// Compare roles with this baseline: `controlplane=NAME|FILE` or `worker=NAME|FILE`; several add up as `worker=A+B`
     #[arg(long, value_name = "ROLE=NAME|FILE", help_heading = "Audit")]
     baseline: Vec<String>,
-    /// A service control policy that holds for the account, where nobody can read Organizations; repeatable, all of them must
-    /// allow
+    /// A service control policy that holds for the account, where nobody can read Organizations; repeatable, each is a level that
+    /// must allow, and one that only denies is beside the one before it
     #[arg(long, value_name = "FILE", help_heading = "Audit")]
     scp: Vec<PathBuf>,
     #[command(flatten)]

@@ -37,7 +37,7 @@ use witness::{readable, sample};
 
 pub use assessment::{Assessment, NotGranted, StatementRef, Verdict};
 pub use limit::{DeniedOn, Limit, OpenCondition};
-pub use policy_set::{NamedDocument, PolicySet, Stage, StageKind};
+pub use policy_set::{NamedDocument, PolicySet, Stage, StageKind, control_levels};
 pub use question::{Environment, Question};
 pub(crate) use scope::OF_CREDENTIALS;
 

@@ -37,7 +37,7 @@ pub mod yaml;
 
 pub use assess::{
     Assessment, DeniedOn, Environment, Limit, NamedDocument, NotGranted, OpenCondition, PolicySet, PreparedPolicies,
-    Question, Stage, StageKind, StatementRef, Verdict,
+    Question, Stage, StageKind, StatementRef, Verdict, control_levels,
 };
 pub use catalogue::{AccessLevel, Action, Catalogue, CatalogueError, ConditionKey, ResourceType, Service};
 pub use context::{Context, ContextValue};

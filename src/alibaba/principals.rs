@@ -14,7 +14,7 @@ use crate::finding::ResourceRef;
 use crate::inventory::Read;
 use crate::policy::{
     self, Assessment, Beyond, Caller, Catalogue, Decision, Document, Environment, NamedDocument, Need, PolicySet,
-    PreparedPolicies, Question, RAM, Verdict,
+    PreparedPolicies, Question, RAM, Verdict, control_levels,
 };
 use crate::resource::ResourceKind;
 use crate::role_audit::{Missing, RoleAuditOptions, RoleGap, RoleGapCause};
@@ -256,7 +256,7 @@ fn compare<'a>(
         audits.gaps.extend(gaps);
         return Ok(());
     }
-    let set = set.under(options.scps.iter().map(|scp| vec![scp.clone()]).collect());
+    let set = set.under(control_levels(&options.scps));
     let roles = used.members.iter().map(|member| member.roles);
     let node_roles = roles.fold(RoleSet::UNKNOWN, |set, one| set.union(one.roles));
     let is_reliable = used.members.iter().all(|member| member.roles.is_reliable());

@@ -251,8 +251,8 @@ impl Read<'_> {
                 return Ok(());
             }
         };
-        let is_template =
-            memchr::memmem::find(&bytes, b"{{").is_some() || memchr::memmem::find(&bytes, b"{%").is_some();
+        let is_template = memchr::memmem::find(&bytes, b"{{").is_some()
+            || [&b"{%"[..], b"%{"].iter().any(|mark| memchr::memmem::find(&bytes, mark).is_some());
         let is_known = is_of_known_kind(&bytes);
         let refused = match Evidence::parse(&name, bytes) {
             Ok(found) => {

@@ -5,7 +5,7 @@ use crate::controller::{self, Call, CallRole, Controller, Need};
 use crate::inventory::{Account, Read, Role};
 use crate::policy::{
     self, Caller, Catalogue, Condition, Context, ContextValue, Decision, Document, Environment, NamedDocument,
-    PolicySet, PreparedPolicies, Question, Verdict,
+    PolicySet, PreparedPolicies, Question, Verdict, control_levels,
 };
 use crate::tags;
 use crate::view::{Distribution, NodeRole, RoleSet};
@@ -66,8 +66,7 @@ pub(super) fn policy_set(account: &Account, role: &Role, scps: &[NamedDocument])
     if !gaps.is_empty() {
         return Err(gaps);
     }
-    let levels = scps.iter().map(|scp| vec![scp.clone()]).collect();
-    Ok(PolicySet::of_identity(identity).with_boundary(boundary).under(levels))
+    Ok(PolicySet::of_identity(identity).with_boundary(boundary).under(control_levels(scps)))
 }
 
 /// The comparison of one role: what is known of its requests, and what it is compared with.

@@ -98,6 +98,46 @@ fn boundaries_and_control_policies_take_away() {
     }
 }
 
+/// Levels of control policies: each that allows is one, and a list that only denies is beside another.
+#[test]
+fn lists_that_only_deny_are_no_level_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, statement: &str| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, format!(r#"{{"Version":"2012-10-17","Statement":[{statement}]}}"#)).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let all = write("all.json", r#"{"Effect":"Allow","Action":"*","Resource":"*"}"#);
+    let ecr = write("ecr.json", r#"{"Effect":"Allow","Action":"ecr:*","Resource":"*"}"#);
+    let ec2 = write("ec2.json", r#"{"Effect":"Allow","Action":"ec2:*","Resource":"*"}"#);
+    let no_s3 = write("no-s3.json", r#"{"Effect":"Deny","Action":"s3:*","Resource":"*"}"#);
+    let no_ecr = write("no-ecr.json", r#"{"Effect":"Deny","Action":"ecr:*","Resource":"*"}"#);
+    let verdict = |scps: &[&String], action: &str| {
+        let scps: Vec<&str> = scps.iter().flat_map(|scp| ["--scp", scp.as_str()]).collect();
+        let diff = [&["diff", "--baseline", "rancher-worker", "--format", "json"][..], &scps, &[WORKER]].concat();
+        let report: Value = serde_json::from_slice(&run(&diff, "").stdout).unwrap();
+        let actions = report["roles"][0]["actions"].as_array().unwrap();
+        let of_diff = actions.iter().find(|entry| entry["action"] == action).unwrap()["verdict"] == "granted";
+        let eval = [&["eval", "--policy", &all, "--action", action, "--resource", "*"][..], &scps].concat();
+        let (_, page) = text(&run(&eval, ""));
+        assert_eq!(page.contains("Allowed"), of_diff, "{scps:?}: {page}");
+        of_diff
+    };
+    for (scps, ecr_is_granted, ec2_is_granted) in [
+        (&[&all, &no_s3][..], true, true),
+        (&[&no_s3, &all], true, true),
+        (&[&no_s3], true, true),
+        (&[&no_s3, &no_ecr], false, true),
+        (&[&all, &no_ecr], false, true),
+        (&[&all, &ecr], true, false),
+        (&[&ecr, &ec2], false, false),
+        (&[&ecr, &no_s3, &all], true, false),
+    ] {
+        assert_eq!(verdict(scps, "ecr:GetAuthorizationToken"), ecr_is_granted, "{scps:?}");
+        assert_eq!(verdict(scps, "ec2:DescribeInstances"), ec2_is_granted, "{scps:?}");
+    }
+}
+
 #[test]
 fn templates_are_compared_role_by_role() {
     let template = "fixtures/policy/template.yaml";

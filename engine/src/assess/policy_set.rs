@@ -1,6 +1,7 @@
 //! The policies that hold for a principal, in the stages in which they are evaluated.
 
-use crate::document::Document;
+use crate::dialect::{DIALECTS, Dialect};
+use crate::document::{Document, Effect};
 
 /// A document with the name it is reported under.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,6 +10,43 @@ pub struct NamedDocument {
     pub name: String,
     /// Its content.
     pub document: Document,
+}
+
+/// The control policy that the cloud attaches at every level until somebody takes it away. Sources: AWS Organizations User Guide,
+/// "SCP evaluation"; Alibaba Cloud Resource Management, "Overview of control policies".
+fn full_access(dialect: &Dialect) -> Option<NamedDocument> {
+    let name = if dialect.knows_resources { "FullAWSAccess" } else { "FullAliyunAccess" };
+    let version = dialect.newest_version();
+    let text = format!(r#"{{"Version":"{version}","Statement":[{{"Effect":"Allow","Action":"*","Resource":"*"}}]}}"#);
+    let document =
+        DIALECTS.into_iter().find(|known| *known == dialect).map(|known| Document::parse_as(&text, known))?;
+    Some(NamedDocument { name: name.to_owned(), document: document.ok()? })
+}
+
+/// The levels of control policies that are given one by one: each is a level, on which it must allow. One that only denies is a list
+/// that stands beside another which allows: it is attached to the level before it, or where none allows at all beside the policy
+/// that the cloud attaches itself. Source: AWS Organizations User Guide, "SCP evaluation", "Strategies for using SCPs", deny lists.
+#[must_use]
+pub fn control_levels(policies: &[NamedDocument]) -> Vec<Vec<NamedDocument>> {
+    let allows = |named: &NamedDocument| {
+        named.document.statements.iter().any(|statement| statement.effect == Effect::Allow)
+            || named.document.statements.is_empty()
+    };
+    let mut levels: Vec<Vec<NamedDocument>> = Vec::new();
+    let mut only_deny: Vec<NamedDocument> = Vec::new();
+    for policy in policies {
+        match levels.last_mut() {
+            _ if allows(policy) => levels.push(vec![policy.clone()]),
+            Some(level) => level.push(policy.clone()),
+            None => only_deny.push(policy.clone()),
+        }
+    }
+    if let Some(first) = levels.first_mut() {
+        first.extend(only_deny);
+    } else if let Some(denies) = only_deny.first() {
+        levels.push(full_access(denies.document.dialect).into_iter().chain(only_deny.clone()).collect());
+    }
+    levels
 }
 
 /// What a stage is.

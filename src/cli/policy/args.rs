@@ -72,7 +72,8 @@ pub(in crate::cli) struct DiffArgs {
     /// Permissions boundary of the role
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) boundary: Option<PathBuf>,
-    /// A service control policy that has to allow as well (RAM: a control policy); repeatable
+    /// A service control policy that has to allow as well (RAM: a control policy); repeatable, each is a level, and one that only
+    /// denies is beside the one before it
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) scp: Vec<PathBuf>,
     /// Version of the cloud controller manager, for the computed baselines
@@ -107,7 +108,8 @@ pub(in crate::cli) struct EvalArgs {
     /// Permissions boundary
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) boundary: Option<PathBuf>,
-    /// A service control policy that has to allow as well (RAM: a control policy); repeatable
+    /// A service control policy that has to allow as well (RAM: a control policy); repeatable, each is a level, and one that only
+    /// denies is beside the one before it
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) scp: Vec<PathBuf>,
     /// The policy of the session, which has to allow as well

@@ -9,6 +9,7 @@ use crate::cli::output::note;
 use crate::policy::templates::{self, FoundPolicy, FoundRole, Pseudo, Use};
 use crate::policy::{
     self, Catalogue, Dialect, Document, Environment, NamedDocument, PolicySet, PreparedPolicies, Question, Verdict,
+    control_levels,
 };
 use crate::report::{ActionReport, PolicyDiff, RoleReport};
 
@@ -96,11 +97,12 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
         .as_deref()
         .map(|path| input::policy_document(path, "permissions boundary", dialect))
         .transpose()?;
-    let scps: Vec<Vec<NamedDocument>> = args
+    let scps: Vec<NamedDocument> = args
         .scp
         .iter()
-        .map(|path| Ok(vec![input::policy_document(path, "service control policy", dialect)?]))
+        .map(|path| input::policy_document(path, "service control policy", dialect))
         .collect::<Result<_, Failure>>()?;
+    let scps = control_levels(&scps);
     let environment = Environment {
         partition: args.partition.clone(),
         account_id: args.account.clone().unwrap_or_default(),

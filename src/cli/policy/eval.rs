@@ -10,7 +10,7 @@ use crate::cli::failure::{Exit, Failure};
 use crate::cli::input;
 use crate::policy::{
     self, Catalogue, CompiledPolicy, Context, ContextValue, Decision, Environment, Limit, Matched, NamedDocument,
-    Policies, PolicySet, PreparedPolicies, Question, Request, Verdict,
+    Policies, PolicySet, PreparedPolicies, Question, Request, Verdict, control_levels,
 };
 use crate::report::ActionReport;
 use crate::text;
@@ -123,8 +123,8 @@ impl Given {
         }
         let (identity, group) = (compile(&self.identity), compile(&self.resource_group));
         let (session, boundary) = (compile(self.session.as_slice()), compile(self.boundary.as_slice()));
-        let levels: Vec<Vec<CompiledPolicy>> =
-            self.scps.iter().map(|named| compile(std::slice::from_ref(named))).collect();
+        let control = control_levels(&self.scps);
+        let levels: Vec<Vec<CompiledPolicy>> = control.iter().map(|level| compile(level)).collect();
         let policies = Policies {
             boundary: boundary.first(),
             scps: &levels,
@@ -133,7 +133,7 @@ impl Given {
             ..Policies::of_identity(&identity)
         };
         let (decision, matched) = policy::decide(policies, request);
-        let scp_names: Vec<Vec<&str>> = self.scps.iter().map(|named| vec![named.name.as_str()]).collect();
+        let scp_names: Vec<Vec<&str>> = control.iter().map(|level| names(level)).collect();
         let sources = Sources {
             identity: &names(&self.identity),
             resource_group: &names(&self.resource_group),
@@ -148,7 +148,7 @@ impl Given {
         let set = PolicySet::of_identity(self.identity)
             .with_boundary(self.boundary)
             .in_session(self.session)
-            .under(self.scps.into_iter().map(|scp| vec![scp]).collect());
+            .under(control_levels(&self.scps));
         if self.resource_group.is_empty() {
             set
         } else {
