@@ -74,6 +74,7 @@ impl Report {
             earlier.comparison.iter().flat_map(|comparison| &comparison.unknown).map(|gone| &gone.finding);
         let known: BTreeMap<&str, &Finding> =
             unknown_then.chain(&earlier.findings).map(|finding| (finding.fingerprint.as_str(), finding)).collect();
+        let run_then: BTreeSet<&str> = earlier.rules.iter().map(|rule| rule.rule.as_str()).collect();
         let mut unchanged = 0;
         for finding in &mut self.findings {
             // What was waived then and is open now is as good as new.
@@ -83,6 +84,7 @@ impl Report {
             if !is_waived {
                 finding.status = if before.is_some() { Status::Unchanged } else { Status::New };
             }
+            finding.rule_is_new = finding.status == Status::New && !run_then.contains(finding.rule.as_str());
             unchanged += usize::from(before.is_some());
             finding.previous_severity =
                 before.map(|before| before.severity).filter(|before| *before != finding.severity);
@@ -103,6 +105,7 @@ impl Report {
             collected_at: before.clone(),
             version: earlier.tool.version.clone(),
             new: self.findings.iter().filter(|finding| finding.status == Status::New).count(),
+            by_new_rules: self.findings.iter().filter(|finding| finding.rule_is_new).count(),
             unchanged,
             resolved,
             unknown,
@@ -202,6 +205,7 @@ impl GoneFinding {
         let mut finding = finding.clone();
         finding.status = status;
         finding.previous_severity = None;
+        finding.rule_is_new = false;
         Self { finding, why }
     }
 }

@@ -148,6 +148,7 @@ fn finding(rule: &str, compared: &RoleReport, file: &str, message: String) -> Fi
         fingerprint: fingerprint(rule, &compared.role, &cause, &compared.role),
         status: Status::New,
         previous_severity: None,
+        rule_is_new: false,
         waiver: None,
     }
 }

@@ -93,6 +93,7 @@ fn finding(policy: &LintedPolicy, remark: &LintFinding, cause: &Cause) -> Findin
         fingerprint: fingerprint(remark.check, &name, cause, &name),
         status: Status::New,
         previous_severity: None,
+        rule_is_new: false,
         waiver: None,
     }
 }

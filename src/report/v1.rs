@@ -71,6 +71,9 @@ pub struct Comparison {
     pub version: String,
     /// Findings that were not in it.
     pub new: usize,
+    /// How many of these are by rules that it did not run.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub by_new_rules: usize,
     /// Findings that were.
     pub unchanged: usize,
     /// Findings that were in it, and were looked for in vain.
@@ -85,8 +88,20 @@ impl Comparison {
     pub fn describe(&self) -> String {
         let since = self.collected_at.as_deref().unwrap_or("a report without a date");
         let (resolved, unknown) = (self.resolved.len(), self.unknown.len());
-        format!("{} new, {} unchanged, {resolved} resolved, {unknown} unknown since {since}", self.new, self.unchanged)
+        let by_new_rules = match self.by_new_rules {
+            0 => String::new(),
+            number => format!(" ({number} by rules that did not run then)"),
+        };
+        format!(
+            "{} new{by_new_rules}, {} unchanged, {resolved} resolved, {unknown} unknown since {since}",
+            self.new, self.unchanged
+        )
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// A finding of an earlier report that is not in this one.
@@ -253,6 +268,9 @@ pub struct Finding {
     /// How bad it was in the report that this one is compared with, where that was something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_severity: Option<Severity>,
+    /// True if the report that this one is compared with did not run the rule: what is new is the rule, not what it found.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rule_is_new: bool,
     /// The decision to leave it as it is, or that it is over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiver: Option<finding::Waiver>,
@@ -264,6 +282,7 @@ impl Finding {
     pub fn change(&self) -> Option<String> {
         match (self.status, self.previous_severity) {
             (Status::Waived, _) => None,
+            (Status::New, _) if self.rule_is_new => Some("new rule".to_owned()),
             (Status::New, _) => Some("new".to_owned()),
             (_, Some(before)) => Some(format!("was {}", before.name())),
             (_, None) => None,
@@ -546,6 +565,7 @@ impl From<&finding::Finding> for Finding {
             fingerprint: finding.fingerprint.clone(),
             status: finding.status,
             previous_severity: None,
+            rule_is_new: false,
             waiver: finding.waiver.clone(),
         }
     }

@@ -75,6 +75,42 @@ fn j2_evidence_that_is_lost_resolves_nothing() {
     assert!(unknown > 50, "{unknown} are too few to prove anything");
 }
 
+/// An upgrade of tagaudit is no incident: what a rule finds that did not run before is told apart, in every format.
+#[test]
+fn findings_of_rules_that_did_not_run_then_are_marked() {
+    let mut earlier = demo();
+    let rule = "sg-multiple-tagged-on-instance";
+    earlier.rules.retain(|one| one.rule != rule);
+    earlier.findings.retain(|finding| finding.rule != rule && finding.rule != "vpc-owned-by-one-hosts-others");
+    let mut now = demo();
+    now.compare(&settled(earlier)).unwrap();
+    let comparison = now.comparison.as_ref().unwrap();
+    assert_eq!((comparison.new, comparison.by_new_rules), (2, 1));
+    assert!(
+        comparison.describe().starts_with("2 new (1 by rules that did not run then), "),
+        "{}",
+        comparison.describe()
+    );
+    for finding in &now.findings {
+        let change = finding.change();
+        let expected = match finding.rule.as_str() {
+            one if one == rule => Some("new rule"),
+            "vpc-owned-by-one-hosts-others" => Some("new"),
+            _ => None,
+        };
+        assert_eq!(change.as_deref(), expected, "{}", finding.rule);
+    }
+    let json = serde_json::to_value(&now).unwrap();
+    assert!(super::documents::schema("report.schema.json").is_valid(&json));
+    for format in [ReportFormat::Table, ReportFormat::Html, ReportFormat::Markdown] {
+        let mut page = Vec::new();
+        let options = TableOptions { width: 120, color: false, verbose: true };
+        format.write(&now, &options, &mut page).unwrap();
+        let page = String::from_utf8(page).unwrap();
+        assert!(page.contains("by rules that did not run then"), "{format:?}: {page}");
+    }
+}
+
 /// As above, for what is lost whole: a region, an account, the Nodes, a rule that is not asked for.
 #[test]
 fn j2_what_was_not_asked_for_is_unknown() {

@@ -157,6 +157,7 @@ fn left_over(report: &Report, status: Status, why: Option<&str>) -> Option<Repor
         collected_at: report.source.collected_at.clone(),
         version: report.tool.version.clone(),
         new: 0,
+        by_new_rules: 0,
         unchanged: 0,
         resolved,
         unknown,
