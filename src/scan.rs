@@ -69,7 +69,11 @@ impl Auditor<'_> {
             provider: inventory.provider,
             cluster_id: self.cluster_id.to_owned(),
             accounts: accounts.collect(),
-            source: Source { kind: self.source, collected_at: inventory.collected_at.clone() },
+            source: Source {
+                kind: self.source,
+                collected_at: inventory.collected_at.clone(),
+                collected_until: inventory.collected_until.clone(),
+            },
             nothing_to_audit: outcome.findings.is_empty() && not_audited.is_empty() && !view.is_anything_here(),
             not_audited,
             findings: outcome.findings,

@@ -23,6 +23,9 @@ pub struct Inventory {
     /// When reading began, RFC 3339 in UTC; absent when the evidence does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_at: Option<String>,
+    /// When reading ended; absent where it is not known, or the same second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collected_until: Option<String>,
     /// One entry per account, sorted by account id.
     pub accounts: Vec<Account>,
     /// Every read that failed or could not be trusted.
@@ -406,6 +409,12 @@ pub struct Disk {
 }
 
 impl Inventory {
+    /// Notes when reading ended.
+    pub fn read_until(&mut self, now: jiff::Timestamp) {
+        let now = format!("{now:.0}");
+        self.collected_until = Some(now).filter(|now| self.collected_at.as_ref().is_some_and(|began| began != now));
+    }
+
     /// An inventory of nothing, ready to be filled.
     #[must_use]
     pub fn new(collected_at: Option<String>) -> Self {
@@ -414,6 +423,7 @@ impl Inventory {
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             provider: Provider::Alibaba,
             collected_at,
+            collected_until: None,
             accounts: Vec::new(),
             gaps: Vec::new(),
             kubernetes: None,

@@ -128,6 +128,8 @@ async fn read(request: &Request<'_>) -> Result<Inventory, Error> {
     caller.finish();
     inventory.canonicalise();
     inventory.note_unlisted();
+    #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the clock is read")]
+    inventory.read_until(jiff::Timestamp::now());
     Ok(inventory)
 }
 

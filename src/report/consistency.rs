@@ -23,6 +23,14 @@ impl Report {
         {
             return wrong("/source/collected_at".to_owned(), "is not a date");
         }
+        let date = |at: &Option<String>| at.as_deref().and_then(|at| at.parse::<Timestamp>().ok());
+        if self.source.collected_until.is_some()
+            && date(&self.source.collected_at)
+                .zip(date(&self.source.collected_until))
+                .is_none_or(|(began, ended)| ended < began)
+        {
+            return wrong("/source/collected_until".to_owned(), "is no date after that on which reading began");
+        }
         for (index, account) in self.accounts.iter().enumerate() {
             let is_one = is_account_of(self.provider, &account.account_id);
             if !is_one {

@@ -148,18 +148,22 @@ pub struct Account {
 pub struct Source {
     /// `live` or `inventory`.
     pub kind: SourceKind,
-    /// When it was read, if that is known.
+    /// When reading it began, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_at: Option<String>,
+    /// When reading it ended, if that is known and not the same second: what changed in between may be in one list and not in another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collected_until: Option<String>,
 }
 
 impl Source {
     /// What it is, and of when.
     #[must_use]
     pub fn describe(&self) -> String {
+        let until = self.collected_until.as_deref().map(|until| format!(" to {until}")).unwrap_or_default();
         match (&self.collected_at, self.kind) {
-            (Some(at), SourceKind::Live) => format!("live at {at}"),
-            (Some(at), SourceKind::Inventory) => format!("recorded inventory of {at}"),
+            (Some(at), SourceKind::Live) => format!("live at {at}{until}"),
+            (Some(at), SourceKind::Inventory) => format!("recorded inventory of {at}{until}"),
             (None, _) => "recorded evidence without a date".to_owned(),
         }
     }

@@ -153,7 +153,11 @@ impl<'a> AlibabaAuditor<'a> {
             provider: Provider::Alibaba,
             cluster_id: self.cluster_id.to_owned(),
             accounts: accounts.collect(),
-            source: Source { kind: self.source, collected_at: inventory.collected_at.clone() },
+            source: Source {
+                kind: self.source,
+                collected_at: inventory.collected_at.clone(),
+                collected_until: inventory.collected_until.clone(),
+            },
             nothing_to_audit: outcome.findings.is_empty() && not_audited.is_empty() && !is_here,
             not_audited,
             findings: outcome.findings,

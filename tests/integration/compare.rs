@@ -75,6 +75,28 @@ fn j2_evidence_that_is_lost_resolves_nothing() {
     assert!(unknown > 50, "{unknown} are too few to prove anything");
 }
 
+/// Reading takes its time: a report names the whole of it, and a recording keeps it.
+#[test]
+fn a_report_names_the_span_in_which_its_evidence_was_read() {
+    let (mut inventory, cluster_id) = world("demo");
+    let at = |seconds: i64| {
+        "2026-11-21T00:00:00Z".parse::<jiff::Timestamp>().unwrap() + jiff::SignedDuration::from_secs(seconds)
+    };
+    inventory.read_until(at(0));
+    assert_eq!(inventory.collected_until, None, "the same second is no span");
+    inventory.read_until(at(95));
+    let bytes = inventory.to_json().unwrap();
+    let inventory = Inventory::from_slice("recorded", &bytes).unwrap();
+    let report = report(&inventory, cluster_id);
+    assert_eq!(report.source.describe(), "recorded inventory of 2026-11-21T00:00:00Z to 2026-11-21T00:01:35Z");
+    let json = serde_json::to_value(&report).unwrap();
+    assert!(super::documents::schema("report.schema.json").is_valid(&json));
+    let (undated, _) = world("demo");
+    let mut undated = Inventory { collected_at: None, ..undated };
+    undated.read_until(at(95));
+    assert_eq!(undated.collected_until, None, "what has no beginning has no span");
+}
+
 /// An upgrade of tagaudit is no incident: what a rule finds that did not run before is told apart, in every format.
 #[test]
 fn findings_of_rules_that_did_not_run_then_are_marked() {
@@ -387,6 +409,11 @@ fn a_report_that_contradicts_itself_is_refused() {
     fails(&put("/accounts/0/account_id", text("x")), "/accounts/0");
     fails(&put("/accounts/0/regions/0", text("\"}")), "/accounts/0");
     fails(&put("/source/collected_at", text("yesterday")), "/source/collected_at");
+    for wrong in ["yesterday", "2026-11-20T23:59:59Z"] {
+        let mut source = whole["source"].clone();
+        source["collected_until"] = text(wrong);
+        fails(&put("/source", source), "/source/collected_until");
+    }
     fails(&put("/cluster_id", text(" ")), "/cluster_id");
     fails(&put("/rules/1", whole["rules"][0].clone()), "/rules/1");
 }

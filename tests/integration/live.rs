@@ -68,7 +68,11 @@ fn record(mock: &Mock, regions: &[String], arguments: &[&str]) -> Inventory {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    Inventory::from_slice("recorded", &std::fs::read(&file).unwrap()).unwrap()
+    let mut recorded = Inventory::from_slice("recorded", &std::fs::read(&file).unwrap()).unwrap();
+    // How long reading takes is another in every run.
+    let until = recorded.collected_until.take();
+    assert!(until.is_none_or(|until| recorded.collected_at.as_ref().is_some_and(|began| *began < until)));
+    recorded
 }
 
 #[test]

@@ -110,6 +110,8 @@ pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
     }
     inventory.canonicalise();
     inventory.note_unlisted();
+    #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the clock is read")]
+    inventory.read_until(jiff::Timestamp::now());
     Ok(inventory)
 }
 

@@ -225,6 +225,8 @@ async fn read_target(
     inventory.gaps = gaps;
     inventory.canonicalise();
     inventory.note_unlisted();
+    #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the clock is read")]
+    inventory.read_until(jiff::Timestamp::now());
     Ok(inventory)
 }
 
