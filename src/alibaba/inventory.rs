@@ -23,7 +23,7 @@ pub struct Inventory {
     /// When reading began, RFC 3339 in UTC; absent when the evidence does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_at: Option<String>,
-    /// When reading ended; absent where it is not known, or the same second.
+    /// When reading ended; absent where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_until: Option<String>,
     /// One entry per account, sorted by account id.
@@ -411,8 +411,7 @@ pub struct Disk {
 impl Inventory {
     /// Notes when reading ended.
     pub fn read_until(&mut self, now: jiff::Timestamp) {
-        let now = format!("{now:.0}");
-        self.collected_until = Some(now).filter(|now| self.collected_at.as_ref().is_some_and(|began| began != now));
+        self.collected_until = self.collected_at.as_ref().map(|_| format!("{now:.0}"));
     }
 
     /// An inventory of nothing, ready to be filled.

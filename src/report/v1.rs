@@ -151,7 +151,7 @@ pub struct Source {
     /// When reading it began, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_at: Option<String>,
-    /// When reading it ended, if that is known and not the same second: what changed in between may be in one list and not in another.
+    /// When reading it ended, if that is known: what changed in between may be in one list and not in another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_until: Option<String>,
 }
@@ -160,7 +160,8 @@ impl Source {
     /// What it is, and of when.
     #[must_use]
     pub fn describe(&self) -> String {
-        let until = self.collected_until.as_deref().map(|until| format!(" to {until}")).unwrap_or_default();
+        let until = self.collected_until.as_ref().filter(|until| self.collected_at.as_ref() != Some(*until));
+        let until = until.map(|until| format!(" to {until}")).unwrap_or_default();
         match (&self.collected_at, self.kind) {
             (Some(at), SourceKind::Live) => format!("live at {at}{until}"),
             (Some(at), SourceKind::Inventory) => format!("recorded inventory of {at}{until}"),
