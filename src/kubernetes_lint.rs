@@ -28,7 +28,7 @@ pub struct KubernetesLint {
     pub findings: Vec<Finding>,
     /// What became of each rule.
     pub rules: Vec<RuleOutcome>,
-    /// What is wrong with comments that leave findings as they are, each with its place.
+    /// Mistakes in comments that leave findings as they are, each with its place.
     pub wrong_comments: Vec<String>,
     /// The texts, to which places refer.
     pub texts: BTreeMap<Arc<str>, Arc<Source>>,

@@ -23,7 +23,7 @@ use super::{ConfigurationArgs, FailOn, ProviderName, config, input, output};
 /// Files of a folder that are read, at most.
 const MAX_FILES: usize = 10_000;
 
-/// What to do about a file that is no evidence.
+/// The help for a file that cannot be read as evidence.
 const HOW_TO_WRITE: &str =
     "write it with `kubectl get nodes,services -A -o json`, or name manifests and configurations in YAML or JSON";
 
@@ -268,7 +268,7 @@ impl Read<'_> {
             // What is put together from parts is right only as a whole.
             error @ KubernetesError::Object { .. } if !is_named => self.lint.left_out.push(error.to_string()),
             KubernetesError::Nothing { .. } => self.lint.without.push(name),
-            // What a chart is made of is no YAML before it is rendered.
+            // The parts of a chart are YAML only after they are rendered.
             KubernetesError::Malformed { .. } if is_template && in_repository => {
                 self.templates += 1;
                 self.lint.without.push(name);

@@ -7,7 +7,7 @@ use super::service::Service;
 use super::source::{Object, Source};
 use crate::policy::json::Node;
 
-/// How the annotations begin that cloud controllers read on Services. Sources: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go`,
+/// The prefix of the annotations that cloud controllers read on Services. Sources: kubernetes/cloud-provider-aws `pkg/providers/v1/aws.go`,
 /// AWS Load Balancer Controller and Alibaba Cloud's controller, which share the prefix.
 const PREFIX: &str = "service.beta.kubernetes.io/";
 
@@ -22,7 +22,7 @@ pub(super) fn services_in(source: &Source, document: &Node) -> Vec<Service> {
         walk(source, document, &mut Vec::new(), &mut found);
         return found;
     }
-    // What an object of the API has as annotations of its own is about that object.
+    // The annotations in the metadata of an object are about that object.
     for member in document.members().unwrap_or_default().iter().filter(|member| *member.key != *"metadata") {
         walk(source, &member.value, &mut vec![member.key.to_string()], &mut found);
     }
@@ -54,7 +54,7 @@ fn of_holder(holder: Object<'_>, path: &[String], key: &str) -> Option<Service> 
     let mut annotations = BTreeMap::new();
     let mut annotation_places = BTreeMap::new();
     for (annotation, value) in holder.members(&[key]) {
-        // What is no text the chart may put in quotes.
+        // The chart may put other values in quotes.
         let Some(text) = value.node.as_str() else { continue };
         annotation_places.insert(annotation.value.clone(), (annotation.place, value.place()));
         annotations.insert(annotation.value, text.to_owned());
@@ -82,7 +82,7 @@ fn of_holder(holder: Object<'_>, path: &[String], key: &str) -> Option<Service> 
         is_local: holder.text(&["externalTrafficPolicy"]) == Some("Local"),
         has_client_affinity: holder.text(&["sessionAffinity"]) == Some("ClientIP"),
         is_without_node_ports: holder.switch(&["allocateLoadBalancerNodePorts"]) == Some(false),
-        // Each chart writes them in a shape of its own.
+        // Each chart writes them in another shape.
         ports: Vec::new(),
         ingress: Vec::new(),
         deleted_at: None,

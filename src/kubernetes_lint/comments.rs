@@ -53,7 +53,7 @@ pub(super) fn heed(
     texts.iter().flat_map(|(file, source)| wrong(file, source, selected, &used)).collect()
 }
 
-/// What is wrong with the comments of a file.
+/// The mistakes in the comments of a file.
 fn wrong(
     file: &str,
     source: &Source,

@@ -29,7 +29,10 @@ impl Report {
                 .zip(date(&self.source.collected_until))
                 .is_none_or(|(began, ended)| ended < began)
         {
-            return wrong("/source/collected_until".to_owned(), "is no date after that on which reading began");
+            return wrong(
+                "/source/collected_until".to_owned(),
+                "is not a date on or after that on which reading began",
+            );
         }
         for (index, account) in self.accounts.iter().enumerate() {
             let is_one = is_account_of(self.provider, &account.account_id);

@@ -71,7 +71,7 @@ pub struct Comparison {
     pub version: String,
     /// Findings that were not in it.
     pub new: usize,
-    /// How many of these are by rules that it did not run.
+    /// Those of them that are by rules which it did not run.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub by_new_rules: usize,
     /// Findings that were.

@@ -36,7 +36,7 @@ struct Ending {
     minor: u32,
     /// What that version logs.
     log: &'static str,
-    /// What takes its place, and from when on; `None` where nothing does.
+    /// The argument in its place, and from when on; `None` where nothing replaces it.
     instead: Option<&'static str>,
 }
 
@@ -45,7 +45,7 @@ impl Ending {
         arguments.version.is_some_and(|version| version >= ControllerVersion::new(1, self.minor, 0))
     }
 
-    /// What to do in a setting.
+    /// The cure in a setting.
     fn cure(&self, setting: &str, when: &str) -> String {
         let argument = text::printable(&self.argument);
         match self.instead {

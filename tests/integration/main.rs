@@ -46,6 +46,7 @@ mod kubernetes_live;
 mod lint;
 mod lint_cluster;
 mod lint_flags;
+mod lint_repository;
 #[cfg(feature = "aws")]
 mod live;
 #[cfg(feature = "aws")]

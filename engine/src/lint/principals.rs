@@ -108,7 +108,10 @@ fn principals(statement: &Statement, principal: &Principal, remarks: &mut Remark
             keys.push(key);
             let right =
                 ["AWS", "Service", "Federated", "CanonicalUser"].into_iter().find(|one| one.eq_ignore_ascii_case(key));
-            let message = format!("`{}` is no kind of principal", display::printable(key));
+            let message = format!(
+                "principals are of the kind `AWS`, `Service`, `Federated` or `CanonicalUser`, not `{}`",
+                display::printable(key)
+            );
             let help = right.map(|right| format!("write `{right}`"));
             remarks.help("principal", Some(statement), principal.key_span, message, help);
         }
@@ -126,13 +129,22 @@ fn principals(statement: &Statement, principal: &Principal, remarks: &mut Remark
                 );
             }
             "AWS" if !is_account_or_identity(value) && **value != *"*" => {
-                let why = if value.contains(['*', '?']) { ": a principal holds no wildcard but `*` alone" } else { "" };
-                say("principal", format!("`{shown}` is no account, user, role or session{why}"));
+                let why = if value.contains(['*', '?']) {
+                    ": the only wildcard that a principal takes is `*` alone"
+                } else {
+                    ""
+                };
+                say("principal", format!("`{shown}` does not name an account, a user, a role or a session{why}"));
             }
             "Service" if !is_service(value) => {
-                say("principal", format!("`{shown}` is the principal of no service: those end in `.amazonaws.com`"));
+                say(
+                    "principal",
+                    format!("`{shown}` does not name a service: the names of services end in `.amazonaws.com`"),
+                );
             }
-            "Federated" if !is_provider(value) => say("principal", format!("`{shown}` is no identity provider")),
+            "Federated" if !is_provider(value) => {
+                say("principal", format!("`{shown}` does not name an identity provider"));
+            }
             _ => {}
         }
     }
@@ -259,7 +271,7 @@ struct Shared {
     subjects: &'static str,
     /// True if anybody can have a subject of any name, so that a pattern which begins with a wildcard holds for strangers.
     is_named_by_anybody: bool,
-    /// Who is trusted where nothing limits the subject.
+    /// The ones who are trusted where nothing limits the subject.
     who: &'static str,
 }
 

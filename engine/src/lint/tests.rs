@@ -99,7 +99,7 @@ fn principals_that_iam_takes_have_no_remark() {
     }
 }
 
-/// Who may have a token of a shared provider, and which conditions tell one from the other.
+/// Anybody may have a token of a shared provider: conditions on the subject tell one from the other.
 #[test]
 fn trust_is_open_where_no_condition_limits_the_subject() {
     let issuers = [

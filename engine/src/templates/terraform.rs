@@ -27,7 +27,7 @@ const HOLDERS: &[(&str, &str, &str, &str, &str)] = &[
     ("aws_iam_group", "aws_iam_group_policy", "aws_iam_group_policy_attachment", "group", "groups"),
 ];
 
-/// What an inline policy of a type is for.
+/// The use of an inline policy, by the type of the resource.
 fn inline_of(kind: &str) -> Use {
     match kind {
         "aws_iam_user_policy" => Use::UserInline,

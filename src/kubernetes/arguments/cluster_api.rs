@@ -5,7 +5,7 @@
 use super::super::{Document, Located, Object};
 use super::{Distribution, NodeArguments, with_dashes};
 
-/// Where the configuration of servers and agents stands: in the object, or in what a template holds.
+/// Places of the configuration of servers and agents: in the object, or in the template within it.
 const PLACES: [&[&str]; 2] = [&["spec", "template", "spec"], &["spec"]];
 
 /// Components whose arguments are lists, with the key of `config.yaml` that they become.
@@ -16,7 +16,7 @@ const COMPONENTS: [(&[&str], &str); 4] = [
     (&["serverConfig", "cloudControllerManager", "extraArgs"], "kube-cloud-controller-manager-arg"),
 ];
 
-/// What a control plane, or the machines of a configuration, are started with.
+/// The arguments that a control plane, or the machines of a configuration, are started with.
 #[must_use]
 pub(super) fn rke2(document: &Document) -> Option<NodeArguments> {
     let object = document.object();

@@ -51,7 +51,7 @@ fn left_out(node: &KubernetesNode) -> Option<Violation> {
     let message = format!("Node {shown} has no providerID, and the cluster no cloud controller that would give it one");
     let fix =
         Fix::none("start its kubelet with `provider-id=aws:///ZONE/INSTANCE_ID`, or install the AWS cloud controller");
-    let impact = "the AWS Load Balancer Controller says `providerID is not specified for node`: the node is no target of type instance";
+    let impact = "the AWS Load Balancer Controller says `providerID is not specified for node`: the node does not become a target of type instance";
     let resource = ResourceRef::bare(ResourceKind::Node, &node.name);
     Some(Violation::new(Severity::Warning, resource, message, fix).impact(Some(impact.to_owned())))
 }
