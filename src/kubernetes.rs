@@ -22,7 +22,7 @@ pub use crate::inventory::kubernetes::{List, ListGap, RecordedList, Recording};
 pub use cloud_config::CloudConfig;
 pub use controller::{Chart, CloudController, Flag, MIGRATION_LOCK, UNINITIALIZED, flags_of, string_slice};
 pub use document::{Distribution as FileDistribution, Document, DocumentKind, EBS_DRIVER, is_empty, rke_part};
-pub use evidence::{Evidence, KubernetesError, Malformed, Target, is_of_all_namespaces};
+pub use evidence::{Evidence, KubernetesError, Malformed, NotUtf8, Target, is_of_all_namespaces};
 pub use machines::{declared_beside, declared_nodes};
 pub use recording::{Kept, recorded, recorded_text};
 pub use rights::Rights;

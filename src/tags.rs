@@ -312,7 +312,8 @@ fn near_id(id: &str, cluster_id: &str) -> Option<NearMiss> {
 #[must_use]
 pub fn is_placeholder(id: &str) -> bool {
     let bare = id.trim_matches(|c: char| "<>${}%[]@()".contains(c) || c.is_whitespace());
-    let word: String = bare.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    // Every tag of every resource comes here: nothing is copied.
+    let mut word = bare.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase());
     let is_wrapped = id.starts_with(['<', '{', '$', '%', '[', '@'])
         || bare.strip_prefix("__").is_some_and(|rest| rest.ends_with("__"));
     let stands_for_an_id = [
@@ -325,7 +326,7 @@ pub fn is_placeholder(id: &str) -> bool {
         "idofthecluster",
         "changeme",
     ];
-    (is_wrapped && !word.is_empty()) || stands_for_an_id.contains(&word.as_str())
+    stands_for_an_id.iter().any(|known| word.clone().eq(known.bytes())) || (is_wrapped && word.next().is_some())
 }
 
 /// Whether a tag can have been meant for nothing but the cluster tag of `cluster_id`, and is not it.

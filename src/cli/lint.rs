@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::Args;
 use ignore::overrides::OverrideBuilder;
@@ -10,7 +11,7 @@ use ignore::{DirEntry, WalkBuilder};
 use crate::controller::ControllerVersion;
 use crate::finding::Severity;
 use crate::inventory::Provider;
-use crate::kubernetes::{CloudConfig, Evidence, KubernetesError, Target};
+use crate::kubernetes::{CloudConfig, Evidence, KubernetesError, NotUtf8, Source, Target};
 use crate::kubernetes_lint::KubernetesLint;
 use crate::render::FindingsFormat;
 use crate::rules;
@@ -167,6 +168,11 @@ fn is_of_known_kind(bytes: &[u8]) -> bool {
     String::from_utf8_lossy(bytes).lines().any(|line| starts.iter().any(|start| line.trim_start().starts_with(start)))
 }
 
+/// True if a text is to be filled in first, by Helm, Jinja or Terraform.
+fn is_template(bytes: &[u8]) -> bool {
+    ["{{", "{%", "%{"].iter().any(|mark| memchr::memmem::find(bytes, mark.as_bytes()).is_some())
+}
+
 /// True if an entry of a folder is hidden. Drop-ins are read whatever they are called.
 fn is_hidden(entry: &DirEntry) -> bool {
     let is_drop_in = entry.path().parent().and_then(Path::extension).is_some_and(|extension| extension == "d");
@@ -251,10 +257,12 @@ impl Read<'_> {
                 return Ok(());
             }
         };
-        let is_template = memchr::memmem::find(&bytes, b"{{").is_some()
-            || [&b"{%"[..], b"%{"].iter().any(|mark| memchr::memmem::find(&bytes, mark).is_some());
-        let is_known = is_of_known_kind(&bytes);
-        let refused = match Evidence::parse(&name, bytes) {
+        let source = Source::decode(&name, bytes).map(Arc::new);
+        let parsed = match &source {
+            Ok(source) => Evidence::of_source(source),
+            Err(refused) => Err(refused.into()),
+        };
+        let refused = match parsed {
             Ok(found) => {
                 let cluster = self.clusters.entry(folder.unwrap_or(Path::new("")).to_owned()).or_default();
                 *cluster = std::mem::take(cluster).and(found);
@@ -264,20 +272,21 @@ impl Read<'_> {
             Err(refused) => refused,
         };
         let in_repository = self.excluded.is_some();
+        let bytes = source.as_ref().map_or_else(NotUtf8::bytes, |source| source.text().as_bytes());
         match refused {
             // What is put together from parts is right only as a whole.
             error @ KubernetesError::Object { .. } if !is_named => self.lint.left_out.push(error.to_string()),
             KubernetesError::Nothing { .. } => self.lint.without.push(name),
             // The parts of a chart are YAML only after they are rendered.
-            KubernetesError::Malformed { .. } if is_template && in_repository => {
+            KubernetesError::Malformed { .. } if is_template(bytes) && in_repository => {
                 self.templates += 1;
                 self.lint.without.push(name);
             }
-            KubernetesError::Malformed { .. } if is_template => {
+            KubernetesError::Malformed { .. } if is_template(bytes) => {
                 self.lint.left_out.push(format!("{name}: a template: render it first, as with `helm template`"));
             }
             // A repository holds files of many tools.
-            KubernetesError::Malformed { .. } if !is_named && in_repository && !is_known => {
+            KubernetesError::Malformed { .. } if !is_named && in_repository && !is_of_known_kind(bytes) => {
                 self.lint.without.push(name);
             }
             error if !is_named && in_repository => self.lint.left_out.push(error.to_string()),

@@ -1,6 +1,7 @@
 //! What was given of a cluster.
 
 use std::collections::{BTreeSet, HashSet};
+use std::string::FromUtf8Error;
 use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
@@ -121,6 +122,55 @@ pub enum KubernetesError {
     },
 }
 
+/// An input that is not UTF-8.
+#[derive(Debug)]
+pub struct NotUtf8 {
+    file: String,
+    error: FromUtf8Error,
+}
+
+impl NotUtf8 {
+    /// The bytes of the input.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        self.error.as_bytes()
+    }
+}
+
+impl From<&NotUtf8> for KubernetesError {
+    fn from(refused: &NotUtf8) -> Self {
+        let valid = refused.bytes().get(..refused.error.utf8_error().valid_up_to()).unwrap_or_default();
+        Self::Malformed {
+            file: refused.file.clone(),
+            reason: "the text is not UTF-8".to_owned(),
+            line: valid.split(|byte| *byte == b'\n').count(),
+            column: valid.iter().rev().take_while(|byte| **byte != b'\n').count() + 1,
+        }
+    }
+}
+
+impl From<NotUtf8> for KubernetesError {
+    fn from(refused: NotUtf8) -> Self {
+        Self::from(&refused)
+    }
+}
+
+impl Source {
+    /// A file, without the byte order mark that an editor may put before it; the configuration of a cloud controller keeps it, because
+    /// that controller does not read over it.
+    ///
+    /// # Errors
+    /// When it is not UTF-8.
+    pub fn decode(file: &str, bytes: Vec<u8>) -> Result<Self, NotUtf8> {
+        let text = String::from_utf8(bytes).map_err(|error| NotUtf8 { file: file.to_owned(), error })?;
+        let text = match text.strip_prefix('\u{feff}') {
+            Some(rest) if !CloudConfig::is_one(rest) => rest.to_owned(),
+            Some(_) | None => text,
+        };
+        Ok(Self::new(file, text))
+    }
+}
+
 /// Annotations by which a `ServiceAccount` names a role. Sources: Amazon EKS User Guide, "Assign IAM roles to Kubernetes service accounts";
 /// Alibaba Cloud documentation, "Use RRSA to configure RAM permissions for pods".
 const ROLE_ANNOTATIONS: [&str; 2] = ["eks.amazonaws.com/role-arn", "pod-identity.alibabacloud.com/role-name"];
@@ -138,29 +188,20 @@ impl Evidence {
     /// # Errors
     /// When it is neither JSON nor YAML, holds nothing that a rule looks at, or an object that is not what its kind has.
     pub fn parse(file: &str, bytes: Vec<u8>) -> Result<Self, KubernetesError> {
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let valid = error.as_bytes().get(..error.utf8_error().valid_up_to()).unwrap_or_default();
-            let line = valid.split(|byte| *byte == b'\n').count();
-            let column = valid.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
-            KubernetesError::Malformed {
-                file: file.to_owned(),
-                reason: "the text is not UTF-8".to_owned(),
-                line,
-                column,
-            }
-        })?;
-        let text = match text.strip_prefix('\u{feff}') {
-            // The cloud controller does not read over it.
-            Some(rest) if !CloudConfig::is_one(rest) => rest.to_owned(),
-            Some(_) | None => text,
-        };
-        let mut reading = Reading::new(file);
-        let source = Arc::new(Source::new(file, text));
-        reading.text(&source)?;
+        Self::of_source(&Arc::new(Source::decode(file, bytes)?))
+    }
+
+    /// The same of a text that is decoded.
+    ///
+    /// # Errors
+    /// As [`Evidence::parse`].
+    pub fn of_source(source: &Arc<Source>) -> Result<Self, KubernetesError> {
+        let mut reading = Reading::new(&source.file);
+        reading.text(source)?;
         if !reading.is_known {
-            return Err(KubernetesError::Nothing { file: file.to_owned() });
+            return Err(KubernetesError::Nothing { file: source.file.to_string() });
         }
-        reading.evidence.sources.push(source);
+        reading.evidence.sources.push(Arc::clone(source));
         Ok(reading.evidence.sorted())
     }
 

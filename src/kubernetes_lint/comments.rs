@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::finding::{Finding, Status, Waiver};
 use crate::kubernetes::Source;
+use crate::policy::json::Span;
 use crate::rules;
 
 /// The word before the rules.
@@ -18,6 +19,14 @@ struct Comment<'t> {
     reason: &'t str,
 }
 
+/// The comments of a text that name rules, by their lines.
+fn comments(source: &Source) -> BTreeMap<usize, Comment<'_>> {
+    // Almost no text has one, and one may be a list of megabytes on a single line.
+    let marks = memchr::memmem::find_iter(source.text().as_bytes(), MARK.as_bytes());
+    let lines: BTreeSet<usize> = marks.map(|at| source.place(Span { start: at, end: at }).line).collect();
+    lines.into_iter().filter_map(|line| Some((line, comment(source.line_text(line)?)?))).collect()
+}
+
 /// Marks the findings as waived that comments leave as they are; a finding that marks several lines needs one at each. Returns what is
 /// wrong with the comments, each with its place: rules that do not exist, a reason that is missing, no finding to leave.
 pub(super) fn heed(
@@ -25,14 +34,17 @@ pub(super) fn heed(
     texts: &BTreeMap<Arc<str>, Arc<Source>>,
     selected: &[&'static rules::Rule],
 ) -> Vec<String> {
+    let commented: BTreeMap<&str, (&Source, BTreeMap<usize, Comment<'_>>)> =
+        texts.iter().map(|(file, source)| (&**file, (&**source, comments(source)))).collect();
     let mut used: BTreeSet<(&str, usize, &str)> = BTreeSet::new();
     for finding in findings.iter_mut() {
         let mut held: Option<(&str, &str, usize)> = None;
         let mut places = 0;
         for place in &finding.locations {
-            let Some((file, source)) = texts.get_key_value(&place.file) else { continue };
+            let Some((file, (source, comments))) = commented.get_key_value(&*place.file) else { continue };
             let of_rule = |comment: &Comment<'_>| comment.rules.contains(&finding.rule) && !comment.reason.is_empty();
-            let Some((line, comment)) = about(source, place.line).find(|(_, comment)| of_rule(comment)) else {
+            let Some((line, comment)) = about(source, comments, place.line).find(|(_, comment)| of_rule(comment))
+            else {
                 continue;
             };
             places += 1;
@@ -50,31 +62,27 @@ pub(super) fn heed(
             });
         }
     }
-    texts.iter().flat_map(|(file, source)| wrong(file, source, selected, &used)).collect()
+    commented.iter().flat_map(|(file, (_, comments))| wrong(file, comments, selected, &used)).collect()
 }
 
 /// The mistakes in the comments of a file.
 fn wrong(
     file: &str,
-    source: &Source,
+    comments: &BTreeMap<usize, Comment<'_>>,
     selected: &[&'static rules::Rule],
     used: &BTreeSet<(&str, usize, &str)>,
 ) -> Vec<String> {
-    // Almost no file has one.
-    if memchr::memmem::find(source.text().as_bytes(), MARK.as_bytes()).is_none() {
-        return Vec::new();
-    }
     let mut wrong = Vec::new();
-    for (line, comment) in source.text().lines().zip(1..).filter_map(|(text, line)| Some((line, comment(text)?))) {
+    for (line, comment) in comments {
         if comment.reason.is_empty() {
             wrong.push(format!("{file}:{line}: the comment gives no reason, and is not heeded: write it after `]`"));
             continue;
         }
-        for name in comment.rules {
-            let is_run = selected.iter().any(|rule| rule.id == name);
+        for name in &comment.rules {
+            let is_run = selected.iter().any(|rule| rule.id == *name);
             if rules::find(name).is_none() {
                 wrong.push(format!("{file}:{line}: no rule is called `{name}`"));
-            } else if is_run && !used.contains(&(file, line, name)) {
+            } else if is_run && !used.contains(&(file, *line, *name)) {
                 wrong.push(format!("{file}:{line}: the comment on `{name}` leaves no finding as it is"));
             }
         }
@@ -83,14 +91,16 @@ fn wrong(
 }
 
 /// The comments about a line: its own, and those of the lines of comments right above it.
-fn about(source: &Source, line: usize) -> impl Iterator<Item = (usize, Comment<'_>)> {
-    let own = source.line_text(line).and_then(comment).map(|comment| (line, comment));
-    let above = (1..line)
+fn about<'c, 't>(
+    source: &'t Source,
+    comments: &'c BTreeMap<usize, Comment<'t>>,
+    line: usize,
+) -> impl Iterator<Item = (usize, &'c Comment<'t>)> {
+    let lines_above = if comments.is_empty() { 0..0 } else { 1..line };
+    let above = lines_above
         .rev()
-        .map_while(|line| Some((line, source.line_text(line)?)))
-        .take_while(|(_, text)| text.trim_start().starts_with('#'))
-        .filter_map(|(line, text)| Some((line, comment(text)?)));
-    own.into_iter().chain(above)
+        .take_while(|line| source.line_text(*line).is_some_and(|text| text.trim_start().starts_with('#')));
+    std::iter::once(line).chain(above).filter_map(|line| Some((line, comments.get(&line)?)))
 }
 
 /// The comment of a line that names rules.
