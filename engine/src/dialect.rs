@@ -17,6 +17,8 @@ pub enum PolicyKind {
     GroupInline,
     /// A service control policy.
     Control,
+    /// A resource control policy.
+    ResourceControl,
     /// The trust policy of a role.
     Trust,
     /// A session policy, handed over when a role is assumed.
@@ -139,7 +141,7 @@ pub static IAM: Dialect = Dialect {
     quota: |kind| match kind {
         PolicyKind::Managed => Some(6_144),
         PolicyKind::Inline => Some(10_240),
-        PolicyKind::Control | PolicyKind::GroupInline => Some(5_120),
+        PolicyKind::Control | PolicyKind::ResourceControl | PolicyKind::GroupInline => Some(5_120),
         PolicyKind::UserInline | PolicyKind::Trust | PolicyKind::Session => Some(2_048),
         PolicyKind::Unknown => None,
     },
@@ -176,6 +178,7 @@ pub static RAM: Dialect = Dialect {
         | PolicyKind::GroupInline
         | PolicyKind::Trust
         | PolicyKind::Control
+        | PolicyKind::ResourceControl
         | PolicyKind::Unknown => None,
     },
 };

@@ -14,6 +14,7 @@ mod arns;
 mod conditions;
 mod elements;
 mod overlap;
+mod placeholders;
 mod principals;
 mod values;
 
@@ -84,11 +85,12 @@ pub static CHECKS: &[(&str, LintLevel, &str)] = &[
     ("character", LintLevel::Error, "a character that IAM does not take"),
     ("element-undocumented", LintLevel::Warning, "an element that the documents of the language do not have"),
     ("size", LintLevel::Error, "more characters than the quota of the policy's kind"),
+    ("size-white-space", LintLevel::Suggestion, "a control policy that is too long as it is written only"),
     ("sid", LintLevel::Error, "a `Sid` with other characters than letters and digits, or the same twice"),
     ("principal", LintLevel::Error, "a principal where none may be, or none where one must be"),
     ("principal-action", LintLevel::Error, "an action that no trust policy takes, or that its principals do not call"),
     ("principal-gone", LintLevel::Warning, "the id of a user or role as a principal: what it named is deleted"),
-    ("trust-open", LintLevel::Warning, "trust in everybody whom a shared identity provider knows"),
+    ("trust-open", LintLevel::Warning, "trust in everybody, or in everybody whom a shared identity provider knows"),
     ("resource-forbidden", LintLevel::Error, "a resource in a trust policy"),
     ("resource-missing", LintLevel::Error, "a statement without `Resource` or `NotResource`"),
     ("version", LintLevel::Suggestion, "no `Version`, or the old one"),
@@ -115,6 +117,7 @@ pub static CHECKS: &[(&str, LintLevel, &str)] = &[
     ("condition-value-other", LintLevel::Warning, "a value that the key never has"),
     ("condition-key-twice", LintLevel::Error, "a condition key under one operator twice, in other case"),
     ("condition-booleans", LintLevel::Error, "`Bool` or `Null` with both values"),
+    ("mfa-key-absent", LintLevel::Suggestion, "a Deny without MFA that requests with access keys pass by"),
     ("source-ip-private", LintLevel::Warning, "a private address as the source of a request from the internet"),
     ("address-range", LintLevel::Suggestion, "a block of addresses that does not begin with its first"),
     ("wildcard-without-like", LintLevel::Warning, "a wildcard where the operator takes it as plain text"),
@@ -175,7 +178,8 @@ pub fn lint_within(
     kind: PolicyKind,
     catalogue: &Catalogue,
 ) -> (Vec<LintFinding>, Vec<String>) {
-    let (document, malformed) = Document::from_node(String::new(), node.clone(), catalogue.dialect);
+    let (mut document, malformed) = Document::from_node(String::new(), node.clone(), catalogue.dialect);
+    placeholders::mark(&mut document);
     let mut remarks = Remarks { text, dialect: catalogue.dialect, found: Vec::new() };
     for problem in malformed {
         remarks.say("malformed", None, problem.span, format!("{} ({})", problem.reason, problem.pointer));
@@ -249,7 +253,8 @@ pub fn no_policy(
 #[must_use]
 pub fn lint(text: &str, kind: PolicyKind, catalogue: &Catalogue) -> (String, Vec<LintFinding>) {
     match Document::read(text, Some(catalogue.dialect)) {
-        Ok((document, malformed)) => {
+        Ok((mut document, malformed)) => {
+            placeholders::mark(&mut document);
             let mut remarks = Remarks { text: &document.text, dialect: document.dialect, found: Vec::new() };
             for problem in malformed {
                 remarks.say("malformed", None, problem.span, format!("{} ({})", problem.reason, problem.pointer));
@@ -300,13 +305,18 @@ fn finish(remarks: Remarks<'_>) -> Vec<LintFinding> {
 fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
     let start = document.root.span.start;
     let whole = Span { start, end: document.root.span.end.min(start + 1) };
-    let is_trust = kind == PolicyKind::Trust
+    let is_trust = matches!(kind, PolicyKind::Trust | PolicyKind::ResourceControl)
         || (kind == PolicyKind::Unknown && document.statements.iter().any(|statement| statement.principal.is_some()));
     if let Some(quota) = (document.dialect.quota)(kind) {
-        let plain = kind == PolicyKind::Control && !document.text.is_empty();
-        let characters = if plain { document.text.chars().count() } else { document.characters() };
-        if characters > quota {
-            remarks.say("size", None, whole, format!("{characters} characters, and such a policy may have {quota}"));
+        let is_of_organization = matches!(kind, PolicyKind::Control | PolicyKind::ResourceControl);
+        let (compact, written) = (document.characters(), document.text.chars().count());
+        if compact > quota {
+            remarks.say("size", None, whole, format!("{compact} characters, and such a policy may have {quota}"));
+        } else if is_of_organization && written > quota {
+            let message = format!(
+                "{written} characters with its white space, which the console leaves out and the API counts; such a policy may have {quota}"
+            );
+            remarks.say("size-white-space", None, whole, message);
         }
     }
     let is_taken = |character: char| document.dialect.takes.is_none_or(|takes| takes(character));
@@ -332,6 +342,8 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
     }
     match document.version.as_deref() {
         Some(version) if version == document.dialect.newest_version() => {}
+        // What AWS writes for queues and topics by default has the old version, and no variables.
+        Some(_) if is_trust && !uses_variables(document) => {}
         Some(_) => remarks.help(
             "version",
             None,
@@ -356,7 +368,8 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
     for statement in document.statements.iter().filter(|statement| !statement.is_stand_in) {
         if let Some((sid, span)) = &statement.sid {
             let has_sids = !document.dialect.undocumented_elements.contains(&"Sid");
-            if !sid.chars().all(|c| c.is_ascii_alphanumeric()) && !is_trust && has_sids {
+            let is_plain = placeholders::without(sid).chars().all(|c| c.is_ascii_alphanumeric());
+            if !is_plain && !is_trust && has_sids {
                 remarks.say("sid", Some(statement), *span, format!("`{sid}` holds more than letters and digits"));
             }
             if !sid.is_empty() && sids.contains(&sid.as_str()) {
@@ -366,10 +379,17 @@ fn check(document: &Document, kind: PolicyKind, catalogue: &Catalogue, remarks: 
         }
         undocumented(document, statement, remarks);
         principals::check(document, statement, kind, is_trust, remarks);
-        elements::check(document, statement, is_trust, catalogue, remarks);
+        elements::check(document, statement, kind, catalogue, remarks);
         conditions::check(document, statement, catalogue, remarks);
     }
     overlap::check(document, remarks);
+}
+
+/// True if a value of a document holds `${`.
+fn uses_variables(document: &Document) -> bool {
+    let mut found = false;
+    each_text(&document.root, &mut |text, _| found |= text.contains("${"));
+    found
 }
 
 /// Elements that are read, and that nobody says are taken.

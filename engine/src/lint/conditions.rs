@@ -125,6 +125,13 @@ fn key(
         return None;
     };
     let Some(known) = service.keys.iter().find(|known| known.is(&folded)) else {
+        // `ec2:osuser` is in the table of EC2 Instance Connect.
+        if let Some(known) = catalogue.services().flat_map(|service| &service.keys).find(|known| known.is(&folded)) {
+            return Some(known.kind);
+        }
+        if DOCUMENTED.iter().any(|key| folded.starts_with(key)) {
+            return None;
+        }
         let message = format!("no known condition key is called `{shown}`");
         remarks.say("condition-key-unknown", Some(statement), condition.key_span, message);
         return None;
@@ -132,6 +139,24 @@ fn key(
     absent(statement, condition, &folded, &covered(statement, catalogue), catalogue, remarks);
     Some(known.kind)
 }
+
+/// Keys, or the start of their names, that the guides of services have and the Service Authorization Reference lacks, in lower case.
+/// Sources: API Gateway Developer Guide, "AWS condition keys that can be used in API Gateway resource policies"; AWS Glue Developer
+/// Guide, "Identity-based policy examples"; AWS `IoT` Core Developer Guide, "`IoT` Core policy variables".
+const DOCUMENTED: [&str; 6] = [
+    "apigateway:cognitouserpoolproviderarn",
+    "glue:resourcetag/",
+    "iot:certificate.",
+    "iot:clientid",
+    "iot:connect",
+    "iot:domainname",
+];
+
+/// Keys that the guides of services compare with plain operators and with those of sets, in lower case. Sources: Amazon EventBridge User
+/// Guide, "Using IAM policy conditions in Amazon EventBridge"; AWS Secrets Manager User Guide, "Resource-based policies"; AWS
+/// Organizations User Guide, "Example SCPs for AWS RAM"; IAM User Guide, examples of policies for AWS Data Pipeline.
+const WITH_EITHER: [&str; 4] =
+    ["datapipeline:pipelinecreator", "events:detail-type", "ram:principal", "secretsmanager:versionstage"];
 
 /// The known actions that the statement speaks of; none when it speaks of everything.
 fn covered<'c>(statement: &Statement, catalogue: &'c Catalogue) -> Vec<&'c Action> {
@@ -168,7 +193,8 @@ fn absent(
     }
     // The tables give it to the actions on agreements only. Source: AWS Marketplace Buyer Guide, "Controlling access to AWS Marketplace
     // subscriptions", policies that name products.
-    if folded == "aws-marketplace:productid" {
+    // The tags of OpsItems are in requests for them: AWS Systems Manager User Guide, "Setting up OpsCenter".
+    if folded == "aws-marketplace:productid" || folded.starts_with("ssm:resourcetag/") {
         return;
     }
     // A key that the tables give to no action at all, such as `states:HTTPEndpoint`, is missing there, not in requests.
@@ -247,9 +273,7 @@ fn quantifier(
     let Some(kind) = kind else { return };
     // The table has it as a text. Source: IAM User Guide, "Available keys for AWS OIDC federation", `amr`.
     let folded = condition.key.to_ascii_lowercase();
-    // EventBridge's guide compares the one detail type of a rule with plain operators and with sets. Source: Amazon EventBridge User
-    // Guide, "Using IAM policy conditions in Amazon EventBridge".
-    if folded == "events:detail-type" {
+    if WITH_EITHER.contains(&folded.as_str()) {
         return;
     }
     let is_many = kind.starts_with("ArrayOf") || folded.ends_with(":amr");
@@ -278,6 +302,8 @@ fn quantifier(
         Comparison::Bool => single == "Bool" || single == "String",
         Comparison::Arn => single == "ARN" || single == "String",
         Comparison::Binary => single == "Binary" || single == "String",
+        // A variable stands for the value of another key: operators for addresses and numbers take none.
+        _ if condition.values.iter().all(|value| value.contains("${")) => true,
         // Strings compare with everything that is written as one.
         _ => !matches!(single, "Numeric" | "Date" | "IPAddress"),
     };

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::automaton::{Language, meet};
 use crate::catalogue::{AccessLevel, Action, Catalogue, Service};
+use crate::dialect::PolicyKind;
 use crate::display;
 use crate::document::{Document, Effect, Statement};
 use crate::json::Span;
@@ -16,40 +17,55 @@ use super::{Remarks, arns};
 pub(super) fn check(
     document: &Document,
     statement: &Statement,
-    is_trust: bool,
+    kind: PolicyKind,
     catalogue: &Catalogue,
     remarks: &mut Remarks<'_>,
 ) {
     let mut types = Types { is_known: catalogue.dialect.knows_resources, ..Types::default() };
     let on = Resources::new(document, statement);
-    actions(statement, &on, &mut types, catalogue, remarks);
+    // What a control policy allows is granted by others, or not at all.
+    let grants =
+        statement.effect == Effect::Allow && !matches!(kind, PolicyKind::Control | PolicyKind::ResourceControl);
+    actions(statement, grants, &on, &mut types, catalogue, remarks);
     let Some(resource) = &statement.resource else { return };
     if resource.patterns.is_empty() {
-        let message = "an empty list of resources: the statement has no effect";
+        let message = if resource.negated {
+            "an empty list of resources that are left out: the statement is about every resource"
+        } else {
+            "an empty list of resources: the statement has no effect"
+        };
         remarks.say("empty", Some(statement), resource.key_span, message.to_owned());
     }
     if resource.negated && resource.patterns.iter().any(|pattern| pattern.is_known() && is_everything(pattern)) {
         let message = "`NotResource` with `*` leaves no resource: the statement has no effect";
         remarks.say("empty", Some(statement), resource.key_span, message.to_owned());
-    } else if resource.negated && statement.effect == Effect::Allow {
+    } else if resource.negated && grants {
         let message = "`NotResource` with Allow grants every other resource, those to come included";
         remarks.say("allow-not-resource", Some(statement), resource.key_span, message.to_owned());
     }
     for (pattern, span) in resource.patterns.iter().zip(&resource.spans) {
         resource_form(document, statement, pattern, *span, remarks);
     }
-    if !is_trust {
-        scope(statement, &on, &mut types, catalogue, remarks);
-    }
+    scope(statement, &on, &mut types, catalogue, remarks);
 }
 
-fn actions(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &Catalogue, remarks: &mut Remarks<'_>) {
+fn actions(
+    statement: &Statement,
+    grants: bool,
+    on: &Resources,
+    types: &mut Types,
+    catalogue: &Catalogue,
+    remarks: &mut Remarks<'_>,
+) {
     let action = &statement.action;
     if action.patterns.is_empty() {
-        let message = "an empty list of actions: the statement has no effect";
+        let message = if action.negated {
+            "an empty list of actions that are left out: the statement is about every action"
+        } else {
+            "an empty list of actions: the statement has no effect"
+        };
         remarks.say("empty", Some(statement), action.key_span, message.to_owned());
     }
-    let grants = statement.effect == Effect::Allow;
     if action.negated && grants {
         let message = if matches!(on, Resources::Any) {
             "`NotAction` with Allow grants every other action of every service"
@@ -70,7 +86,7 @@ fn actions(statement: &Statement, on: &Resources, types: &mut Types, catalogue: 
                 remarks.say("action-form", Some(statement), *span, message);
             }
             ActionPattern::Exact(_) => {
-                if catalogue.action(folded).is_none() {
+                if catalogue.action(folded).is_none() && !DOCUMENTED.contains(&&**folded) {
                     let meant = catalogue.did_you_mean(pattern);
                     // Of RAM not every action is published: a name that is like no other is no mistake.
                     if remarks.dialect.knows_resources || meant.is_some() {
@@ -95,15 +111,24 @@ fn actions(statement: &Statement, on: &Resources, types: &mut Types, catalogue: 
                 }
             }
             ActionPattern::Prefix(_) | ActionPattern::Glob(_) => {
-                wildcard(statement, (pattern, folded, *span), &compiled, on, types, catalogue, remarks);
+                // The default policy of a key, for one, gives all of it to its account.
+                let grants = grants && (statement.principal.is_none() || is_for_everybody(statement));
+                wildcard(statement, grants, (pattern, folded, *span), &compiled, on, types, catalogue, remarks);
             }
         }
     }
 }
 
+/// Actions that the guides of services name and the Service Authorization Reference lacks, in lower case. Sources: AWS Lake Formation
+/// Developer Guide, "Managing cross-account permissions"; Amazon OpenSearch Service Developer Guide, "Monitoring OpenSearch logs with
+/// Amazon CloudWatch Logs"; AWS `IoT` Core Developer Guide, "Authorizing direct calls to AWS services".
+const DOCUMENTED: [&str; 3] = ["glue:shareresource", "iot:assumerolewithcertificate", "logs:putlogeventsbatch"];
+
 /// A pattern that covers no action, or that gives away permissions.
+#[expect(clippy::too_many_arguments, reason = "one pattern with all that is known of its statement")]
 fn wildcard(
     statement: &Statement,
+    grants: bool,
     (pattern, folded, span): (&Text, &Text, Span),
     compiled: &ActionPattern,
     on: &Resources,
@@ -111,7 +136,6 @@ fn wildcard(
     catalogue: &Catalogue,
     remarks: &mut Remarks<'_>,
 ) {
-    let grants = statement.effect == Effect::Allow;
     let covered = catalogue.matching(compiled);
     if covered.is_empty() && !remarks.dialect.knows_resources {
         // Of RAM not every action is published.
@@ -138,13 +162,13 @@ fn wildcard(
             .map(|action| action.name.as_str())
             .collect();
         if !managing.is_empty() {
-            let message = format!(
-                "`{}` grants {} actions, {} of them over permissions: {}",
-                display::printable(pattern),
-                granted.len(),
-                managing.len(),
-                display::list(&managing, 3)
-            );
+            let (number, shown) = (granted.len(), display::printable(pattern));
+            let listed = display::list(&managing, 3);
+            let message = if number == 1 {
+                format!("`{shown}` grants one action, over permissions: {listed}")
+            } else {
+                format!("`{shown}` grants {number} actions, {} of them over permissions: {listed}", managing.len())
+            };
             remarks.say("action-wildcard-wide", Some(statement), span, message);
         }
     }
@@ -299,9 +323,27 @@ fn excludes_everything(statement: &Statement) -> bool {
         .is_some_and(|resource| resource.negated && resource.patterns.iter().any(|one| is_everything(one)))
 }
 
-/// Whether everything that a pattern matches has a slash in its last part: no name of a bucket has one.
+/// True if a policy of a resource speaks of everybody, under no condition.
+fn is_for_everybody(statement: &Statement) -> bool {
+    let is_everybody = |(kind, value): &(String, Text)| matches!(kind.as_str(), "*" | "AWS") && **value == *"*";
+    statement.conditions.is_empty()
+        && statement.principal.as_ref().is_some_and(|principal| principal.entries.iter().any(is_everybody))
+}
+
+/// True if everything that a pattern matches has a slash in its last part, variables left out: no name of a bucket has one.
 fn has_slash(pattern: &Text) -> bool {
-    split_arn(&pattern.widest())[5].contains('/')
+    let mut is_within = false;
+    let widest = pattern.widest();
+    let mut characters = split_arn(&widest)[5].chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '$' if characters.peek() == Some(&'{') => is_within = true,
+            '}' => is_within = false,
+            '/' if !is_within => return true,
+            _ => {}
+        }
+    }
+    false
 }
 
 /// What a statement's resources can be.
@@ -352,11 +394,17 @@ impl Resources {
 /// Resources that an action is done on as well, which the Service Authorization Reference lacks. Source: AWS `CodePipeline` User
 /// Guide and AWS SAM Developer Guide: a change set of a template with a transform needs the action on the transform.
 /// Amazon EKS User Guide, "Create a cluster"; AWS Step Functions Developer Guide and aws/aws-cdk#8486 (tokens of tasks);
-/// Amazon `CloudWatch` Logs User Guide, "Identity-based policy examples".
+/// Amazon `CloudWatch` Logs User Guide, "Identity-based policy examples"; Amazon S3 User Guide, "Identity-based policy examples", and IAM
+/// User Guide, "S3 full access except production" (lists of the account on `arn:aws:s3:::*`); API Gateway Developer Guide, "Control
+/// access to a WebSocket API with IAM authorization".
 const ALSO_ON: &[(&str, &str)] = &[
     ("cloudformation:createchangeset", "arn:*:cloudformation:*:aws:transform/*"),
     ("eks:createcluster", "arn:*:eks:*:*:cluster/*"),
+    ("execute-api:invoke", "arn:*:execute-api:*:*:*/*/*"),
     ("logs:describeloggroups", "arn:*:logs:*:*:log-group:*"),
+    ("s3:getaccountpublicaccessblock", "arn:*:s3:::*"),
+    ("s3:listaccesspoints", "arn:*:s3:::*"),
+    ("s3:listallmybuckets", "arn:*:s3:::*"),
     ("states:sendtaskfailure", "arn:*:states:*:*:*"),
     ("states:sendtaskheartbeat", "arn:*:states:*:*:*"),
     ("states:sendtasksuccess", "arn:*:states:*:*:*"),
@@ -373,7 +421,7 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
     if statement.action.negated {
         return;
     }
-    if resource.patterns.iter().any(|pattern| is_everything(pattern)) {
+    if statement.principal.is_none() && resource.patterns.iter().any(|pattern| is_everything(pattern)) {
         pass_role(statement, remarks);
         service_linked_role(statement, remarks);
     }
@@ -392,10 +440,14 @@ fn scope(statement: &Statement, on: &Resources, types: &mut Types, catalogue: &C
         }
         let covered = catalogue.matching(&compiled);
         let Some(service) = folded.split_once(':').and_then(|(prefix, _)| catalogue.service(prefix)) else { continue };
+        // The policy of a resource may name what the resource is in or holds; S3 alone refuses such a statement.
+        if statement.principal.is_some() && service.prefix != "s3" {
+            continue;
+        }
         let takes_none = |action: &&&Action| action.types.is_empty() && also_on(action).next().is_none();
         let unscopable = covered.iter().filter(takes_none).count();
         if !covered.is_empty() && unscopable == covered.len() {
-            if may_be_everything {
+            if may_be_everything || statement.principal.is_some() {
                 continue;
             }
             let message = format!(

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::automaton::{Language, Relation, relation};
 use crate::display;
-use crate::document::{Document, Effect, Statement};
+use crate::document::{Document, Effect, Principal, Statement};
 use crate::glob;
 use crate::pattern::{ActionPattern, ResourcePattern};
 use crate::text::Text;
@@ -110,7 +110,7 @@ fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks:
             let denies = inner.effect == Effect::Allow && outer.effect == Effect::Deny && outer.conditions.is_empty();
             // A statement that may turn out not to be there makes no other one void.
             let is_there = outer.guards.is_empty() || outer.guards == inner.guards;
-            if inner.index == outer.index || !(same || denies) || !is_there {
+            if inner.index == outer.index || !(same || denies) || !is_there || !is_about(outer, inner, denies) {
                 continue;
             }
             let acts = inner_actions.iter().all(|action| covered(action, outer_actions));
@@ -137,7 +137,8 @@ fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks:
             // Of two equal ones the second is too much.
             let mutual = outer_actions.iter().all(|action| covered(action, inner_actions))
                 && outer.index > inner.index
-                && inner.conditions.is_empty() == outer.conditions.is_empty();
+                && inner.conditions.is_empty() == outer.conditions.is_empty()
+                && is_about(inner, outer, denies);
             if !mutual {
                 let message = format!("statement {} says all of this already", outer.index);
                 remarks.say("statement-covered", Some(inner), inner.span, message);
@@ -145,6 +146,49 @@ fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks:
             }
         }
     }
+}
+
+/// True if a statement is about everybody whom another is about. An account as a principal lets the account give the permission to its
+/// users and roles, and so does not cover them; a Deny of an account is about all of them.
+/// Source: IAM User Guide, "AWS JSON policy elements: Principal", "AWS account principals".
+fn is_about(outer: &Statement, inner: &Statement, denies: bool) -> bool {
+    let (outer, inner) = match (&outer.principal, &inner.principal) {
+        (None, None) => return true,
+        (Some(outer), Some(inner)) if !outer.negated && !inner.negated => (outer, inner),
+        (Some(outer), Some(inner)) => {
+            return !denies && outer.negated == inner.negated && outer.entries == inner.entries;
+        }
+        _ => return false,
+    };
+    let everybody = |principal: &Principal| {
+        principal.entries.iter().any(|(kind, value)| matches!(kind.as_str(), "*" | "AWS") && **value == *"*")
+    };
+    let is_in = |(kind, value): &(String, Text)| {
+        let whole = account_of(value).filter(|_| denies && kind == "AWS");
+        outer.entries.iter().any(|(other, by)| {
+            other == kind
+                && value.is_known()
+                && by.is_known()
+                && (by == value
+                    || is_account(by)
+                        .is_some_and(|account| Some(account) == whole || Some(account) == is_account(value)))
+        })
+    };
+    everybody(outer) || (!inner.entries.is_empty() && inner.entries.iter().all(is_in))
+}
+
+/// The account that a principal of the kind `AWS` belongs to.
+fn account_of(value: &Text) -> Option<&str> {
+    is_account(value).or_else(|| value.split(':').nth(4))
+}
+
+/// The account that a principal is, by its id or as `arn:aws:iam::ID:root`.
+fn is_account(value: &Text) -> Option<&str> {
+    let id = match value.strip_suffix(":root") {
+        Some(arn) => arn.rsplit(':').next()?,
+        None => value,
+    };
+    (id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_digit())).then_some(id)
 }
 
 fn covered(action: &ActionPattern, by: &[ActionPattern]) -> bool {

@@ -22,11 +22,15 @@ pub(super) fn check(
             remarks.say("principal", Some(statement), principal.key_span, message.to_owned());
         }
         (None, true) => {
-            let message = "a trust policy has to say whom it trusts";
+            let message = if is_role_trust(document, kind) {
+                "a trust policy has to say whom it trusts"
+            } else {
+                "the policy of a resource has to say for whom it is"
+            };
             remarks.say("principal", Some(statement), statement.span, message.to_owned());
         }
         (Some(principal), true) if principal.negated && statement.effect == Effect::Allow => {
-            let message = "`NotPrincipal` with Allow trusts everybody else, strangers included";
+            let message = "`NotPrincipal` with Allow is for everybody else, strangers included";
             remarks.say("principal", Some(statement), principal.key_span, message.to_owned());
         }
         _ => {}
@@ -42,6 +46,9 @@ pub(super) fn check(
     if is_trust {
         principal_action(statement, remarks);
         open(statement, remarks);
+        if is_role_trust(document, kind) {
+            open_to_all(statement, remarks);
+        }
     }
     if statement.resource.is_none() && !is_trust {
         let message = "the statement has neither `Resource` nor `NotResource`";
@@ -176,7 +183,8 @@ fn is_account_or_identity(value: &str) -> bool {
         _ => false,
     };
     // CloudFront's origin access identities are users of an account of that name.
-    *prefix == "arn" && region.is_empty() && (!account.is_empty() && !account.contains(['*', '?'])) && is_identity
+    let is_one = !account.is_empty() && !account.contains(['*', '?']) && !super::arns::is_no_account(account);
+    *prefix == "arn" && region.is_empty() && is_one && is_identity
 }
 
 /// The domains of services are those of their partitions. Source: boto/botocore `botocore/data/partitions.json`, `dnsSuffix`;
@@ -208,7 +216,7 @@ fn is_provider(value: &str) -> bool {
     let is_named = ["saml-provider/", "oidc-provider/"]
         .iter()
         .any(|kind| name.strip_prefix(kind).is_some_and(|rest| !rest.is_empty() && !rest.contains("://")));
-    is_account(account) && is_named && !name.contains(['*', '?'])
+    !account.is_empty() && !super::arns::is_no_account(account) && is_named && !name.contains(['*', '?'])
 }
 
 /// Remarks on users and roles beside the account that holds them. Source: IAM User Guide, "IAM Access Analyzer policy check
@@ -235,8 +243,8 @@ fn redundant(statement: &Statement, principal: &Principal, remarks: &mut Remarks
 
 /// Identity providers that many share, or all Pods of a cluster: who does not limit the subject trusts all of them. Sources: GitHub Actions, "Configuring `OpenID` Connect in Amazon Web Services"; GitLab
 /// CI/CD, "Configure `OpenID` Connect in AWS"; HCP Terraform, "Use dynamic credentials with the AWS provider"; Amazon EKS User Guide,
-/// "IAM roles for service accounts".
-const SHARED: [Shared; 4] = [
+/// "IAM roles for service accounts"; Alibaba Cloud documentation, "Use RRSA to configure RAM permissions for pods".
+const SHARED: [Shared; 5] = [
     Shared {
         issuer: "token.actions.githubusercontent.com",
         subjects: "repo:",
@@ -261,11 +269,17 @@ const SHARED: [Shared; 4] = [
         is_named_by_anybody: false,
         who: "every Pod of the cluster",
     },
+    Shared {
+        issuer: "ack-rrsa-",
+        subjects: "system:serviceaccount:",
+        is_named_by_anybody: false,
+        who: "every Pod of the cluster",
+    },
 ];
 
 /// An identity provider that many share.
 struct Shared {
-    /// Its issuer, or the start of it where it ends in a dot.
+    /// Its issuer, or the start of it where it ends in a dot or hyphen.
     issuer: &'static str,
     /// The start of every subject.
     subjects: &'static str,
@@ -277,8 +291,9 @@ struct Shared {
 
 impl Shared {
     fn of(provider: &str) -> Option<&'static Self> {
-        let is_of =
-            |one: &&Self| provider == one.issuer || (one.issuer.ends_with('.') && provider.starts_with(one.issuer));
+        let is_of = |one: &&Self| {
+            provider == one.issuer || (one.issuer.ends_with(['.', '-']) && provider.starts_with(one.issuer))
+        };
         SHARED.iter().find(is_of)
     }
 
@@ -291,10 +306,22 @@ impl Shared {
     }
 }
 
+/// Remarks on roles that everybody with an AWS account can assume. Source: IAM User Guide, "AWS JSON policy elements: Principal", "All
+/// principals".
+fn open_to_all(statement: &Statement, remarks: &mut Remarks<'_>) {
+    let Some(principal) = statement.principal.as_ref().filter(|principal| !principal.negated) else { return };
+    let is_all = |(kind, value): &(String, Text)| matches!(kind.as_str(), "*" | "AWS") && **value == *"*";
+    if statement.effect == Effect::Allow && statement.conditions.is_empty() && principal.entries.iter().any(is_all) {
+        let message = "every principal of every account can assume the role: no condition limits whom `*` means";
+        let help = "name the accounts or roles, or add a condition on `aws:PrincipalOrgID`";
+        remarks.help("trust-open", Some(statement), principal.key_span, message.to_owned(), Some(help.to_owned()));
+    }
+}
+
 /// Remarks on statements that trust everybody whom a shared provider knows.
 fn open(statement: &Statement, remarks: &mut Remarks<'_>) {
     let Some(principal) = statement.principal.as_ref().filter(|principal| !principal.negated) else { return };
-    if statement.effect != Effect::Allow || remarks.dialect != &IAM {
+    if statement.effect != Effect::Allow {
         return;
     }
     for (key, value) in &principal.entries {
@@ -304,10 +331,13 @@ fn open(statement: &Statement, remarks: &mut Remarks<'_>) {
             continue;
         };
         let Some(shared) = Shared::of(provider) else { continue };
+        // RAM calls the claims of every provider `oidc:…`.
+        let issuer = if remarks.dialect == &IAM { provider } else { "oidc" };
         let limits = statement.conditions.iter().any(|condition| {
             let Some(operator) = Operator::parse(&condition.operator, remarks.dialect.operators) else { return true };
             let claim = condition.key.rsplit_once(':');
-            let is_claim = claim.is_some_and(|(of, claim)| of.eq_ignore_ascii_case(provider) && claim != "aud");
+            let is_claim =
+                claim.is_some_and(|(of, claim)| of.eq_ignore_ascii_case(issuer) && !matches!(claim, "aud" | "iss"));
             let decides = !operator.negated
                 && !operator.if_exists
                 && operator.comparison != Comparison::Null
@@ -319,7 +349,7 @@ fn open(statement: &Statement, remarks: &mut Remarks<'_>) {
         });
         if !limits {
             let message = format!("{} can assume the role: no condition limits the subject of the token", shared.who);
-            let help = format!("add a condition on `{}:sub`", display::printable(provider));
+            let help = format!("add a condition on `{}:sub`", display::printable(issuer));
             remarks.help("trust-open", Some(statement), principal.key_span, message, Some(help));
         }
     }

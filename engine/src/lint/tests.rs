@@ -1,5 +1,7 @@
 use super::*;
 
+mod guides;
+
 fn checks(text: &str, kind: PolicyKind) -> Vec<&'static str> {
     let mut found: Vec<&str> =
         lint(text, kind, Catalogue::embedded()).1.into_iter().map(|finding| finding.check).collect();
@@ -57,7 +59,8 @@ fn principals_that_iam_takes_have_no_remark() {
         } else {
             "sts:AssumeRole"
         };
-        let statement = format!(r#"{{"Effect":"Allow","Principal":{principal},"Action":"{action}"}}"#);
+        let condition = r#""Condition":{"StringEquals":{"aws:PrincipalOrgID":"o-exampleorgid"}}"#;
+        let statement = format!(r#"{{"Effect":"Allow","Principal":{principal},"Action":"{action}",{condition}}}"#);
         checks(&format!(r#"{{"Version":"2012-10-17","Statement":[{statement}]}}"#), PolicyKind::Trust)
     };
     for right in [
@@ -256,6 +259,8 @@ fn every_check_can_be_met_and_is_known() {
     met.extend(["principal-gone", "trust-open", "resource-forbidden", "arn-part", "service-linked-role-everywhere"]);
     met.extend(["condition-value-other", "condition-key-twice", "condition-booleans", "source-ip-private"]);
     met.extend(["address-range", "wildcard-without-like"]);
+    // `statements_that_differ_in_their_kind` meets these.
+    met.extend(["mfa-key-absent", "size-white-space"]);
     for (check, statement) in &statements {
         let found = of_statement(statement);
         assert!(found.contains(check), "{check}: {statement} gives {found:?}");

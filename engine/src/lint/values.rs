@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use crate::condition::{block, instant};
 use crate::display;
-use crate::document::{Condition, Document, Statement};
+use crate::document::{Condition, Document, Effect, Statement};
 use crate::json::Span;
 use crate::operator::{Comparison, Operator, Order};
 use crate::text::Text;
@@ -65,6 +65,7 @@ pub(super) fn check(
         range(statement, operator, (value, *span), remarks);
     }
     private(statement, condition, operator, remarks);
+    multi_factor(statement, condition, operator, remarks);
     together(statement, condition, operator, remarks);
 }
 
@@ -133,6 +134,14 @@ fn other(
         "aws:principalaccount" | "aws:resourceaccount" | "aws:sourceaccount" if arns::is_no_account(value) => {
             ("the id of no account", "that has 12 digits")
         }
+        "aws:principalorgid" | "aws:resourceorgid" | "aws:sourceorgid"
+            if !value.starts_with("o-") && !value.contains(['*', '?']) =>
+        {
+            ("the id of no organization", "that begins with `o-`")
+        }
+        "iam:passedtoservice" if !value.contains(['.', '*', '?']) => {
+            ("the name of no service", "that is a domain, such as `ec2.amazonaws.com`")
+        }
         _ => return,
     };
     let message = format!("`{}` is {is}: {should}", display::printable(value));
@@ -196,6 +205,28 @@ fn private(statement: &Statement, condition: &Condition, operator: Operator, rem
             format!("no request carries the private address `{}` as its source: {what}", display::printable(value));
         let help = "for requests by a VPC endpoint write `aws:VpcSourceIp`";
         remarks.help("source-ip-private", Some(statement), *span, message, Some(help.to_owned()));
+    }
+}
+
+/// Remarks on a Deny without MFA that looks for `false`: requests with access keys carry no such key. Source: IAM User Guide, "AWS global
+/// condition context keys", `aws:MultiFactorAuthPresent`.
+fn multi_factor(statement: &Statement, condition: &Condition, operator: Operator, remarks: &mut Remarks<'_>) {
+    let looks_for_false = condition.values.iter().all(|value| value.eq_ignore_ascii_case("false"));
+    if statement.effect == Effect::Deny
+        && operator.comparison == Comparison::Bool
+        && !operator.if_exists
+        && looks_for_false
+        && condition.key.eq_ignore_ascii_case("aws:MultiFactorAuthPresent")
+    {
+        let message = "requests with the access keys of a user lack the key: the statement denies them nothing";
+        let help = "write `BoolIfExists`";
+        remarks.help(
+            "mfa-key-absent",
+            Some(statement),
+            condition.operator_span,
+            message.to_owned(),
+            Some(help.to_owned()),
+        );
     }
 }
 

@@ -397,16 +397,35 @@ impl<'v> Plan<'v> {
                 }
                 kind => {
                     let is_document = |text: &str| text.trim_start().starts_with('{') && text.contains("Statement");
-                    let other = ["policy", "access_policies", "resource_policy"].into_iter();
+                    let other = OF_OTHERS.into_iter();
                     let mut other = other.filter(|key| text_of(values, key).is_some_and(is_document));
                     if let Some(key) = other.next() {
-                        self.found.left_out.push(format!("{address}.{key} ({kind}), no policy of an identity"));
+                        let what = match kind {
+                            "aws_organizations_policy" => "a policy of another kind than service control policies",
+                            kind if kind.starts_with("alicloud_ram_") => {
+                                "a policy of Alibaba Cloud's RAM, which is read from a file of its own"
+                            }
+                            _ => "no policy of an identity",
+                        };
+                        self.found.left_out.push(format!("{address}.{key} ({kind}), {what}"));
                     }
                 }
             }
         }
     }
 }
+
+/// Arguments that hold policies which are not compared.
+const OF_OTHERS: [&str; 8] = [
+    "policy",
+    "access_policies",
+    "resource_policy",
+    "content",
+    "policy_document",
+    "document",
+    "assume_role_policy_document",
+    "access_policy",
+];
 
 /// A policy that is there only if all conditions hold.
 fn under(policy: FoundPolicy, conditions: &[String]) -> FoundPolicy {

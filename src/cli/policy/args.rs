@@ -178,6 +178,8 @@ pub(in crate::cli) enum KindName {
     Inline,
     /// A service control policy
     Scp,
+    /// A resource control policy
+    Rcp,
     /// A session policy
     Session,
     /// The trust policy of a role
@@ -190,6 +192,7 @@ impl From<KindName> for PolicyKind {
             KindName::Managed => Self::Managed,
             KindName::Inline => Self::Inline,
             KindName::Scp => Self::Control,
+            KindName::Rcp => Self::ResourceControl,
             KindName::Session => Self::Session,
             KindName::Trust => Self::Trust,
         }

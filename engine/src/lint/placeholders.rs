@@ -1,0 +1,122 @@
+//! Text of a policy that is a template itself: what stands for a value to be filled in is as unknown as what a deployment tells.
+
+use crate::document::{Document, Element};
+use crate::text::Text;
+
+/// Marks the placeholders of a document as unknown: `${name}` without the colon that every policy variable has, `<name>`,
+/// `{{ name }}`, `{name}`, `[NAME]`, `%(name)s` and `%name%`. None of them is text that a policy has.
+pub(super) fn mark(document: &mut Document) {
+    for statement in &mut document.statements {
+        element(&mut statement.action);
+        statement.resource.iter_mut().for_each(element);
+        for condition in &mut statement.conditions {
+            each(std::iter::once(&mut condition.key).chain(&mut condition.values));
+        }
+        if let Some(principal) = &mut statement.principal {
+            each(principal.entries.iter_mut().map(|(_, value)| value));
+        }
+    }
+}
+
+fn element(element: &mut Element) {
+    each(element.patterns.iter_mut().chain(&mut element.folded));
+}
+
+fn each<'t>(texts: impl Iterator<Item = &'t mut Text>) {
+    for text in texts {
+        if text.contains(['$', '<', '{', '[', '%'])
+            && let Some(marked) = marked(text)
+        {
+            *text = marked;
+        }
+    }
+}
+
+/// The text with its placeholders unknown; `None` where it has none, or where a deployment fills it in already.
+fn marked(text: &Text) -> Option<Text> {
+    if !text.is_known() {
+        return None;
+    }
+    let mut found = Text::default();
+    let mut rest: &str = text;
+    while let Some((before, name, behind)) = next(rest) {
+        found.push_str(before);
+        found.push_unknown(name);
+        rest = behind;
+    }
+    found.push_str(rest);
+    (!found.is_known()).then_some(found)
+}
+
+/// What is known of a text in which placeholders may stand.
+pub(super) fn without(text: &str) -> String {
+    let (mut known, mut rest) = (String::new(), text);
+    while let Some((before, _, behind)) = next(rest) {
+        known.push_str(before);
+        rest = behind;
+    }
+    known + rest
+}
+
+/// The text before the first placeholder, its name, and the text behind it.
+fn next(text: &str) -> Option<(&str, &str, &str)> {
+    let starts = text.match_indices(['$', '<', '{', '[', '%']);
+    starts.map(|(at, _)| text.split_at(at)).find_map(|(before, rest)| {
+        let (name, behind) = placeholder(rest)?;
+        Some((before, name, behind))
+    })
+}
+
+/// The name of the placeholder that a text begins with, and what follows.
+fn placeholder(text: &str) -> Option<(&str, &str)> {
+    let within = |open: &str, close: &str, is_name: fn(&str) -> bool| {
+        let (name, behind) = text.strip_prefix(open)?.split_once(close)?;
+        let name = name.trim();
+        (!name.is_empty() && is_name(name)).then_some((name, behind))
+    };
+    // Every variable of a policy has a prefix before one colon, or is one of `${*}`, `${?}` and `${$}`.
+    let is_no_variable = |name: &str| {
+        !name.contains(char::is_whitespace)
+            && !matches!(name, "*" | "?" | "$")
+            && (!name.contains(':') || name.contains("::"))
+    };
+    if text.starts_with("${") {
+        return within("${", "}", is_no_variable);
+    }
+    let is_any = |name: &str| !name.contains(['<', '{', '[']);
+    let is_word = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_- .".contains(&byte));
+    within("{{", "}}", is_any)
+        .or_else(|| within("<", ">", is_any))
+        .or_else(|| within("{", "}", is_word))
+        .or_else(|| within("[", "]", is_word))
+        .or_else(|| within("%(", ")s", is_word))
+        .or_else(|| within("%", "%", is_word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_unknown_and_variables_are_not() {
+        for (text, known) in [
+            ("${bucket_arn}", ""),
+            ("arn:${AWS::Partition}:s3:::b", "arn::s3:::b"),
+            ("<your user pool ARN>", ""),
+            ("arn:aws:s3:::{{ bucket }}/*", "arn:aws:s3:::/*"),
+            ("arn:aws:iam::{account}:root", "arn:aws:iam:::root"),
+            ("[MAX_AGE]", ""),
+            ("b-%(name)s-%OTHER%", "b--"),
+        ] {
+            let marked = marked(&Text::from(text)).unwrap();
+            assert!(!marked.is_known(), "{text}");
+            assert_eq!(without(text), known, "{text}");
+        }
+        for text in
+            ["${aws:username}/*", "${*}", "a${$}b", "${aws:PrincipalTag/team, 'none'}", "100%", "a<b", "${", "${}"]
+        {
+            assert_eq!(marked(&Text::from(text)), None, "{text}");
+            assert_eq!(without(text), text);
+        }
+    }
+}
