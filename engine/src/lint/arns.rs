@@ -75,6 +75,11 @@ pub(super) fn is_no_region(text: &str) -> bool {
         && !PARTITIONS.iter().any(|(_, regions)| regions.contains(&text))
 }
 
+/// True if a text is one of digits.
+pub(super) fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// True if a text looks like the id of an account and is none. Source: AWS General Reference, "AWS account identifiers".
 pub(super) fn is_no_account(text: &str) -> bool {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');

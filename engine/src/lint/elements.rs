@@ -30,7 +30,7 @@ pub(super) fn check(
     let Some(resource) = &statement.resource else { return };
     if resource.patterns.is_empty() {
         let message = if resource.negated {
-            "an empty list of resources that are left out: the statement is about every resource"
+            "`NotResource` leaves nothing out: the statement is about every resource"
         } else {
             "an empty list of resources: the statement has no effect"
         };
@@ -60,7 +60,7 @@ fn actions(
     let action = &statement.action;
     if action.patterns.is_empty() {
         let message = if action.negated {
-            "an empty list of actions that are left out: the statement is about every action"
+            "`NotAction` leaves nothing out: the statement is about every action"
         } else {
             "an empty list of actions: the statement has no effect"
         };
@@ -268,7 +268,9 @@ pub(super) fn variables_of(
     if known.is_empty() {
         return;
     }
-    for error in known.iter().flat_map(|known| variables::errors(known)) {
+    let errors = known.iter().flat_map(|known| variables::errors(known));
+    // What stands before a value that is filled in may be closed behind it.
+    for error in errors.filter(|error| text.is_known() || !matches!(error, VariableError::Unclosed)) {
         let what = match error {
             VariableError::Unclosed => "has no closing brace",
             VariableError::Empty => "has no name",

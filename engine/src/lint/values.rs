@@ -135,7 +135,7 @@ fn other(
             ("the id of no account", "that has 12 digits")
         }
         "aws:principalorgid" | "aws:resourceorgid" | "aws:sourceorgid"
-            if !value.starts_with("o-") && !value.contains(['*', '?']) =>
+            if arns::is_number(value) || value.starts_with("ou-") || value.starts_with("r-") =>
         {
             ("the id of no organization", "that begins with `o-`")
         }
