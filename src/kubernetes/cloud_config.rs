@@ -203,6 +203,7 @@ impl CloudConfig {
         if !begins || text.contains("{{") {
             return false;
         }
+        let all: Vec<&str> = variables(false).iter().map(|known| known.name).collect();
         let own: Vec<&str> =
             variables(false).iter().map(|known| known.name).filter(|known| !OF_OTHERS.contains(known)).collect();
         let unmistakable: Vec<&str> = own.iter().copied().filter(|name| !SHORT.contains(name)).collect();
@@ -211,11 +212,18 @@ impl CloudConfig {
         lines().any(|line| {
             let name = variable(line);
             // Zones of other clouds have another form. What is nearly the name of a variable is for a rule to say.
+            let of_aws = || lines().filter(|line| line.contains('=')).all(|line| is_one_of(&variable(line), &all));
+            let is_region = || {
+                name.eq_ignore_ascii_case("Region")
+                    && value(line).is_some_and(|region| nodes::is_zone(&format!("{region}a")))
+            };
             let is_zone = || name.eq_ignore_ascii_case("Zone") && value(line).is_some_and(|zone| nodes::is_zone(&zone));
             is_override(line)
                 || is_one_of(&name, if is_first { &own } else { &unmistakable })
                 || is_first
-                    && (is_zone() || crate::text::most_alike(&name, unmistakable.iter().copied(), NEARLY).is_some())
+                    && (is_zone()
+                        || is_region() && of_aws()
+                        || crate::text::most_alike(&name, unmistakable.iter().copied(), NEARLY).is_some())
         })
     }
 
@@ -292,6 +300,9 @@ mod tests {
             ("[Global]\nproject-id = x\n", false),
             ("[Global]\nZone=us-east-1a\n", true),
             ("[Global]\nzone = europe-west1-b\n", false),
+            ("[Global]\nRegion=us-east-1\n", true),
+            ("[Global]\nregion=us-east-1\nauth-url=https://x\n", false),
+            ("[Global]\nregion=RegionOne\n", false),
             ("[Global]\nKubernetesClusterld=x\n", true),
             ("a: [Global]\n", false),
             ("[plugins]\nVPC=x\n", false),

@@ -296,7 +296,7 @@ impl<'f> Reading<'f> {
                 self.evidence.nodes.get_or_insert_default().push(raw.into());
             }
             Found::Service => {
-                let service = Service::read(object).map_err(wrong)?;
+                let Some(service) = Service::read(object).map_err(wrong)? else { return Ok(()) };
                 self.evidence.services.get_or_insert_default().push(service);
             }
             Found::Workload(kind) => {

@@ -19,6 +19,9 @@ pub struct Service {
     pub annotations: BTreeMap<String, String>,
     /// Where each annotation stands, key and value.
     pub annotation_places: BTreeMap<String, (Place, Place)>,
+    /// Annotations whose values are no strings, for want of quotes, with what they are. The API server refuses such an object.
+    /// Source: kubernetes/apimachinery `pkg/apis/meta/v1/types.go#ObjectMeta`, `Annotations`.
+    pub not_strings: BTreeMap<String, &'static str>,
     /// `metadata.finalizers`.
     pub finalizers: Vec<String>,
     /// `spec.type`; `ClusterIP` where it is not said.
@@ -86,18 +89,28 @@ impl Service {
         self.service_type == "LoadBalancer"
     }
 
-    pub(super) fn read(object: Object<'_>) -> Result<Self, String> {
+    /// Reads a Service; `None` where it has no name, as a part of a patch.
+    pub(super) fn read(object: Object<'_>) -> Result<Option<Self>, String> {
         let text = |path: &[&str]| optional_text(object, path);
         let mut annotations = BTreeMap::new();
         let mut annotation_places = BTreeMap::new();
+        let mut not_strings = BTreeMap::new();
         for (key, value) in object.members(&["metadata", "annotations"]) {
-            let Some(text) = value.node.as_str() else {
+            // A patch takes an annotation away with null.
+            if value.node.value == Value::Null {
+                continue;
+            }
+            let Some(text) = value.scalar() else {
                 return Err(format!("the annotation `{}` is {} instead of a string", key.value, value.node.kind()));
             };
+            if let Some(kind) = value.kind_without_quotes() {
+                not_strings.insert(key.value.clone(), kind);
+            }
             annotation_places.insert(key.value.clone(), (key.place, value.place()));
-            annotations.insert(key.value, text.to_owned());
+            annotations.insert(key.value, text);
         }
-        let name = object.located(&["metadata", "name"]).ok_or("it has no `metadata.name`")?;
+        let name = object.located(&["metadata", "name"]).or_else(|| object.located(&["metadata", "generateName"]));
+        let Some(name) = name else { return Ok(None) };
         let ports = object.items(&["spec", "ports"]).map(|port| ServicePort {
             name: port.text(&["name"]).unwrap_or_default().to_owned(),
             port: port.number(&["port"]).unwrap_or_default(),
@@ -111,12 +124,13 @@ impl Service {
         });
         let texts =
             |path: &[&str]| object.items(path).filter_map(|item| item.node.as_str().map(str::to_owned)).collect();
-        Ok(Self {
+        Ok(Some(Self {
             namespace: text(&["metadata", "namespace"])?.unwrap_or_default(),
             name: name.value,
             uid: text(&["metadata", "uid"])?.unwrap_or_default(),
             annotations,
             annotation_places,
+            not_strings,
             finalizers: texts(&["metadata", "finalizers"]),
             service_type: text(&["spec", "type"])?.unwrap_or_else(|| "ClusterIP".to_owned()),
             load_balancer_class: text(&["spec", "loadBalancerClass"])?,
@@ -132,7 +146,7 @@ impl Service {
             deleted_at: object.text(&["metadata", "deletionTimestamp"]).map(str::to_owned),
             field_places: object.members(&["spec"]).map(|(key, _)| (key.value, key.place)).collect(),
             place: name.place,
-        })
+        }))
     }
 }
 

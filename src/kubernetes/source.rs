@@ -66,6 +66,9 @@ impl Counted {
 /// Bytes between two counts of lines.
 const STEP: usize = 8 * 1024;
 
+/// Bytes of a line before and behind a place that are shown, at most.
+const AROUND: usize = 4 * 1024;
+
 /// What the lines of a text are in its file.
 #[derive(Debug)]
 enum Within {
@@ -151,17 +154,48 @@ impl Source {
     /// A line of the text, without its end.
     #[must_use]
     pub fn line_text(&self, line: usize) -> Option<&str> {
+        self.text.get(self.line_start(line)?..)?.lines().next()
+    }
+
+    /// The part of a line around a place, and how many characters of the line stand before it: of a list on one line that is megabytes
+    /// long, nobody reads more.
+    #[must_use]
+    pub fn excerpt(&self, place: &Place) -> Option<(&str, usize)> {
+        let (start, column) = (self.line_start(place.line)?, place.column.saturating_sub(1));
+        let key = |counted: &Counted| (counted.lines, counted.characters);
+        let steps = self.lines.partition_point(|counted| key(counted) <= (place.line - 1, column));
+        let near = steps.checked_sub(1).and_then(|step| Some((step * STEP, self.lines.get(step)?)));
+        let (from, characters) = match near {
+            Some((at, counted)) if counted.lines == place.line - 1 && at > start => {
+                (self.boundary(at), counted.characters)
+            }
+            _ => (start, 0),
+        };
+        let rest = self.text.get(from..)?;
+        let at = from + rest.char_indices().nth(column.saturating_sub(characters)).map_or(rest.len(), |(at, _)| at);
+        let first = self.boundary(at.saturating_sub(AROUND).max(start));
+        let skipped = column.saturating_sub(self.text.get(first..at)?.chars().count());
+        let part = self.text.get(first..self.boundary((at + AROUND).min(self.text.len())))?;
+        Some((part.lines().next().unwrap_or_default(), skipped))
+    }
+
+    /// The first offset from one on at which a character begins.
+    fn boundary(&self, offset: usize) -> usize {
+        (offset..self.text.len()).find(|at| self.text.is_char_boundary(*at)).unwrap_or(self.text.len())
+    }
+
+    /// The offset at which a line begins.
+    fn line_start(&self, line: usize) -> Option<usize> {
         let before = line.checked_sub(1)?;
         // The last step at which not all lines before it have ended.
         let step = self.lines.partition_point(|counted| counted.lines < before).saturating_sub(1);
         let rest = self.text.as_bytes().get(step * STEP..)?;
         let missing = before - self.lines.get(step)?.lines;
-        let start = match missing {
+        Some(match missing {
             0 if before == 0 => 0,
             0 => self.text.get(..step * STEP)?.rfind('\n').map_or(0, |at| at + 1),
             _ => step * STEP + memchr::memchr_iter(b'\n', rest).nth(missing - 1)? + 1,
-        };
-        self.text.get(start..)?.lines().next()
+        })
     }
 
     /// The line of an offset.
@@ -261,6 +295,23 @@ impl<'s> Object<'s> {
     pub fn located(self, path: &[&str]) -> Option<Located<String>> {
         let found = self.at(path)?;
         Some(Located { value: found.node.as_str()?.to_owned(), place: found.place() })
+    }
+
+    /// What a value is that would be a string in quotes: `None` where it is one. `yes` and `on` are booleans of YAML 1.1, which kubectl
+    /// and Helm read. Source: kubernetes-sigs/yaml `goyaml.v2/resolve.go`.
+    #[must_use]
+    pub fn kind_without_quotes(self) -> Option<&'static str> {
+        const OF_YAML_1_1: [&str; 14] =
+            ["y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "no", "No", "NO", "off", "Off", "OFF"];
+        match &self.node.value {
+            Value::Bool(_) => Some("a boolean"),
+            Value::Number(_) => Some("a number"),
+            Value::String(text) if OF_YAML_1_1.contains(&&**text) => {
+                let is_plain = self.source.text.get(self.node.span.range()).is_some_and(|written| written == &**text);
+                is_plain.then_some("a boolean")
+            }
+            _ => None,
+        }
     }
 
     /// The items of a list behind some keys; none where there is no list.
@@ -364,6 +415,11 @@ mod tests {
                 let line = before.matches('\n').count() + 1;
                 let column = before.rsplit('\n').next().unwrap().chars().count() + 1;
                 assert_eq!(source.position(offset), (line, column), "{width} {offset}");
+                let (part, skipped) = source.excerpt(&source.place(Span { start: offset, end: offset })).unwrap();
+                let shown = part.chars().nth(column - 1 - skipped);
+                let meant = text.get(offset..).unwrap().chars().next().filter(|character| *character != '\n');
+                assert_eq!(shown, meant, "{width} {offset}");
+                assert!(part.len() <= 2 * AROUND + 8, "{width} {offset}");
             }
         }
     }

@@ -14,52 +14,97 @@ const PREFIX: &str = "service.beta.kubernetes.io/";
 /// Services in one document, at most: nobody's chart makes more.
 const MAX_SERVICES: usize = 1_000;
 
+/// Groups of the API whose objects match or change other objects, and make none themselves.
+const OF_POLICIES: [&str; 2] = ["kyverno.io/", "policies.kyverno.io/"];
+
 /// The Services to come of a document that is none itself, in the order of the text.
 pub(super) fn services_in(source: &Source, document: &Node) -> Vec<Service> {
     let mut found = Vec::new();
-    let is_object = document.get("apiVersion").is_some() && document.get("kind").is_some();
-    if !is_object {
-        walk(source, document, &mut Vec::new(), &mut found);
-        return found;
-    }
-    // The annotations in the metadata of an object are about that object.
-    for member in document.members().unwrap_or_default().iter().filter(|member| *member.key != *"metadata") {
-        walk(source, &member.value, &mut vec![member.key.to_string()], &mut found);
+    let text = |key: &str| document.get(key).and_then(Node::as_str);
+    let outer = [document];
+    match (text("apiVersion"), text("kind")) {
+        (Some(version), Some(_)) if OF_POLICIES.iter().any(|group| version.starts_with(group)) => {}
+        (Some(_), Some(_)) => {
+            // The annotations in the metadata of an object are about that object.
+            let members = document.members().unwrap_or_default().iter().filter(|member| *member.key != *"metadata");
+            for member in members {
+                walk(source, &member.value, &outer, &mut vec![member.key.to_string()], &mut found);
+            }
+        }
+        _ => walk(source, document, &[], &mut Vec::new(), &mut found),
     }
     found
 }
 
-fn walk(source: &Source, node: &Node, path: &mut Vec<String>, found: &mut Vec<Service>) {
+fn walk(source: &Source, node: &Node, outer: &[&Node], path: &mut Vec<String>, found: &mut Vec<Service>) {
+    let around: Vec<&Node> = outer.iter().copied().chain([node]).collect();
     for (index, item) in node.items().unwrap_or_default().iter().enumerate() {
         path.push(index.to_string());
-        walk(source, item, path, found);
+        walk(source, item, &around, path, found);
         path.pop();
     }
     for member in node.members().unwrap_or_default() {
         if found.len() == MAX_SERVICES {
             return;
         }
-        if let Some(service) = of_holder(Object { source, node }, path, &member.key) {
+        if let Some(service) = of_holder(Object { source, node }, outer, path, &member.key) {
             found.push(service);
             continue;
         }
         path.push(member.key.to_string());
-        walk(source, &member.value, path, found);
+        walk(source, &member.value, &around, path, found);
         path.pop();
     }
 }
 
+/// How far a chart puts the fields of a Service from its annotations, at most.
+const MAX_LEVELS: usize = 3;
+
+/// The text of a field of the Service, which stands beside its annotations or around them: in the same map, its `spec` or `service`, or in
+/// a map that holds that. Sources: `values.yaml` of ingress-nginx, Traefik (`service.spec`), elastic/cloud-on-k8s
+/// (`service.metadata`, `service.spec`), emqx/emqx-operator (`listenersServiceTemplate.spec`).
+fn around<'n>(holder: &'n Node, outer: &[&'n Node], of: impl Fn(&'n Node) -> Option<&'n str>) -> Option<&'n str> {
+    let near = std::iter::once(holder).chain(outer.iter().rev().copied()).take(MAX_LEVELS);
+    let mut maps = near.flat_map(|map| {
+        let service = map.get("service");
+        [Some(map), map.get("spec"), service, service.and_then(|service| service.get("spec"))].into_iter().flatten()
+    });
+    maps.find_map(of)
+}
+
+/// The class of a Service as Strimzi's listeners call it, too. A value without a slash is something else's class.
+fn class_of(map: &Node) -> Option<&str> {
+    let class = map.get("loadBalancerClass").and_then(Node::as_str).filter(|class| !class.is_empty());
+    class.or_else(|| map.get("class").and_then(Node::as_str).filter(|class| class.contains('/')))
+}
+
+fn type_of(map: &Node) -> Option<&str> {
+    const TYPES: [&str; 4] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
+    let of = |key: &str| map.get(key).and_then(Node::as_str).filter(|name| TYPES.contains(name));
+    of("type").or_else(|| of("serviceType"))
+}
+
+/// True if a chart makes no Service of a map: it is switched off. The second Service of ingress-nginx has to be switched on.
+/// Source: kubernetes/ingress-nginx `charts/ingress-nginx/values.yaml`, `controller.service.internal.enabled`.
+fn is_off(holder: Object<'_>, path: &[String]) -> bool {
+    let is_internal = path.ends_with(&["controller".to_owned(), "service".to_owned(), "internal".to_owned()]);
+    match holder.switch(&["enabled"]) {
+        Some(is_on) => !is_on,
+        None => is_internal,
+    }
+}
+
 /// The Service whose annotations stand in a map under a key.
-fn of_holder(holder: Object<'_>, path: &[String], key: &str) -> Option<Service> {
+fn of_holder(holder: Object<'_>, outer: &[&Node], path: &[String], key: &str) -> Option<Service> {
     let mut annotations = BTreeMap::new();
     let mut annotation_places = BTreeMap::new();
     for (annotation, value) in holder.members(&[key]) {
         // The chart may put other values in quotes.
-        let Some(text) = value.node.as_str() else { continue };
+        let Some(text) = value.node.as_str().filter(|_| value.kind_without_quotes().is_none()) else { continue };
         annotation_places.insert(annotation.value.clone(), (annotation.place, value.place()));
         annotations.insert(annotation.value, text.to_owned());
     }
-    if !annotations.keys().any(|annotation| annotation.starts_with(PREFIX)) {
+    if !annotations.keys().any(|annotation| annotation.starts_with(PREFIX)) || is_off(holder, path) {
         return None;
     }
     let text = |key: &str| holder.text(&[key]).filter(|text| !text.is_empty()).map(str::to_owned);
@@ -72,9 +117,10 @@ fn of_holder(holder: Object<'_>, path: &[String], key: &str) -> Option<Service> 
         uid: String::new(),
         annotations,
         annotation_places,
+        not_strings: BTreeMap::new(),
         finalizers: Vec::new(),
-        service_type: text("type").unwrap_or_else(|| "LoadBalancer".to_owned()),
-        load_balancer_class: text("loadBalancerClass"),
+        service_type: around(holder.node, outer, type_of).unwrap_or("LoadBalancer").to_owned(),
+        load_balancer_class: around(holder.node, outer, class_of).map(str::to_owned),
         load_balancer_ip: text("loadBalancerIP"),
         source_ranges: texts("loadBalancerSourceRanges"),
         ip_families: texts("ipFamilies"),

@@ -243,9 +243,10 @@ impl Workload {
         !is_of_daemon && !self.tolerations.iter().any(|toleration| toleration.tolerates(taint))
     }
 
-    /// Reads a workload; `None` where it has no specification of pods, as a patch of one.
+    /// Reads a workload; `None` where it has no name or no specification of pods, as a patch of one.
     pub(super) fn read(kind: WorkloadKind, object: Object<'_>) -> Result<Option<Self>, String> {
-        let name = object.located(&["metadata", "name"]).ok_or("it has no `metadata.name`")?;
+        let name = object.located(&["metadata", "name"]).or_else(|| object.located(&["metadata", "generateName"]));
+        let Some(name) = name else { return Ok(None) };
         let pod =
             if kind == WorkloadKind::Pod { object.at(&["spec"]) } else { object.at(&["spec", "template", "spec"]) };
         let Some(pod) = pod else { return Ok(None) };

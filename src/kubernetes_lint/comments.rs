@@ -74,6 +74,11 @@ fn wrong(
 ) -> Vec<String> {
     let mut wrong = Vec::new();
     for (line, comment) in comments {
+        if comment.rules.is_empty() {
+            let wanted = "write `# tagaudit: ignore[rule] reason`";
+            wrong.push(format!("{file}:{line}: the comment names no rule, and is not heeded: {wanted}"));
+            continue;
+        }
         if comment.reason.is_empty() {
             wrong.push(format!("{file}:{line}: the comment gives no reason, and is not heeded: write it after `]`"));
             continue;

@@ -64,14 +64,15 @@ fn shown(lint: &KubernetesLint, finding: &Finding, renderer: &Renderer) -> Strin
     };
     let message = text::printable(&finding.message);
     let place = finding.locations.first();
-    let marked = place.and_then(|place| lint.texts.get(&place.file)?.line_text(place.line));
+    let excerpt = place.and_then(|place| lint.texts.get(&place.file)?.excerpt(place));
+    let (marked, skipped) = excerpt.map_or((None, 0), |(part, skipped)| (Some(part), skipped));
     // The same length: places stay right.
     let marked = marked.map(text::same_length_printable);
     let marked = marked.as_deref().map(masked);
     let name = place.map(|place| text::printable(&place.file).into_owned());
     let mut group = level.primary_title(message.as_ref()).id(finding.rule).elements(
         marked.as_deref().zip(place).zip(name.as_deref()).map(|((source, place), name)| {
-            let span = span(source, place);
+            let span = span(source, place, skipped);
             Snippet::source(source).line_start(place.line).path(name).annotation(AnnotationKind::Primary.span(span))
         }),
     );
@@ -98,9 +99,11 @@ fn shown(lint: &KubernetesLint, finding: &Finding, renderer: &Renderer) -> Strin
     renderer.render(&[group])
 }
 
-/// The bytes of a place in its line; of one that goes over lines, those of the first.
-fn span(source: &str, place: &Place) -> Range<usize> {
-    let offset = |column: usize| source.char_indices().nth(column.saturating_sub(1)).map_or(source.len(), |(at, _)| at);
+/// The bytes of a place in its line, of which some characters are left out in front; of one that goes over lines, those of the first.
+fn span(source: &str, place: &Place, skipped: usize) -> Range<usize> {
+    let offset = |column: usize| {
+        source.char_indices().nth(column.saturating_sub(skipped + 1)).map_or(source.len(), |(at, _)| at)
+    };
     let start = offset(place.column);
     let end = if place.end_line == place.line { offset(place.end_column) } else { source.len() };
     start..end.max(start)

@@ -51,7 +51,7 @@ const NOTHING_PULLED: &str =
 
 /// True if a configuration is of the cluster that a controller is declared for: both stand in one file, or there is one such declaration
 /// in everything that was given together. Of several, as for production and test, nobody knows which is meant.
-fn is_declared_for<'c>(controllers: impl Iterator<Item = &'c CloudController>, place: &Place) -> bool {
+pub(super) fn is_declared_for<'c>(controllers: impl Iterator<Item = &'c CloudController>, place: &Place) -> bool {
     let files: BTreeSet<&str> = controllers.map(|one| &*one.place().file).collect();
     files.contains(&*place.file) || files.len() == 1
 }

@@ -89,7 +89,7 @@ fn owner(context: &KubernetesContext<'_>, service: &Service) -> Owner {
     match (annotation("aws-load-balancer-type"), annotation("aws-load-balancer-nlb-target-type")) {
         (Some("nlb-ip"), _) | (Some("external"), Some("ip" | "instance")) => Owner::LoadBalancerController,
         // A webhook gives new Services a class, whatever else they say.
-        _ if service.uid.is_empty() && has_webhook(context.evidence) => Owner::LoadBalancerController,
+        _ if service.uid.is_empty() && gives_a_class(context.evidence) => Owner::LoadBalancerController,
         (Some("external"), _) => Owner::Nobody,
         (Some("nlb"), _) => Owner::Network,
         _ => Owner::Classic,
@@ -107,6 +107,20 @@ fn has_webhook(evidence: &Evidence) -> bool {
     evidence.documents_of(DocumentKind::Webhook).any(|document| {
         document.object().items(&["webhooks"]).any(|hook| hook.text(&["name"]) == Some("mservice.elbv2.k8s.aws"))
     })
+}
+
+/// True if new Services get the class of the AWS Load Balancer Controller: by the webhook that is there, or that a chart of 2.5.0 or later
+/// makes unless it is told not to. Source: aws-load-balancer-controller `helm/aws-load-balancer-controller/values.yaml`,
+/// `enableServiceMutatorWebhook`.
+fn gives_a_class(evidence: &Evidence) -> bool {
+    const FIRST: ControllerVersion = ControllerVersion::new(2, 5, 0);
+    let images =
+        evidence.workloads.iter().flat_map(|workload| &workload.containers).map(|one| one.image.value.as_str());
+    let mut versions = images.filter_map(|image| {
+        let (name, tag) = image.rsplit_once(':')?;
+        name.ends_with("aws-load-balancer-controller").then(|| tag.split('@').next()?.parse::<ControllerVersion>().ok())
+    });
+    has_webhook(evidence) || versions.any(|version| version.is_some_and(|version| version >= FIRST))
 }
 
 /// Whether the AWS Load Balancer Controller is among the workloads.

@@ -29,16 +29,13 @@ enum Takes {
 }
 
 /// The values that the annotations take, by their names behind the prefix. A name that ends with a full stop goes on with a protocol or a port.
-const VALUES: [(&str, Takes); 29] = [
+const VALUES: [(&str, Takes); 26] = [
     ("aws-load-balancer-access-log-enabled", Takes::Bool),
     ("aws-load-balancer-additional-resource-tags", Takes::Pairs),
     ("aws-load-balancer-attributes", Takes::Pairs),
-    ("aws-load-balancer-backend-protocol", Takes::AnyCaseOf(&["ssl", "tcp"])),
     ("aws-load-balancer-cross-zone-load-balancing-enabled", Takes::Bool),
     ("aws-load-balancer-disable-nlb-sg", Takes::Bool),
-    ("aws-load-balancer-enable-icmp-for-path-mtu-discovery", Takes::OneOf(&["on", "off"])),
     ("aws-load-balancer-enable-prefix-for-ipv6-source-nat", Takes::OneOf(&["on", "off"])),
-    ("aws-load-balancer-enable-tcp-udp-listener", Takes::Bool),
     ("aws-load-balancer-healthcheck-healthy-threshold", Takes::Number),
     ("aws-load-balancer-healthcheck-interval", Takes::Number),
     ("aws-load-balancer-healthcheck-port", Takes::Port),
@@ -66,17 +63,33 @@ const ALPN: (&str, &[&str]) =
     ("aws-load-balancer-alpn-policy", &["HTTP1Only", "HTTP2Only", "HTTP2Optional", "HTTP2Preferred", "None"]);
 
 /// The annotations of a Service that are refused: the name of each behind the prefix, and why the controller refuses it. `value` gives
-/// the value of a name, and `ports` are the names of the ports of the Service.
+/// the value of a name, `ports` are the names of the ports of the Service, and `has_source_ranges` says that its `spec` limits the
+/// sources.
+///
+/// Sources: `pkg/service/model_build_load_balancer.go#buildLoadBalancerSchemeViaAnnotation`, `#buildLoadBalancerMinimumCapacity`,
+/// `model_build_listener.go#buildBackendProtocol`, `model_build_target_group.go#buildCIDRsFromSourceRanges`,
+/// `#buildTargetGroupBindingNodeSelector`.
 #[must_use]
 pub fn wrong<'s>(
     annotations: impl Iterator<Item = (&'s str, &'s str)>,
     value: impl Fn(&str) -> Option<&'s str>,
     ports: &[&str],
+    has_source_ranges: bool,
 ) -> Vec<(&'s str, String)> {
+    let is_set = |name: &str| value(name).is_some_and(|given| !given.trim().is_empty());
+    // What another annotation stands in for is not looked at.
+    let is_read = |name: &str| match name {
+        "aws-load-balancer-internal" => value("aws-load-balancer-scheme").is_none(),
+        "aws-load-balancer-manage-backend-security-group-rules" => is_set("aws-load-balancer-security-groups"),
+        "aws-load-balancer-target-node-labels" => value("aws-load-balancer-nlb-target-type") != Some("ip"),
+        "load-balancer-source-ranges" => !has_source_ranges && !is_set("aws-load-balancer-security-groups"),
+        "aws-load-balancer-minimum-load-balancer-capacity" => is_set(name),
+        _ => true,
+    };
     let mut found: Vec<(&str, String)> = annotations
         .filter_map(|(name, given)| {
             let is_it = |known: &str| if known.ends_with('.') { name.starts_with(known) } else { known == name };
-            let (_, takes) = VALUES.iter().find(|(known, _)| is_it(known))?;
+            let (_, takes) = VALUES.iter().find(|(known, _)| is_it(known) && is_read(known))?;
             Some((name, refused(*takes, given, ports)?))
         })
         .collect();
@@ -89,7 +102,6 @@ pub fn wrong<'s>(
         (Some(scheme), _) => Some(scheme == "internet-facing"),
         (None, internal) => internal.map(is_false),
     };
-    let is_set = |name: &str| value(name).is_some_and(|given| !given.trim().is_empty());
     for (name, is_refused, needs) in [
         ("aws-load-balancer-eip-allocations", is_public == Some(false), "internet-facing"),
         ("aws-load-balancer-private-ipv4-addresses", is_public == Some(true), "internal"),
@@ -113,8 +125,12 @@ fn refused(takes: Takes, given: &str, ports: &[&str]) -> Option<String> {
             let is_one = values.contains(&trimmed.to_ascii_lowercase().as_str());
             (!is_one).then(|| format!("is none of {}", values.join(", ")))
         }
-        Takes::Pairs => pieces()
-            .find(|part| !part.contains('='))
+        // A backslash keeps a comma within a value, from 2.15.0 on. Source: `pkg/annotations/parser.go#splitKeyValuePairs`.
+        Takes::Pairs => given
+            .replace("\\,", "")
+            .split(',')
+            .map(str::trim)
+            .find(|part| !part.is_empty() && !part.contains('='))
             .map(|part| format!("has the part `{part}`, which is no KEY=VALUE")),
         Takes::Characters(most) => {
             let number = given.chars().count();
@@ -149,7 +165,7 @@ mod tests {
 
     fn of(pairs: &[(&'static str, &'static str)]) -> Vec<&'static str> {
         let value = |name: &str| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
-        let found = wrong(pairs.iter().copied(), value, &["http"]);
+        let found = wrong(pairs.iter().copied(), value, &["http"], false);
         found.into_iter().map(|(name, _)| name).collect()
     }
 
@@ -173,7 +189,12 @@ mod tests {
             ("aws-load-balancer-healthcheck-port", "http", true),
             ("aws-load-balancer-healthcheck-port", "8080", true),
             ("aws-load-balancer-healthcheck-port", "abc$", false),
-            ("aws-load-balancer-manage-backend-security-group-rules", "yes", false),
+            ("aws-load-balancer-manage-backend-security-group-rules", "yes", true),
+            ("aws-load-balancer-backend-protocol", "http", true),
+            ("aws-load-balancer-enable-tcp-udp-listener", "yes", true),
+            ("aws-load-balancer-enable-icmp-for-path-mtu-discovery", "true", true),
+            ("aws-load-balancer-minimum-load-balancer-capacity", "", true),
+            ("aws-load-balancer-additional-resource-tags", "Env=prod,Owners=alice\\,bob,Team=a", true),
             ("aws-load-balancer-inbound-sg-rules-on-private-link-traffic", "true", false),
             ("aws-load-balancer-minimum-load-balancer-capacity", "CapacityUnits=1500", true),
             ("aws-load-balancer-minimum-load-balancer-capacity", "1500", false),
@@ -182,6 +203,21 @@ mod tests {
             ("aws-load-balancer-alpn-policy", "h2", true),
         ] {
             assert_eq!(of(&[(name, value)]).is_empty(), is_right, "{name}={value}");
+        }
+        let groups = ("aws-load-balancer-security-groups", "sg-1");
+        for (read, beside) in [
+            (("aws-load-balancer-manage-backend-security-group-rules", "yes"), groups),
+            (("aws-load-balancer-target-node-labels", "a"), ("aws-load-balancer-nlb-target-type", "instance")),
+            (("aws-load-balancer-internal", "0.0.0.0/0"), groups),
+        ] {
+            assert_eq!(of(&[read, beside]), [read.0]);
+        }
+        for (unread, beside) in [
+            (("aws-load-balancer-internal", "0.0.0.0/0"), ("aws-load-balancer-scheme", "internal")),
+            (("aws-load-balancer-target-node-labels", "a"), ("aws-load-balancer-nlb-target-type", "ip")),
+            (("load-balancer-source-ranges", "10.0.0.0"), groups),
+        ] {
+            assert!(of(&[unread, beside]).is_empty(), "{unread:?}");
         }
         let certificate = ("aws-load-balancer-ssl-cert", "arn:aws:acm:eu-west-1:111122223333:certificate/a");
         assert_eq!(of(&[certificate, ("aws-load-balancer-alpn-policy", "h2")]), ["aws-load-balancer-alpn-policy"]);

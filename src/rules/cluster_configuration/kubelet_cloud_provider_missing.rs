@@ -3,6 +3,7 @@ use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Started, is_name_only};
 use crate::resource::ResourceKind;
 use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "kubelet-cloud-provider-missing",
@@ -12,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
         "error; warning for configurations of kubeadm: the unit of the kubelet may say it",
     ),
     resources: &[ResourceKind::ClusterConfig, ResourceKind::Node],
-    condition: "A cloud controller is there, or declared in the same file or as the only one among the files that are named together, or another configuration there has an external kubelet; and a configuration, or a Node that says what it was started with, has no `cloud-provider=external` for the kubelet: neither by itself, nor by `cloud-provider-name: external` of RKE2, nor by the own controller of K3s.",
+    condition: "A cloud controller is there, or declared in the same file or as the only one among the files that are named together, or another configuration there has an external kubelet; and a configuration, or a Node that says what it was started with, has no `cloud-provider=external` for the kubelet: neither by itself, nor by `cloud-provider-name: external` of RKE2, nor by the own controller of K3s or RKE2; or a misspelt one.",
     impact: "such a node registers without the taint of uninitialised nodes and never gets a providerID: load balancers leave it out, and volumes cannot be attached. Nodes that are there already keep theirs, which hides it",
     fix: "Set `kubelet-arg: cloud-provider=external` for all nodes.",
     applicability: Applicability::None,
@@ -55,25 +56,47 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let by_name = match (arguments.distribution, arguments.cloud_provider_name()) {
             (Distribution::Rke2, Some("aws")) => !is_name_only(arguments.version),
             (Distribution::Rke2, Some(_)) => true,
-            // K3s makes its kubelets external for its own controller: `embedded-ccm-still-on` is about that one.
-            (Distribution::K3s, _) => !is_without_own(context, arguments),
+            // Both make their kubelets external for their own controller: `embedded-ccm-still-on` is about that one.
+            (Distribution::K3s | Distribution::Rke2, _) => !is_without_own(context, arguments),
             _ => false,
         };
         let is_said_elsewhere = arguments.is_part || arguments.distribution == Distribution::Rke;
-        if !is_asked || kubelet.is_some() || by_name || !arguments.is_of_kubelet || is_said_elsewhere {
+        // The kubelet does not start with a provider that it does not know.
+        let misspelt = kubelet
+            .filter(|value| text::most_alike(value, ["external"].into_iter(), ALIKE).is_some() && *value != "external");
+        if !is_asked
+            || kubelet.is_some() && misspelt.is_none()
+            || by_name && misspelt.is_none()
+            || !arguments.is_of_kubelet
+            || is_said_elsewhere
+        {
             return None;
         }
         let setting = arguments.distribution.setting(Component::Kubelet);
-        let message = "the kubelet is started without `cloud-provider=external`";
-        let fix = format!("add `cloud-provider=external` to `{setting}`");
+        let (message, fix) = match misspelt {
+            Some(value) => (
+                format!(
+                    "the kubelet is started with `cloud-provider={}`, which is no provider",
+                    text::printable(value)
+                ),
+                format!("write `cloud-provider=external` in `{setting}`"),
+            ),
+            None => (
+                "the kubelet is started without `cloud-provider=external`".to_owned(),
+                format!("add `cloud-provider=external` to `{setting}`"),
+            ),
+        };
         // kubeadm's kubelets may have it from their unit (`KUBELET_EXTRA_ARGS`).
         let may_have_it = arguments.distribution == Distribution::Kubeadm;
-        let severity = if may_have_it { Severity::Warning } else { Severity::Error };
+        let severity = if may_have_it && misspelt.is_none() { Severity::Warning } else { Severity::Error };
         Some(on_started(arguments, severity, arguments.place_of("kubelet-arg"), "kubelet", message, fix))
     })
 }
 
-/// Whether the servers of K3s that a node belongs to run without a cloud controller of their own.
+/// The similarity, of 1, from which on a provider is taken as a misspelt one.
+const ALIKE: f64 = 0.8;
+
+/// Whether the servers of K3s or RKE2 that a node belongs to run without a cloud controller of their own.
 fn is_without_own(context: &KubernetesContext<'_>, arguments: &NodeArguments) -> bool {
     const SWITCH: &str = "disable-cloud-controller";
     if arguments.is_server == Some(true) {
@@ -83,7 +106,7 @@ fn is_without_own(context: &KubernetesContext<'_>, arguments: &NodeArguments) ->
         .evidence
         .arguments()
         .iter()
-        .filter(|one| one.distribution == Distribution::K3s && one.is_server == Some(true));
+        .filter(|one| one.distribution == arguments.distribution && one.is_server == Some(true));
     let mut servers = servers.peekable();
     servers.peek().is_some() && servers.all(|one| one.is_on(SWITCH))
 }

@@ -9,6 +9,7 @@ use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSever
 use crate::text;
 
 use super::{UNSAID, of_configuration, of_nodes};
+use crate::rules::cluster_configuration::is_declared_for;
 
 pub(super) const RULE: Rule = Rule {
     id: "embedded-ccm-still-on",
@@ -79,12 +80,13 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     Counted::new(servers.len(), violations).unless(why)
 }
 
-/// Whether another cloud controller is there beside a server: a workload of the cluster, or one declared in the same file.
+/// Whether another cloud controller is there beside a server: a workload of the cluster, or one declared for the same cluster.
 fn is_beside(context: &KubernetesContext<'_>, arguments: &NodeArguments) -> bool {
-    context.evidence.controllers().iter().any(|controller| match &arguments.started {
-        Started::Node(_) => controller.chart.is_none(),
-        Started::Declared { place, .. } => controller.place().file == place.file,
-    })
+    let controllers = context.evidence.controllers();
+    match &arguments.started {
+        Started::Node(_) => controllers.iter().any(|controller| controller.chart.is_none()),
+        Started::Declared { place, .. } => is_declared_for(controllers.iter(), place),
+    }
 }
 
 /// When both controllers run.
