@@ -300,7 +300,7 @@ impl<'f> Reading<'f> {
                 self.evidence.services.get_or_insert_default().push(service);
             }
             Found::Workload(kind) => {
-                let Some(workload) = Workload::read(kind, object).map_err(wrong)? else { return Ok(()) };
+                let Some(workload) = Workload::read(kind, object) else { return Ok(()) };
                 self.evidence.workload_lists.insert(kind);
                 self.evidence.workloads.push(workload);
             }

@@ -100,12 +100,16 @@ impl Service {
             if value.node.value == Value::Null {
                 continue;
             }
-            let Some(text) = value.scalar() else {
-                return Err(format!("the annotation `{}` is {} instead of a string", key.value, value.node.kind()));
+            let text = match (value.without_quotes(), value.node.as_str()) {
+                (Some((kind, text)), _) => {
+                    not_strings.insert(key.value.clone(), kind);
+                    text
+                }
+                (None, Some(text)) => text.to_owned(),
+                (None, None) => {
+                    return Err(format!("the annotation `{}` is {} instead of a string", key.value, value.node.kind()));
+                }
             };
-            if let Some(kind) = value.kind_without_quotes() {
-                not_strings.insert(key.value.clone(), kind);
-            }
             annotation_places.insert(key.value.clone(), (key.place, value.place()));
             annotations.insert(key.value, text);
         }

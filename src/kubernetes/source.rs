@@ -297,19 +297,19 @@ impl<'s> Object<'s> {
         Some(Located { value: found.node.as_str()?.to_owned(), place: found.place() })
     }
 
-    /// What a value is that would be a string in quotes: `None` where it is one. `yes` and `on` are booleans of YAML 1.1, which kubectl
-    /// and Helm read. Source: kubernetes-sigs/yaml `goyaml.v2/resolve.go`.
+    /// What a value is that would be a string in quotes, and how it reads; `None` where it is one. `yes` and `on` are booleans of YAML 1.1,
+    /// which kubectl and Helm read. Source: kubernetes-sigs/yaml `goyaml.v2/resolve.go`.
     #[must_use]
-    pub fn kind_without_quotes(self) -> Option<&'static str> {
-        const OF_YAML_1_1: [&str; 14] =
-            ["y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "no", "No", "NO", "off", "Off", "OFF"];
+    pub fn without_quotes(self) -> Option<(&'static str, String)> {
+        let is_plain = || self.source.text.get(self.node.span.range());
         match &self.node.value {
-            Value::Bool(_) => Some("a boolean"),
-            Value::Number(_) => Some("a number"),
-            Value::String(text) if OF_YAML_1_1.contains(&&**text) => {
-                let is_plain = self.source.text.get(self.node.span.range()).is_some_and(|written| written == &**text);
-                is_plain.then_some("a boolean")
-            }
+            Value::Bool(value) => Some(("a boolean", value.to_string())),
+            Value::Number(number) => Some(("a number", number.clone())),
+            Value::String(text) if is_plain() == Some(&**text) => match &**text {
+                "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Some(("a boolean", true.to_string())),
+                "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Some(("a boolean", false.to_string())),
+                _ => None,
+            },
             _ => None,
         }
     }

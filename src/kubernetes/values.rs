@@ -100,7 +100,7 @@ fn of_holder(holder: Object<'_>, outer: &[&Node], path: &[String], key: &str) ->
     let mut annotation_places = BTreeMap::new();
     for (annotation, value) in holder.members(&[key]) {
         // The chart may put other values in quotes.
-        let Some(text) = value.node.as_str().filter(|_| value.kind_without_quotes().is_none()) else { continue };
+        let Some(text) = value.node.as_str().filter(|_| value.without_quotes().is_none()) else { continue };
         annotation_places.insert(annotation.value.clone(), (annotation.place, value.place()));
         annotations.insert(annotation.value, text.to_owned());
     }

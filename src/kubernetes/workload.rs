@@ -244,12 +244,12 @@ impl Workload {
     }
 
     /// Reads a workload; `None` where it has no name or no specification of pods, as a patch of one.
-    pub(super) fn read(kind: WorkloadKind, object: Object<'_>) -> Result<Option<Self>, String> {
+    pub(super) fn read(kind: WorkloadKind, object: Object<'_>) -> Option<Self> {
         let name = object.located(&["metadata", "name"]).or_else(|| object.located(&["metadata", "generateName"]));
-        let Some(name) = name else { return Ok(None) };
+        let name = name?;
         let pod =
             if kind == WorkloadKind::Pod { object.at(&["spec"]) } else { object.at(&["spec", "template", "spec"]) };
-        let Some(pod) = pod else { return Ok(None) };
+        let pod = pod?;
         let text = |path: &[&str]| object.text(path).unwrap_or_default().to_owned();
         let is_static = object.node.at(&["metadata", "annotations", "kubernetes.io/config.mirror"]).is_some();
         let selector = pod.members(&["nodeSelector"]).filter_map(|(key, value)| Some((key, value.scalar()?)));
@@ -265,7 +265,7 @@ impl Workload {
                 words: words.collect(),
             })
         });
-        Ok(Some(Self {
+        Some(Self {
             kind,
             api_version: text(&["apiVersion"]),
             namespace: text(&["metadata", "namespace"]),
@@ -298,7 +298,7 @@ impl Workload {
             name: name.value,
             place: name.place,
             pod_place: pod.place(),
-        }))
+        })
     }
 }
 

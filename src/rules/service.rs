@@ -12,6 +12,7 @@ use crate::service_annotations::PREFIX;
 use crate::view::RegionView;
 
 mod svc_annotation_no_effect;
+mod svc_annotation_not_string;
 mod svc_annotation_too_new;
 mod svc_annotation_unknown;
 mod svc_annotation_value;
@@ -187,19 +188,22 @@ fn on(
 ) -> Violation {
     let key = suffix.map(|suffix| format!("{PREFIX}{suffix}"));
     let place = key.as_ref().and_then(|key| service.annotation_places.get(key)).map(|(_, value)| value);
-    let resource = ResourceRef::bare(ResourceKind::Service, service.full_name());
-    let violation = Violation::new(severity, resource, message, Fix::none(fix)).at(place.unwrap_or(&service.place));
+    let violation = on_service(service, severity, message, Fix::none(fix)).at(place.unwrap_or(&service.place));
     match suffix {
         Some(suffix) => violation.with_respect_to(suffix),
         None => violation,
     }
 }
 
+/// A finding on a Service as a whole.
+fn on_service(service: &Service, severity: Severity, message: impl Into<String>, fix: Fix) -> Violation {
+    Violation::new(severity, ResourceRef::bare(ResourceKind::Service, service.full_name()), message, fix)
+}
+
 /// An error on a Service, at a field of its `spec`.
 fn on_field(service: &Service, field: &str, message: impl Into<String>, fix: impl Into<String>) -> Violation {
     let place = service.field_places.get(field).unwrap_or(&service.place);
-    let resource = ResourceRef::bare(ResourceKind::Service, service.full_name());
-    Violation::new(Severity::Error, resource, message, Fix::none(fix)).at(place)
+    on_service(service, Severity::Error, message, Fix::none(fix)).at(place)
 }
 
 /// What kind of load balancer a host name is of.

@@ -711,12 +711,12 @@ fn hostile_files_end_in_an_error_with_their_place() {
         ("a:\n\t- b\n".to_owned(), "line 2"),
         ("a: &a [*a]\n".to_owned(), "holds it"),
         (
-            "{\"kind\": \"List\", \"items\": [{\"kind\": \"Service\", \"metadata\": {\"name\": 7}}]}".to_owned(),
+            "{\"kind\": \"List\", \"items\": [{\"kind\": \"Service\", \"metadata\": {\"name\": \"x\", \"namespace\": 7}}]}".to_owned(),
             "/items/0",
         ),
         (
-            "apiVersion: v1\nkind: Service\nmetadata: {name: x, annotations: {a: true}}\n".to_owned(),
-            "the annotation `a` is a boolean",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: x, annotations: {a: [true]}}\n".to_owned(),
+            "the annotation `a` is a list",
         ),
         (
             "apiVersion: v1\nkind: ServiceList\nmetadata: {continue: abc}\nitems: []\n".to_owned(),

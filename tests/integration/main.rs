@@ -47,6 +47,7 @@ mod lint;
 mod lint_cluster;
 mod lint_flags;
 mod lint_repository;
+mod lint_services;
 #[cfg(feature = "aws")]
 mod live;
 #[cfg(feature = "aws")]

@@ -152,8 +152,8 @@ const DOCUMENTED: [&str; 6] = [
     "iot:domainname",
 ];
 
-/// Keys that the guides of services compare with plain operators and with those of sets, in lower case. Sources: Amazon EventBridge User
-/// Guide, "Using IAM policy conditions in Amazon EventBridge"; AWS Secrets Manager User Guide, "Resource-based policies"; AWS
+/// Keys that the guides of services compare with plain operators and with those of sets, in lower case. Sources: Amazon `EventBridge` User
+/// Guide, "Using IAM policy conditions in Amazon `EventBridge`"; AWS Secrets Manager User Guide, "Resource-based policies"; AWS
 /// Organizations User Guide, "Example SCPs for AWS RAM"; IAM User Guide, examples of policies for AWS Data Pipeline.
 const WITH_EITHER: [&str; 4] =
     ["datapipeline:pipelinecreator", "events:detail-type", "ram:principal", "secretsmanager:versionstage"];

@@ -120,8 +120,8 @@ fn actions(
 }
 
 /// Actions that the guides of services name and the Service Authorization Reference lacks, in lower case. Sources: AWS Lake Formation
-/// Developer Guide, "Managing cross-account permissions"; Amazon OpenSearch Service Developer Guide, "Monitoring OpenSearch logs with
-/// Amazon CloudWatch Logs"; AWS `IoT` Core Developer Guide, "Authorizing direct calls to AWS services".
+/// Developer Guide, "Managing cross-account permissions"; Amazon `OpenSearch` Service Developer Guide, "Monitoring `OpenSearch` logs with
+/// Amazon `CloudWatch` Logs"; AWS `IoT` Core Developer Guide, "Authorizing direct calls to AWS services".
 const DOCUMENTED: [&str; 3] = ["glue:shareresource", "iot:assumerolewithcertificate", "logs:putlogeventsbatch"];
 
 /// A pattern that covers no action, or that gives away permissions.

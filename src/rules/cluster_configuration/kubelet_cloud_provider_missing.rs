@@ -62,8 +62,8 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         };
         let is_said_elsewhere = arguments.is_part || arguments.distribution == Distribution::Rke;
         // The kubelet does not start with a provider that it does not know.
-        let misspelt = kubelet
-            .filter(|value| text::most_alike(value, ["external"].into_iter(), ALIKE).is_some() && *value != "external");
+        let misspelt =
+            kubelet.filter(|value| text::most_alike(value, ["external"], ALIKE).is_some() && *value != "external");
         if !is_asked
             || kubelet.is_some() && misspelt.is_none()
             || by_name && misspelt.is_none()

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule {
     title: "the controller does not take the value of an annotation",
     severity: RuleSeverity::always(Severity::Error),
     resources: &[ResourceKind::Service],
-    condition: "A value is a boolean or a number, for want of quotes, which the API server refuses; or it is not of the kind that the controller of the Service reads, the cloud controller or the AWS Load Balancer Controller: no boolean, no number, one that Elastic Load Balancing does not take, a protocol, scheme or attribute that it does not know, a name that is too long, a map without `=`, or a list of subnets with nothing in it.",
+    condition: "A value is not of the kind that the controller of the Service reads, the cloud controller or the AWS Load Balancer Controller: no boolean, no number, one that Elastic Load Balancing does not take, a protocol, scheme or attribute that it does not know, a name that is too long, a map without `=`, or a list of subnets with nothing in it.",
     impact: "the Service gets no load balancer, or its load balancer is not updated: the event says `error parsing service annotation`, or what else is wrong",
     fix: "Correct the value.",
     applicability: Applicability::None,
@@ -21,7 +21,6 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes-sigs/aws-load-balancer-controller pkg/service/model_build_load_balancer.go, model_build_target_group.go, model_build_listener.go",
         "kubernetes-sigs/aws-load-balancer-controller pkg/annotations/parser.go",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#parseBoolAnnotation",
-        "kubernetes/apimachinery pkg/apis/meta/v1/types.go#ObjectMeta",
     ],
     example: "Service shop/web has `aws-load-balancer-healthcheck-interval: 3`, which is below 5",
     reads: &[],
@@ -31,13 +30,13 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
     of_each(context, |service, owner| {
-        let mut found = without_quotes(service);
         if owner == Owner::LoadBalancerController {
-            found.extend(of_load_balancer_controller(service));
+            return of_load_balancer_controller(service);
         }
         if !owner.is_cloud_controller() {
-            return found;
+            return Vec::new();
         }
+        let mut found = Vec::new();
         for known in &OF_CLOUD_CONTROLLER {
             let Some(given) = read_value(service, known.suffix) else { continue };
             let effect = if owner == Owner::Network { known.network } else { known.classic };
@@ -53,24 +52,6 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         found.extend(client_address(service, owner));
         found
     })
-}
-
-/// Findings on values that are no strings: no controller ever sees such a Service.
-fn without_quotes(service: &Service) -> Vec<Violation> {
-    let mut found = Vec::new();
-    for (key, kind) in &service.not_strings {
-        let (name, given) = (service.full_name(), service.annotations.get(key).map_or("", String::as_str));
-        let (name, shown, given) = (text::printable(&name), text::printable(key), text::printable(given));
-        let suffix = key.strip_prefix(PREFIX);
-        let message =
-            format!("Service {name} has `{}: {given}`, which is {kind} and no string", suffix.unwrap_or(&shown));
-        let place = service.annotation_places.get(key).map_or(&service.place, |(_, value)| value);
-        let impact = "the API server refuses the Service: `cannot unmarshal … into Go struct field ObjectMeta.metadata.annotations of type string`";
-        let fix = format!("put the value in quotes: `\"{given}\"`");
-        let violation = on(service, suffix, Severity::Error, message, fix).at(place);
-        found.push(violation.impact(Some(impact.to_owned())));
-    }
-    found
 }
 
 /// The value of an annotation that is a string.

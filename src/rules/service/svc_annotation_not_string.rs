@@ -1,0 +1,42 @@
+use super::on_service;
+use crate::finding::{Applicability, Fix, Severity};
+use crate::resource::ResourceKind;
+use crate::rules::alibaba::SERVICES_NOT_GIVEN;
+use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::text;
+
+pub(super) const RULE: Rule = Rule {
+    id: "svc-annotation-not-string",
+    title: "an annotation is a boolean or a number, for want of quotes",
+    severity: RuleSeverity::always(Severity::Error),
+    resources: &[ResourceKind::Service],
+    condition: "The value of an annotation of a Service is written without quotes and is a boolean or a number of YAML: `true`, `yes`, `on`, `443`. Annotations are strings.",
+    impact: "the API server refuses the Service: `cannot unmarshal … into Go struct field ObjectMeta.metadata.annotations of type string`",
+    fix: "Put the value in quotes.",
+    applicability: Applicability::None,
+    sources: &[
+        "kubernetes/apimachinery pkg/apis/meta/v1/types.go#ObjectMeta",
+        "kubernetes-sigs/yaml goyaml.v2/resolve.go",
+        "https://github.com/kubernetes/kubernetes/issues/68227",
+    ],
+    example: "Service shop/web has `service.beta.kubernetes.io/aws-load-balancer-internal: true`, which is a boolean and no string",
+    reads: &[],
+    subjects: Subjects::Evidence,
+    check: Check::Evidence(ANY_CLOUD, check),
+};
+
+fn check(context: &KubernetesContext<'_>) -> Counted {
+    let Some(services) = &context.evidence.services else { return Counted::not_applicable(SERVICES_NOT_GIVEN) };
+    let mut found = Vec::new();
+    for service in services {
+        for (key, kind) in &service.not_strings {
+            let (name, given) = (service.full_name(), service.annotations.get(key).map_or("", String::as_str));
+            let (name, shown, given) = (text::printable(&name), text::printable(key), text::printable(given));
+            let message = format!("Service {name} has `{shown}: {given}`, which is {kind} and no string");
+            let place = service.annotation_places.get(key).map_or(&service.place, |(_, value)| value);
+            let fix = Fix::none(format!("put the value in quotes: `\"{given}\"`"));
+            found.push(on_service(service, Severity::Error, message, fix).with_respect_to(key.clone()).at(place));
+        }
+    }
+    Counted::new(services.len(), found)
+}

@@ -1,0 +1,172 @@
+//! `tagaudit lint` on Services as charts, operators and people write them: what is right has no finding, and what is wrong has one.
+
+use serde_json::Value;
+
+use super::lint::{lint, text};
+
+const P: &str = "service.beta.kubernetes.io/aws-load-balancer-";
+
+/// The rules with findings, of a report in JSON, each once.
+fn rules_of(page: &str) -> Vec<String> {
+    let report: Value = serde_json::from_str(page).unwrap();
+    let mut found: Vec<String> =
+        report["findings"].as_array().unwrap().iter().map(|one| one["rule"].as_str().unwrap().to_owned()).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The rules with findings on a file; `None` where it is not read.
+fn rules(file: &str, content: &str) -> Option<Vec<String>> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(file);
+    std::fs::write(&path, content.replace("P-", P)).unwrap();
+    let path = path.to_str().unwrap();
+    let (code, page) = text(&lint(&[path]));
+    if !matches!(code, Some(0 | 1)) {
+        assert!(code == Some(2) || code == Some(4), "{page}");
+        return None;
+    }
+    Some(rules_of(&text(&lint(&[path, "--format", "json"])).1))
+}
+
+fn values(content: &str) -> Vec<String> {
+    rules("values.yaml", content).unwrap_or_default()
+}
+
+fn service(annotations: &str, spec: &str) -> Vec<String> {
+    let ports = "ports: [{port: 80}]";
+    rules(
+        "service.yaml",
+        &format!(
+            "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\n  annotations: {{{annotations}}}\nspec: {{type: LoadBalancer, {ports}{spec}}}\n"
+        ),
+    )
+    .unwrap()
+}
+
+#[test]
+fn the_class_of_a_service_may_stand_around_its_annotations() {
+    let class = "loadBalancerClass: service.k8s.aws/nlb";
+    let own = "P-scheme: internal, P-nlb-target-type: ip";
+    for right in [
+        format!("service:\n  type: LoadBalancer\n  annotations: {{{own}}}\n  spec: {{{class}}}\n"),
+        format!(
+            "spec:\n  http:\n    service:\n      metadata: {{annotations: {{{own}}}}}\n      spec: {{type: LoadBalancer, {class}}}\n"
+        ),
+        format!(
+            "spec:\n  listenersServiceTemplate:\n    metadata: {{annotations: {{P-type: external, {own}}}}}\n    spec: {{type: LoadBalancer, {class}}}\n"
+        ),
+        format!(
+            "configuration:\n  class: service.k8s.aws/nlb\n  bootstrap: {{annotations: {{{own}}}}}\n  brokers:\n    - annotations: {{{own}}}\n"
+        ),
+        format!("k8s:\n  serviceAnnotations: {{{own}}}\n  service: {{{class}}}\n"),
+    ] {
+        assert_eq!(values(&right), Vec::<String>::new(), "{right}");
+    }
+    let without = format!("service:\n  type: LoadBalancer\n  annotations: {{{own}}}\n");
+    assert!(values(&without).contains(&"svc-annotation-wrong-controller".to_owned()));
+}
+
+#[test]
+fn a_chart_that_makes_no_load_balancer_has_none() {
+    for right in [
+        "service: {type: ClusterIP}\nserviceAnnotations: {P-scheme: internal}\n",
+        "serviceType: ClusterIP\nserviceAnnotations: {P-scheme: internal}\n",
+        "service: {enabled: false, annotations: {P-scheme: internal}}\n",
+        "controller: {service: {type: NodePort, internal: {enabled: true, annotations: {P-scheme: internal}}}}\n",
+        "controller: {service: {internal: {annotations: {P-scheme: internal}}}}\n",
+        "spec: {http: {service: {metadata: {annotations: {P-shceme: x}}, spec: {type: ClusterIP}}}}\n",
+        "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: x}\nspec: {rules: [{mutate: {patchStrategicMerge: {metadata: {annotations: {P-scheme: internal}}}}}]}\n",
+    ] {
+        assert_eq!(values(right), Vec::<String>::new(), "{right}");
+    }
+    let made = "controller: {service: {internal: {enabled: true, annotations: {P-scheme: internal}}}}\n";
+    assert_eq!(values(made), ["svc-annotation-wrong-controller"]);
+}
+
+#[test]
+fn a_value_that_the_load_balancer_controller_does_not_look_at_is_not_judged() {
+    let own = "P-type: external, P-nlb-target-type: ip";
+    for right in [
+        "P-backend-protocol: http",
+        "P-scheme: internal, P-internal: 0.0.0.0/0",
+        "P-additional-resource-tags: 'Env=prod,Owners=alice\\,bob,Team=a'",
+        "P-manage-backend-security-group-rules: 'yes'",
+        "P-target-node-labels: ingress-gw",
+        "P-minimum-load-balancer-capacity: ''",
+        "P-enable-tcp-udp-listener: 'yes'",
+    ] {
+        assert_eq!(service(&format!("{own}, {right}"), ""), Vec::<String>::new(), "{right}");
+    }
+    let ranges = "service.beta.kubernetes.io/load-balancer-source-ranges: nonsense";
+    let spec = ", loadBalancerSourceRanges: [10.0.0.0/8]";
+    assert_eq!(service(&format!("{own}, {ranges}"), spec), Vec::<String>::new());
+    assert_eq!(service(&format!("{own}, {ranges}"), ""), ["svc-annotation-value"]);
+}
+
+#[test]
+fn annotations_without_quotes_are_told_at_their_place() {
+    for wrong in ["P-internal: true", "P-internal: yes", "P-healthcheck-port: 8080", "example.com/a: on"] {
+        assert_eq!(service(wrong, ""), ["svc-annotation-not-string"], "{wrong}");
+    }
+    for right in
+        ["P-internal: 'true'", "P-internal: 'yes', P-scheme: internal", "example.com/a: \"on\"", "P-internal: null"]
+    {
+        assert!(!service(right, "").contains(&"svc-annotation-not-string".to_owned()), "{right}");
+    }
+    // The chart puts what Helm reads as a boolean in quotes.
+    let chart = "controller: {service: {annotations: {P-cross-zone-load-balancing-enabled: yes, P-type: nlb}}}\n";
+    assert_eq!(values(chart), Vec::<String>::new());
+}
+
+#[test]
+fn parts_without_a_name_are_nothing_to_look_at() {
+    for part in [
+        "apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}\nspec: {containers: []}\n",
+        "apiVersion: v1\nkind: Service\nspec: {type: LoadBalancer}\n",
+        "apiVersion: apps/v1\nkind: Deployment\nspec: {replicas: 2}\n",
+    ] {
+        assert_ne!(rules("part.yaml", part), Some(vec!["x".to_owned()]), "{part}");
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("part.yaml"), part).unwrap();
+        let right = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n";
+        std::fs::write(folder.path().join("right.yaml"), right).unwrap();
+        let (code, page) = text(&lint(&[folder.path().to_str().unwrap()]));
+        assert_eq!(code, Some(0), "{part}: {page}");
+    }
+}
+
+#[test]
+fn the_chart_of_the_load_balancer_controller_gives_new_services_its_class() {
+    let own = "apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {P-scheme: internal, P-nlb-target-type: ip}}\nspec: {type: LoadBalancer, ports: [{port: 80}]}\n";
+    let controller = |version: &str| {
+        format!(
+            "{own}---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: c, namespace: kube-system}}\nspec: {{template: {{spec: {{containers: [{{name: c, image: public.ecr.aws/eks/aws-load-balancer-controller:{version}}}]}}}}}}\n"
+        )
+    };
+    let found = |version: &str| rules("all.yaml", &controller(version)).unwrap();
+    assert!(!found("v2.8.1").contains(&"svc-annotation-wrong-controller".to_owned()));
+    assert!(found("v2.4.7").contains(&"svc-annotation-wrong-controller".to_owned()));
+}
+
+#[test]
+fn servers_of_rke2_run_their_own_controller_beside_a_declared_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let aws = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: aws-cloud-controller-manager, namespace: kube-system}\nspec: {template: {spec: {containers: [{name: c, image: registry.k8s.io/provider-aws/cloud-controller-manager:v1.33.0, args: [--cloud-provider=aws]}]}}}\n";
+    std::fs::write(path("aws.yaml"), aws).unwrap();
+    let of = |config: &str| {
+        std::fs::write(path("config.yaml"), config).unwrap();
+        rules_of(&text(&lint(&[&path("aws.yaml"), &path("config.yaml"), "--format", "json"])).1)
+    };
+    let on = of("cni: canal\ntoken: x\ntls-san: [a]\nwrite-kubeconfig-mode: '0644'\n");
+    assert!(on.contains(&"embedded-ccm-still-on".to_owned()), "{on:?}");
+    assert!(!on.contains(&"kubelet-cloud-provider-missing".to_owned()), "{on:?}");
+    let off = of("cni: canal\ntls-san: [a]\ndisable-cloud-controller: true\n");
+    assert!(off.contains(&"kubelet-cloud-provider-missing".to_owned()), "{off:?}");
+    assert!(!off.contains(&"embedded-ccm-still-on".to_owned()), "{off:?}");
+    let misspelt =
+        of("cni: canal\ntls-san: [a]\ndisable-cloud-controller: true\nkubelet-arg: [cloud-provider=extrenal]\n");
+    assert!(misspelt.contains(&"kubelet-cloud-provider-missing".to_owned()), "{misspelt:?}");
+}
