@@ -204,7 +204,7 @@ impl PreparedPolicies {
             let active = Self::active(relevant, scope, region);
             scope.targets(region, Kinds::All).iter().any(|target| {
                 let mut answer = Answer::default();
-                self.assess_target(target, &[], &active, scope, region, &mut answer);
+                self.assess_target(target, Among::default(), &active, scope, region, &mut answer);
                 answer.undecided || answer.outcomes.iter().any(|outcome| outcome.allowed.most != Holds::Never)
             })
         })
@@ -227,18 +227,26 @@ impl PreparedPolicies {
             .iter()
             .enumerate()
             .filter_map(|(at, text)| {
-                let language = Language::of_resource(&ResourcePattern::read(text, catalogue.dialect, false))?;
+                let has_variables = catalogue.dialect.has_variables && text.contains("${");
+                let pattern = ResourcePattern::read(text, catalogue.dialect, has_variables);
+                let language = Language::of_resource(&pattern)?;
                 let is_everything = text.chars().all(|character| character == '*');
                 Some(Asked {
                     language,
                     is_everything,
+                    uncertainty: is_wide(&pattern).then(|| Atom::Wide(text.clone())),
                     conditions: question.conditions.get(at).map_or(&[], Vec::as_slice),
                 })
             })
             .collect();
         let mut answer = Answer::default();
+        let denies = question.except.map(|except| except.denies(folded)).unwrap_or_default();
         for region in scope.regions() {
-            self.assess_region(&scope, region, &asked, &relevant, &mut answer);
+            self.assess_region(&scope, region, Meant { asked: &asked, denies: &denies }, &relevant, &mut answer);
+        }
+        if answer.outcomes.is_empty() && !answer.undecided && !denies.is_empty() {
+            // Whatever is asked for is denied by whoever asks for it.
+            return Assessment::bare(Verdict::Granted);
         }
         if answer.outcomes.is_empty() && !answer.undecided {
             // The resources that are meant are none that the action can be done on: they are taken at their word.
@@ -246,7 +254,7 @@ impl PreparedPolicies {
             for text in resources {
                 self.assess_target(
                     &Target::new(text.clone(), catalogue.dialect),
-                    &[],
+                    Among::default(),
                     &everything,
                     &scope,
                     None,
@@ -307,28 +315,35 @@ impl PreparedPolicies {
         &self,
         scope: &Scope<'_>,
         region: Option<&str>,
-        asked: &[Asked<'_>],
+        meant: Meant<'_>,
         relevant: &[(&Prepared, Match)],
         answer: &mut Answer,
     ) {
         let active = Self::active(relevant, scope, region);
+        let denies = Self::active(meant.denies, scope, region);
         // Whoever asks for everything asks for what every request names; a kind that is named is meant.
-        let kinds = if asked.iter().all(|one| one.is_everything) { Kinds::Required } else { Kinds::All };
+        let kinds = if meant.asked.iter().all(|one| one.is_everything) { Kinds::Required } else { Kinds::All };
         for target in scope.targets(region, kinds) {
-            self.assess_target(&target, asked, &active, scope, region, answer);
+            self.assess_target(&target, Among { asked: meant.asked, denies: &denies }, &active, scope, region, answer);
         }
+    }
+
+    /// The statements that deny an action (lower-case).
+    fn denies(&self, folded: &str) -> Vec<(&Prepared, Match)> {
+        let spoken = self.statements.iter().map(|statement| (statement, speaks_of(&statement.compiled, folded)));
+        spoken.filter(|(statement, spoken)| *spoken != Match::No && statement.compiled.effect == Effect::Deny).collect()
     }
 
     fn assess_target(
         &self,
         target: &Target,
-        asked: &[Asked<'_>],
+        Among { asked, denies }: Among<'_>,
         active: &[Active<'_>],
         scope: &Scope<'_>,
         region: Option<&str>,
         answer: &mut Answer,
     ) {
-        let terms = active.iter().map(|each| each.prepared.terms.len()).sum::<usize>() + active.len();
+        let terms = active.iter().chain(denies).map(|each| each.prepared.terms.len()).sum::<usize>() + active.len();
         if answer.undecided || terms > self.work_left.get() {
             answer.undecided = true;
             return;
@@ -342,7 +357,7 @@ impl PreparedPolicies {
         for one in asked {
             asked_bits.push((bit(target, &one.language, &mut tracked), one.expression(&context, scope)));
         }
-        for each in active {
+        for each in active.iter().chain(denies) {
             let terms = each.prepared.terms.iter();
             bits.push(terms.map(|term| bit(target, &term.language, &mut tracked)).collect());
         }
@@ -359,8 +374,10 @@ impl PreparedPolicies {
             }
             _ => vec![Class { matches: Vec::new(), witness: sample(&target.text, scope.dialect) }],
         };
-        let facts =
-            self.last_facts.of(active, &asked_bits.iter().map(|(_, expression)| expression).collect::<Vec<_>>());
+        let open: Vec<Expression> = denies.iter().flat_map(Active::open).collect();
+        let facts = self
+            .last_facts
+            .of(active, &asked_bits.iter().map(|(_, expression)| expression).chain(&open).collect::<Vec<_>>());
         // A look at one combination of facts costs a fraction of a step of an automaton.
         let cost = regions.len() * (terms + active.len() * facts.as_ref().map_or(1, |facts| facts.combinations())) / 8;
         if cost > self.work_left.get() {
@@ -380,12 +397,17 @@ impl PreparedPolicies {
             if !asked.is_empty() && meant.is_empty() {
                 continue;
             }
-            let meant = if asked.is_empty() { Expression::True } else { Expression::Any(meant) };
+            let mut meant = if asked.is_empty() { Expression::True } else { Expression::Any(meant) };
             let witness = match &target.universe {
                 Some(universe) => readable(&region, universe, &tracked.languages, scope.dialect),
                 None => region.witness.clone(),
             };
-            let matches: Vec<Vec<bool>> = bits.iter().map(|terms| terms.iter().map(is).collect()).collect();
+            let mut matches: Vec<Vec<bool>> = bits.iter().map(|terms| terms.iter().map(is).collect()).collect();
+            let of_denies = matches.split_off(active.len());
+            if !denies.is_empty() {
+                let each = denies.iter().zip(&of_denies).map(|(deny, matched)| deny.applies(matched));
+                meant = Expression::All(vec![meant, Expression::Not(Box::new(Expression::Any(each.collect())))]);
+            }
             let asked = Asking { target: index, witness, meant };
             answer.outcomes.extend(judge(asked, &matches, active, facts.as_deref(), &self.kinds()));
         }
@@ -399,9 +421,25 @@ pub(super) struct Alike {
     known: HashMap<(String, Vec<(usize, Match)>, Vec<String>, Vec<bool>), bool>,
 }
 
+/// What is asked for, and what denies a part of it.
+#[derive(Clone, Copy)]
+struct Meant<'q> {
+    asked: &'q [Asked<'q>],
+    denies: &'q [(&'q Prepared, Match)],
+}
+
+/// The same in a region.
+#[derive(Clone, Copy, Default)]
+struct Among<'q> {
+    asked: &'q [Asked<'q>],
+    denies: &'q [Active<'q>],
+}
+
 /// Resources that are asked for, with what the requests that are meant fulfil.
 struct Asked<'q> {
     language: Language,
+    /// Set where a variable of the pattern stands for something else in each request.
+    uncertainty: Option<Atom>,
     /// True if all resources are meant.
     is_everything: bool,
     conditions: &'q [Condition],
@@ -415,7 +453,7 @@ impl Asked<'_> {
             Truth::False => Expression::False,
             Truth::Unknown => Expression::of_condition(&condition),
         });
-        Expression::All(each.collect())
+        Expression::All(each.chain(self.uncertainty.clone().map(Expression::Atom)).collect())
     }
 }
 
@@ -451,10 +489,14 @@ fn bit<'l>(target: &Target, language: &'l Language, tracked: &mut Tracked<'l>) -
     }
 }
 
+/// True if a pattern holds a variable, whose value each request has anew.
+fn is_wide(pattern: &ResourcePattern) -> bool {
+    matches!(pattern, ResourcePattern::Arn(parts) if parts.iter().any(|part| matches!(part, Part::Pieces(_))))
+}
+
 /// A pattern of a statement as a language; where its reading is open, beside it as widely as it may be meant, in uncertainty.
 fn terms(text: &Text, pattern: &ResourcePattern, dialect: &Dialect) -> Vec<ResourceTerm> {
-    let has_variable = matches!(pattern, ResourcePattern::Arn(parts)
-        if parts.iter().any(|part| matches!(part, Part::Pieces(_))));
+    let has_variable = is_wide(pattern);
     let uncertainty = || Atom::Wide(text.to_string());
     let term = |language, uncertainty| ResourceTerm { text: text.to_string(), language, uncertainty };
     if let ResourcePattern::Open(open) = pattern {

@@ -202,7 +202,7 @@ impl Comparison<'_> {
     fn assess(&self, action: &str, asked: Vec<(String, Vec<Condition>)>, call_role: CallRole) -> ActionAudit {
         let is_limited = !asked.is_empty();
         let (resources, conditions): (Vec<String>, Vec<Vec<Condition>>) = asked.into_iter().unzip();
-        let question = Question { action, resources: &resources, conditions: &conditions };
+        let question = Question { action, resources: &resources, conditions: &conditions, except: None };
         let assessment = self.policies.assess(question, &self.environment, self.catalogue);
         let removes = ["deletetags", "removetags"].iter().any(|name| action.to_ascii_lowercase().ends_with(name));
         let own = if removes { &self.removing } else { &self.writing };

@@ -79,6 +79,11 @@ impl Answer {
         let mut why: Vec<String> = in_doubt.flat_map(|outcome| &outcome.open).cloned().collect();
         why.sort();
         why.dedup();
+        let is_by_request = self.outcomes.iter().any(|outcome| !outcome.wide.is_empty());
+        if why.is_empty() && is_by_request {
+            // Variables that are not those of the question: some requests are granted, others are not.
+            return self.part(action, stages);
+        }
         if why.is_empty() {
             why.push("the conditions are too many or too intricate to decide within bounds".to_owned());
         } else {

@@ -21,6 +21,12 @@ pub(super) struct Active<'p> {
 }
 
 impl Active<'_> {
+    /// What is not known of it: its conditions, and the patterns whose reading is open.
+    pub(super) fn open(&self) -> Vec<Expression> {
+        let uncertain = self.prepared.terms.iter().filter_map(|term| term.uncertainty.clone()).map(Expression::Atom);
+        uncertain.chain([self.expression.clone()]).collect()
+    }
+
     /// Under which facts it applies, given which of its patterns match.
     pub(super) fn applies(&self, matched: &[bool]) -> Expression {
         let terms = || self.prepared.terms.iter().zip(matched).filter(|(_, matched)| **matched);

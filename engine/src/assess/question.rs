@@ -3,6 +3,8 @@
 use crate::context::Context;
 use crate::document::Condition;
 
+use super::PreparedPolicies;
+
 /// What is known of the requests that matter.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
@@ -26,16 +28,19 @@ pub struct Environment {
 pub struct Question<'q> {
     /// An action, or a pattern of which everything is meant.
     pub action: &'q str,
-    /// The resources that are meant; all that the action can be done on when empty.
+    /// The resources that are meant; all that the action can be done on when empty. Variables stand for what they are in each
+    /// request.
     pub resources: &'q [String],
     /// For each of the resources the conditions that the requests which are meant fulfil; none when empty.
     pub conditions: &'q [Vec<Condition>],
+    /// Policies whose Deny statements take requests out of what is meant: a baseline asks for nothing that it denies itself.
+    pub except: Option<&'q PreparedPolicies>,
 }
 
 impl<'q> Question<'q> {
     /// Every request for an action on some resources; on all that it can be done on when there are none.
     #[must_use]
     pub fn on(action: &'q str, resources: &'q [String]) -> Self {
-        Self { action, resources, conditions: &[] }
+        Self { action, resources, conditions: &[], except: None }
     }
 }

@@ -169,12 +169,20 @@ fn hundreds_of_names_are_decided_and_the_work_of_a_role_is_bounded() {
     let deny = r#"{"Effect":"Deny","Action":"s3:GetObject","Resource":"arn:aws:s3:::bucket-007/*"}"#;
     let identity = vec![named("p", &format!("{{\"Statement\":[{allow},{deny}]}}"))];
     let policies = PreparedPolicies::new(&PolicySet::of_identity(identity));
-    let question =
-        Question { action: "s3:GetObject", resources: &["arn:aws:s3:::bucket-008/x*".to_owned()], conditions: &[] };
+    let question = Question {
+        action: "s3:GetObject",
+        resources: &["arn:aws:s3:::bucket-008/x*".to_owned()],
+        conditions: &[],
+        except: None,
+    };
     let ask = |question| policies.assess(question, &environment(), Catalogue::embedded()).verdict;
     assert_eq!(ask(question), Verdict::Granted);
-    let question =
-        Question { action: "s3:GetObject", resources: &["arn:aws:s3:::bucket-007/x".to_owned()], conditions: &[] };
+    let question = Question {
+        action: "s3:GetObject",
+        resources: &["arn:aws:s3:::bucket-007/x".to_owned()],
+        conditions: &[],
+        except: None,
+    };
     assert_eq!(ask(question), Verdict::Denied);
     policies.work_left.set(10);
     assert_eq!(ask(question), Verdict::Undecided);
@@ -207,6 +215,7 @@ fn short_patterns_keep_their_plain_reading_beside_the_doubtful_one() {
         action: "ec2:StartInstances",
         resources: &["arn:aws:ec2:us-east-1:123456789012:instance/i-1".to_owned()],
         conditions: &[],
+        except: None,
     };
     let set = PolicySet::of_identity(vec![named("p", &format!("{{\"Statement\":[{ALL},{deny}]}}"))]);
     let answer = PreparedPolicies::new(&set).assess(question, &environment(), Catalogue::embedded());
@@ -394,4 +403,51 @@ fn no_verdict_rests_on_the_value_or_the_absence_of_a_key() {
     }
     assert!(asked > 3_000, "{asked}");
     assert!(wrong.is_empty(), "{} of {asked}: {:#?}", wrong.len(), &wrong[..wrong.len().min(40)]);
+}
+
+/// What a baseline asks for, where it names variables or denies a part itself.
+#[test]
+fn a_policy_grants_what_it_asks_for_itself_and_no_other_does_by_its_looks() {
+    let policy = |statements: &str| named("p", &format!(r#"{{"Version":"2012-10-17","Statement":[{statements}]}}"#));
+    let asks = |resource: &str, except: &str, has: &str| {
+        let set = PolicySet::of_identity(vec![policy(has)]);
+        let own = PreparedPolicies::new(&PolicySet::of_identity(vec![policy(except)]));
+        let resources = [resource.to_owned()];
+        let question = Question { action: "s3:GetObject", resources: &resources, conditions: &[], except: Some(&own) };
+        PreparedPolicies::new(&set).assess(question, &environment(), Catalogue::embedded()).verdict
+    };
+    let allow = |on: &str| format!(r#"{{"Effect":"Allow","Action":"s3:*","Resource":"{on}"}}"#);
+    let deny = |on: &str, condition: &str| {
+        format!(r#"{{"Effect":"Deny","Action":"s3:Get*","Resource":"{on}","Condition":{{{condition}}}}}"#)
+    };
+    let team = "arn:aws:s3:::b/${aws:PrincipalTag/team}/*";
+    for (has, expected) in [
+        (team, Verdict::Granted),
+        ("arn:aws:s3:::b/*", Verdict::Granted),
+        ("*", Verdict::Granted),
+        ("arn:aws:s3:::b/${aws:userid}/*", Verdict::Partial),
+        ("arn:aws:s3:::b/${aws:PrincipalTag/team}/x", Verdict::Partial),
+        ("arn:aws:s3:::b/red/*", Verdict::Partial),
+        ("arn:aws:s3:::c/*", Verdict::Missing),
+    ] {
+        assert_eq!(asks(team, "", &allow(has)), expected, "{has}");
+    }
+    assert_ne!(asks("arn:aws:s3:::b/*", "", &allow(team)), Verdict::Granted);
+    let (mfa, tls) = (r#""Bool":{"aws:MultiFactorAuthPresent":"false"}"#, r#""Bool":{"aws:SecureTransport":"false"}"#);
+    let (b, secret) = ("arn:aws:s3:::b/*", "arn:aws:s3:::b/secret/*");
+    for (except, has, expected) in [
+        (deny(secret, ""), deny(secret, ""), Verdict::Granted),
+        (deny(b, ""), deny(secret, ""), Verdict::Granted),
+        (deny(secret, ""), deny(b, ""), Verdict::Denied),
+        (deny(secret, mfa), deny(secret, mfa), Verdict::Granted),
+        (deny(secret, mfa), deny(secret, tls), Verdict::Partial),
+        (deny(secret, mfa), deny(secret, ""), Verdict::Partial),
+        (deny(secret, ""), deny(secret, mfa), Verdict::Granted),
+        (String::new(), deny(secret, mfa), Verdict::Partial),
+    ] {
+        let both = format!("{},{has}", allow("*"));
+        assert_eq!(asks(b, &except, &both), expected, "{except} {has}");
+    }
+    // All that is asked for is denied by the one that asks: nothing is lacking.
+    assert_eq!(asks(b, &deny("*", ""), &allow(secret)), Verdict::Granted);
 }

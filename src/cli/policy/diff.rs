@@ -81,7 +81,7 @@ fn names_a_place(baseline: &Document) -> bool {
 }
 
 pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
-    let (baseline, catalogue) = compared_with(args)?;
+    let (mut baseline, catalogue) = compared_with(args)?;
     let dialect = catalogue.dialect;
     let pseudo = Pseudo {
         partition: Some(args.partition.clone()).filter(|partition| !partition.is_empty()),
@@ -135,6 +135,11 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
         let file = plain.policies.first().map(|policy| policy.address.clone()).unwrap_or_default();
         roles.insert(0, (file, plain));
     }
+    // What the context tells is known of the baseline's resources as well.
+    let tightened = policy::tightened(&[&baseline.document], &[]);
+    baseline.document = baseline.document.filled(&environment.context);
+    let own = NamedDocument { name: baseline.name.clone(), document: baseline.document.clone() };
+    let own_denies = PreparedPolicies::new(&PolicySet::of_identity(vec![own]));
     let mut reports = Vec::new();
     for (_, role) in &roles {
         let read = |policy: &FoundPolicy| {
@@ -150,12 +155,12 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
             .iter()
             .map(|action| {
                 let (resources, conditions): (Vec<String>, Vec<_>) = baseline.asked(action).into_iter().unzip();
-                let question = Question { action, resources: &resources, conditions: &conditions };
+                let question =
+                    Question { action, resources: &resources, conditions: &conditions, except: Some(&own_denies) };
                 ActionReport::new(action, &prepared.assess(question, &environment, catalogue))
             })
             .collect();
         let beyond = policy::excess(&set, &prepared, &baseline.needs(), &environment, catalogue);
-        let tightened = policy::tightened(&[&baseline.document], &[]);
         reports.push(RoleReport {
             actions,
             ..RoleReport::of_policies(role.address.clone(), baseline.name.clone(), &beyond, &tightened)
