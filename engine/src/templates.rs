@@ -183,7 +183,14 @@ pub fn find(text: &str, pseudo: &Pseudo) -> Result<Found, TemplateError> {
         return Ok(plain(node));
     }
     let node = if trimmed.starts_with(['{', '[', '\u{feff}']) {
-        Node::parse(text).map_err(TemplateError::Json)?
+        match Node::parse(text) {
+            Ok(node) => node,
+            // YAML has braces too, and takes a comma before the last of them.
+            Err(error) => {
+                let template = yaml::parse(text).ok().filter(|node| node.get("Resources").is_some());
+                template.ok_or(TemplateError::Json(error))?
+            }
+        }
     } else {
         yaml::parse(text).map_err(TemplateError::Yaml)?
     };

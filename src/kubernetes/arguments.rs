@@ -12,6 +12,7 @@ use crate::nodes::KubernetesNode;
 
 mod cluster_api;
 mod declared;
+mod kops;
 mod static_pods;
 
 pub use declared::{Machines, declared, machines, selector_matches};
@@ -33,6 +34,8 @@ pub enum Distribution {
     Kubelet,
     /// The manifest of a static pod, as it lies on a machine of the control plane.
     StaticPod,
+    /// kOps.
+    Kops,
 }
 
 impl Distribution {
@@ -46,6 +49,7 @@ impl Distribution {
             Self::Kubeadm => "kubeadm",
             Self::Kubelet => "the kubelet",
             Self::StaticPod => "the static pod",
+            Self::Kops => "kOps",
         }
     }
 
@@ -54,7 +58,7 @@ impl Distribution {
         match self {
             Self::Rke2 => Some(("rke2.io/node-args", "rke2.io/node-env")),
             Self::K3s => Some(("k3s.io/node-args", "k3s.io/node-env")),
-            Self::Rke | Self::Kubeadm | Self::Kubelet | Self::StaticPod => None,
+            Self::Rke | Self::Kubeadm | Self::Kubelet | Self::StaticPod | Self::Kops => None,
         }
     }
 
@@ -74,6 +78,9 @@ impl Distribution {
             // It holds nothing of the others.
             (Self::Kubelet, _) => "featureGates",
             (Self::StaticPod, _) => "the command of the manifest",
+            (Self::Kops, Component::Kubelet) => "spec.kubelet",
+            (Self::Kops, Component::ApiServer) => "spec.kubeAPIServer",
+            (Self::Kops, Component::ControllerManager) => "spec.kubeControllerManager",
         }
     }
 }

@@ -42,6 +42,8 @@ pub enum DocumentKind {
     KubeadmWrapper,
     /// `cluster.x-k8s.io` objects that configure RKE2.
     Rke2Wrapper,
+    /// `Cluster` and `InstanceGroup` of kOps.
+    Kops,
     /// `KubeletConfiguration`.
     KubeletConfiguration,
     /// `CredentialProviderConfig` of the kubelet.
@@ -253,7 +255,7 @@ const OF_RKE_ROLES: [&str; 3] = ["controlplane", "etcd", "worker"];
 const OF_RKE_SERVICES: [&str; 3] = ["kube-api", "kube-controller", "kubeproxy"];
 
 /// Kinds of the API that are documents, with the group of their `apiVersion`.
-const KINDS: [(&str, &str, DocumentKind); 34] = [
+const KINDS: [(&str, &str, DocumentKind); 36] = [
     ("provisioning.cattle.io", "Cluster", DocumentKind::RancherCluster),
     ("management.cattle.io", "Cluster", DocumentKind::RkeCluster),
     ("helm.cattle.io", "HelmChart", DocumentKind::HelmChart),
@@ -268,6 +270,8 @@ const KINDS: [(&str, &str, DocumentKind); 34] = [
     ("controlplane.cluster.x-k8s.io", "KubeadmControlPlaneTemplate", DocumentKind::KubeadmWrapper),
     ("bootstrap.cluster.x-k8s.io", "KubeadmConfigTemplate", DocumentKind::KubeadmWrapper),
     ("bootstrap.cluster.x-k8s.io", "KubeadmConfig", DocumentKind::KubeadmWrapper),
+    ("kops.k8s.io", "Cluster", DocumentKind::Kops),
+    ("kops.k8s.io", "InstanceGroup", DocumentKind::Kops),
     ("controlplane.cluster.x-k8s.io", "RKE2ControlPlane", DocumentKind::Rke2Wrapper),
     ("controlplane.cluster.x-k8s.io", "RKE2ControlPlaneTemplate", DocumentKind::Rke2Wrapper),
     ("bootstrap.cluster.x-k8s.io", "RKE2Config", DocumentKind::Rke2Wrapper),

@@ -391,7 +391,9 @@ fn started(evidence: &Evidence, arguments: &NodeArguments, component: Component)
         (None, Distribution::Rke) => of_rke(evidence, &arguments.started)?,
         (None, Distribution::K3s) => CloudProvider::None,
         // What a configuration of kubeadm does not say may stand in another one.
-        (None, Distribution::Kubeadm | Distribution::Kubelet | Distribution::StaticPod) => return None,
+        (None, Distribution::Kubeadm | Distribution::Kubelet | Distribution::StaticPod | Distribution::Kops) => {
+            return None;
+        }
     };
     let who = match &arguments.started {
         Started::Node(name) | Started::Declared { name, .. } => name.clone(),

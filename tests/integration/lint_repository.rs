@@ -126,6 +126,30 @@ fn nodes_without_an_id_are_told_beside_the_load_balancer_controller_alone() {
     }
 }
 
+/// kOps chooses the cloud provider by itself, and hands feature gates on.
+#[test]
+fn objects_of_kops_are_configurations() {
+    let cluster = |version: &str, provider: &str, gates: &str| {
+        format!(
+            "apiVersion: kops.k8s.io/v1alpha2\nkind: Cluster\nmetadata: {{name: x}}\nspec:\n  cloudProvider: {provider}\n  kubernetesVersion: {version}\n  kubelet:\n    cloudProvider: external\n    featureGates: {{{gates}}}\n"
+        )
+    };
+    let group = "apiVersion: kops.k8s.io/v1alpha2\nkind: InstanceGroup\nmetadata: {name: nodes}\nspec: {role: Node, kubelet: {featureGates: {InTreePluginAWSUnregister: 'true'}}}\n";
+    let gone = "InTreePluginAWSUnregister: 'true'";
+    for (text, expected) in [
+        (cluster("1.33.2", "aws", gone), vec![("feature-gate-removed", Severity::Error)]),
+        (cluster("1.33.2", "{aws: {}}", gone), vec![("feature-gate-removed", Severity::Error)]),
+        (cluster("1.33.2", "gce", gone), vec![]),
+        (cluster("1.33.2", "{gce: {}}", gone), vec![]),
+        (cluster("1.33.2", "aws", ""), vec![]),
+        (cluster("1.33.2", "aws", "SidecarContainers: 'true'"), vec![]),
+        (cluster("1.33.2", "aws", "").replace("cloudProvider: external", "cloudProvider: aws"), vec![]),
+        (group.to_owned(), vec![("feature-gate-removed", Severity::Warning)]),
+    ] {
+        assert_eq!(rules_of(&text), expected, "{text}");
+    }
+}
+
 /// Cluster API's provider for RKE2: arguments of lists, with dashes or without, by the version of the object.
 #[test]
 fn objects_of_cluster_api_for_rke2_are_configurations() {

@@ -19,17 +19,27 @@ pub(super) fn mark(document: &mut Document) {
 }
 
 fn element(element: &mut Element) {
-    each(element.patterns.iter_mut().chain(&mut element.folded));
+    // Both have the same text, but for its case.
+    for (pattern, folded) in element.patterns.iter_mut().zip(&mut element.folded) {
+        if may_have_one(pattern) {
+            each([pattern, folded].into_iter());
+        }
+    }
 }
 
 fn each<'t>(texts: impl Iterator<Item = &'t mut Text>) {
     for text in texts {
-        if text.contains(['$', '<', '{', '[', '%'])
+        if may_have_one(text)
             && let Some(marked) = marked(text)
         {
             *text = marked;
         }
     }
+}
+
+/// True unless a text is plain, as almost every one is.
+fn may_have_one(text: &Text) -> bool {
+    text.bytes().any(|byte| matches!(byte, b'$' | b'<' | b'{' | b'[' | b'%'))
 }
 
 /// The text with its placeholders unknown; `None` where it has none, or where a deployment fills it in already.

@@ -163,3 +163,17 @@ fn terraform_plans_join_policies_and_roles_by_value_or_reference() {
     );
     assert_eq!(found.unknown.len(), 2, "{:?}", found.unknown);
 }
+
+/// localstack/localstack `tests/aws/templates/cfn_lambda_serverless.yml`, which AWS took, is one.
+#[test]
+fn yaml_in_braces_is_a_template_and_a_broken_policy_is_none() {
+    let template = r#"{"Resources": {"P": {"Type": "AWS::IAM::ManagedPolicy", "Properties": {"PolicyDocument": {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": "*",},]},}},},}"#;
+    let found = find(template, &Pseudo::default()).unwrap();
+    assert!(found.is_template && found.policies.len() == 1, "{found:?}");
+    assert!(found.policies[0].document.is_ok());
+    for broken in
+        [r#"{"Version": "2012-10-17", "Statement": [],}"#, r#"{"Resources": {"#, r#"{"Resources": {"a" "b"}}"#]
+    {
+        assert!(matches!(find(broken, &Pseudo::default()), Err(TemplateError::Json(_))), "{broken}");
+    }
+}

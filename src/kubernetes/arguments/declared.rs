@@ -25,6 +25,7 @@ pub fn declared(evidence: &Evidence) -> Vec<NodeArguments> {
             }
             DocumentKind::KubeadmWrapper => found.extend(wrapped(document)),
             DocumentKind::Rke2Wrapper => found.extend(super::cluster_api::rke2(document)),
+            DocumentKind::Kops => found.extend(super::kops::kops(document)),
             DocumentKind::KubeletConfiguration => found.extend(kubelet(document, version_beside(evidence, document))),
             _ => {}
         }

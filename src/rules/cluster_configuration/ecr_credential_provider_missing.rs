@@ -62,7 +62,11 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         Distribution::Rke2 | Distribution::K3s => {
             "install `ecr-credential-provider` with its configuration in /var/lib/rancher/credentialprovider on every machine".to_owned()
         }
-        Distribution::Rke | Distribution::Kubeadm | Distribution::Kubelet | Distribution::StaticPod => format!(
+        Distribution::Rke
+        | Distribution::Kubeadm
+        | Distribution::Kubelet
+        | Distribution::StaticPod
+        | Distribution::Kops => format!(
             "install `ecr-credential-provider` on every machine, and name it in `{setting}` with `image-credential-provider-config` and `image-credential-provider-bin-dir`"
         ),
     };

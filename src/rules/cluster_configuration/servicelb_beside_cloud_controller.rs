@@ -44,7 +44,11 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             Distribution::Rke2 => {
                 ("RKE2", arguments.is_on("enable-servicelb"), "enable-servicelb", "take `enable-servicelb` out")
             }
-            Distribution::Rke | Distribution::Kubeadm | Distribution::Kubelet | Distribution::StaticPod => return None,
+            Distribution::Rke
+            | Distribution::Kubeadm
+            | Distribution::Kubelet
+            | Distribution::StaticPod
+            | Distribution::Kops => return None,
         };
         let message = format!("{name} runs ServiceLB beside the AWS cloud controller");
         is_on.then(|| on_started(arguments, Severity::Error, arguments.place_of(option), "servicelb", message, fix))

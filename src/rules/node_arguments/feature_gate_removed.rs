@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
         "warning; error where a Node runs a version without it, or --target-kubernetes is one",
     ),
     resources: &[ResourceKind::Cluster, ResourceKind::ClusterConfig],
-    condition: "Nodes of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE, kubeadm or the kubelet (`featureGates`), have a gate in `feature-gates` of `kubelet-arg`, `kube-apiserver-arg` or `kube-controller-manager-arg` that the cloud provider's move needed once, and that later versions do not know: `CSIMigration`, `CSIMigrationAWS` and `ControllerManagerLeaderMigration` until 1.26 (the first two cannot be switched off since 1.25), `KubeletCredentialProviders` until 1.28, `InTreePluginAWSUnregister` until 1.30, `DisableCloudProviders` and `DisableKubeletCloudCredentialProviders` until 1.32.",
+    condition: "Nodes of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE, kubeadm, kOps or the kubelet (`featureGates`), have a gate in `feature-gates` of `kubelet-arg`, `kube-apiserver-arg` or `kube-controller-manager-arg` that the cloud provider's move needed once, and that later versions do not know: `CSIMigration`, `CSIMigrationAWS` and `ControllerManagerLeaderMigration` until 1.26 (the first two cannot be switched off since 1.25), `KubeletCredentialProviders` until 1.28, `InTreePluginAWSUnregister` until 1.30, `DisableCloudProviders` and `DisableKubeletCloudCredentialProviders` until 1.32.",
     impact: "the component does not start after the upgrade: `unrecognized feature gate`",
     fix: "Take the gate out of the configuration once all Nodes run a version that does without it, and before the upgrade to one that does not know it.",
     applicability: Applicability::None,
