@@ -11,10 +11,9 @@ use std::collections::HashMap;
 
 use super::automaton::{self, Class, Language, Relation};
 use super::catalogue::Catalogue;
-use super::condition::{Compiled, Truth};
-use super::context::Context;
+use super::condition::Truth;
 use super::dialect::Dialect;
-use super::document::{Condition, Effect};
+use super::document::Effect;
 use super::evaluate::{CompiledPolicy, CompiledStatement};
 use super::glob;
 use super::pattern::{ActionPattern, Match, Part, ResourcePattern};
@@ -22,6 +21,7 @@ use super::text::Text;
 use super::truth::{Atom, Expression, Holds};
 
 mod answer;
+mod asked;
 mod assessment;
 mod judge;
 mod limit;
@@ -31,6 +31,7 @@ mod scope;
 mod witness;
 
 use answer::{Answer, together};
+use asked::{Among, Asked, Meant};
 use judge::{Active, Asking, LastFacts, judge};
 use scope::{Kinds, Scope, Target};
 use witness::{readable, sample};
@@ -419,42 +420,6 @@ impl PreparedPolicies {
 #[derive(Default)]
 pub(super) struct Alike {
     known: HashMap<(String, Vec<(usize, Match)>, Vec<String>, Vec<bool>), bool>,
-}
-
-/// What is asked for, and what denies a part of it.
-#[derive(Clone, Copy)]
-struct Meant<'q> {
-    asked: &'q [Asked<'q>],
-    denies: &'q [(&'q Prepared, Match)],
-}
-
-/// The same in a region.
-#[derive(Clone, Copy, Default)]
-struct Among<'q> {
-    asked: &'q [Asked<'q>],
-    denies: &'q [Active<'q>],
-}
-
-/// Resources that are asked for, with what the requests that are meant fulfil.
-struct Asked<'q> {
-    language: Language,
-    /// Set where a variable of the pattern stands for something else in each request.
-    uncertainty: Option<Atom>,
-    /// True if all resources are meant.
-    is_everything: bool,
-    conditions: &'q [Condition],
-}
-
-impl Asked<'_> {
-    fn expression(&self, context: &Context, scope: &Scope<'_>) -> Expression {
-        let compiled = self.conditions.iter().filter_map(|condition| Compiled::new(condition, scope.dialect, true));
-        let each = compiled.map(|condition| match condition.truth(context, |key| scope.is_absent(key)) {
-            Truth::True => Expression::True,
-            Truth::False => Expression::False,
-            Truth::Unknown => Expression::of_condition(&condition),
-        });
-        Expression::All(each.chain(self.uncertainty.clone().map(Expression::Atom)).collect())
-    }
 }
 
 /// Whether a pattern matches, in every region the same or by region.

@@ -1,6 +1,7 @@
 use crate::document::Document;
 
 use super::*;
+use crate::context::Context;
 
 fn assess(set: &PolicySet, action: &str, environment: &Environment) -> Assessment {
     let question = Question::on(action, &[]);

@@ -80,6 +80,37 @@ fn names_a_place(baseline: &Document) -> bool {
     })
 }
 
+/// The roles to compare, each with its file, and what could not be read: of templates each role, and what no role of theirs has by itself; policy
+/// documents together.
+fn compared(args: &DiffArgs, pseudo: &Pseudo) -> Result<(Vec<(String, FoundRole)>, Vec<String>), Failure> {
+    let mut unknown = Vec::new();
+    let mut roles: Vec<(String, FoundRole)> = Vec::new();
+    let mut plain = FoundRole::default();
+    for path in &args.policies {
+        let file = path.display().to_string();
+        let found = found(path, pseudo)?;
+        unknown.extend(found.unknown);
+        let is_template = found.is_template;
+        roles.extend(found.roles.into_iter().map(|role| (file.clone(), role)));
+        for policy in found.policies {
+            if is_template {
+                // A policy of a template that no role of it has is compared by itself.
+                let address = policy.address.clone();
+                roles.push((file.clone(), FoundRole { address, policies: vec![policy], boundary: None }));
+            } else {
+                plain.policies.push(policy);
+            }
+        }
+    }
+    if !plain.policies.is_empty() {
+        plain.address = plain.policies.iter().map(|policy| policy.address.as_str()).collect::<Vec<_>>().join(" + ");
+        // Of several files, the first.
+        let file = plain.policies.first().map(|policy| policy.address.clone()).unwrap_or_default();
+        roles.insert(0, (file, plain));
+    }
+    Ok((roles, unknown))
+}
+
 pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
     let (mut baseline, catalogue) = compared_with(args)?;
     let dialect = catalogue.dialect;
@@ -110,31 +141,7 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
         context: context(&args.context)?,
         ..Environment::default()
     };
-    let mut unknown = Vec::new();
-    let mut roles: Vec<(String, FoundRole)> = Vec::new();
-    let mut plain = FoundRole::default();
-    for path in &args.policies {
-        let file = path.display().to_string();
-        let found = found(path, &pseudo)?;
-        unknown.extend(found.unknown);
-        let is_template = found.is_template;
-        roles.extend(found.roles.into_iter().map(|role| (file.clone(), role)));
-        for policy in found.policies {
-            if is_template {
-                // A policy of a template that no role of it has is compared by itself.
-                let address = policy.address.clone();
-                roles.push((file.clone(), FoundRole { address, policies: vec![policy], boundary: None }));
-            } else {
-                plain.policies.push(policy);
-            }
-        }
-    }
-    if !plain.policies.is_empty() {
-        plain.address = plain.policies.iter().map(|policy| policy.address.as_str()).collect::<Vec<_>>().join(" + ");
-        // Of several files, the first.
-        let file = plain.policies.first().map(|policy| policy.address.clone()).unwrap_or_default();
-        roles.insert(0, (file, plain));
-    }
+    let (roles, unknown) = compared(args, &pseudo)?;
     // What the context tells is known of the baseline's resources as well.
     let tightened = policy::tightened(&[&baseline.document], &[]);
     baseline.document = baseline.document.filled(&environment.context);

@@ -1,0 +1,48 @@
+//! What a question asks for, ready for a region of the resources.
+
+use crate::automaton::Language;
+use crate::condition::{Compiled, Truth};
+use crate::context::Context;
+use crate::document::Condition;
+use crate::pattern::Match;
+use crate::truth::{Atom, Expression};
+
+use super::Prepared;
+use super::judge::Active;
+use super::scope::Scope;
+
+/// What is asked for, and what denies a part of it.
+#[derive(Clone, Copy)]
+pub(super) struct Meant<'q> {
+    pub(super) asked: &'q [Asked<'q>],
+    pub(super) denies: &'q [(&'q Prepared, Match)],
+}
+
+/// The same in a region.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Among<'q> {
+    pub(super) asked: &'q [Asked<'q>],
+    pub(super) denies: &'q [Active<'q>],
+}
+
+/// Resources that are asked for, with what the requests that are meant fulfil.
+pub(super) struct Asked<'q> {
+    pub(super) language: Language,
+    /// Set where a variable of the pattern stands for something else in each request.
+    pub(super) uncertainty: Option<Atom>,
+    /// True if all resources are meant.
+    pub(super) is_everything: bool,
+    pub(super) conditions: &'q [Condition],
+}
+
+impl Asked<'_> {
+    pub(super) fn expression(&self, context: &Context, scope: &Scope<'_>) -> Expression {
+        let compiled = self.conditions.iter().filter_map(|condition| Compiled::new(condition, scope.dialect, true));
+        let each = compiled.map(|condition| match condition.truth(context, |key| scope.is_absent(key)) {
+            Truth::True => Expression::True,
+            Truth::False => Expression::False,
+            Truth::Unknown => Expression::of_condition(&condition),
+        });
+        Expression::All(each.chain(self.uncertainty.clone().map(Expression::Atom)).collect())
+    }
+}
