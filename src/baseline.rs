@@ -1,6 +1,8 @@
 //! Baselines: what the policies of a node should grant. Embedded documents with their sources, or a file.
 
-use crate::policy::{Condition, Document, DocumentError, Effect, IAM, Need, Statement};
+use crate::policy::{
+    Condition, Document, DocumentError, Effect, IAM, NamedDocument, Need, PolicySet, PreparedPolicies, Statement,
+};
 
 mod embedded;
 
@@ -133,6 +135,16 @@ impl Baseline {
             asked.extend(patterns.into_iter().map(|pattern| (pattern, statement.conditions.clone())));
         }
         asked
+    }
+
+    /// Its own Deny statements, which take requests out of what it asks for; `None` where it has none.
+    #[must_use]
+    pub fn denies(&self) -> Option<PreparedPolicies> {
+        let has_some = self.document.statements.iter().any(|statement| statement.effect == Effect::Deny);
+        has_some.then(|| {
+            let own = NamedDocument { name: self.name.clone(), document: self.document.clone() };
+            PreparedPolicies::new(&PolicySet::of_identity(vec![own]))
+        })
     }
 
     /// Whether it asks for an action on some resources or under conditions only.

@@ -195,14 +195,22 @@ impl Comparison<'_> {
                 && (!is_ours || options.without.is_empty() || is_called(action))
         };
         let each = baseline.actions.iter().filter(is_asked);
-        let actions = each.map(|action| self.assess(action, baseline.asked(action), call_role)).collect();
+        let denies = baseline.denies();
+        let assess = |action: &String| self.assess(action, baseline.asked(action), call_role, denies.as_ref());
+        let actions = each.map(assess).collect();
         Ok((baseline, actions))
     }
 
-    fn assess(&self, action: &str, asked: Vec<(String, Vec<Condition>)>, call_role: CallRole) -> ActionAudit {
+    fn assess(
+        &self,
+        action: &str,
+        asked: Vec<(String, Vec<Condition>)>,
+        call_role: CallRole,
+        except: Option<&PreparedPolicies>,
+    ) -> ActionAudit {
         let is_limited = !asked.is_empty();
         let (resources, conditions): (Vec<String>, Vec<Vec<Condition>>) = asked.into_iter().unzip();
-        let question = Question { action, resources: &resources, conditions: &conditions, except: None };
+        let question = Question { action, resources: &resources, conditions: &conditions, except };
         let assessment = self.policies.assess(question, &self.environment, self.catalogue);
         let removes = ["deletetags", "removetags"].iter().any(|name| action.to_ascii_lowercase().ends_with(name));
         let own = if removes { &self.removing } else { &self.writing };
@@ -233,7 +241,7 @@ impl Comparison<'_> {
             .filter(|call| call.need != Need::OptIn && !is_named(call))
             .map(|call| ControllerAudit {
                 call,
-                assessment: self.assess(&call.action, Vec::new(), CallRole::Controlplane).assessment,
+                assessment: self.assess(&call.action, Vec::new(), CallRole::Controlplane, None).assessment,
             })
             .collect()
     }

@@ -105,9 +105,13 @@ fn value<'s>(service: &'s Service, suffix: &str) -> Option<&'s str> {
 /// Whether the AWS Load Balancer Controller makes itself the one for all new Services, which it does by default.
 /// Source: aws-load-balancer-controller `webhooks/core/service_mutator.go`.
 fn has_webhook(evidence: &Evidence) -> bool {
-    evidence.documents_of(DocumentKind::Webhook).any(|document| {
-        document.object().items(&["webhooks"]).any(|hook| hook.text(&["name"]) == Some("mservice.elbv2.k8s.aws"))
-    })
+    has_hook(evidence, |name| name == "mservice.elbv2.k8s.aws")
+}
+
+fn has_hook(evidence: &Evidence, is_meant: impl Fn(&str) -> bool) -> bool {
+    evidence
+        .documents_of(DocumentKind::Webhook)
+        .any(|document| document.object().items(&["webhooks"]).any(|hook| hook.text(&["name"]).is_some_and(&is_meant)))
 }
 
 /// True if new Services get the class of the AWS Load Balancer Controller: by the webhook that is there, or that a chart of 2.5.0 or later
@@ -121,7 +125,10 @@ fn gives_a_class(evidence: &Evidence) -> bool {
         let (name, tag) = image.rsplit_once(':')?;
         name.ends_with("aws-load-balancer-controller").then(|| tag.split('@').next()?.parse::<ControllerVersion>().ok())
     });
-    has_webhook(evidence) || versions.any(|version| version.is_some_and(|version| version >= FIRST))
+    // Its other webhooks without this one are those of a chart that was told so.
+    let is_switched_off = || has_hook(evidence, |name| name.ends_with(".elbv2.k8s.aws"));
+    has_webhook(evidence)
+        || !is_switched_off() && versions.any(|version| version.is_some_and(|version| version >= FIRST))
 }
 
 /// Whether the AWS Load Balancer Controller is among the workloads.

@@ -12,7 +12,7 @@ use crate::pattern::{ARN_PARTS, ActionPattern, ResourcePattern, is_everything, s
 use crate::text::{Text, TextPart};
 use crate::variables::{self, VariableError};
 
-use super::{Remarks, arns};
+use super::{Remarks, arns, principals};
 
 pub(super) fn check(
     document: &Document,
@@ -112,7 +112,9 @@ fn actions(
             }
             ActionPattern::Prefix(_) | ActionPattern::Glob(_) => {
                 // The default policy of a key, for one, gives all of it to its account.
-                let grants = grants && (statement.principal.is_none() || is_for_everybody(statement));
+                let grants = grants
+                    && (statement.principal.is_none()
+                        || statement.conditions.is_empty() && principals::is_for_everybody(statement));
                 wildcard(statement, grants, (pattern, folded, *span), &compiled, on, types, catalogue, remarks);
             }
         }
@@ -323,13 +325,6 @@ fn excludes_everything(statement: &Statement) -> bool {
         .resource
         .as_ref()
         .is_some_and(|resource| resource.negated && resource.patterns.iter().any(|one| is_everything(one)))
-}
-
-/// True if a policy of a resource speaks of everybody, under no condition.
-fn is_for_everybody(statement: &Statement) -> bool {
-    let is_everybody = |(kind, value): &(String, Text)| matches!(kind.as_str(), "*" | "AWS") && **value == *"*";
-    statement.conditions.is_empty()
-        && statement.principal.as_ref().is_some_and(|principal| principal.entries.iter().any(is_everybody))
 }
 
 /// True if everything that a pattern matches has a slash in its last part, variables left out: no name of a bucket has one.

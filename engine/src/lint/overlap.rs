@@ -4,12 +4,13 @@ use std::collections::HashSet;
 
 use crate::automaton::{Language, Relation, relation};
 use crate::display;
-use crate::document::{Document, Effect, Principal, Statement};
+use crate::document::{Document, Effect, Statement};
 use crate::glob;
 use crate::pattern::{ActionPattern, ResourcePattern};
 use crate::text::Text;
 
 use super::Remarks;
+use super::principals::is_for_everybody;
 
 /// Statements beyond which they are not compared with each other.
 const MAX_STATEMENTS: usize = 200;
@@ -152,6 +153,7 @@ fn statements(document: &Document, languages: &[Vec<Option<Language>>], remarks:
 /// users and roles, and so does not cover them; a Deny of an account is about all of them.
 /// Source: IAM User Guide, "AWS JSON policy elements: Principal", "AWS account principals".
 fn is_about(outer: &Statement, inner: &Statement, denies: bool) -> bool {
+    let is_for_everybody = is_for_everybody(outer);
     let (outer, inner) = match (&outer.principal, &inner.principal) {
         (None, None) => return true,
         (Some(outer), Some(inner)) if !outer.negated && !inner.negated => (outer, inner),
@@ -159,9 +161,6 @@ fn is_about(outer: &Statement, inner: &Statement, denies: bool) -> bool {
             return !denies && outer.negated == inner.negated && outer.entries == inner.entries;
         }
         _ => return false,
-    };
-    let everybody = |principal: &Principal| {
-        principal.entries.iter().any(|(kind, value)| matches!(kind.as_str(), "*" | "AWS") && **value == *"*")
     };
     let is_in = |(kind, value): &(String, Text)| {
         let whole = account_of(value).filter(|_| denies && kind == "AWS");
@@ -174,7 +173,7 @@ fn is_about(outer: &Statement, inner: &Statement, denies: bool) -> bool {
                         .is_some_and(|account| Some(account) == whole || Some(account) == is_account(value)))
         })
     };
-    everybody(outer) || (!inner.entries.is_empty() && inner.entries.iter().all(is_in))
+    is_for_everybody || (!inner.entries.is_empty() && inner.entries.iter().all(is_in))
 }
 
 /// The account that a principal of the kind `AWS` belongs to.

@@ -67,9 +67,17 @@ fn is_role_trust(document: &Document, kind: PolicyKind) -> bool {
             .statements
             .iter()
             .filter(|statement| statement.effect == Effect::Allow && statement.principal.is_some())
+            // The policy of an endpoint of STS is for everybody, and has a resource.
+            .filter(|statement| !(statement.resource.is_some() && is_for_everybody(statement)))
             .any(|statement| statement.action.folded.iter().any(is_assumed)),
         _ => false,
     }
+}
+
+/// True if `*` is among the principals of a statement.
+pub(super) fn is_for_everybody(statement: &Statement) -> bool {
+    let is_all = |(kind, value): &(String, Text)| matches!(kind.as_str(), "*" | "AWS") && **value == *"*";
+    statement.principal.as_ref().is_some_and(|principal| !principal.negated && principal.entries.iter().any(is_all))
 }
 
 /// Remarks on what the trust policy of a role may not hold. Source: IAM User Guide, "IAM Access Analyzer policy check reference",
@@ -309,9 +317,8 @@ impl Shared {
 /// Remarks on roles that everybody with an AWS account can assume. Source: IAM User Guide, "AWS JSON policy elements: Principal", "All
 /// principals".
 fn open_to_all(statement: &Statement, remarks: &mut Remarks<'_>) {
-    let Some(principal) = statement.principal.as_ref().filter(|principal| !principal.negated) else { return };
-    let is_all = |(kind, value): &(String, Text)| matches!(kind.as_str(), "*" | "AWS") && **value == *"*";
-    if statement.effect == Effect::Allow && statement.conditions.is_empty() && principal.entries.iter().any(is_all) {
+    let Some(principal) = &statement.principal else { return };
+    if statement.effect == Effect::Allow && statement.conditions.is_empty() && is_for_everybody(statement) {
         let message = "every principal of every account can assume the role: no condition limits whom `*` means";
         let help = "name the accounts or roles, or add a condition on `aws:PrincipalOrgID`";
         remarks.help("trust-open", Some(statement), principal.key_span, message.to_owned(), Some(help.to_owned()));

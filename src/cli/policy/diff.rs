@@ -145,8 +145,7 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
     // What the context tells is known of the baseline's resources as well.
     let tightened = policy::tightened(&[&baseline.document], &[]);
     baseline.document = baseline.document.filled(&environment.context);
-    let own = NamedDocument { name: baseline.name.clone(), document: baseline.document.clone() };
-    let own_denies = PreparedPolicies::new(&PolicySet::of_identity(vec![own]));
+    let denies = baseline.denies();
     let mut reports = Vec::new();
     for (_, role) in &roles {
         let read = |policy: &FoundPolicy| {
@@ -163,7 +162,7 @@ pub(in crate::cli) fn diff(args: &DiffArgs) -> Result<PolicyDiff, Failure> {
             .map(|action| {
                 let (resources, conditions): (Vec<String>, Vec<_>) = baseline.asked(action).into_iter().unzip();
                 let question =
-                    Question { action, resources: &resources, conditions: &conditions, except: Some(&own_denies) };
+                    Question { action, resources: &resources, conditions: &conditions, except: denies.as_ref() };
                 ActionReport::new(action, &prepared.assess(question, &environment, catalogue))
             })
             .collect();

@@ -128,6 +128,15 @@ fn trust_in_everybody_and_in_accounts_that_are_none() {
     assert_eq!(trust(r#"{"AWS":"arn:aws:iam::account-id:root"}"#), Vec::<&str>::new());
 }
 
+/// Amazon VPC User Guide, "Control access to VPC endpoints using endpoint policies".
+#[test]
+fn the_policy_of_an_endpoint_is_no_trust_policy() {
+    nothing(
+        PolicyKind::Unknown,
+        r#"{"Effect":"Allow","Principal":"*","Action":["sts:AssumeRole","sts:GetCallerIdentity"],"Resource":"*"}"#,
+    );
+}
+
 #[test]
 fn values_that_a_key_never_has() {
     let with = |key: &str, value: &str| {
