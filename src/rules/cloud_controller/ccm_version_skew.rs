@@ -26,6 +26,9 @@ pub(super) const RULE: Rule = Rule {
     check: Check::Evidence(AWS, check),
 };
 
+/// What the impact of a controller that is older than its cluster is.
+const OLDER: &str = "the versions of the cloud controller are tested with the Kubernetes of the same number; an older one may ask for versions of the API that the server has no more, and lacks what newer nodes and Services need";
+
 fn check(context: &KubernetesContext<'_>) -> Counted {
     let Some(kubernetes) = context.evidence.kubernetes_version() else {
         return Counted::not_applicable("the version of Kubernetes is not known");
@@ -43,6 +46,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let image = controller.workload.containers.iter().map(|container| &container.image);
         let place = image.filter(|image| image.value.contains(&format!("v{version}"))).map(|image| &image.place).next();
         let fix = format!("use an image of version 1.{of_cluster}");
-        Some(on(controller, severity, place.unwrap_or(controller.place()), message, fix))
+        let violation = on(controller, severity, place.unwrap_or(controller.place()), message, fix);
+        Some(violation.impact((own < of_cluster).then(|| OLDER.to_owned())))
     })
 }

@@ -30,7 +30,11 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         };
         let name = service.full_name();
         let (name, shown) = (text::printable(&name), text::printable(kind));
-        let message = format!("Service {name} asks for the type `{shown}`, and gets a Classic Load Balancer");
+        let message = if kind.is_empty() {
+            format!("Service {name} has an empty type, and gets a Classic Load Balancer")
+        } else {
+            format!("Service {name} asks for the type `{shown}`, and gets a Classic Load Balancer")
+        };
         let fix = match kind.to_ascii_lowercase().as_str() {
             "nlb" | "network" | "nlb-instance" => "write `nlb`",
             "alb" | "application" => "use an Ingress for an Application Load Balancer, or write `nlb`",
