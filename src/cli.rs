@@ -130,7 +130,7 @@ struct ConnectionArgs {
     #[arg(long, help_heading = "Source", requires = "endpoint_url")]
     insecure_endpoint: bool,
     /// Region; repeatable. For a folder of CLI outputs: the region it was read from
-    #[arg(long, value_name = "REGION", help_heading = "Scope")]
+    #[arg(long, value_name = "REGION", value_parser = region, help_heading = "Scope")]
     region: Vec<String>,
     /// Assume this role and work in its account; repeatable where nothing is written
     #[arg(long, value_name = "ARN", help_heading = "Scope", group = "accounts")]
@@ -558,6 +558,17 @@ struct CompletionsArgs {
     shell: clap_complete::Shell,
 }
 
+/// A region. That of a zone is meant where a zone is given: `us-east-1a`, `cn-hangzhou-h`.
+/// Sources: Amazon EC2 User Guide, "Regions and Zones"; Alibaba Cloud documentation of ECS, "Regions and zones".
+fn region(text: &str) -> Result<String, String> {
+    let of_aws = || crate::nodes::region_of_zone(text).filter(|region| region.len() < text.len());
+    let before = || text.strip_suffix(|last: char| last.is_ascii_lowercase())?.strip_suffix('-');
+    match of_aws().or_else(|| before().filter(|region| region.contains('-'))) {
+        Some(region) => Err(format!("it is a zone: write its region, `{region}`")),
+        None => Ok(text.to_owned()),
+    }
+}
+
 /// A cluster id that can be one.
 fn cluster_id(text: &str) -> Result<String, String> {
     crate::tags::check_cluster_id(text).map(|()| text.to_owned())
@@ -637,6 +648,24 @@ mod tests {
         assert!(cluster_id("prod/eu").is_ok());
         for text in ["", "a\nb", "kubernetes.io/cluster/a", &"a".repeat(106)] {
             assert!(cluster_id(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_zone_is_no_region() {
+        for (zone, of) in [
+            ("us-east-1a", "us-east-1"),
+            ("us-west-2-lax-1a", "us-west-2"),
+            ("us-gov-west-1b", "us-gov-west-1"),
+            ("cn-hangzhou-h", "cn-hangzhou"),
+            ("ap-southeast-1b", "ap-southeast-1"),
+        ] {
+            assert!(region(zone).is_err_and(|why| why.contains(&format!("`{of}`"))), "{zone}");
+        }
+        for right in
+            ["us-east-1", "us-gov-west-1", "cn-hangzhou", "cn-beijing-finance-1", "cn-shanghai", "me-east-1", "a"]
+        {
+            assert_eq!(region(right).as_deref(), Ok(right));
         }
     }
 }
