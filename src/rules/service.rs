@@ -83,6 +83,7 @@ const RESOURCES: &str = "service.k8s.aws/resources";
 /// Sources: kubernetes/cloud-provider `controllers/service/controller.go#wantsLoadBalancer`; cloud-provider-aws
 /// `pkg/providers/v1/aws_loadbalancer.go#isNLB`, `#isLBExternal`; aws-load-balancer-controller `pkg/service/service_utils.go`.
 fn owner(context: &KubernetesContext<'_>, service: &Service) -> Owner {
+    let service = whole(context.evidence, service);
     if let Some(class) = &service.load_balancer_class {
         return if class == OF_LOAD_BALANCER_CONTROLLER { Owner::LoadBalancerController } else { Owner::OtherClass };
     }
@@ -95,6 +96,18 @@ fn owner(context: &KubernetesContext<'_>, service: &Service) -> Owner {
         (Some("nlb"), _) => Owner::Network,
         _ => Owner::Classic,
     }
+}
+
+/// The Service that says whose it is: this one, or for values of a chart that lie over others those of the same place. Helm merges the maps
+/// of all files. Source: Helm documentation, "Values Files".
+fn whole<'s>(evidence: &'s Evidence, service: &'s Service) -> &'s Service {
+    let says = |one: &Service| one.load_balancer_class.is_some() || value(one, "aws-load-balancer-type").is_some();
+    let is_to_come = |one: &Service| one.namespace.is_empty() && one.uid.is_empty() && one.ports.is_empty();
+    if says(service) || !is_to_come(service) {
+        return service;
+    }
+    let mut others = evidence.services.iter().flatten();
+    others.find(|one| one.name == service.name && is_to_come(one) && says(one)).unwrap_or(service)
 }
 
 /// The value of an annotation with the common prefix.

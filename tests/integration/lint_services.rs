@@ -170,3 +170,18 @@ fn servers_of_rke2_run_their_own_controller_beside_a_declared_one() {
         of("cni: canal\ntls-san: [a]\ndisable-cloud-controller: true\nkubelet-arg: [cloud-provider=extrenal]\n");
     assert!(misspelt.contains(&"kubelet-cloud-provider-missing".to_owned()), "{misspelt:?}");
 }
+
+#[test]
+fn values_that_lie_over_others_are_for_the_same_service() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, content: &str| {
+        std::fs::write(folder.path().join(name), content.replace("P-", P)).unwrap();
+    };
+    let found = || rules_of(&text(&lint(&[folder.path().to_str().unwrap(), "--format", "json"])).1);
+    write("values-prod.yaml", "controller: {service: {annotations: {P-scheme: internal}}}\n");
+    assert_eq!(found(), ["svc-annotation-wrong-controller"]);
+    write("values.yaml", "controller: {service: {annotations: {P-type: external, P-nlb-target-type: ip}}}\n");
+    assert_eq!(found(), Vec::<String>::new());
+    write("values.yaml", "other: {service: {annotations: {P-type: external, P-nlb-target-type: ip}}}\n");
+    assert_eq!(found(), ["svc-annotation-wrong-controller"]);
+}
