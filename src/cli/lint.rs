@@ -37,7 +37,7 @@ pub(super) struct LintArgs {
     /// YAML or JSON, and its cloud configuration: files, folders of them, or `-` for standard input
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
-    /// Leave out files of folders whose path matches, as in `.gitignore`, which is heeded as well; repeatable
+    /// Leave out files of folders whose path within the folder matches, as in `.gitignore`, which is heeded as well; repeatable
     #[arg(long, value_name = "GLOB", help_heading = "Audit")]
     exclude: Vec<String>,
     /// Leave out what is about another cloud than this
