@@ -248,11 +248,21 @@ pub fn no_policy(
     finish(remarks)
 }
 
+/// The version of policies that say how personal data in messages and logs is protected, which look like those of IAM. Source: Amazon SNS
+/// Developer Guide, "Data protection policies in Amazon SNS"; Amazon `CloudWatch` Logs User Guide, "Help protect sensitive log data".
+const OF_DATA_PROTECTION: &str = "2021-06-01";
+const NO_IAM_POLICY: &str = "a data protection policy of Amazon SNS or CloudWatch Logs, and no policy of IAM";
+
 /// The text that the places of the remarks refer to, and the remarks, in the order of the text. The document is read in the
 /// language of the catalogue.
 #[must_use]
 pub fn lint(text: &str, kind: PolicyKind, catalogue: &Catalogue) -> (String, Vec<LintFinding>) {
     match Document::read(text, Some(catalogue.dialect)) {
+        Ok((document, _)) if document.root.get("Version").and_then(Node::as_str) == Some(OF_DATA_PROTECTION) => {
+            let start = document.root.span.start;
+            let found = no_policy(&document.text, "malformed", start, NO_IAM_POLICY, document.dialect);
+            (document.text, found)
+        }
         Ok((mut document, malformed)) => {
             placeholders::mark(&mut document);
             let mut remarks = Remarks { text: &document.text, dialect: document.dialect, found: Vec::new() };

@@ -60,9 +60,14 @@ pub(super) fn check(
 /// only deny it.
 fn is_role_trust(document: &Document, kind: PolicyKind) -> bool {
     let is_assumed = |folded: &Text| folded.starts_with("sts:assumerole");
+    // A resource control policy denies everybody something, on a resource.
+    let is_of_organization = |statement: &Statement| {
+        statement.effect == Effect::Deny && statement.resource.is_some() && is_for_everybody(statement)
+    };
     match kind {
         _ if document.dialect != &IAM => false,
         PolicyKind::Trust => true,
+        PolicyKind::Unknown if document.statements.iter().any(is_of_organization) => false,
         PolicyKind::Unknown => document
             .statements
             .iter()

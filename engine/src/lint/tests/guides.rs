@@ -138,6 +138,23 @@ fn the_policy_of_an_endpoint_is_no_trust_policy() {
 }
 
 #[test]
+fn a_resource_control_policy_may_allow_to_assume_roles() {
+    let allow = r#"{"Effect":"Allow","Principal":"*","Action":"sts:AssumeRoleWithWebIdentity","Resource":"*","Condition":{"StringEquals":{"aws:PrincipalOrgID":"o-exampleorgid"}}}"#;
+    let deny = r#"{"Effect":"Deny","Principal":"*","Action":"sts:AssumeRole*","Resource":"*","Condition":{"StringNotEqualsIfExists":{"aws:PrincipalOrgID":"o-exampleorgid"}}}"#;
+    nothing(PolicyKind::Unknown, &format!("{allow},{deny}"));
+    let federated = allow.replace(r#""Principal":"*""#, r#""Principal":{"Federated":"accounts.google.com"}"#);
+    nothing(PolicyKind::Unknown, &format!("{federated},{deny}"));
+    assert_eq!(remarks(PolicyKind::Unknown, &federated), ["resource-forbidden"]);
+}
+
+#[test]
+fn a_data_protection_policy_is_said_once_to_be_none_of_iam() {
+    let text = r#"{"Name":"p","Version":"2021-06-01","Statement":[{"DataDirection":"Inbound","Principal":["*"],"Operation":{"Deny":{}}}]}"#;
+    let (_, found) = lint(text, PolicyKind::Unknown, Catalogue::embedded());
+    assert!(found.len() == 1 && found[0].message.contains("data protection"), "{found:?}");
+}
+
+#[test]
 fn values_that_a_key_never_has() {
     let with = |key: &str, value: &str| {
         format!(
