@@ -19,12 +19,19 @@ struct Comment<'t> {
     reason: &'t str,
 }
 
-/// The comments of a text that name rules, by their lines.
+/// The comments of a text that are meant for this program, by their lines; one that cannot be read names no rule.
 fn comments(source: &Source) -> BTreeMap<usize, Comment<'_>> {
     // Almost no text has one, and one may be a list of megabytes on a single line.
     let marks = memchr::memmem::find_iter(source.text().as_bytes(), MARK.as_bytes());
     let lines: BTreeSet<usize> = marks.map(|at| source.place(Span { start: at, end: at }).line).collect();
-    lines.into_iter().filter_map(|line| Some((line, comment(source.line_text(line)?)?))).collect()
+    lines
+        .into_iter()
+        .filter_map(|line| {
+            let text = source.line_text(line)?;
+            let unread = || is_comment(text.split_once(MARK)?.0).then_some(Comment { rules: Vec::new(), reason: "" });
+            Some((line, comment(text).or_else(unread)?))
+        })
+        .collect()
 }
 
 /// Marks the findings as waived that comments leave as they are; a finding that marks several lines needs one at each. Returns what is
@@ -108,14 +115,18 @@ fn about<'c, 't>(
     std::iter::once(line).chain(above).filter_map(|line| Some((line, comments.get(&line)?)))
 }
 
+/// True if what stands before the mark of a line makes a comment of it: that starts the line, or stands behind white space.
+/// Source: YAML 1.2.2, 6.6 "Comments".
+fn is_comment(before: &str) -> bool {
+    let rest = before.trim_end().strip_suffix('#').map(|rest| rest.trim_end_matches('#'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.ends_with([' ', '\t']))
+}
+
 /// The comment of a line that names rules.
 fn comment(text: &str) -> Option<Comment<'_>> {
     let mark = text.find(MARK)?;
     let (before, behind) = text.split_at(mark);
-    let before = before.trim_end();
-    // A comment starts the line or stands behind white space. Source: YAML 1.2.2, 6.6 "Comments".
-    let rest = before.strip_suffix('#')?.trim_end_matches('#');
-    if !(rest.is_empty() || rest.ends_with([' ', '\t'])) {
+    if !is_comment(before) {
         return None;
     }
     let (rules, reason) = behind.strip_prefix(MARK)?.trim_start().strip_prefix("ignore[")?.split_once(']')?;

@@ -18,8 +18,8 @@ enum Takes {
     AnyCaseOf(&'static [&'static str]),
     /// Pairs `KEY=VALUE`; a part without `=` is an error.
     Pairs,
-    /// At most so many characters.
-    Characters(usize),
+    /// The name of a load balancer.
+    Name,
     /// `traffic-port`, a port, or the name of a port of the Service.
     Port,
     /// `CapacityUnits=N`.
@@ -49,7 +49,7 @@ const VALUES: [(&str, Takes); 26] = [
     ("aws-load-balancer-manage-backend-security-group-rules", Takes::Bool),
     ("aws-load-balancer-minimum-load-balancer-capacity", Takes::Capacity),
     ("aws-load-balancer-multi-cluster-target-group", Takes::Bool),
-    ("aws-load-balancer-name", Takes::Characters(32)),
+    ("aws-load-balancer-name", Takes::Name),
     ("aws-load-balancer-proxy-protocol", Takes::OneOf(&["*"])),
     ("aws-load-balancer-scheme", Takes::OneOf(&["internal", "internet-facing"])),
     ("aws-load-balancer-target-group-attributes", Takes::Pairs),
@@ -132,9 +132,20 @@ fn refused(takes: Takes, given: &str, ports: &[&str]) -> Option<String> {
             .map(str::trim)
             .find(|part| !part.is_empty() && !part.contains('='))
             .map(|part| format!("has the part `{part}`, which is no KEY=VALUE")),
-        Takes::Characters(most) => {
+        // Source: Elastic Load Balancing API Reference 2015-12-01, `CreateLoadBalancer`, `Name`.
+        Takes::Name => {
+            const MOST: usize = 32;
             let number = given.chars().count();
-            (number > most).then(|| format!("has {number} characters, and a name has at most {most}"))
+            let is_taken = |character: char| character.is_ascii_alphanumeric() || character == '-';
+            if number > MOST {
+                Some(format!("has {number} characters, and a name has at most {MOST}"))
+            } else if !given.chars().all(is_taken) {
+                Some("holds more than letters, digits and hyphens".to_owned())
+            } else if given.starts_with('-') || given.ends_with('-') {
+                Some("begins or ends with a hyphen".to_owned())
+            } else {
+                given.starts_with("internal-").then(|| "begins with `internal-`, as names that AWS gives do".to_owned())
+            }
         }
         Takes::Port => {
             let is_port = given == "traffic-port" || given.parse::<u16>().is_ok() || ports.contains(&given);
@@ -177,7 +188,10 @@ mod tests {
             ("aws-load-balancer-scheme", "internet-facing", true),
             ("aws-load-balancer-scheme", "internet-faceing", false),
             ("aws-load-balancer-scheme", "Internal", false),
-            ("aws-load-balancer-name", "a-name-of-thirty-two-characters-", true),
+            ("aws-load-balancer-name", "a-name-of-thirty-two-characters0", true),
+            ("aws-load-balancer-name", "my_lb.prod", false),
+            ("aws-load-balancer-name", "-web", false),
+            ("aws-load-balancer-name", "internal-web", false),
             ("aws-load-balancer-name", "a-name-of-thirty-three-characters", false),
             ("aws-load-balancer-ip-address-type", "ipv6", false),
             ("aws-load-balancer-attributes", "deletion_protection.enabled=true, a=b,", true),

@@ -185,3 +185,23 @@ fn values_that_lie_over_others_are_for_the_same_service() {
     write("values.yaml", "other: {service: {annotations: {P-type: external, P-nlb-target-type: ip}}}\n");
     assert_eq!(found(), ["svc-annotation-wrong-controller"]);
 }
+
+#[test]
+fn comments_that_cannot_be_read_are_told() {
+    for (comment, is_told) in [
+        ("# tagaudit: ignore[]", true),
+        ("# tagaudit: ignore[ , ] why", true),
+        ("# tagaudit: ignore(svc-annotation-unknown) why", true),
+        ("# tagaudit: ignore [svc-annotation-unknown] why", true),
+        ("# of tagaudit: nothing", false),
+        ("# nothing", false),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("service.yaml");
+        let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}\n";
+        std::fs::write(&path, format!("{comment}\n{service}")).unwrap();
+        let (code, page) = text(&lint(&[path.to_str().unwrap()]));
+        assert_eq!(code, Some(0), "{page}");
+        assert_eq!(page.contains("the comment names no rule"), is_told, "{comment}: {page}");
+    }
+}
