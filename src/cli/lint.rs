@@ -180,6 +180,23 @@ fn is_hidden(entry: &DirEntry) -> bool {
     entry.depth() > 0 && name.starts_with('.') && !is_drop_in
 }
 
+/// True if an entry of a folder is a link into a hidden part of the folder, as the kubelet mounts the keys of ConfigMaps and Secrets. What
+/// another link leads to is read where it lies, or not at all.
+/// Source: kubernetes/kubernetes `pkg/volume/util/atomic_writer.go`.
+fn is_mounted(folder: &Path, entry: &DirEntry) -> bool {
+    let target = || -> Option<PathBuf> {
+        let (target, folder) = (entry.path().canonicalize().ok()?, folder.canonicalize().ok()?);
+        let within = target.strip_prefix(folder).ok()?.to_owned();
+        target.is_file().then_some(within)
+    };
+    let is_hidden = |within: PathBuf| {
+        within
+            .parent()
+            .is_some_and(|folders| folders.components().any(|part| part.as_os_str().to_string_lossy().starts_with('.')))
+    };
+    entry.path_is_symlink() && target().is_some_and(is_hidden)
+}
+
 /// Files while they are read.
 #[derive(Default)]
 struct Read<'a> {
@@ -205,7 +222,8 @@ impl Read<'_> {
             let entry = entry.map_err(|error| {
                 Failure::usage(format!("cannot read the folder `{}`", path.display())).cause(error.to_string())
             })?;
-            if entry.file_type().is_some_and(|kind| kind.is_file()) && is_candidate(entry.path()) {
+            let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+            if (is_file || is_mounted(path, &entry)) && is_candidate(entry.path()) {
                 self.number += 1;
                 if self.number > MAX_FILES {
                     return Err(Failure::usage(format!("more than {MAX_FILES} files in `{}`", path.display())));

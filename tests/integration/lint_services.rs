@@ -205,3 +205,31 @@ fn comments_that_cannot_be_read_are_told() {
         assert_eq!(page.contains("the comment names no rule"), is_told, "{comment}: {page}");
     }
 }
+
+/// As the kubelet mounts the keys of a ConfigMap; links to other places are not followed.
+#[cfg(unix)]
+#[test]
+fn a_mounted_config_map_is_read_as_a_folder() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let hidden = root.join("mounted/..2026_11_24_00_00_00.1");
+    std::fs::create_dir_all(&hidden).unwrap();
+    let wrong = format!(
+        "apiVersion: v1\nkind: Service\nmetadata: {{name: web, annotations: {{{P}internal: true}}}}\nspec: {{ports: [{{port: 80}}]}}\n"
+    );
+    std::fs::write(hidden.join("web.yaml"), &wrong).unwrap();
+    symlink("..2026_11_24_00_00_00.1", root.join("mounted/..data")).unwrap();
+    symlink("..data/web.yaml", root.join("mounted/web.yaml")).unwrap();
+    let found = |folder: &str| {
+        let (code, page) = text(&lint(&[root.join(folder).to_str().unwrap(), "--format", "json"]));
+        (code, serde_json::from_str::<Value>(&page).unwrap()["findings"].as_array().unwrap().len())
+    };
+    assert_eq!(found("mounted"), (Some(1), 1));
+    std::fs::write(root.join("outside.yaml"), &wrong).unwrap();
+    std::fs::create_dir(root.join("links")).unwrap();
+    symlink("../outside.yaml", root.join("links/outside.yaml")).unwrap();
+    symlink("loop.yaml", root.join("links/loop.yaml")).unwrap();
+    symlink("../links", root.join("links/again")).unwrap();
+    assert_eq!(found("links"), (Some(4), 0));
+}
