@@ -183,7 +183,8 @@ pub fn is_in(annotation: &OfCloudController, version: ControllerVersion) -> bool
 /// What is wrong with a value, for a kind of load balancer; `None` where nothing is.
 #[must_use]
 pub fn wrong(annotation: &OfCloudController, value: &str, is_network: bool) -> Option<String> {
-    // An empty value is none, but for the numbers of health checks.
+    // An empty value is none, but for those of health checks. Sources: `aws.go#buildNLBHealthCheckConfiguration`,
+    // `aws_loadbalancer.go#ensureLoadBalancerHealthCheck`.
     if value.is_empty() && !annotation.suffix.starts_with("aws-load-balancer-healthcheck-") {
         return None;
     }
@@ -204,13 +205,12 @@ pub fn wrong(annotation: &OfCloudController, value: &str, is_network: bool) -> O
             Ok(_) => Some(format!("is none of {}", numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", "))),
         },
         // ELB itself decides for Classic Load Balancers.
-        Value::OneOf(_) if !is_network || value.is_empty() => None,
+        Value::OneOf(_) if !is_network => None,
         Value::OneOf(values) => {
             let is_one = values.contains(&value.to_ascii_lowercase().as_str());
             (!is_one).then(|| format!("is none of {}", values.join(", ")))
         }
         Value::Star => (value != "*").then(|| "may only be `*`".to_owned()),
-        Value::Port if value.is_empty() => None,
         Value::Port => {
             let is_port = value == "traffic-port" || value.parse::<u16>().is_ok();
             (!is_port).then(|| "is neither `traffic-port` nor a port".to_owned())
@@ -219,12 +219,15 @@ pub fn wrong(annotation: &OfCloudController, value: &str, is_network: bool) -> O
             let is_empty = value.split(',').all(|item| item.trim().is_empty());
             is_empty.then(|| "names nothing".to_owned())
         }
+        // White space around the sign belongs to the key and the value, and what stands behind a second sign is dropped.
+        // Source: `aws_loadbalancer.go#getKeyValuePropertiesFromAnnotation`.
         Value::TargetGroupAttributes => value.split(',').find_map(|pair| {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            match (key.trim(), value.trim()) {
+            let (key, value) = pair.trim().split_once('=').unwrap_or((pair.trim(), ""));
+            let value = value.split_once('=').map_or(value, |(value, _)| value);
+            match (key, value) {
                 ("", _) | ("preserve_client_ip.enabled" | "proxy_protocol_v2.enabled", "true" | "false") => None,
                 ("preserve_client_ip.enabled" | "proxy_protocol_v2.enabled", _) => {
-                    Some(format!("gives {} neither `true` nor `false`", key.trim()))
+                    Some(format!("gives {key} neither `true` nor `false`"))
                 }
                 (other, _) => Some(format!("has {other}, which the cloud controller does not set")),
             }
