@@ -301,11 +301,11 @@ impl<'s> Object<'s> {
     /// which kubectl and Helm read. Source: kubernetes-sigs/yaml `goyaml.v2/resolve.go`.
     #[must_use]
     pub fn without_quotes(self) -> Option<(&'static str, String)> {
-        let is_plain = || self.source.text.get(self.node.span.range());
+        let written = || self.source.text.get(self.node.span.range());
         match &self.node.value {
             Value::Bool(value) => Some(("a boolean", value.to_string())),
             Value::Number(number) => Some(("a number", number.clone())),
-            Value::String(text) if is_plain() == Some(&**text) => match &**text {
+            Value::String(text) if written() == Some(&**text) => match &**text {
                 "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Some(("a boolean", true.to_string())),
                 "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Some(("a boolean", false.to_string())),
                 _ => None,
