@@ -180,7 +180,7 @@ fn is_hidden(entry: &DirEntry) -> bool {
     entry.depth() > 0 && name.starts_with('.') && !is_drop_in
 }
 
-/// True if an entry of a folder is a link into a hidden part of the folder, as the kubelet mounts the keys of ConfigMaps and Secrets. What
+/// True if an entry of a folder is a link into a hidden part of the folder, as the kubelet mounts the keys of a `ConfigMap` or Secret. What
 /// another link leads to is read where it lies, or not at all.
 /// Source: kubernetes/kubernetes `pkg/volume/util/atomic_writer.go`.
 fn is_mounted(folder: &Path, entry: &DirEntry) -> bool {
