@@ -206,7 +206,7 @@ fn comments_that_cannot_be_read_are_told() {
     }
 }
 
-/// As the kubelet mounts the keys of a ConfigMap; links to other places are not followed.
+/// As the kubelet mounts the keys of a `ConfigMap`; links to other places are not followed.
 #[cfg(unix)]
 #[test]
 fn a_mounted_config_map_is_read_as_a_folder() {
