@@ -10,7 +10,7 @@ pub(super) const RULE: Rule = Rule {
     title: "an annotation that the cloud controller does not read",
     severity: RuleSeverity::depends(Severity::Warning, "warning; info for a name that is like none that is known"),
     resources: &[ResourceKind::Service],
-    condition: "A Service has an annotation `service.beta.kubernetes.io/alibaba-cloud-loadbalancer-…` (or the older `alicloud-loadbalancer-…`) whose name the cloud controller does not know, or which its version does not read: `preserve-lb-on-delete` before 2.10.0, `network-type` before 2.12.4, `slb-network-type` from then on.",
+    condition: "A Service has an annotation `service.beta.kubernetes.io/alibaba-cloud-loadbalancer-…` (or the older `alicloud-loadbalancer-…`) whose name the cloud controller does not know, or which its version does not read: such as `preserve-lb-on-delete` before 2.10.0, `network-type` before 2.12.4, and `slb-network-type` from then on.",
     impact: "it does nothing, and nothing says so",
     fix: "Correct the name.",
     applicability: Applicability::None,
@@ -109,13 +109,79 @@ const KNOWN: [&str; 84] = [
     "zone-maps",
 ];
 
-/// Annotations that not every version of 2 reads: the first version that does, and the first that does no more.
-/// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/model/annotations.go` (`pkg/controller/service/reconcile/annotation`) by tag.
-const SINCE: [(&str, Option<ControllerVersion>, Option<ControllerVersion>); 3] = [
-    ("network-type", Some(ControllerVersion::new(2, 12, 4)), None),
-    ("preserve-lb-on-delete", Some(ControllerVersion::new(2, 10, 0)), None),
-    ("slb-network-type", None, Some(ControllerVersion::new(2, 12, 4))),
+/// A version: major, minor, patch.
+type Release = (u32, u32, u32);
+
+/// Annotations that came with a version: the last one that is published without, and the first one with it. What is between the two, nobody
+/// publishes. Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/service/annotations.go` and, from 2.5.1 on,
+/// `pkg/controller/service/reconcile/annotation/annotations.go`, by tag from 2.1.0 to 2.14.0.
+const CAME: [(&str, Release, Release); 33] = [
+    ("additional-cert-ids", (2, 12, 4), (2, 13, 0)),
+    ("alpn", (2, 9, 1), (2, 10, 0)),
+    ("alpn-policy", (2, 9, 1), (2, 10, 0)),
+    ("bandwidth-package-id", (2, 8, 0), (2, 9, 1)),
+    ("cacert", (2, 4, 4), (2, 5, 1)),
+    ("cacert-id", (2, 4, 4), (2, 5, 1)),
+    ("cps", (2, 4, 4), (2, 5, 1)),
+    ("cross-zone-enabled", (2, 12, 4), (2, 13, 0)),
+    ("default-weight", (2, 13, 0), (2, 14, 0)),
+    ("domain-extensions", (2, 12, 4), (2, 13, 0)),
+    ("established-timeout", (2, 2, 0), (2, 3, 0)),
+    ("health-check-method", (2, 2, 0), (2, 3, 0)),
+    ("health-check-switch", (2, 5, 1), (2, 6, 0)),
+    ("hostname", (2, 2, 0), (2, 3, 0)),
+    ("ignore-weight-update", (2, 10, 0), (2, 11, 2)),
+    ("instance-charge-type", (2, 3, 0), (2, 4, 0)),
+    ("ip", (2, 6, 0), (2, 7, 0)),
+    ("ipv6-address-type", (2, 8, 0), (2, 9, 1)),
+    ("listener-port-range", (2, 10, 0), (2, 11, 2)),
+    ("network-type", (2, 11, 2), (2, 12, 4)),
+    ("ppv2-pvl-ep-id-enabled", (2, 8, 0), (2, 9, 1)),
+    ("ppv2-pvl-eps-id-enabled", (2, 8, 0), (2, 9, 1)),
+    ("ppv2-pvl-vpc-id-enabled", (2, 8, 0), (2, 9, 1)),
+    ("preserve-client-ip", (2, 4, 4), (2, 5, 1)),
+    ("preserve-lb-on-delete", (2, 9, 1), (2, 10, 0)),
+    ("proxy-protocol", (2, 4, 4), (2, 5, 1)),
+    ("request-timeout", (2, 2, 0), (2, 3, 0)),
+    ("security-group-ids", (2, 5, 1), (2, 6, 0)),
+    ("server-group-type", (2, 7, 0), (2, 8, 0)),
+    ("tls-cipher-policy", (2, 3, 0), (2, 4, 0)),
+    ("xforwardedfor-clientsrcport", (2, 8, 0), (2, 9, 1)),
+    ("xforwardedfor-slbport", (2, 8, 0), (2, 9, 1)),
+    ("zone-maps", (2, 4, 4), (2, 5, 1)),
 ];
+
+/// Annotations that went with a version: the first that has them, and the last one with and the first one without them. Same source.
+const WENT: [(&str, Release, Release, Release); 9] = [
+    ("associate-eip", (2, 7, 0), (2, 8, 0), (2, 9, 1)),
+    ("backend-weight", (2, 7, 0), (2, 8, 0), (2, 9, 1)),
+    ("eip-bandwidth", (2, 7, 0), (2, 8, 0), (2, 9, 1)),
+    ("eip-id", (2, 7, 0), (2, 8, 0), (2, 9, 1)),
+    ("eip-instance-chargetype", (2, 7, 0), (2, 8, 0), (2, 9, 1)),
+    ("eip-internet-chargetype", (2, 7, 0), (2, 8, 0), (2, 9, 1)),
+    ("network-id", (2, 7, 0), (2, 8, 0), (2, 9, 1)),
+    ("reuse", (2, 7, 0), (2, 8, 0), (2, 9, 1)),
+    ("slb-network-type", (1, 9, 3), (2, 11, 2), (2, 12, 4)),
+];
+
+/// True if a version reads an annotation; `None` where that is not known, and for annotations that every version reads or none.
+fn reads(name: &str, version: ControllerVersion) -> Option<bool> {
+    let of = |(major, minor, patch): Release| ControllerVersion::new(major, minor, patch);
+    let came = CAME.iter().find(|(known, ..)| *known == name).map(|(_, without, with)| {
+        let is_late = (version >= of(*with)).then_some(true);
+        is_late.or((version <= of(*without)).then_some(false))
+    });
+    let went = WENT.iter().find(|(known, ..)| *known == name).map(|(_, first, last, without)| {
+        let is_over = (version >= of(*without)).then_some(false);
+        is_over.or((version >= of(*first) && version <= of(*last)).then_some(true))
+    });
+    came.or(went).flatten()
+}
+
+/// True if some version reads an annotation, and another does not.
+fn is_by_version(name: &str) -> bool {
+    CAME.iter().any(|(known, ..)| *known == name) || WENT.iter().any(|(known, ..)| *known == name)
+}
 
 const PREFIXES: [&str; 2] =
     ["service.beta.kubernetes.io/alibaba-cloud-loadbalancer-", "service.beta.kubernetes.io/alicloud-loadbalancer-"];
@@ -132,11 +198,9 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                 continue;
             };
             let full = service.full_name();
-            let since = SINCE.iter().find(|(known, ..)| *known == name);
-            if let Some((_, first, last)) = since {
+            if is_by_version(name) {
                 let Some(version) = version else { continue };
-                let is_read = first.is_none_or(|first| version >= first) && last.is_none_or(|last| version < last);
-                if !is_read {
+                if reads(name, version) == Some(false) {
                     let message = format!(
                         "Service {} has `{}`, which version {version} of the cloud controller does not read",
                         text::printable(&full),
@@ -145,6 +209,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                     let fix = match name {
                         "slb-network-type" => "write `network-type`",
                         "network-type" => "write `slb-network-type`, or upgrade the controller",
+                        name if WENT.iter().any(|(known, ..)| *known == name) => "take it out",
                         _ => "upgrade the controller",
                     };
                     let resource = ResourceRef::bare(ResourceKind::Service, full.as_str());
@@ -171,4 +236,40 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         }
     }
     Counted::new(asked.len(), found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_read_what_their_tags_have() {
+        let of = |name: &str, version: &str| reads(name, version.parse().unwrap());
+        for (name, version, expected) in [
+            ("preserve-lb-on-delete", "2.9.1", Some(false)),
+            ("preserve-lb-on-delete", "2.10.0", Some(true)),
+            ("preserve-lb-on-delete", "1.9.3", Some(false)),
+            ("ignore-weight-update", "2.10.0", Some(false)),
+            ("ignore-weight-update", "2.11.0", None),
+            ("ignore-weight-update", "2.11.2", Some(true)),
+            ("slb-network-type", "2.11.2", Some(true)),
+            ("slb-network-type", "2.12.0", None),
+            ("slb-network-type", "2.12.4", Some(false)),
+            ("slb-network-type", "1.9.3", Some(true)),
+            ("network-type", "2.11.2", Some(false)),
+            ("zone-maps", "2.5.1", Some(true)),
+            ("zone-maps", "2.4.4", Some(false)),
+            ("eip-id", "2.6.0", None),
+            ("eip-id", "2.8.0", Some(true)),
+            ("eip-id", "2.14.0", Some(false)),
+            ("spec", "2.14.0", None),
+        ] {
+            assert_eq!(of(name, version), expected, "{name} {version}");
+        }
+        assert!(CAME.iter().all(|(name, without, with)| KNOWN.contains(name) && without < with));
+        assert!(
+            WENT.iter().all(|(name, first, last, without)| !KNOWN.contains(name) && first < last && last < without)
+        );
+        assert!(CAME.is_sorted_by_key(|(name, ..)| *name) && WENT.is_sorted_by_key(|(name, ..)| *name));
+    }
 }
