@@ -297,7 +297,7 @@ impl<'s> Object<'s> {
         Some(Located { value: found.node.as_str()?.to_owned(), place: found.place() })
     }
 
-    /// What a value is that would be a string in quotes, and how it reads; `None` where it is one. `yes` and `on` are booleans of YAML 1.1,
+    /// The kind of a value that would be a string in quotes, and its text; `None` for a string. `yes` and `on` are booleans of YAML 1.1,
     /// which kubectl and Helm read. Source: kubernetes-sigs/yaml `goyaml.v2/resolve.go`.
     #[must_use]
     pub fn without_quotes(self) -> Option<(&'static str, String)> {

@@ -57,7 +57,7 @@ fn walk(source: &Source, node: &Node, outer: &[&Node], path: &mut Vec<String>, f
     }
 }
 
-/// How far a chart puts the fields of a Service from its annotations, at most.
+/// Levels between the annotations of a Service and its fields in values of a chart, at most.
 const MAX_LEVELS: usize = 3;
 
 /// The text of a field of the Service, which stands beside its annotations or around them: in the same map, its `spec` or `service`, or in

@@ -11,7 +11,7 @@ use super::Prepared;
 use super::judge::Active;
 use super::scope::Scope;
 
-/// What is asked for, and what denies a part of it.
+/// The resources that are asked for, and the statements that deny a part of them.
 #[derive(Clone, Copy)]
 pub(super) struct Meant<'q> {
     pub(super) asked: &'q [Asked<'q>],

@@ -21,7 +21,7 @@ pub(super) struct Active<'p> {
 }
 
 impl Active<'_> {
-    /// What is not known of it: its conditions, and the patterns whose reading is open.
+    /// The unknowns of the statement: its conditions, and the patterns whose reading is open.
     pub(super) fn open(&self) -> Vec<Expression> {
         let uncertain = self.prepared.terms.iter().filter_map(|term| term.uncertainty.clone()).map(Expression::Atom);
         uncertain.chain([self.expression.clone()]).collect()

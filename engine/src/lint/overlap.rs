@@ -10,7 +10,7 @@ use crate::pattern::{ActionPattern, ResourcePattern};
 use crate::text::Text;
 
 use super::Remarks;
-use super::principals::is_for_everybody;
+use super::principals::{account_of, is_account, is_for_everybody};
 
 /// Statements beyond which they are not compared with each other.
 const MAX_STATEMENTS: usize = 200;
@@ -163,31 +163,20 @@ fn is_about(outer: &Statement, inner: &Statement, denies: bool) -> bool {
         _ => return false,
     };
     let is_in = |(kind, value): &(String, Text)| {
-        let whole = account_of(value).filter(|_| denies && kind == "AWS");
+        let is_of = |account: &str| {
+            (denies && kind == "AWS" && account == account_of(value)) || whole_account(value) == Some(account)
+        };
         outer.entries.iter().any(|(other, by)| {
-            other == kind
-                && value.is_known()
-                && by.is_known()
-                && (by == value
-                    || is_account(by)
-                        .is_some_and(|account| Some(account) == whole || Some(account) == is_account(value)))
+            other == kind && value.is_known() && by.is_known() && (by == value || whole_account(by).is_some_and(is_of))
         })
     };
     is_for_everybody || (!inner.entries.is_empty() && inner.entries.iter().all(is_in))
 }
 
-/// The account that a principal of the kind `AWS` belongs to.
-fn account_of(value: &Text) -> Option<&str> {
-    is_account(value).or_else(|| value.split(':').nth(4))
-}
-
 /// The account that a principal is, by its id or as `arn:aws:iam::ID:root`.
-fn is_account(value: &Text) -> Option<&str> {
-    let id = match value.strip_suffix(":root") {
-        Some(arn) => arn.rsplit(':').next()?,
-        None => value,
-    };
-    (id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_digit())).then_some(id)
+fn whole_account(value: &str) -> Option<&str> {
+    let is_whole = is_account(value) || value.ends_with(":root");
+    is_whole.then(|| account_of(value)).filter(|id| is_account(id))
 }
 
 fn covered(action: &ActionPattern, by: &[ActionPattern]) -> bool {

@@ -58,7 +58,7 @@ fn marked(text: &Text) -> Option<Text> {
     (!found.is_known()).then_some(found)
 }
 
-/// What is known of a text in which placeholders may stand.
+/// The known parts of a text in which placeholders may stand.
 pub(super) fn without(text: &str) -> String {
     let (mut known, mut rest) = (String::new(), text);
     while let Some((before, _, behind)) = next(rest) {

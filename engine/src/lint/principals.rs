@@ -179,7 +179,12 @@ fn is_gone(value: &str) -> bool {
         && value.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
 }
 
-fn is_account(value: &str) -> bool {
+/// The account that a principal of the kind `AWS` belongs to: that of its ARN, or its id.
+pub(super) fn account_of(value: &str) -> &str {
+    value.split(':').nth(4).unwrap_or(value)
+}
+
+pub(super) fn is_account(value: &str) -> bool {
     value.len() == 12 && value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
@@ -240,11 +245,7 @@ fn redundant(statement: &Statement, principal: &Principal, remarks: &mut Remarks
     }
     let values =
         || principal.entries.iter().filter(|(key, value)| key == "AWS" && value.is_known()).map(|(_, value)| value);
-    let account_of = |value: &str| match value.split(':').nth(4) {
-        Some(account) => account.to_owned(),
-        None => value.to_owned(),
-    };
-    let whole: Vec<String> =
+    let whole: Vec<&str> =
         values().filter(|value| is_account(value) || value.ends_with(":root")).map(|value| account_of(value)).collect();
     for value in values().filter(|value| value.contains(":role/") || value.contains(":user/")) {
         if whole.contains(&account_of(value)) {

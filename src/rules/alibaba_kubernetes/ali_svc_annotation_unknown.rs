@@ -198,38 +198,30 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                 continue;
             };
             let full = service.full_name();
-            if is_by_version(name) {
-                let Some(version) = version else { continue };
-                if reads(name, version) == Some(false) {
-                    let message = format!(
-                        "Service {} has `{}`, which version {version} of the cloud controller does not read",
-                        text::printable(&full),
-                        text::printable(key)
-                    );
-                    let fix = match name {
-                        "slb-network-type" => "write `network-type`",
-                        "network-type" => "write `slb-network-type`, or upgrade the controller",
-                        name if WENT.iter().any(|(known, ..)| *known == name) => "take it out",
-                        _ => "upgrade the controller",
-                    };
-                    let resource = ResourceRef::bare(ResourceKind::Service, full.as_str());
-                    let violation = Violation::new(Severity::Warning, resource, message, Fix::none(fix));
-                    found.push(violation.with_respect_to(key.as_str()).at(place));
-                }
+            let (severity, reader, fix) = if is_by_version(name) {
+                let Some(version) = version.filter(|version| reads(name, *version) == Some(false)) else { continue };
+                let fix = match name {
+                    "slb-network-type" => "write `network-type`",
+                    "network-type" => "write `slb-network-type`, or upgrade the controller",
+                    name if WENT.iter().any(|(known, ..)| *known == name) => "take it out",
+                    _ => "upgrade the controller",
+                };
+                (Severity::Warning, format!("version {version} of the cloud controller"), fix.to_owned())
+            } else if KNOWN.contains(&name) {
                 continue;
-            }
-            if KNOWN.contains(&name) {
-                continue;
-            }
+            } else {
+                let nearest = text::most_alike(name, KNOWN.iter().copied(), 0.9);
+                // What no table has may be of a later version.
+                let severity = if nearest.is_some() { Severity::Warning } else { Severity::Info };
+                let fix =
+                    nearest.map_or_else(|| "take it out".to_owned(), |nearest| format!("write `{prefix}{nearest}`"));
+                (severity, "the cloud controller".to_owned(), fix)
+            };
             let message = format!(
-                "Service {} has `{}`, which the cloud controller does not read",
+                "Service {} has `{}`, which {reader} does not read",
                 text::printable(&full),
                 text::printable(key)
             );
-            let nearest = text::most_alike(name, KNOWN.iter().copied(), 0.9);
-            // What no table has may be of a later version.
-            let severity = if nearest.is_some() { Severity::Warning } else { Severity::Info };
-            let fix = nearest.map_or_else(|| "take it out".to_owned(), |nearest| format!("write `{prefix}{nearest}`"));
             let resource = ResourceRef::bare(ResourceKind::Service, full.as_str());
             let violation = Violation::new(severity, resource, message, Fix::none(fix));
             found.push(violation.with_respect_to(key.as_str()).at(place));

@@ -26,7 +26,7 @@ pub(super) const RULE: Rule = Rule {
     check: Check::Evidence(AWS, check),
 };
 
-/// What the impact of a controller that is older than its cluster is.
+/// The impact of a controller that is older than its cluster.
 const OLDER: &str = "the versions of the cloud controller are tested with the Kubernetes of the same number; an older one may ask for versions of the API that the server has no more, and lacks what newer nodes and Services need";
 
 fn check(context: &KubernetesContext<'_>) -> Counted {

@@ -96,7 +96,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
 /// The similarity, of 1, from which on a provider is taken as a misspelt one.
 const ALIKE: f64 = 0.8;
 
-/// Whether the servers of K3s or RKE2 that a node belongs to run without a cloud controller of their own.
+/// True if the servers of K3s or RKE2 that a node belongs to run without the controller of the distribution.
 fn is_without_own(context: &KubernetesContext<'_>, arguments: &NodeArguments) -> bool {
     const SWITCH: &str = "disable-cloud-controller";
     if arguments.is_server == Some(true) {

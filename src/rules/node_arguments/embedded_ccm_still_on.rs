@@ -80,7 +80,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     Counted::new(servers.len(), violations).unless(why)
 }
 
-/// Whether another cloud controller is there beside a server: a workload of the cluster, or one declared for the same cluster.
+/// True if another cloud controller is there beside a server: a workload of the cluster, or one declared for the same cluster.
 fn is_beside(context: &KubernetesContext<'_>, arguments: &NodeArguments) -> bool {
     let controllers = context.evidence.controllers();
     match &arguments.started {
