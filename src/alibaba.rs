@@ -19,6 +19,8 @@ pub use inventory::{
 };
 pub use principals::{PrincipalAudit, PrincipalAudits, PrincipalOptions, Use};
 pub use provider_id::ProviderId;
+#[cfg(feature = "alibaba")]
+pub(crate) use unlisted::unlisted;
 pub use view::{ClusterView, Evidence, Member, RegionView};
 
 /// The tag by which Alibaba Cloud's Kubernetes components know what is of a cluster; its value is the cluster id.

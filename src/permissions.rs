@@ -140,7 +140,7 @@ pub static SCAN_ALIBABA: &[Permission] = &[
     },
     Permission {
         action: "ecs:DescribeRegions",
-        purpose: "the regions of `--all-regions`",
+        purpose: "the regions of `--all-regions`, and whether a region that fails exists",
         without: Some("--all-regions"),
     },
     Permission {

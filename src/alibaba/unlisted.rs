@@ -24,7 +24,7 @@ impl Inventory {
 /// Ids that the resources of a region name and its lists lack. Interfaces and disks may be attached to what is no instance of ECS,
 /// such as a container group: only ids of instances count.
 #[must_use]
-pub(super) fn unlisted(region: &Region) -> Vec<Unlisted<'_>> {
+pub(crate) fn unlisted(region: &Region) -> Vec<Unlisted<'_>> {
     let instances: BTreeSet<&str> = region.instances.iter().map(|one| one.id.as_str()).collect();
     let vpcs: BTreeSet<&str> = region.vpcs.iter().map(|one| one.id.as_str()).collect();
     let vswitches: BTreeSet<&str> = region.vswitches.iter().map(|one| one.id.as_str()).collect();

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tagaudit::alibaba::Inventory;
+use tagaudit::alibaba::{Inventory, RouteTable, SecurityGroup, VSwitch, Vpc};
 
 use super::alibaba_mock::{Fault, KEY_ID, Mock, SECRET};
 use super::alibaba_worlds::{self as worlds, ACCOUNT, World};
@@ -578,6 +578,139 @@ fn lists_that_contradict_themselves_are_not_audited() {
     let (code, report) = scan(&mock, &world, world.arguments);
     assert_eq!((code, not_audited(&report)), (Some(0), Vec::new()));
     assert_eq!(mock.count("ecs:DescribeInstances"), 5);
+}
+
+/// Instances start and stop between two lists: what one of them names and another lacks is asked for by its id.
+#[test]
+fn what_a_list_lacks_is_asked_for_once_more_and_what_is_gone_is_a_fact() {
+    let mut world = world("clean-handmade");
+    let region = &mut world.inventory.accounts[0].regions[0];
+    // Beside each there is another, so that no list is empty without it.
+    let other = |id: &str| format!("{id}other");
+    let (vpc, vswitch) = (region.vpcs[0].clone(), region.vswitches[0].clone());
+    let (group, table) = (region.security_groups[0].clone(), region.route_tables[0].clone());
+    let vpc_id = other(&vpc.id);
+    region.vswitches.push(VSwitch { id: other(&vswitch.id), vpc_id: vpc_id.clone(), ..vswitch });
+    region.route_tables.push(RouteTable {
+        id: other(&table.id),
+        vpc_id: vpc_id.clone(),
+        vswitch_ids: Vec::new(),
+        ..table
+    });
+    region.security_groups.push(SecurityGroup { id: other(&group.id), vpc_id: Some(vpc_id.clone()), ..group });
+    region.vpcs.push(Vpc { id: vpc_id, ..vpc });
+    world.inventory.canonicalise();
+    let region = &world.inventory.accounts[0].regions[0];
+    let instance = region.instances.iter().find(|one| one.ram_role.is_some()).unwrap();
+    let cases = [
+        (instance.vswitch_id.clone().unwrap(), "vpc:DescribeVSwitches"),
+        (instance.vpc_id.clone().unwrap(), "vpc:DescribeVpcs"),
+        (instance.security_groups[0].clone(), "ecs:DescribeSecurityGroups"),
+        (instance.id.clone(), "ecs:DescribeInstances"),
+    ];
+    for (id, action) in cases {
+        let mock = Mock::serve(&world.inventory).unlisted(&id);
+        let recorded = record(&mock, &[]);
+        assert_eq!(mock.count(action), 2, "{id}");
+        // An instance that was found late has its role, and the role its policies.
+        assert!(Inventory { collected_at: None, ..recorded } == of_instances(&world), "{id}");
+        let (code, report) = scan(&Mock::serve(&world.inventory).unlisted(&id), &world, &[]);
+        assert_eq!((code, not_audited(&report)), (Some(0), Vec::new()), "{id}");
+        // Not there either way: it is gone, and the lists do not contradict each other.
+        let mut without = world.inventory.clone();
+        let region = &mut without.accounts[0].regions[0];
+        region.vswitches.retain(|one| one.id != id);
+        region.vpcs.retain(|one| one.id != id);
+        region.security_groups.retain(|one| one.id != id);
+        region.instances.retain(|one| one.id != id);
+        for mock in [Mock::serve(&without), Mock::serve(&without).refusing_ids()] {
+            let recorded = record(&mock, &[]);
+            let gone = &recorded.accounts[0].regions[0].gone;
+            let reasons: Vec<&str> = recorded.gaps.iter().map(|gap| gap.reason.as_str()).collect();
+            assert_eq!((gone.as_slice(), reasons), (std::slice::from_ref(&id), Vec::new()), "{id}");
+        }
+        // Refused, it is a list that is not whole.
+        let denied = Fault::Error(403, "Forbidden.RAM", "User not authorized to operate on the specified resource.");
+        let mock = Mock::serve(&world.inventory).unlisted(&id).fault_on(action, &[2], denied);
+        let (code, report) = scan(&mock, &world, &[]);
+        assert_eq!(code, Some(3), "{id}");
+        assert!(not_audited(&report).contains(&format!("{action}: Forbidden.RAM")), "{:?}", not_audited(&report));
+    }
+}
+
+/// A list that is asked for by ids takes some at a time, and what is refused for one id is asked for one by one.
+#[test]
+fn many_ids_are_asked_for_some_at_a_time() {
+    let mut world = world("clean-handmade");
+    let region = &mut world.inventory.accounts[0].regions[0];
+    let (kept, vpc) = (region.vswitches[0].clone(), region.vpcs[0].clone());
+    for number in 0..30 {
+        let id = format!("vpc-bp1late{number:02}");
+        region.vpcs.push(Vpc { id: id.clone(), ..vpc.clone() });
+        let vswitch = VSwitch { id: format!("vsw-bp1late{number:02}"), vpc_id: id.clone(), ..kept.clone() };
+        region.vswitches.push(vswitch);
+        let table = region.route_tables[0].clone();
+        let table = RouteTable { id: format!("vtb-bp1late{number:02}"), vpc_id: id, vswitch_ids: Vec::new(), ..table };
+        region.route_tables.push(table);
+    }
+    world.inventory.canonicalise();
+    let mut mock = Mock::serve(&world.inventory).refusing_ids();
+    for number in 0..30 {
+        mock = mock.unlisted(&format!("vpc-bp1late{number:02}"));
+    }
+    mock.edit(|inventory| inventory.accounts[0].regions[0].vpcs.retain(|one| one.id != "vpc-bp1late03"));
+    let recorded = record(&mock, &[]);
+    let region = &recorded.accounts[0].regions[0];
+    assert_eq!(region.gone, ["vpc-bp1late03"]);
+    assert!(recorded.gaps.is_empty(), "{:?}", recorded.gaps);
+    assert_eq!(region.vpcs.len(), world.inventory.accounts[0].regions[0].vpcs.len() - 1);
+    // The list, two calls of twenty and ten, and the twenty of which one is gone.
+    assert_eq!(mock.count("vpc:DescribeVpcs"), 1 + 2 + 20);
+}
+
+/// One sentence says that a region is none; beside others its lists are not audited, each for the one reason.
+#[test]
+fn a_region_that_does_not_exist_is_said_once() {
+    let world = world("clean-handmade");
+    let scan_of = |mock: &Mock, regions: &[&str], format: &str| {
+        let mut arguments = vec!["scan", "--cluster-id", world.cluster_id, "--format", format];
+        regions.iter().for_each(|region| arguments.extend(["--region", *region]));
+        let output = with_keys(mock, &arguments).output().unwrap();
+        let said = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code(), said(output.stdout), said(output.stderr))
+    };
+    let mock = Mock::serve(&world.inventory);
+    let (code, out, said) = scan_of(&mock, &["cn-hangzhuo"], "table");
+    assert_eq!((code, out.as_str()), (Some(4), ""), "{said}");
+    assert!(
+        said.contains("error: the account has no region `cn-hangzhuo`")
+            && said.contains("help: its regions are cn-hangzhou"),
+        "{said}"
+    );
+    assert!(!said.contains("InvalidRegionId"), "{said}");
+    let mock = Mock::serve(&world.inventory);
+    let (code, out, said) = scan_of(&mock, &["cn-hangzhou", "cn-hangzhuo"], "json");
+    assert_eq!(code, Some(3), "{said}");
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let messages: std::collections::BTreeSet<&str> =
+        report["not_audited"].as_array().unwrap().iter().map(|one| one["message"].as_str().unwrap()).collect();
+    assert_eq!(messages, ["the account has no region cn-hangzhuo"].into(), "{report}");
+    assert!(not_audited(&report).iter().all(|one| one.ends_with(": NoSuchRegion")), "{report}");
+    // A region that is one, and does not answer, stays what it is.
+    let mock = Mock::serve(&world.inventory);
+    let refused = || Fault::Error(404, "InvalidRegionId.NotFound", "The specified RegionId does not exist.");
+    let lists = [
+        "ecs:DescribeInstances",
+        "ecs:DescribeSecurityGroups",
+        "ecs:DescribeNetworkInterfaces",
+        "ecs:DescribeDisks",
+        "vpc:DescribeVpcs",
+        "vpc:DescribeVSwitches",
+        "vpc:DescribeRouteTableList",
+    ];
+    let mock = lists.iter().fold(mock, |mock, action| mock.fault(action, refused()));
+    let (code, out, said) = scan_of(&mock, &["cn-hangzhou"], "table");
+    assert!(code == Some(4) && out.contains("InvalidRegionId.NotFound"), "{code:?} {out} {said}");
 }
 
 #[test]

@@ -107,6 +107,10 @@ struct World {
     before: Option<(Inventory, std::time::Instant)>,
     /// The process that faults kill.
     client: Option<u32>,
+    /// Ids that lists leave out unless they are asked for them.
+    hidden: Vec<String>,
+    /// Whether an id that is not there is refused where it is asked for alone.
+    refuses_ids: bool,
 }
 
 /// A running mock.
@@ -156,6 +160,16 @@ impl Mock {
     pub(crate) fn fault_on(self, action: &str, calls: &[usize], fault: Fault) -> Self {
         let rule = Rule { action: action.to_owned(), calls: calls.to_vec(), fault };
         self.change(|world| world.rules.push(rule))
+    }
+
+    /// Lists leave an id out unless they are asked for it: its resource came after the list was made.
+    pub(crate) fn unlisted(self, id: &str) -> Self {
+        self.change(|world| world.hidden.push(id.to_owned()))
+    }
+
+    /// An id that is not there is refused, instead of being left out.
+    pub(crate) fn refusing_ids(self) -> Self {
+        self.change(|world| world.refuses_ids = true)
     }
 
     /// Most items on a page, whatever is asked for.
@@ -803,13 +817,67 @@ fn signal(world: &World, name: &str) {
     std::process::Command::new("kill").args(["-s", name, &process]).status().unwrap();
 }
 
+/// The parameter by which a list is asked for ids, with the code that refuses one, and the most that it takes.
+fn by_ids(name: &str) -> Option<(&'static str, &'static str, usize)> {
+    Some(match name {
+        "ecs:DescribeInstances" => ("InstanceIds", "InvalidInstanceId.NotFound", 100),
+        "ecs:DescribeSecurityGroups" => ("SecurityGroupIds", "InvalidSecurityGroupId.NotFound", 100),
+        "vpc:DescribeVpcs" => ("VpcId", "InvalidVpcID.NotFound", 20),
+        "vpc:DescribeVSwitches" => ("VSwitchId", "InvalidVSwitchId.NotFound", 1),
+        _ => return None,
+    })
+}
+
+/// The region as a list shows it: what is asked for by id, or all that is not hidden.
+fn meant(
+    world: &World,
+    region: &Region,
+    name: &str,
+    parameters: &BTreeMap<String, String>,
+) -> Result<Region, (u16, Value)> {
+    let Some((parameter, code, most)) = by_ids(name) else { return Ok(region.clone()) };
+    let ids: Option<Vec<String>> = parameters
+        .get(parameter)
+        .map(|text| serde_json::from_str(text).unwrap_or_else(|_| text.split(',').map(str::to_owned).collect()));
+    let is_shown = |id: &str| match &ids {
+        Some(ids) => ids.iter().any(|one| one == id),
+        None => !world.hidden.iter().any(|one| one == id),
+    };
+    let mut shown = region.clone();
+    shown.instances.retain(|one| is_shown(&one.id));
+    shown.security_groups.retain(|one| is_shown(&one.id));
+    shown.vpcs.retain(|one| is_shown(&one.id));
+    shown.vswitches.retain(|one| is_shown(&one.id));
+    if let Some(ids) = &ids {
+        assert!((1..=most).contains(&ids.len()), "{name}: 1 to {most} ids a call");
+        let count = match name {
+            "ecs:DescribeInstances" => shown.instances.len(),
+            "ecs:DescribeSecurityGroups" => shown.security_groups.len(),
+            "vpc:DescribeVpcs" => shown.vpcs.len(),
+            _ => shown.vswitches.len(),
+        };
+        if world.refuses_ids && count < ids.len() {
+            return Err((404, refusal(code, "The specified resource does not exist.")));
+        }
+    }
+    Ok(shown)
+}
+
 fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, empty: bool) -> (u16, Value) {
     let shown = world.before.as_ref().filter(|(_, until)| std::time::Instant::now() < *until);
     let inventory = shown.map_or_else(|| world.inventory.clone().unwrap(), |(before, _)| before.clone());
     let account = &inventory.accounts[0];
     let text = |key: &str| parameters.get(key).map(String::as_str).unwrap_or_default();
     let none = Region::default();
-    let region = account.regions.iter().find(|region| region.name == text("RegionId")).unwrap_or(&none);
+    let found = account.regions.iter().find(|region| region.name == text("RegionId"));
+    if found.is_none() && parameters.contains_key("RegionId") {
+        return (404, refusal("InvalidRegionId.NotFound", "The specified RegionId does not exist."));
+    }
+    let region = match meant(world, found.unwrap_or(&none), name, parameters) {
+        Ok(region) => region,
+        Err(refused) => return refused,
+    };
+    let region = &region;
     let mut list = |items: Vec<Value>, names: (&str, &str), by_token: bool| {
         let items = if empty { Vec::new() } else { items };
         (200, paged(world, parameters, names, items, by_token))
@@ -824,10 +892,7 @@ fn served(world: &mut World, name: &str, parameters: &BTreeMap<String, String>, 
             (200, json!({"Regions": {"Region": regions.collect::<Vec<_>>()}}))
         }
         "ecs:DescribeInstances" => {
-            let ids: Option<Vec<String>> = parameters.get("InstanceIds").map(|ids| serde_json::from_str(ids).unwrap());
-            assert!(ids.as_ref().is_none_or(|ids| (1..=100).contains(&ids.len())), "one to a hundred instances a call");
-            let wanted = region.instances.iter().filter(|one| ids.as_ref().is_none_or(|ids| ids.contains(&one.id)));
-            let items = wanted.map(|one| {
+            let items = region.instances.iter().map(|one| {
                 json!({
                     "InstanceId": one.id, "InstanceName": one.name, "RegionId": region.name, "ZoneId": one.zone_id,
                     "Status": one.status, "InstanceNetworkType": one.network_type, "HostName": "h",

@@ -23,9 +23,11 @@ mod credentials;
 mod endpoint;
 mod pages;
 mod profile;
+mod regions;
 mod session;
 mod sign;
 mod transport;
+mod unlisted;
 mod write;
 
 pub(crate) use write::Writer;

@@ -59,6 +59,8 @@ pub(super) enum CallErrorKind {
     Clock,
     /// What was asked for is not there.
     NotFound,
+    /// The region is none.
+    NoSuchRegion,
     /// Too many requests, until the end.
     Throttled,
     /// No answer in time.
@@ -72,6 +74,11 @@ pub(super) enum CallErrorKind {
 }
 
 impl CallErrorKind {
+    /// Whether a call fails so in a region that does not exist: it is refused, or its host cannot be reached.
+    pub(super) fn may_be_for_region(self) -> bool {
+        matches!(self, Self::NoSuchRegion | Self::Unreachable | Self::Timeout)
+    }
+
     /// By what the API says. Sources: ECS and RAM 2021-07 tables of errors; STS error codes; the substrings that the official Terraform
     /// provider and cloud controller test for.
     fn of(status: u16, code: &str) -> Self {
@@ -95,6 +102,8 @@ impl CallErrorKind {
             || status == 403
         {
             Self::Denied
+        } else if starts(&["InvalidRegionId"]) {
+            Self::NoSuchRegion
         } else if starts(&["EntityNotExist"]) || code.contains("NotFound") || status == 404 {
             Self::NotFound
         } else {
@@ -249,9 +258,11 @@ impl Client {
                 | CallErrorKind::Unreachable
                 | CallErrorKind::Protocol => true,
                 CallErrorKind::Other => is_passing(&error.code),
-                CallErrorKind::Denied | CallErrorKind::Credentials | CallErrorKind::Clock | CallErrorKind::NotFound => {
-                    false
-                }
+                CallErrorKind::Denied
+                | CallErrorKind::Credentials
+                | CallErrorKind::Clock
+                | CallErrorKind::NotFound
+                | CallErrorKind::NoSuchRegion => false,
             };
             if !again || (error.kind == CallErrorKind::Protocol && attempt >= 3) {
                 return Err(error);
@@ -446,7 +457,7 @@ mod tests {
             (400, "SignatureDoesNotMatch", CallErrorKind::Credentials),
             (400, "IllegalTimestamp", CallErrorKind::Clock),
             (404, "EntityNotExist.Role", CallErrorKind::NotFound),
-            (404, "InvalidRegionId.NotFound", CallErrorKind::NotFound),
+            (404, "InvalidRegionId.NotFound", CallErrorKind::NoSuchRegion),
             (400, "MissingParameter", CallErrorKind::Other),
         ] {
             assert_eq!(CallErrorKind::of(status, code), kind, "{status} {code}");

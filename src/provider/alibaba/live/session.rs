@@ -11,8 +11,8 @@ use crate::alibaba::{
 use crate::inventory::{Gap, Read};
 use crate::provider::alibaba::answers::{
     AttachmentAnswer, CallerIdentity, Disks, GroupList, InstanceRoles, Instances, LoadBalancers, NetworkInterfaces,
-    NetworkLoadBalancers, Page, PolicyAnswer, PolicyList, Regions, RoleAnswer, RouteTables, SecurityGroupAnswer,
-    VSwitches, Vpcs,
+    NetworkLoadBalancers, Page, PolicyAnswer, PolicyList, RoleAnswer, RouteTables, SecurityGroupAnswer, VSwitches,
+    Vpcs,
 };
 use crate::provider::error::{Error, ErrorKind};
 use crate::target;
@@ -23,9 +23,9 @@ use super::credentials::{Assume, Credentials, Keys};
 use super::endpoint::Product;
 
 /// Items of a page: what each API takes at most.
-const MAX_RESULTS: (&str, usize) = ("MaxResults", 100);
+pub(super) const MAX_RESULTS: (&str, usize) = ("MaxResults", 100);
 const INTERFACE_RESULTS: (&str, usize) = ("MaxResults", 500);
-const PAGE_SIZE: (&str, usize) = ("PageSize", 50);
+pub(super) const PAGE_SIZE: (&str, usize) = ("PageSize", 50);
 const BALANCER_PAGE: (&str, usize) = ("PageSize", 100);
 const ATTACHMENT_PAGE: (&str, usize) = ("PageSize", 100);
 
@@ -42,6 +42,8 @@ pub(super) struct Session {
     assumed: Mutex<Option<(Keys, Instant)>>,
     home: String,
     gaps: Mutex<Vec<Gap>>,
+    /// How many calls of a region failed as they do where there is no such region: refused for it, or on the way to its host.
+    without_region: Mutex<BTreeMap<String, usize>>,
 }
 
 /// How long the keys of an assumed role are used: a session holds for an hour unless something else is asked for.
@@ -49,7 +51,15 @@ const SESSION: Duration = Duration::from_mins(50);
 
 impl Session {
     pub(super) fn new(client: Arc<Client>, credentials: Arc<Credentials>, role: Option<Assume>, home: String) -> Self {
-        Self { client, credentials, role, assumed: Mutex::new(None), home, gaps: Mutex::new(Vec::new()) }
+        Self {
+            client,
+            credentials,
+            role,
+            assumed: Mutex::new(None),
+            home,
+            gaps: Mutex::default(),
+            without_region: Mutex::default(),
+        }
     }
 
     /// The client, for calls that are no reads of a list.
@@ -116,8 +126,12 @@ impl Session {
         Call::new(product, action, region)
     }
 
-    fn gap(&self, read: Read, place: (Option<&str>, Option<String>), error: CallError) {
+    pub(super) fn gap(&self, read: Read, place: (Option<&str>, Option<String>), error: CallError) {
         let (region, resource) = place;
+        if let Some(region) = region.filter(|_| error.kind.may_be_for_region()) {
+            let mut failed = self.without_region.lock().unwrap_or_else(PoisonError::into_inner);
+            *failed.entry(region.to_owned()).or_default() += 1;
+        }
         self.gaps().push(Gap {
             read,
             account_id: None,
@@ -127,6 +141,12 @@ impl Session {
             reason: error.code,
             message: error.message,
         });
+    }
+
+    /// How many calls of a region failed as they do where there is no such region.
+    pub(super) fn without_region(&self, region: &str) -> usize {
+        let failed = self.without_region.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.get(region).copied().unwrap_or_default()
     }
 
     /// A whole list of a region; a gap and nothing where it cannot be read.
@@ -184,33 +204,30 @@ impl Session {
             account.regions = complete.map(|(region, instances)| Region { instances, ..region }).collect();
             Ok::<(), Error>(())
         })?;
+        self.check_regions(&account.regions, request)?;
         account.regions.iter().for_each(|region| self.note_unseen(region));
+        let before = machines_of(&account);
+        account.regions.iter_mut().for_each(|region| self.ask_again(region));
+        if machines_of(&account) > before {
+            self.roles_of_late_instances(&mut account, request);
+        }
         for gap in self.gaps().iter_mut() {
             gap.account_id = Some(account.account_id.clone());
         }
         Ok(account)
     }
 
-    fn regions(&self, request: &Request<'_>, configured: Option<&str>) -> Result<Vec<String>, Error> {
-        if request.all_regions {
-            // Where not even the caller is known, that is what is wrong.
-            self.identity()?;
-            let call = Self::of(Read::EcsDescribeRegions, &self.home);
-            let answer: Regions = self.call(&call).map_err(|error| {
-                Error::new(ErrorKind::Unreachable, "cannot list the regions").cause(described(&error))
-            })?;
-            return Ok(answer.regions.region.into_iter().map(|region| region.region_id).collect());
-        }
-        if !request.regions.is_empty() {
-            return Ok(request.regions.clone());
-        }
-        match configured {
-            Some(region) if target::is_region(region) => Ok(vec![region.to_owned()]),
-            _ => {
-                Err(Error::usage("no region is configured")
-                    .help("say it with --region, for example --region cn-hangzhou"))
-            }
-        }
+    /// The roles of instances that were found after the roles of the others had been read.
+    fn roles_of_late_instances(&self, account: &mut Account, request: &Request<'_>) {
+        let used: BTreeSet<(PrincipalKind, String)> = roles_in_use(account, request)
+            .into_iter()
+            .filter(|name| account.principal(PrincipalKind::Role, name).is_none())
+            .map(|name| (PrincipalKind::Role, name))
+            .collect();
+        let (found, own) = self.attached_to(&account.account_id, &used);
+        account.policies.extend(own);
+        account.policies.extend(self.policies(&found, &account.principals, &account.policies));
+        account.principals.extend(found);
     }
 
     /// The instances of a region, with their roles.
@@ -259,7 +276,7 @@ impl Session {
     }
 
     /// The RAM roles of the instances, some at a time.
-    fn instance_roles(&self, name: &str, region: &mut Region) {
+    pub(super) fn instance_roles(&self, name: &str, region: &mut Region) {
         let ids: Vec<String> = region.instances.iter().map(|instance| instance.id.clone()).collect();
         let read = Read::DescribeInstanceRamRole;
         let chunks: Vec<Result<Vec<crate::provider::alibaba::answers::InstanceRole>, CallError>> =
@@ -447,6 +464,10 @@ fn is_named(account_id: &str, request: &Request<'_>, role: &str) -> bool {
     named.any(|(kind, name)| kind == PrincipalKind::Role && name.eq_ignore_ascii_case(role))
 }
 
+fn machines_of(account: &Account) -> usize {
+    account.regions.iter().map(|region| region.instances.len()).sum()
+}
+
 /// Names of the roles of the cluster's instances; of all instances where no cluster is meant.
 fn roles_in_use(account: &Account, request: &Request<'_>) -> BTreeSet<String> {
     let Some(cluster) = request.cluster else {
@@ -472,7 +493,7 @@ pub(super) fn joined<T>(handle: std::thread::ScopedJoinHandle<'_, T>) -> T {
     handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-fn described(error: &CallError) -> String {
+pub(super) fn described(error: &CallError) -> String {
     format!("{}: {}", error.code, error.message)
 }
 
@@ -486,6 +507,10 @@ fn unreachable(error: &CallError) -> Error {
         CallErrorKind::Unreachable | CallErrorKind::Timeout => {
             failed.help("check network, proxy (HTTPS_PROXY) and --endpoint-url")
         }
-        CallErrorKind::NotFound | CallErrorKind::Throttled | CallErrorKind::Protocol | CallErrorKind::Other => failed,
+        CallErrorKind::NotFound
+        | CallErrorKind::NoSuchRegion
+        | CallErrorKind::Throttled
+        | CallErrorKind::Protocol
+        | CallErrorKind::Other => failed,
     }
 }

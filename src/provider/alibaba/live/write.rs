@@ -40,7 +40,7 @@ impl From<&CallError> for WriteError {
             CallErrorKind::Timeout | CallErrorKind::Unreachable | CallErrorKind::Protocol => WriteErrorKind::Ambiguous,
             // What a service says of itself leaves open whether it wrote.
             CallErrorKind::Other if is_passing(&error.code) => WriteErrorKind::Ambiguous,
-            CallErrorKind::NotFound | CallErrorKind::Other => WriteErrorKind::Invalid,
+            CallErrorKind::NotFound | CallErrorKind::NoSuchRegion | CallErrorKind::Other => WriteErrorKind::Invalid,
         };
         Self { kind, message: format!("{}: {}", error.code, error.message), code: error.code.clone() }
     }

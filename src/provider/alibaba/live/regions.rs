@@ -1,0 +1,98 @@
+//! The regions that are read, and those that are none.
+
+use std::collections::BTreeSet;
+
+use crate::alibaba::Region;
+use crate::inventory::Read;
+use crate::provider::alibaba::answers::Regions;
+use crate::provider::error::{Error, ErrorKind};
+use crate::target;
+
+use super::client::CallError;
+use super::session::{Session, described};
+use super::{DEFAULT_REGION, Request};
+
+/// Reason of the gaps of a region that is none.
+const NO_SUCH_REGION: &str = "NoSuchRegion";
+
+/// Regions that a message names before it counts the rest.
+const NAMED: usize = 40;
+
+impl Session {
+    /// The regions to read.
+    ///
+    /// # Errors
+    /// When none is known, or they cannot be listed.
+    pub(super) fn regions(&self, request: &Request<'_>, configured: Option<&str>) -> Result<Vec<String>, Error> {
+        if request.all_regions {
+            // Where not even the caller is known, that is what is wrong.
+            self.identity()?;
+            return self.listed_regions(self.home()).map_err(|error| {
+                Error::new(ErrorKind::Unreachable, "cannot list the regions").cause(described(&error))
+            });
+        }
+        if !request.regions.is_empty() {
+            return Ok(request.regions.clone());
+        }
+        match configured {
+            Some(region) if target::is_region(region) => Ok(vec![region.to_owned()]),
+            _ => {
+                Err(Error::usage("no region is configured")
+                    .help("say it with --region, for example --region cn-hangzhou"))
+            }
+        }
+    }
+
+    fn listed_regions(&self, at: &str) -> Result<Vec<String>, CallError> {
+        let answer: Regions = self.call(&Self::of(Read::EcsDescribeRegions, at))?;
+        Ok(answer.regions.region.into_iter().map(|region| region.region_id).collect())
+    }
+
+    /// Tells a region that is none from one that does not answer: all its calls fail in one way, since it has no hosts either. The list of
+    /// regions decides; where it cannot be read, the gaps stay as they are.
+    ///
+    /// # Errors
+    /// When no region of one account is any.
+    pub(super) fn check_regions(&self, regions: &[Region], request: &Request<'_>) -> Result<(), Error> {
+        let suspected: Vec<&str> =
+            regions.iter().filter(|region| self.may_be_none(region)).map(|region| region.name.as_str()).collect();
+        if suspected.is_empty() {
+            return Ok(());
+        }
+        let Ok(mut listed) = self.listed_regions(DEFAULT_REGION) else { return Ok(()) };
+        listed.sort();
+        let none: BTreeSet<&str> = suspected.into_iter().filter(|name| !listed.iter().any(|one| one == name)).collect();
+        if none.is_empty() || listed.is_empty() {
+            return Ok(());
+        }
+        if none.len() == regions.len() && request.assume_roles.len() < 2 {
+            let names = none.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ");
+            let rest = match listed.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            listed.truncate(NAMED);
+            return Err(Error::new(ErrorKind::Unreachable, format!("the account has no region {names}"))
+                .help(format!("its regions are {}{rest}", listed.join(", "))));
+        }
+        for gap in self.gaps().iter_mut() {
+            if let Some(name) = gap.region.as_deref().filter(|name| none.contains(name)) {
+                gap.message = format!("the account has no region {name}");
+                NO_SUCH_REGION.clone_into(&mut gap.reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether every call that was made in a region failed as if the region did not exist.
+    fn may_be_none(&self, region: &Region) -> bool {
+        let failed = self.gaps().iter().filter(|gap| gap.region.as_ref() == Some(&region.name)).count();
+        failed > 0 && is_bare(region) && self.without_region(&region.name) == failed
+    }
+}
+
+/// Whether nothing of a region was read.
+fn is_bare(region: &Region) -> bool {
+    *region == Region { load_balancers: region.load_balancers.clone(), ..Region::new(&region.name) }
+        && region.load_balancers.as_ref().is_none_or(Vec::is_empty)
+}

@@ -1,0 +1,121 @@
+//! Asks by id for what resources name and the lists of their kinds lack: instances start and stop between two lists. What is there is
+//! added, and what is not is gone for certain.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::alibaba::{Region, unlisted};
+use crate::inventory::Read;
+use crate::provider::alibaba::answers::{Instances, Page, SecurityGroupAnswer, VSwitches, Vpcs};
+
+use super::client::{CallError, CallErrorKind};
+use super::session::{MAX_RESULTS, PAGE_SIZE, Session, joined};
+
+/// Ids that one call takes. Sources: ECS 2014-05-26 `DescribeInstances` and `DescribeSecurityGroups`; VPC 2016-04-28 `DescribeVpcs` and
+/// `DescribeVSwitches`.
+const INSTANCE_IDS: usize = 100;
+const GROUP_IDS: usize = 100;
+const VPC_IDS: usize = 20;
+const VSWITCH_IDS: usize = 1;
+
+/// A list, as it is asked for by ids.
+struct ById {
+    parameter: &'static str,
+    /// Most ids of a call.
+    most: usize,
+    size: (&'static str, usize),
+    /// The ids as the parameter has them.
+    written: fn(&[String]) -> String,
+}
+
+/// Ids as ECS takes them.
+fn as_json(ids: &[String]) -> String {
+    serde_json::json!(ids).to_string()
+}
+
+/// Ids as VPC takes them.
+fn with_commas(ids: &[String]) -> String {
+    ids.join(",")
+}
+
+/// Whether an API says that an id is not there. Lists leave it out; a few products refuse an id that is alone.
+fn says_gone(error: &CallError) -> bool {
+    let code = error.code.to_ascii_lowercase();
+    let of = ["invalidinstanceid", "invalidsecuritygroupid", "invalidvpcid", "invalidvswitchid"];
+    error.kind == CallErrorKind::NotFound && code.strip_suffix(".notfound").is_some_and(|subject| of.contains(&subject))
+}
+
+impl Session {
+    /// Asks once more for what the lists of a region lack. Lists that were not read are left alone.
+    pub(super) fn ask_again(&self, region: &mut Region) {
+        let unread: BTreeSet<Read> =
+            self.gaps().iter().filter(|gap| gap.region.as_ref() == Some(&region.name)).map(|gap| gap.read).collect();
+        let mut lacking: BTreeMap<Read, BTreeSet<String>> = BTreeMap::new();
+        for one in unlisted(region).into_iter().filter(|one| !unread.contains(&one.read)) {
+            lacking.entry(one.read).or_default().insert(one.id.to_owned());
+        }
+        let (name, mut gone) = (region.name.clone(), Vec::new());
+        let wanted = |read: Read| lacking.get(&read).into_iter().flatten().cloned().collect::<Vec<_>>();
+        let by_id = ById { parameter: "InstanceIds", most: INSTANCE_IDS, size: MAX_RESULTS, written: as_json };
+        let found = self.by_id::<Instances>(&name, &wanted(Read::EcsDescribeInstances), &by_id, &mut gone);
+        let mut started = Region::new(&name);
+        started.instances = found.into_iter().map(Into::into).collect();
+        if !started.instances.is_empty() {
+            self.instance_roles(&name, &mut started);
+            region.instances.append(&mut started.instances);
+        }
+        let by_id = ById { parameter: "SecurityGroupIds", most: GROUP_IDS, size: MAX_RESULTS, written: as_json };
+        let wanted_groups = wanted(Read::EcsDescribeSecurityGroups);
+        let found = self.by_id::<SecurityGroupAnswer>(&name, &wanted_groups, &by_id, &mut gone);
+        region.security_groups.extend(found.into_iter().map(Into::into));
+        let by_id = ById { parameter: "VpcId", most: VPC_IDS, size: PAGE_SIZE, written: with_commas };
+        let found = self.by_id::<Vpcs>(&name, &wanted(Read::VpcDescribeVpcs), &by_id, &mut gone);
+        region.vpcs.extend(found.into_iter().map(Into::into));
+        let by_id = ById { parameter: "VSwitchId", most: VSWITCH_IDS, size: PAGE_SIZE, written: with_commas };
+        let found = self.by_id::<VSwitches>(&name, &wanted(Read::DescribeVSwitches), &by_id, &mut gone);
+        region.vswitches.extend(found.into_iter().map(Into::into));
+        region.gone.append(&mut gone);
+    }
+
+    /// The items of a list with these ids; those that are not there are added to `gone`, and a call that fails is a gap.
+    fn by_id<P: Page>(&self, region: &str, ids: &[String], by_id: &ById, gone: &mut Vec<String>) -> Vec<P::Item>
+    where
+        P::Item: Send,
+    {
+        let answers: Vec<(&[String], Result<Vec<P::Item>, CallError>)> = std::thread::scope(|scope| {
+            let asking: Vec<_> = ids
+                .chunks(by_id.most)
+                .map(|chunk| (chunk, scope.spawn(|| self.with_ids::<P>(region, chunk, by_id))))
+                .collect();
+            asking.into_iter().map(|(chunk, asked)| (chunk, joined(asked))).collect()
+        });
+        let mut found: Vec<P::Item> = Vec::new();
+        for (chunk, answer) in answers {
+            match answer {
+                Ok(items) => {
+                    let items: Vec<_> = items.into_iter().filter(|item| chunk.contains(&P::key(item))).collect();
+                    let there: BTreeSet<String> = items.iter().map(P::key).collect();
+                    gone.extend(chunk.iter().filter(|id| !there.contains(*id)).cloned());
+                    found.extend(items);
+                }
+                Err(error) => self.gap(P::READ, (Some(region), None), error),
+            }
+        }
+        found
+    }
+
+    /// One call with ids; those that are refused for one of them are asked for one by one.
+    fn with_ids<P: Page>(&self, region: &str, ids: &[String], by_id: &ById) -> Result<Vec<P::Item>, CallError> {
+        let ask = |ids: &[String]| {
+            let call = Self::of(P::READ, region).with("RegionId", region).with(by_id.parameter, (by_id.written)(ids));
+            self.keys().and_then(|keys| self.client().pages::<P>(&keys, &call, by_id.size))
+        };
+        match ask(ids) {
+            Err(error) if says_gone(&error) && ids.len() == 1 => Ok(Vec::new()),
+            Err(error) if says_gone(&error) => {
+                let each = ids.iter().map(|id| self.with_ids::<P>(region, std::slice::from_ref(id), by_id));
+                each.collect::<Result<Vec<_>, _>>().map(|found| found.into_iter().flatten().collect())
+            }
+            answered => answered,
+        }
+    }
+}
