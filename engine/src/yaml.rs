@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 
-use super::display::printable;
 use super::json::{JsonError, MAX_DEPTH, Member, Node, Span, Value, line_and_column};
+use super::repeated::RepeatedKey;
 
 /// Most values that are read, those that aliases repeat included: aliases of aliases grow without bound otherwise.
 const MAX_NODES: usize = 500_000;
@@ -107,14 +107,24 @@ fn written(repairs: &[usize], offset: usize) -> usize {
     }
 }
 
-/// Reads all documents of a text, those that hold nothing left out. Tags say nothing: a value is what it is written as. A key that
-/// stands twice in an object is an error, as it is for `kubectl` with strict validation.
+/// The documents of a text.
+#[derive(Debug, Default, PartialEq)]
+pub struct Documents {
+    /// Those that hold something.
+    pub nodes: Vec<Node>,
+    /// Keys that were written once more in an object, in the order of the text.
+    pub repeated: Vec<RepeatedKey>,
+}
+
+/// Reads all documents of a text, those that hold nothing left out. Tags say nothing: a value is what it is written as. Of a key that
+/// stands twice in an object the last value counts, as it does for `kubectl`.
+/// Source: <https://github.com/kubernetes/kubernetes/issues/99286>.
 ///
 /// # Errors
-/// When it is not YAML, nested deeper than [`MAX_DEPTH`], a key stands twice, or aliases make too much of it; with its place.
-pub fn documents(text: &str) -> Result<Vec<Node>, JsonError> {
+/// When it is not YAML, nested deeper than [`MAX_DEPTH`], or aliases make too much of it; with its place.
+pub fn documents(text: &str) -> Result<Documents, JsonError> {
     let mut reader = Reader { is_template: false, ..Reader::new(text) };
-    let mut documents = Vec::new();
+    let mut documents = Documents::default();
     loop {
         let (event, span) = reader.next()?;
         match event {
@@ -123,9 +133,10 @@ pub fn documents(text: &str) -> Result<Vec<Node>, JsonError> {
             }
             Event::StreamEnd => return Ok(documents),
             event => {
-                let node = reader.node(event, span, 0)?;
+                let mut node = reader.node(event, span, 0)?;
                 if node.value != Value::Null {
-                    documents.push(node);
+                    documents.repeated.extend(node.keep_last_of_repeated());
+                    documents.nodes.push(node);
                 }
             }
         }
@@ -173,7 +184,7 @@ struct Reader<'t> {
     places: Places,
     anchors: HashMap<usize, (Node, usize)>,
     nodes: usize,
-    /// Whether local tags are functions of CloudFormation, and keys may repeat.
+    /// Whether local tags are functions of CloudFormation.
     is_template: bool,
 }
 
@@ -279,12 +290,15 @@ impl<'t> Reader<'t> {
     fn members(&mut self, depth: usize) -> Result<(Vec<Member>, Span), JsonError> {
         let mut members: Vec<Member> = Vec::new();
         let mut merged: Vec<Member> = Vec::new();
-        let mut seen: HashSet<String> = HashSet::new();
         loop {
             let (event, span) = self.next()?;
             if event == Event::MappingEnd {
-                // What is written wins over what is merged in.
-                merged.retain(|one| !members.iter().any(|member| *member.key == *one.key));
+                // What is written wins over what is merged in, and of that the first.
+                let mut seen: HashSet<String> = HashSet::new();
+                if !merged.is_empty() {
+                    seen.extend(members.iter().map(|member| member.key.to_string()));
+                }
+                merged.retain(|one| seen.insert(one.key.to_string()));
                 members.extend(merged);
                 return Ok((members, span));
             }
@@ -305,9 +319,6 @@ impl<'t> Reader<'t> {
                     merged.extend(list);
                 }
                 continue;
-            }
-            if !self.is_template && !seen.insert(text.to_string()) {
-                return Err(self.error(key.span.start, format!("the key `{}` stands twice", printable(&text))));
             }
             members.push(Member { key: text, key_span: key.span, value });
         }
@@ -406,17 +417,20 @@ mod tests {
     fn templates_have_the_booleans_of_yaml_1_1_and_manifests_have_not() {
         let text = "a: [yes, Off, \"on\", y, null]\nno: 1\n";
         assert_eq!(parse(text).unwrap().to_string(), r#"{"a":[true,false,"on","y",null],"false":1}"#);
-        assert_eq!(documents(text).unwrap()[0].to_string(), r#"{"a":["yes","Off","on","y",null],"no":1}"#);
+        assert_eq!(documents(text).unwrap().nodes[0].to_string(), r#"{"a":["yes","Off","on","y",null],"no":1}"#);
     }
 
     #[test]
     fn documents_are_read_one_after_the_other_and_as_they_are_written() {
         let found = documents("# nothing\n---\na: !Ref b\n---\n---\n- 1\n...\n---\n# end\n").unwrap();
-        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let found: Vec<String> = found.nodes.iter().map(ToString::to_string).collect();
         assert_eq!(found, [r#"{"a":"b"}"#, "[1]"]);
-        assert_eq!(documents("").unwrap(), []);
-        let twice = documents("a: 1\nb:\n  c: 1\n  d: 2\n  c: 3\n").unwrap_err();
-        assert_eq!((twice.reason.as_str(), twice.line, twice.column), ("the key `c` stands twice", 5, 3));
+        assert_eq!(documents("").unwrap(), Documents::default());
+        let text = "a: 1\nb: &b\n  c: 1\n  d: 2\n  \"c\": 3\ne: *b\n---\nc: 1\n";
+        let twice = documents(text).unwrap();
+        assert_eq!(twice.nodes[0].to_string(), r#"{"a":1,"b":{"d":2,"c":3},"e":{"d":2,"c":3}}"#);
+        let [one] = twice.repeated.as_slice() else { panic!("{:?}", twice.repeated) };
+        assert_eq!((text.get(one.before.range()), text.get(one.again.range())), (Some("c"), Some("\"c\"")));
         let tab = documents("a:\n\tb: 1\n").unwrap_err();
         assert_eq!(tab.line, 2, "{tab}");
         assert!(documents("a: &a 1\n---\nb: *a\n").is_err(), "an anchor ends with its document");

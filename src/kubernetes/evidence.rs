@@ -41,6 +41,10 @@ pub struct Evidence {
     pub cloud_configs: Vec<CloudConfig>,
     /// Texts within documents that are not YAML.
     pub malformed: Vec<Malformed>,
+    /// How many documents were read as they are written, with their places.
+    pub read_as_written: usize,
+    /// Those in which keys stand twice.
+    pub repeated_keys: Vec<RepeatedKeys>,
     /// The texts, for showing places.
     pub sources: Vec<Arc<Source>>,
     /// Lists that were not read of a live cluster.
@@ -71,6 +75,23 @@ pub struct Malformed {
     pub place: Place,
     /// Why.
     pub reason: String,
+}
+
+/// Keys that stand twice in a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepeatedKeys {
+    /// The document.
+    pub document: String,
+    /// The first of them.
+    pub key: String,
+    /// Where it stands again.
+    pub place: Place,
+    /// Where it stood before.
+    pub before: Place,
+    /// Whether it was given the same value.
+    pub is_same: bool,
+    /// How many more there are.
+    pub more: usize,
 }
 
 /// Why an input could not be read.
@@ -247,6 +268,8 @@ impl Evidence {
         self.seen_at = self.seen_at.max(other.seen_at);
         self.cloud_configs.extend(other.cloud_configs);
         self.malformed.extend(other.malformed);
+        self.read_as_written += other.read_as_written;
+        self.repeated_keys.extend(other.repeated_keys);
         self.sources.extend(other.sources);
         self.gaps.extend(other.gaps);
         self.arguments = OnceLock::new();

@@ -9,12 +9,14 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::nodes::RawNode;
+use crate::policy::RepeatedKey;
 use crate::policy::json::{Node, Span};
+use crate::policy::yaml::Documents;
 use crate::text;
 
 use super::cloud_config::CloudConfig;
 use super::document::{Document, DocumentKind, inner_texts, name_of, of_api, of_keys, texts_of_any_language};
-use super::evidence::{Evidence, KubernetesError, Malformed};
+use super::evidence::{Evidence, KubernetesError, Malformed, RepeatedKeys};
 use super::service::Service;
 use super::source::{Object, Place, Source};
 use super::workload::{Workload, WorkloadKind};
@@ -94,8 +96,8 @@ impl<'f> Reading<'f> {
             // YAML may begin like JSON. What is long is JSON.
             Err(error @ KubernetesError::Malformed { .. }) if source.text().len() < LONG => {
                 *self = Self::new(self.file);
-                match source.documents() {
-                    Ok(documents) => documents.into_iter().try_for_each(|node| self.document(source, node))?,
+                match source.read() {
+                    Ok(documents) => self.documents(source, documents)?,
                     Err(_) => return Err(error),
                 }
             }
@@ -175,7 +177,8 @@ impl<'f> Reading<'f> {
                 Ok(())
             }
             found => {
-                let node = placed(source, item).map_err(|reason| self.object(&kind, reason, &pointer))?;
+                let read = placed(source, item).map_err(|reason| self.object(&kind, reason, &pointer))?;
+                let node = self.kept(source, read);
                 self.add(source, node, found, (&version, &kind), &pointer)
             }
         }
@@ -183,23 +186,70 @@ impl<'f> Reading<'f> {
 
     /// A JSON value that is no list.
     fn whole(&mut self, source: &Arc<Source>, value: &str) -> Result<(), KubernetesError> {
-        let node = placed(source, value).map_err(|reason| KubernetesError::Malformed {
+        let read = placed(source, value).map_err(|reason| KubernetesError::Malformed {
             file: self.file.to_owned(),
             reason,
             line: 1,
             column: 1,
         })?;
+        let node = self.kept(source, read);
         self.document(source, node)
     }
 
     fn yaml(&mut self, source: &Arc<Source>) -> Result<(), KubernetesError> {
-        let documents = source.documents().map_err(|error| KubernetesError::Malformed {
+        let documents = source.read().map_err(|error| KubernetesError::Malformed {
             file: self.file.to_owned(),
             reason: error.reason,
             line: error.line,
             column: error.column,
         })?;
-        documents.into_iter().try_for_each(|node| self.document(source, node))
+        self.documents(source, documents)
+    }
+
+    fn documents(&mut self, source: &Arc<Source>, documents: Documents) -> Result<(), KubernetesError> {
+        self.note_repeated(source, &documents);
+        documents.nodes.into_iter().try_for_each(|node| self.document(source, node))
+    }
+
+    /// A value of JSON with what counts of it.
+    fn kept(&mut self, source: &Source, mut node: Node) -> Node {
+        let repeated = node.keep_last_of_repeated();
+        self.note_repeated_in(source, &node, &repeated);
+        node
+    }
+
+    fn note_repeated(&mut self, source: &Source, documents: &Documents) {
+        let mut rest = documents.repeated.as_slice();
+        // Both are in the order of the text.
+        for node in &documents.nodes {
+            let (here, behind) = rest.split_at(rest.partition_point(|one| one.again.start < node.span.end));
+            self.note_repeated_in(source, node, here);
+            rest = behind;
+        }
+    }
+
+    /// Keeps what stands twice in a document: the first of what was given another value, or of all where nothing was.
+    fn note_repeated_in(&mut self, source: &Source, node: &Node, repeated: &[RepeatedKey]) {
+        self.evidence.read_as_written += 1;
+        let Some(first) = repeated.iter().find(|one| !one.is_same).or_else(|| repeated.first()) else { return };
+        self.evidence.repeated_keys.push(RepeatedKeys {
+            document: self.named(node),
+            key: first.key.clone(),
+            place: source.place(first.again),
+            before: source.place(first.before),
+            is_same: first.is_same,
+            more: repeated.len() - 1,
+        });
+    }
+
+    /// What a document is called: an object by its kind and name, anything else by its file.
+    fn named(&self, node: &Node) -> String {
+        let kind = node.get("kind").and_then(Node::as_str).unwrap_or_default();
+        match &self.within {
+            _ if !kind.is_empty() => name_of(node, kind),
+            Some(outer) => outer.clone(),
+            None => self.file.to_owned(),
+        }
     }
 
     /// A document: an object, a list of them, or a configuration.
@@ -344,7 +394,11 @@ impl<'f> Reading<'f> {
             node.at(&["spec", "valuesContent"]).filter(|_| is_chart).and_then(|text| source.inner(text))
         {
             let inner = Arc::new(inner);
-            for values in inner.documents().unwrap_or_default() {
+            let values = inner.read().unwrap_or_default();
+            let outer = self.within.replace(name.clone());
+            self.note_repeated(&inner, &values);
+            self.within = outer;
+            for values in values.nodes {
                 self.services_to_come(&inner, &values);
             }
         }
@@ -362,7 +416,7 @@ impl<'f> Reading<'f> {
         let mut malformed = |place: Place, reason: String| {
             self.evidence.malformed.push(Malformed { document: document.to_owned(), place, reason });
         };
-        let documents = match source.documents() {
+        let documents = match source.read() {
             Ok(documents) => documents,
             Err(error) => {
                 let place = source.place(Span { start: error.offset, end: error.offset });
@@ -370,7 +424,8 @@ impl<'f> Reading<'f> {
             }
         };
         let outer = self.within.replace(document.to_owned());
-        for node in documents {
+        self.note_repeated(&source, &documents);
+        for node in documents.nodes {
             let place = source.place(Span { start: node.span.start, end: node.span.start });
             if let Err(error) = self.document(&source, node) {
                 let reason = error.to_string();

@@ -47,6 +47,8 @@ impl Recording {
         gaps.sort();
         all.seen_at = self.read_at.as_deref().and_then(|time| time.parse().ok()).or(all.seen_at);
         all.gaps = gaps;
+        // No key stands twice in what the API writes; what a person wrote is not known from it.
+        all.read_as_written = 0;
         all
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::policy::json::{JsonError, Node, Span, Value, line_and_column};
-use crate::policy::yaml;
+use crate::policy::yaml::{self, Documents};
 
 /// Where something stands: lines and columns count from one, columns in characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -216,9 +216,18 @@ impl Source {
     /// # Errors
     /// When it is not YAML; the place is that in the file.
     pub fn documents(&self) -> Result<Vec<Node>, JsonError> {
+        self.read().map(|documents| documents.nodes)
+    }
+
+    /// The documents, and the keys that stand twice in them.
+    ///
+    /// # Errors
+    /// As of [`Source::documents`].
+    pub fn read(&self) -> Result<Documents, JsonError> {
         let is_json = self.text.trim_start().starts_with(['{', '[']);
-        if is_json && let Ok(node) = Node::parse(&self.text) {
-            return Ok(vec![node]);
+        if is_json && let Ok(mut node) = Node::parse(&self.text) {
+            let repeated = node.keep_last_of_repeated();
+            return Ok(Documents { nodes: vec![node], repeated });
         }
         yaml::documents(&self.text).map_err(|error| self.moved(error))
     }

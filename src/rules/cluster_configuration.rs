@@ -20,6 +20,7 @@ mod ecr_credential_provider_missing;
 mod embedded_manifest_malformed;
 mod helm_chart_not_bootstrap;
 mod kcm_external_volume_plugin;
+mod key_repeated;
 mod kubeadm_extra_args_shape;
 mod kubeadm_version_refused;
 mod kubelet_cloud_provider_missing;

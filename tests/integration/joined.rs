@@ -422,7 +422,12 @@ token: hunter2
     };
     assert_eq!(findings(&of_files), findings(&of_recording));
     assert!(findings(&of_recording).iter().any(|(rule, ..)| rule.contains("ccm-cloud-config-invalid")));
-    assert_eq!(of_files["rules"], of_recording["rules"]);
+    // How a file was written is not known from a recording.
+    let outcomes = |report: &Value| {
+        let all = report["rules"].as_array().unwrap().iter().filter(|one| one["rule"] != "key-repeated");
+        all.cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(outcomes(&of_files), outcomes(&of_recording));
     let wrong = command().args(["record", "--kubernetes", "/nonexistent", "-o", file]).args(account).output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
 }

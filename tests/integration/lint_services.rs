@@ -233,3 +233,77 @@ fn a_mounted_config_map_is_read_as_a_folder() {
     symlink("../links", root.join("links/again")).unwrap();
     assert_eq!(found("links"), (Some(4), 0));
 }
+
+/// A key that stands twice is one finding of its document, at its place: the last value counts, and the rest of the file is read.
+#[test]
+fn a_key_that_stands_twice_costs_no_other_document() {
+    let text_of = |document: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: map}}\n{document}\n---\n{}",
+            "apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {P-type: other}}\nspec: {type: LoadBalancer}\n".replace("P-", P)
+        )
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("f.yaml");
+    let found = |document: &str| {
+        std::fs::write(&file, text_of(document)).unwrap();
+        let (_, page) = text(&lint(&[file.to_str().unwrap(), "--format", "json"]));
+        let report: Value = serde_json::from_str(&page).unwrap();
+        let findings = report["findings"].as_array().unwrap().iter();
+        let mut told: Vec<String> = findings
+            .map(|one| {
+                let place = &one["locations"][0];
+                format!(
+                    "{} {} {}:{} {}",
+                    one["severity"].as_str().unwrap(),
+                    one["rule"].as_str().unwrap(),
+                    place["line"],
+                    place["column"],
+                    one["message"].as_str().unwrap()
+                )
+            })
+            .filter(|one| one.contains("key-repeated") || one.contains("svc-type-value-unknown"))
+            .collect();
+        told.sort();
+        told
+    };
+    let of_service = |told: &[String]| told.iter().filter(|one| one.contains("svc-type-value-unknown")).count();
+    for (document, severity, at) in [
+        ("data: {a: b}", "", ""),
+        ("data:\n  a: b\n  a: c", "warning", "6:3 ConfigMap map has the key `a` twice, at line 5 and at line 6"),
+        (
+            "data:\n  a: b\n  'a': b",
+            "info",
+            "6:3 ConfigMap map has the key `a` twice, at line 5 and at line 6, with the same value",
+        ),
+        ("data: {a: b, a: c}", "warning", "4:14 ConfigMap map has the key `a` twice, at line 4"),
+        (
+            "data: {a: b}\ndata: {a: c, a: d, a: e}",
+            "warning",
+            "5:1 ConfigMap map has the key `data` twice, at line 4 and at line 5, and 2 more keys",
+        ),
+        (
+            "kind: ConfigMap",
+            "info",
+            "4:1 ConfigMap map has the key `kind` twice, at line 2 and at line 4, with the same value",
+        ),
+        (
+            "x: &x {a: b, a: c}\ny: *x\nz: {<<: *x, a: d}",
+            "warning",
+            "4:14 ConfigMap map has the key `a` twice, at line 4",
+        ),
+    ] {
+        let told = found(document);
+        assert_eq!(of_service(&told), 1, "{document}: {told:?}");
+        let repeated: Vec<&String> = told.iter().filter(|one| one.contains("key-repeated")).collect();
+        let expected = if severity.is_empty() { Vec::new() } else { vec![format!("{severity} key-repeated {at}")] };
+        assert_eq!(repeated, expected.iter().collect::<Vec<_>>(), "{document}");
+    }
+    // The value that stands last is the one that is judged.
+    for (values, expected) in [(["other", "nlb"], 0), (["nlb", "other"], 1)] {
+        let [first, last] = values.map(|value| format!("P-type: {value}"));
+        let found = service(&format!("{first}, {last}"), "");
+        assert!(found.contains(&"key-repeated".to_owned()), "{found:?}");
+        assert_eq!(found.iter().filter(|rule| *rule == "svc-type-value-unknown").count(), expected, "{values:?}");
+    }
+}

@@ -1,0 +1,99 @@
+//! Keys that stand several times in an object.
+
+use std::collections::HashMap;
+
+use super::json::{Member, Node, Span, Value};
+
+/// A key that was written once more in an object: what it was given last is its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepeatedKey {
+    /// The key.
+    pub key: String,
+    /// Where it stood before.
+    pub before: Span,
+    /// Where it stands again.
+    pub again: Span,
+    /// Whether it was given the same value.
+    pub is_same: bool,
+}
+
+impl Node {
+    /// Leaves of each key that stands several times in an object the value that it was given last, as `kubectl` does, and names those
+    /// keys in the order of the text.
+    /// Source: <https://github.com/kubernetes/kubernetes/issues/99286>.
+    pub fn keep_last_of_repeated(&mut self) -> Vec<RepeatedKey> {
+        let mut found = Vec::new();
+        keep_last(self, &mut found);
+        found.sort_by_key(|one| one.again.start);
+        // What an alias stands for is there once.
+        found.dedup_by_key(|one| one.again.start);
+        found
+    }
+}
+
+fn keep_last(node: &mut Node, found: &mut Vec<RepeatedKey>) {
+    match &mut node.value {
+        Value::Array(items) => {
+            for item in items {
+                keep_last(item, found);
+            }
+        }
+        Value::Object(members) => {
+            let replaced = replaced(members, found);
+            if replaced.iter().any(|is_replaced| *is_replaced) {
+                let mut replaced = replaced.into_iter();
+                members.retain(|_| !replaced.next().unwrap_or_default());
+            }
+            for member in members.iter_mut() {
+                keep_last(&mut member.value, found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Either(_) => {}
+    }
+}
+
+/// For each member, whether its key comes once more.
+fn replaced(members: &[Member], found: &mut Vec<RepeatedKey>) -> Vec<bool> {
+    let mut places: HashMap<&str, usize> = HashMap::with_capacity(members.len());
+    let mut replaced = vec![false; members.len()];
+    for (at, member) in members.iter().enumerate() {
+        let Some(before) = places.insert(&member.key, at) else { continue };
+        let Some(earlier) = members.get(before) else { continue };
+        if let Some(is_replaced) = replaced.get_mut(before) {
+            *is_replaced = true;
+        }
+        found.push(RepeatedKey {
+            key: member.key.to_string(),
+            before: earlier.key_span,
+            again: member.key_span,
+            is_same: earlier.value.to_string() == member.value.to_string(),
+        });
+    }
+    replaced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_key_that_repeats_the_last_value_is_kept() {
+        let text = r#"{"a": 1, "b": [{"c": 1, "d": 2, "c": 1, "c": 3}], "a": {"x": 0, "x": 1}}"#;
+        let mut node = Node::parse(text).unwrap();
+        let found = node.keep_last_of_repeated();
+        assert_eq!(node.to_string(), r#"{"b":[{"d":2,"c":3}],"a":{"x":1}}"#);
+        let told: Vec<(&str, usize, bool)> =
+            found.iter().map(|one| (one.key.as_str(), one.again.start, one.is_same)).collect();
+        let at = |part: &str| text.find(part).unwrap();
+        assert_eq!(
+            told,
+            [
+                ("c", at(r#""c": 1, "c": 3"#), true),
+                ("c", at(r#""c": 3"#), false),
+                ("a", at(r#""a": {"#), false),
+                ("x", at(r#""x": 1"#), false)
+            ]
+        );
+        assert_eq!(node.keep_last_of_repeated(), []);
+    }
+}
