@@ -39,9 +39,8 @@ fn keep_last(node: &mut Node, found: &mut Vec<RepeatedKey>) {
             }
         }
         Value::Object(members) => {
-            let replaced = replaced(members, found);
-            if replaced.iter().any(|is_replaced| *is_replaced) {
-                let mut replaced = replaced.into_iter();
+            if may_repeat(members) {
+                let mut replaced = replaced(members, found).into_iter();
                 members.retain(|_| !replaced.next().unwrap_or_default());
             }
             for member in members.iter_mut() {
@@ -50,6 +49,24 @@ fn keep_last(node: &mut Node, found: &mut Vec<RepeatedKey>) {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Either(_) => {}
     }
+}
+
+/// Members of an object whose keys are compared one by one: that takes less than a table of them.
+const FEW: usize = 16;
+
+/// Whether a key may come twice; of few members, whether one does.
+fn may_repeat(members: &[Member]) -> bool {
+    let mut rest = members;
+    if members.len() > FEW {
+        return true;
+    }
+    while let Some((first, behind)) = rest.split_first() {
+        if behind.iter().any(|one| *one.key == *first.key) {
+            return true;
+        }
+        rest = behind;
+    }
+    false
 }
 
 /// For each member, whether its key comes once more.
@@ -95,5 +112,12 @@ mod tests {
             ]
         );
         assert_eq!(node.keep_last_of_repeated(), []);
+        // However many members there are.
+        for count in [2, FEW, FEW + 1, 100] {
+            let members: Vec<String> = (0..count).map(|number| format!("\"k{number}\": {number}")).collect();
+            let mut node = Node::parse(&format!("{{{}, \"k1\": null}}", members.join(", "))).unwrap();
+            assert_eq!(node.keep_last_of_repeated().len(), 1, "{count}");
+            assert_eq!((node.members().unwrap().len(), &node.get("k1").unwrap().value), (count, &Value::Null));
+        }
     }
 }

@@ -674,7 +674,7 @@ fn a_region_that_does_not_exist_is_said_once() {
     let world = world("clean-handmade");
     let scan_of = |mock: &Mock, regions: &[&str], format: &str| {
         let mut arguments = vec!["scan", "--cluster-id", world.cluster_id, "--format", format];
-        regions.iter().for_each(|region| arguments.extend(["--region", *region]));
+        arguments.extend(regions.iter().flat_map(|region| ["--region", *region]));
         let output = with_keys(mock, &arguments).output().unwrap();
         let said = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         (output.status.code(), said(output.stdout), said(output.stderr))
