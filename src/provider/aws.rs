@@ -20,6 +20,7 @@ mod call;
 mod config;
 mod ec2;
 mod iam;
+mod profile;
 mod strict;
 mod targets;
 mod write;

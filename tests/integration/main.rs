@@ -23,6 +23,8 @@ mod alibaba_plans;
 mod alibaba_worlds;
 #[cfg(feature = "alibaba")]
 mod alibaba_writes;
+#[cfg(feature = "aws")]
+mod aws_cli_order;
 mod binary;
 #[cfg(feature = "aws")]
 mod cli_outputs;

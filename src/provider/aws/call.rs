@@ -408,8 +408,13 @@ fn one_cause(chain: &[String]) -> String {
     for text in chain.iter().filter(says_something) {
         // What the SDK's own chain of providers has tried comes as a list of lines, each about itself.
         let text = if text.contains("Attempted:") {
-            "no credentials are in the environment, the profile, a web identity token, the container or the instance"
-                .to_owned()
+            // With --profile the environment does not count.
+            if text.contains("Environment") {
+                "no credentials are in the environment, the profile, a web identity token, the container or the instance"
+            } else {
+                "no credentials are in the profile, the container or the instance"
+            }
+            .to_owned()
         } else {
             let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
             lines.join("; ").trim_end_matches(" Stderr:").to_owned()

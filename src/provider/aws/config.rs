@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use aws_config::provider_config::ProviderConfig;
 use aws_config::sts::AssumeRoleProvider;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_credential_types::provider::SharedCredentialsProvider;
@@ -15,6 +16,7 @@ use url::Url;
 
 use crate::target;
 
+use super::profile::Chosen;
 use super::strict::Strict;
 use super::{Error, Request};
 use crate::provider::error::check_endpoint;
@@ -28,6 +30,11 @@ const OPERATION_TIMEOUT: Duration = Duration::from_mins(1);
 /// Retries that all requests of an account and region may take together at 5 tokens each. The default of 500 is gone
 /// after 100 retries, and then every throttled call fails at once.
 const RETRY_TOKENS: usize = 20_000;
+
+/// How the SDK behaves where it changed over time.
+fn behavior() -> BehaviorVersion {
+    BehaviorVersion::v2026_01_12()
+}
 
 /// A write without an answer by then is looked after.
 fn write_timeouts() -> TimeoutConfig {
@@ -130,19 +137,27 @@ impl Session {
             .with_max_backoff(Duration::from_secs(10));
         // Asking for credentials may start a browser or a process of the operator; the metadata service answers at once.
         let identity = IdentityCache::lazy().load_timeout(Duration::from_secs(30)).build();
-        let mut loader = aws_config::defaults(BehaviorVersion::v2026_01_12())
-            .timeout_config(timeouts)
-            .retry_config(retries)
+        let mut loader = aws_config::defaults(behavior())
+            .timeout_config(timeouts.clone())
+            .retry_config(retries.clone())
             .identity_cache(identity);
-        if let Some(profile) = &request.profile {
-            loader = loader.profile_name(profile);
+        let profile = Chosen::find(request.profile.as_deref()).await?;
+        if let Some(name) = &profile.name {
+            loader = loader.profile_name(name);
         }
         if let Some(endpoint) = &request.endpoint_url {
             loader = loader.endpoint_url(endpoint);
         }
-        if let Some(region) = request.regions.first() {
-            loader = loader.region(Region::new(region.clone()));
-        }
+        let region = match request.regions.first() {
+            Some(region) => Some(Region::new(region.clone())),
+            None => profile.region().await,
+        };
+        let credentials = ProviderConfig::without_region()
+            .with_region(region.clone())
+            .with_behavior_version(Some(behavior()))
+            .with_retry_config(retries.clone())
+            .with_timeout_config(timeouts.clone());
+        loader = loader.region(region).credentials_provider(profile.credentials(&credentials).await);
         let mut config = loader.load().await;
         if config.region().is_none() && request.all_regions {
             // Any enabled region can list the others; this one cannot be disabled.
