@@ -113,6 +113,18 @@ async fn connect(plan: &Plan, connection: &Connection<'_>) -> Result<Writer, App
     Ok(writer)
 }
 
+/// Who would carry a plan out: the ARN of the caller, and the profile that is named.
+///
+/// # Errors
+/// When the account cannot be reached, or is another one.
+pub fn caller(plan: &Plan, connection: &Connection<'_>) -> Result<(String, Option<String>), ApplyError> {
+    runtime()?.block_on(async {
+        let writer = connect(plan, connection).await?;
+        let (arn, profile) = writer.caller();
+        Ok((arn.to_owned(), profile.map(str::to_owned)))
+    })
+}
+
 /// Asks the cloud for every call of a plan that has a dry run whether this caller may make it, without making it.
 ///
 /// # Errors

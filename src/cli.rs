@@ -117,7 +117,7 @@ struct SourceArgs {
 /// How to reach an account.
 #[derive(Debug, Args)]
 struct ConnectionArgs {
-    /// Named profile of the configuration of the AWS CLI, or of `aliyun`
+    /// Named profile of the configuration of the AWS CLI, or of `aliyun`; it goes before credentials of the environment
     #[arg(long, value_name = "NAME", help_heading = "Source")]
     profile: Option<String>,
     /// Send every request to this endpoint

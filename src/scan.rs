@@ -64,6 +64,7 @@ impl Auditor<'_> {
             account_id: account.account_id.clone(),
             partition: account.partition.clone(),
             regions: account.regions.iter().map(|region| region.name.clone()).collect(),
+            caller: self.source.caller(&account.caller_arn),
         });
         Ok(Audit {
             provider: inventory.provider,
@@ -73,6 +74,7 @@ impl Auditor<'_> {
                 kind: self.source,
                 collected_at: inventory.collected_at.clone(),
                 collected_until: inventory.collected_until.clone(),
+                profile: inventory.profile.clone(),
             },
             nothing_to_audit: outcome.findings.is_empty() && not_audited.is_empty() && !view.is_anything_here(),
             not_audited,

@@ -33,6 +33,9 @@ pub struct Inventory {
     /// What the cluster said of itself, where it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubernetes: Option<Recording>,
+    /// The profile of the credentials that it was read with, where one is named; a recording does not keep it.
+    #[serde(skip)]
+    pub profile: Option<String>,
 }
 
 /// One account: its RAM side (global) and its regions.
@@ -426,6 +429,7 @@ impl Inventory {
             accounts: Vec::new(),
             gaps: Vec::new(),
             kubernetes: None,
+            profile: None,
         }
     }
 

@@ -52,6 +52,16 @@ impl Writer {
         }
     }
 
+    /// ARN of who writes, and the profile that is named.
+    pub(super) fn caller(&self) -> (&str, Option<&str>) {
+        match self {
+            #[cfg(feature = "aws")]
+            Self::Aws(writer) => writer.caller(),
+            #[cfg(feature = "alibaba")]
+            Self::Alibaba(writer) => writer.caller(),
+        }
+    }
+
     /// Reads exactly the resources that changes are made on, and those that they depend on.
     #[cfg_attr(not(feature = "aws"), expect(clippy::unused_async, reason = "the SDK of AWS is asynchronous"))]
     pub(super) async fn look(&self, changes: &[&PlannedChange]) -> Result<Estate, WriteError> {

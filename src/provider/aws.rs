@@ -93,6 +93,7 @@ async fn read(request: &Request<'_>) -> Result<Inventory, Error> {
     let caller = Caller::new(request);
     let session = Session::load(request).await?;
     let mut inventory = Inventory::new(Provider::Aws, Some(format!("{now:.0}")));
+    inventory.profile = session.profile().map(str::to_owned);
     if request.assume_roles.is_empty() {
         let (account, gaps) = read_account(request, &session, &caller).await?;
         inventory.accounts.push(account);

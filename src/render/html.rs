@@ -104,6 +104,9 @@ fn header(page: &mut Markup, report: &Report, view: &ReportView<'_>) {
     for account in &report.accounts {
         let regions = account.regions.join(", ");
         fact("account", &format_args!("{} ({}) in {regions}", account.account_id, account.partition));
+        if let Some(caller) = report.source.describe_caller(account) {
+            fact("caller", &caller);
+        }
     }
     fact("evidence", &report.source.describe());
     let nodes: Vec<String> = report.summary.nodes.iter().map(|(roles, number)| format!("{number} {roles}")).collect();

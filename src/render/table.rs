@@ -50,6 +50,9 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
             "account",
             &format!("{}{partition} in {}", text::printable(&account.account_id), text::list(&account.regions, 40)),
         );
+        if let Some(caller) = report.source.describe_caller(account) {
+            line("caller", &text::printable(&caller));
+        }
     }
     line("evidence", &text::printable(&report.source.describe()));
     let nodes: Vec<String> = report.summary.nodes.iter().map(|(roles, number)| format!("{number} {roles}")).collect();

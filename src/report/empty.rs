@@ -19,7 +19,7 @@ impl Report {
             provider: Provider::Aws,
             cluster_id: "*".to_owned(),
             accounts,
-            source: Source { kind: SourceKind::Live, collected_at, collected_until: None },
+            source: Source { kind: SourceKind::Live, collected_at, collected_until: None, profile: None },
             options: Vec::new(),
             complete: false,
             nothing_to_audit: false,

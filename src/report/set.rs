@@ -386,6 +386,7 @@ impl ReportSet {
                     account_id: id.clone(),
                     partition: "aws".to_owned(),
                     regions: regions.clone(),
+                    caller: None,
                 };
                 let accounts = account_ids.iter().map(account).collect();
                 all.push(Cow::Owned(Report::unread(accounts, at.or_else(|| newest.clone()), entries)));

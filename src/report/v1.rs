@@ -141,6 +141,9 @@ pub struct Account {
     pub partition: String,
     /// Regions.
     pub regions: Vec<String>,
+    /// ARN of who read it, where it was read for this report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<String>,
 }
 
 /// Where the evidence comes from.
@@ -154,9 +157,22 @@ pub struct Source {
     /// When reading it ended, if that is known: what changed in between may be in one list and not in another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_until: Option<String>,
+    /// The profile of the credentials that it was read with, where one was named and it was read for this report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
 }
 
 impl Source {
+    /// Who read an account, and with which profile, where it was read for this report.
+    #[must_use]
+    pub fn describe_caller(&self, account: &Account) -> Option<String> {
+        let caller = account.caller.as_ref()?;
+        Some(match &self.profile {
+            Some(profile) => format!("{caller}, profile {profile}"),
+            None => caller.clone(),
+        })
+    }
+
     /// What it is, and of when.
     #[must_use]
     pub fn describe(&self) -> String {
@@ -178,6 +194,14 @@ pub enum SourceKind {
     Live,
     /// Recorded before.
     Inventory,
+}
+
+impl SourceKind {
+    /// Who read an account, where that was for this report: a recording was made by somebody else.
+    #[must_use]
+    pub fn caller(self, arn: &str) -> Option<String> {
+        (self == Self::Live && !arn.is_empty()).then(|| arn.to_owned())
+    }
 }
 
 impl SourceKind {

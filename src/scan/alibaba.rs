@@ -146,6 +146,7 @@ impl<'a> AlibabaAuditor<'a> {
             account_id: account.account_id.clone(),
             partition: Provider::Alibaba.name().to_owned(),
             regions: account.regions.iter().map(|region| region.name.clone()).collect(),
+            caller: self.source.caller(&account.caller_arn),
         });
         let not_audited = not_audited(&gaps, outcome.unread, outcome.uncompared, &outcome.unlisted);
         let is_here = view.members().next().is_some() || view.is_anything_tagged();
@@ -157,6 +158,7 @@ impl<'a> AlibabaAuditor<'a> {
                 kind: self.source,
                 collected_at: inventory.collected_at.clone(),
                 collected_until: inventory.collected_until.clone(),
+                profile: inventory.profile.clone(),
             },
             nothing_to_audit: outcome.findings.is_empty() && not_audited.is_empty() && !is_here,
             not_audited,

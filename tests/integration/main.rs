@@ -19,6 +19,8 @@ mod alibaba_live;
 #[cfg(feature = "alibaba")]
 mod alibaba_mock;
 mod alibaba_nodes;
+#[cfg(feature = "alibaba")]
+mod alibaba_order;
 mod alibaba_plans;
 mod alibaba_worlds;
 #[cfg(feature = "alibaba")]

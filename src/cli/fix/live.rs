@@ -128,8 +128,8 @@ pub(super) fn carry_out_and_scan(
     planned: &Planned,
 ) -> Result<CarriedOut, Failure> {
     let plan = &planned.plan;
-    agree(plan, &args.fix.carry_out, args.fix.carry_out.most_changes())?;
     let connection = connection(&args.source.connection, &args.output.terminal, Some(scope), plan)?;
+    agree(plan, &connection, &args.fix.carry_out, args.fix.carry_out.most_changes())?;
     let quiet = args.output.terminal.quiet;
     let applied = carry_out(plan, args.fix.journal.as_ref(), None, &connection, &args.fix.carry_out, quiet)?;
     let estate = scan_again(&connection)?;
@@ -205,7 +205,7 @@ fn finish(
 }
 
 /// Has the operator agree: by name on a terminal, by arguments elsewhere.
-fn agree(plan: &Plan, args: &CarryOutArgs, max_changes: usize) -> Result<(), Failure> {
+fn agree(plan: &Plan, connection: &Connection<'_>, args: &CarryOutArgs, max_changes: usize) -> Result<(), Failure> {
     let refuse = |why: String| Failure::new(Exit::Unfixed, why);
     if let Some(expected) = args.expect_account.as_deref().filter(|expected| *expected != plan.account_id) {
         return Err(refuse(format!(
@@ -233,6 +233,11 @@ fn agree(plan: &Plan, args: &CarryOutArgs, max_changes: usize) -> Result<(), Fai
         return Err(refuse(format!("{why}; nothing was written"))
             .help(format!("without a terminal, agree with --yes --expect-account {}", plan.account_id)));
     }
+    // Whose account it is, and who would write, stands before the question.
+    let (caller, profile) = engine::caller(plan, connection).map_err(failure)?;
+    let profile = profile.map(|name| format!(", profile {name}")).unwrap_or_default();
+    line(&format!("account  {}", text::printable(&plan.account_id)));
+    line(&format!("caller   {}", text::printable(&format!("{caller}{profile}"))));
     let wanted = format!("{} {}", plan.account_id, plan.cluster_id);
     say(&format!(
         "Type the account and the cluster, `{}`, to make {}: ",
@@ -345,7 +350,7 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
         .help("make a new one with `tagaudit scan --fix --plan-out`"));
     }
     say(&render::plan(&plan, &BTreeMap::new(), out.color, out.width));
-    agree(&plan, &args.carry_out, args.carry_out.most_changes())?;
+    agree(&plan, &connection, &args.carry_out, args.carry_out.most_changes())?;
     reconcile_earlier(&mut journal, Some(&plan), &options)?;
     let applied = finish(&plan, &mut journal, None, &options)?;
     look_again(&plan, &scope, &connection)?;
@@ -414,7 +419,7 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     }
     // What was agreed to once may be taken back as a whole.
     let made = journal.run(&wanted).map_or(0, |run| run.plan.changes.len());
-    agree(&plan, &args.carry_out, args.carry_out.most_changes().max(made))?;
+    agree(&plan, &connection, &args.carry_out, args.carry_out.most_changes().max(made))?;
     let applied = finish(&plan, &mut journal, Some(&wanted), &options)?;
     look_again(&plan, &scope, &connection)?;
     Ok(if is_whole(&applied) { Exit::Clean } else { Exit::Unfixed })

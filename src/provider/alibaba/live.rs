@@ -73,6 +73,10 @@ pub struct Cluster<'a> {
     pub controller_roles: &'a [String],
 }
 
+/// Variables that name a region. The first that is set counts.
+const REGION_NAMED_BY: [&str; 5] =
+    ["ALIBABA_CLOUD_REGION_ID", "ALIBABACLOUD_REGION_ID", "ALICLOUD_REGION_ID", "REGION_ID", "REGION"];
+
 /// The region whose host is asked where nothing else names one.
 const DEFAULT_REGION: &str = "cn-hangzhou";
 
@@ -87,6 +91,7 @@ pub fn collect(request: &Request<'_>) -> Result<Inventory, Error> {
         roles => roles.iter().map(Some).collect(),
     };
     let mut inventory = Inventory::new(Some(format!("{:.0}", connection.opened_at)));
+    inventory.profile.clone_from(&connection.credentials.profile);
     for role in sessions {
         let session = connection.session(request, role);
         match session.account(request, connection.region.as_deref()) {
@@ -141,9 +146,10 @@ impl Connection {
             endpoint_url: request.endpoint_url.clone(),
             verbose: request.verbose,
         };
-        let configured = ["ALIBABA_CLOUD_REGION_ID", "ALIBABACLOUD_REGION_ID", "REGION_ID"];
-        let configured = configured.iter().find_map(|name| environment.get(name)).map(str::to_owned);
-        let region = configured.or_else(|| credentials.region.clone());
+        // A profile that names a region means it; the environment fills in what the profile leaves open.
+        // Source: aliyun/aliyun-cli `config/profile.go#OverwriteWithFlags`.
+        let of_environment = || REGION_NAMED_BY.iter().find_map(|name| environment.get(name)).map(str::to_owned);
+        let region = credentials.region.clone().or_else(of_environment);
         let client = Arc::new(Client::new(transport, limits));
         Ok(Self { client, credentials: Arc::new(credentials), region, opened_at })
     }

@@ -118,6 +118,8 @@ fn check_region(region: &str) -> Result<(), Error> {
 #[derive(Debug, Clone)]
 pub(super) struct Session {
     config: SdkConfig,
+    /// The profile that is named.
+    profile: Option<String>,
     region: String,
     account: String,
     /// One retry quota per region of the account: throttling in one must not use up the retries of another.
@@ -172,7 +174,7 @@ impl Session {
                 .help("say it with --region, AWS_REGION, or `region` in the AWS profile"));
         };
         check_region(&region)?;
-        Ok(Self { config, region, account: String::new(), partitions: Arc::default() })
+        Ok(Self { config, profile: profile.name, region, account: String::new(), partitions: Arc::default() })
     }
 
     /// The session of an assumed role.
@@ -192,12 +194,17 @@ impl Session {
             .credentials_provider(SharedCredentialsProvider::new(provider))
             .identity_cache(identity)
             .build();
-        Self { config, region: self.region.clone(), account: String::new(), partitions: Arc::default() }
+        Self { config, account: String::new(), partitions: Arc::default(), ..self.clone() }
     }
 
     /// The same session, known to be of this account.
     pub(super) fn for_account(&self, account: &str) -> Self {
         Self { account: account.to_owned(), ..self.clone() }
+    }
+
+    /// The profile that is named.
+    pub(super) fn profile(&self) -> Option<&str> {
+        self.profile.as_deref()
     }
 
     /// The configured region.

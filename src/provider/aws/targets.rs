@@ -216,6 +216,7 @@ async fn read_target(
     #[expect(clippy::disallowed_methods, reason = "the provider adapter is where the clock is read")]
     let now = jiff::Timestamp::now();
     let mut inventory = Inventory::new(Provider::Aws, Some(format!("{now:.0}")));
+    inventory.profile = session.profile().map(str::to_owned);
     let (account, gaps) = read_known_account(&request, session, &caller, identity).await.map_err(|error| {
         // All that can fail as a whole is the list of regions.
         let reason = refused(target, "Unreachable", error.causes.first().unwrap_or(&error.message));

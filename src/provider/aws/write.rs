@@ -75,6 +75,11 @@ impl Writer {
         (&self.account_id, &self.partition)
     }
 
+    /// Who writes, and the profile that is named.
+    pub(crate) fn caller(&self) -> (&str, Option<&str>) {
+        (&self.caller_arn, self.session.profile())
+    }
+
     /// Makes a batch of changes in one call (several for managed policies), or asks EC2 whether it could. The request id of
     /// the answer comes back.
     pub(crate) async fn write(

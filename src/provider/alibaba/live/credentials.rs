@@ -75,9 +75,17 @@ pub(super) struct Credentials {
     pub(super) roles: Vec<Assume>,
     /// The region of the profile.
     pub(super) region: Option<String>,
+    /// The profile that they are of.
+    pub(super) profile: Option<String>,
     context: Context,
     current: Mutex<Option<Credential>>,
 }
+
+/// Variables that switch the profiles of the command line off: the official library's, and those of the command line.
+/// Sources: aliyun/credentials-python `alibabacloud_credentials/provider/default.py`; aliyun/aliyun-cli
+/// `config/configuration.go#LoadProfileWithContext`.
+const NO_PROFILES: [&str; 3] =
+    ["ALIBABA_CLOUD_CLI_PROFILE_DISABLED", "ALIBABA_CLOUD_IGNORE_PROFILE", "ALIBABACLOUD_IGNORE_PROFILE"];
 
 /// Sends what the sources ask for; blocking, since each source is waited for alone.
 #[derive(Debug)]
@@ -157,6 +165,7 @@ impl Credentials {
             name: name.to_owned(),
             roles: Vec::new(),
             region: None,
+            profile: None,
             context: context.clone(),
             current: Mutex::new(None),
         };
@@ -179,7 +188,7 @@ impl Credentials {
             };
             return Ok(made(Source::Oidc(provider), "OIDC (RRSA)"));
         }
-        if !environment.is_true("ALIBABA_CLOUD_CLI_PROFILE_DISABLED") {
+        if !NO_PROFILES.iter().any(|name| environment.is_true(name)) {
             match Profile::load(environment, None) {
                 Ok(profile) => return Ok(Self::of_profile(&profile, endpoint_url, made)),
                 Err(error) if Profile::is_there(environment) => return Err(error),
@@ -237,7 +246,7 @@ impl Credentials {
             external_id: role.external_id.clone(),
         });
         let made = made(source, &name);
-        Self { roles: roles.collect(), region: profile.region.clone(), ..made }
+        Self { roles: roles.collect(), region: profile.region.clone(), profile: Some(profile.name.clone()), ..made }
     }
 
     /// Keys that hold for a while yet.

@@ -13,6 +13,10 @@ use super::credentials::Environment;
 /// Largest configuration that is read.
 const MAX_BYTES: usize = 4 << 20;
 
+/// Variables that name a profile. The first that is set counts.
+/// Source: aliyun/aliyun-cli `config/configuration.go#getProfileName`.
+const NAMED_BY: [&str; 3] = ["ALIBABACLOUD_PROFILE", "ALIBABA_CLOUD_PROFILE", "ALICLOUD_PROFILE"];
+
 /// How many profiles may stand behind one another.
 const MAX_CHAIN: usize = 8;
 
@@ -122,7 +126,7 @@ impl Profile {
         let file: File = json_input::whole(bytes)
             .map_err(|error| failed(format!("cannot read the profiles in `{shown}`")).cause(error.to_string()))?;
         let name = named
-            .or_else(|| environment.get("ALIBABA_CLOUD_PROFILE"))
+            .or_else(|| NAMED_BY.iter().find_map(|name| environment.get(name)))
             .or_else(|| Some(file.current.as_str()).filter(|name| !name.is_empty()))
             .unwrap_or("default")
             .to_owned();

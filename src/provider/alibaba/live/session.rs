@@ -67,6 +67,11 @@ impl Session {
         &self.client
     }
 
+    /// The profile that the keys are of.
+    pub(super) fn profile(&self) -> Option<&str> {
+        self.credentials.profile.as_deref()
+    }
+
     /// The region whose host is asked where nothing else names one.
     pub(super) fn home(&self) -> &str {
         &self.home

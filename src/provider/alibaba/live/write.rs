@@ -67,6 +67,11 @@ impl Writer {
         (&self.account_id, Provider::Alibaba.name())
     }
 
+    /// ARN of who writes, and the profile that is named.
+    pub(crate) fn caller(&self) -> (&str, Option<&str>) {
+        (&self.caller_arn, self.session.profile())
+    }
+
     /// Reads exactly the resources that changes are made on, and those that they depend on. What is not there is not in the
     /// answer.
     pub(crate) fn look(&self, changes: &[&PlannedChange]) -> Result<Estate, WriteError> {
