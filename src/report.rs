@@ -31,8 +31,8 @@ pub use set::{
     TargetReport,
 };
 pub use v1::{
-    Account, Caveat, Choice, Comparison, Finding, Fix, GoneFinding, Location, NotAudited, Report, ReportError,
-    RuleOutcome, SCHEMA, Source, SourceKind, Summary, Tool,
+    Account, Caveat, Choice, Comparison, Configuration, Finding, Fix, GoneFinding, Location, NotAudited, Report,
+    ReportError, RuleOutcome, SCHEMA, Source, SourceKind, Summary, Tool,
 };
 pub use view::{Changes, Found, Gone, ReportView};
 

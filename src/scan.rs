@@ -10,7 +10,7 @@ use crate::inventory::{Gap, Inventory, Provider};
 use crate::kubernetes::{Evidence, ListGap};
 use crate::nodes::KubernetesNode;
 use crate::plan;
-use crate::report::{Account, ActionReport, RoleReport, Source, SourceKind};
+use crate::report::{Account, ActionReport, Configuration, RoleReport, Source, SourceKind};
 use crate::resource::ResourceKind;
 use crate::role_audit::{self, RoleAudit, RoleAuditOptions, RoleAudits, RoleGap};
 use crate::rules::{self, Context, Outcomes, RULES, Rule, RuleOutcome};
@@ -70,6 +70,7 @@ impl Auditor<'_> {
             provider: inventory.provider,
             cluster_id: self.cluster_id.to_owned(),
             accounts: accounts.collect(),
+            configuration: None,
             source: Source {
                 kind: self.source,
                 collected_at: inventory.collected_at.clone(),
@@ -170,6 +171,8 @@ pub struct Audit {
     pub accounts: Vec<Account>,
     /// Where the evidence comes from.
     pub source: Source,
+    /// The configuration that changed severities and waived findings, where there was one.
+    pub configuration: Option<Configuration>,
     /// What could not be audited.
     pub not_audited: Vec<NotAudited>,
     /// True if nothing that was read is of the cluster, and no finding says so.

@@ -19,6 +19,23 @@ use super::{Cli, Command, ConfigCommand, ConfigurationArgs, input};
 const SAID_BY_HAND: [&str; 7] =
     ["help", "version", "config", "no-config", "endpoint-url", "insecure-endpoint", "output"];
 
+/// What a fix takes from the command line, its variables, or a file that is named: it decides whose resources are written to, with whose
+/// rights, and what policies grant. A file that was merely found lies in a repository, and is written by others.
+const EVIDENCE_OR_CONSENT: [&str; 12] = [
+    "assume-role",
+    "baseline",
+    "catalogue",
+    "controller-credentials",
+    "controller-role",
+    "external-id",
+    "kube-context",
+    "kubernetes",
+    "node-role",
+    "nodes",
+    "profile",
+    "scp",
+];
+
 /// Why there is no command line to work on.
 pub(super) enum Refusal {
     /// As clap says it: help and version among them.
@@ -43,7 +60,11 @@ pub(super) fn command_line(arguments: &[OsString]) -> Result<(Cli, Option<Config
         return Ok((parsed(arguments)?, None));
     };
     let config = read(&path).map_err(Refusal::Config)?;
-    let more = arguments_of(&config, scan);
+    let used = options_of(&config, scan);
+    if is_fix(scan) && is_found(scan) {
+        check_found(&path, &config.file, &used).map_err(Refusal::Config)?;
+    }
+    let more = arguments_of(&config, &used, scan);
     let whole: Vec<OsString> = arguments.iter().cloned().chain(more.iter().map(OsString::from)).collect();
     let cli = parsed(&whole).map_err(|error| {
         // Where it is wrong without the file as well, it is not the file that is.
@@ -79,6 +100,50 @@ fn parsed(arguments: &[OsString]) -> Result<Cli, clap::Error> {
 /// `--no-config`; a line that clap gave up on may hold nothing at all.
 fn is_refused(scan: &ArgMatches) -> bool {
     scan.try_get_one::<bool>("no_config").ok().flatten().copied().unwrap_or(false)
+}
+
+fn is_fix(scan: &ArgMatches) -> bool {
+    scan.try_get_one::<bool>("fix").ok().flatten().copied().unwrap_or(false)
+}
+
+/// Whether nobody names a file: what is read is what lies in the working folder.
+fn is_found(scan: &ArgMatches) -> bool {
+    scan.try_get_one::<PathBuf>("config").ok().flatten().is_none()
+}
+
+/// Refuses a file that was found, for a fix: one of another user, and one that says whose resources are written to.
+fn check_found(path: &Path, file: &str, used: &[&ConfigOption]) -> Result<(), Failure> {
+    let named = format!("name it with --config {}, or leave it out with --no-config", text::shell_quote(file));
+    if is_of_another_user(path) {
+        return Err(Failure::usage(format!("`{file}` belongs to another user, and a fix does not take what it says"))
+            .cause("it was found in the working folder, and nobody named it")
+            .help(named));
+    }
+    let Some(option) = used.iter().find(|option| EVIDENCE_OR_CONSENT.contains(&option.name.as_str())) else {
+        return Ok(());
+    };
+    let reason =
+        format!("`{}` says what a fix may write, and the file was only found in the working folder", option.name);
+    let help = format!(
+        "say --{} on the command line, or name the file with --config {}",
+        option.name,
+        text::shell_quote(file)
+    );
+    Err(failure(ConfigError { file: file.to_owned(), place: option.place, reason, help: Some(help) }))
+}
+
+/// Whether a file, or the link to it, is neither the caller's nor root's.
+#[cfg(unix)]
+fn is_of_another_user(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let caller = rustix::process::geteuid().as_raw();
+    let owners = [path.symlink_metadata(), path.metadata()];
+    owners.into_iter().flatten().any(|file| ![0, caller].contains(&file.uid()))
+}
+
+#[cfg(not(unix))]
+fn is_of_another_user(_: &Path) -> bool {
+    false
 }
 
 /// `--config`, or the file of the working folder.
@@ -141,10 +206,19 @@ fn first_line(error: &clap::Error) -> String {
     lines.join(" ").trim_start_matches("error: ").to_owned()
 }
 
-/// The options of a file that nothing says yet, as arguments.
-fn arguments_of(config: &Config, scan: &ArgMatches) -> Vec<String> {
+/// The options of a file that nothing says yet.
+fn options_of<'c>(config: &'c Config, scan: &ArgMatches) -> Vec<&'c ConfigOption> {
     let command = Cli::command();
     let Some(known) = command.find_subcommand("scan") else { return Vec::new() };
+    let is_used = |option: &&ConfigOption| {
+        let mut arguments = known.get_arguments();
+        arguments.any(|arg| arg.get_long() == Some(option.name.as_str()) && !is_left_out(arg, known, scan))
+    };
+    config.options.iter().filter(is_used).collect()
+}
+
+/// Whether an option is said by hand, or does not go with what is.
+fn is_left_out(arg: &Arg, known: &clap::Command, scan: &ArgMatches) -> bool {
     let is_given = |arg: &Arg| {
         let id = arg.get_id().as_str();
         let source = scan.try_contains_id(id).is_ok().then(|| scan.value_source(id)).flatten();
@@ -153,22 +227,23 @@ fn arguments_of(config: &Config, scan: &ArgMatches) -> Vec<String> {
     let given: Vec<&Arg> = known.get_arguments().filter(|arg| is_given(arg)).collect();
     // A file that is named on the command line says its format there.
     let names_output = given.iter().any(|arg| arg.get_id() == "output");
-    let is_left_out = |arg: &Arg| {
-        let conflicts = known.get_arg_conflicts_with(arg);
-        let is_refused = |given: &&Arg| {
-            given.get_id() == arg.get_id()
-                || conflicts.iter().any(|other| other.get_id() == given.get_id())
-                || known.get_arg_conflicts_with(given).iter().any(|other| other.get_id() == arg.get_id())
-        };
-        given.iter().any(is_refused) || (names_output && arg.get_id() == "format")
+    let conflicts = known.get_arg_conflicts_with(arg);
+    let is_refused = |given: &&Arg| {
+        given.get_id() == arg.get_id()
+            || conflicts.iter().any(|other| other.get_id() == given.get_id())
+            || known.get_arg_conflicts_with(given).iter().any(|other| other.get_id() == arg.get_id())
     };
-    let options = config.options.iter().filter(|option| {
-        known.get_arguments().any(|arg| arg.get_long() == Some(option.name.as_str()) && !is_left_out(arg))
-    });
-    let mut arguments: Vec<String> = options.flat_map(said).collect();
+    given.iter().any(is_refused) || (names_output && arg.get_id() == "format")
+}
+
+/// What a file says beside the command line, as arguments.
+fn arguments_of(config: &Config, used: &[&ConfigOption], scan: &ArgMatches) -> Vec<String> {
+    let mut arguments: Vec<String> = used.iter().flat_map(|option| said(option)).collect();
+    let command = Cli::command();
+    let Some(known) = command.find_subcommand("scan") else { return arguments };
     // Targets are an option whose value stands in the file itself.
     let targets = known.get_arguments().find(|arg| arg.get_id() == "targets");
-    if !config.targets.is_empty() && targets.is_some_and(|targets| !is_left_out(targets)) {
+    if !config.targets.is_empty() && targets.is_some_and(|targets| !is_left_out(targets, known, scan)) {
         arguments.push(format!("--targets={}", config.file));
     }
     arguments

@@ -6,6 +6,7 @@ use jiff::civil::Date;
 
 use crate::finding::{self, Finding, ResourceRef, Status};
 use crate::policy;
+use crate::report::Configuration;
 use crate::rules::Outcome;
 use crate::scan::Audit;
 
@@ -27,6 +28,10 @@ impl Config {
     /// every resource on which it shows is; what is not audited is never waived.
     pub fn apply(&self, audit: &mut Audit, today: Date) -> Vec<Notice> {
         let (mut notices, used) = self.decide(&mut audit.findings, today);
+        audit.configuration = Some(Configuration {
+            file: self.file.clone(),
+            severities: self.severities.iter().map(|one| (one.rule.clone(), one.severity)).collect(),
+        });
         audit.findings.sort_by(|a, b| (b.severity, a.rule, &a.resource.id).cmp(&(a.severity, b.rule, &b.resource.id)));
         let outcomes: BTreeMap<&str, Outcome> = audit.rules.iter().map(|rule| (rule.rule, rule.outcome)).collect();
         let unread: Vec<&str> = audit.not_audited.iter().flat_map(|entry| entry.rules.iter().copied()).collect();

@@ -109,6 +109,9 @@ fn header(page: &mut Markup, report: &Report, view: &ReportView<'_>) {
         }
     }
     fact("evidence", &report.source.describe());
+    if let Some(configuration) = &report.configuration {
+        fact("configuration", &configuration.describe());
+    }
     let nodes: Vec<String> = report.summary.nodes.iter().map(|(roles, number)| format!("{number} {roles}")).collect();
     fact("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") });
     let outcomes = [Outcome::Passed, Outcome::Failed, Outcome::NotApplicable, Outcome::NotAudited];

@@ -55,6 +55,9 @@ fn header(page: &mut String, report: &Report, painter: Painter, options: &TableO
         }
     }
     line("evidence", &text::printable(&report.source.describe()));
+    if let Some(configuration) = &report.configuration {
+        line("config", &text::printable(&configuration.describe()));
+    }
     let nodes: Vec<String> = report.summary.nodes.iter().map(|(roles, number)| format!("{number} {roles}")).collect();
     let guessed = if nodes.iter().any(|node| node.ends_with('?')) { " (? guessed from names)" } else { "" };
     line("nodes", &if nodes.is_empty() { "none found".to_owned() } else { nodes.join(", ") + guessed });

@@ -21,6 +21,7 @@ impl Report {
             accounts,
             source: Source { kind: SourceKind::Live, collected_at, collected_until: None, profile: None },
             options: Vec::new(),
+            configuration: None,
             complete: false,
             nothing_to_audit: false,
             not_audited: entries.to_vec(),

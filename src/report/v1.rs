@@ -39,6 +39,9 @@ pub struct Report {
     /// What the cluster was compared with, where that is not the default: options of the scan that change what is found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
+    /// The configuration that was used, where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<Configuration>,
     /// Whether everything could be audited.
     pub complete: bool,
     /// True if nothing of the cluster was found and no finding says so: there was nothing to audit.
@@ -59,6 +62,26 @@ pub struct Report {
     pub comparison: Option<Comparison>,
     /// Counts.
     pub summary: Summary,
+}
+
+/// A configuration that a report was made with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Configuration {
+    /// The file, as it was named.
+    pub file: String,
+    /// Severities that it gives to rules.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub severities: BTreeMap<String, Severity>,
+}
+
+impl Configuration {
+    /// The file, and what it changes.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let changed = self.severities.iter().map(|(rule, severity)| format!("{rule} is {}", severity.name()));
+        let changed: Vec<String> = changed.collect();
+        if changed.is_empty() { self.file.clone() } else { format!("{}: {}", self.file, changed.join(", ")) }
+    }
 }
 
 /// A report beside an earlier one.

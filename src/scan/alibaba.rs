@@ -154,6 +154,7 @@ impl<'a> AlibabaAuditor<'a> {
             provider: Provider::Alibaba,
             cluster_id: self.cluster_id.to_owned(),
             accounts: accounts.collect(),
+            configuration: None,
             source: Source {
                 kind: self.source,
                 collected_at: inventory.collected_at.clone(),

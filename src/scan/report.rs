@@ -28,6 +28,7 @@ impl Report {
             accounts: audit.accounts.clone(),
             source: audit.source.clone(),
             options: Vec::new(),
+            configuration: audit.configuration.clone(),
             complete: audit.is_complete(),
             nothing_to_audit: audit.nothing_to_audit,
             not_audited: audit.not_audited.iter().map(report::NotAudited::from).collect(),

@@ -243,13 +243,104 @@ fn the_binary_takes_options_severities_and_waivers_from_the_file() {
     assert_eq!(found("sg-multiple-tagged-on-instance").severity, Severity::Warning);
     assert_eq!(found("subnet-foreign-cluster-tag").status, Status::Waived);
     // Nothing is fixed that is waived.
-    let planned = folder.run(&["scan", "--fix", "--dry-run", "--allow", "subnet-foreign-cluster-tag"], &[]);
+    let plan = ["scan", "--config", "tagaudit.toml", "--fix", "--dry-run", "--allow"];
+    let planned = folder.run(&[&plan[..], &["subnet-foreign-cluster-tag"]].concat(), &[]);
     assert!(!stderr(&planned).contains("subnet-privc0d1"), "{}", stderr(&planned));
-    let planned = folder.run(&["scan", "--fix", "--dry-run", "--allow", "instance-cluster-tag-missing"], &[]);
+    let planned = folder.run(&[&plan[..], &["instance-cluster-tag-missing"]].concat(), &[]);
     assert!(stderr(&planned).contains("i-0d1w3"), "{}", stderr(&planned));
     // Only what is left counts.
     assert_eq!(folder.run(&["scan", "--fail-on", "error"], &[]).status.code(), Some(1));
     assert_eq!(folder.run(&["scan", "--fail-on", "error", "--skip-rule", "instance-*"], &[]).status.code(), Some(0));
+}
+
+/// Whose resources a fix writes to, with whose rights, and what policies it grants, no file says that nobody named.
+#[test]
+fn a_fix_takes_evidence_and_consent_from_the_operator_alone() {
+    let nodes = "fixtures/nodes.json";
+    let of_file: [(&str, &str); 12] = [
+        ("nodes", "\"fixtures/nodes.json\""),
+        ("kubernetes", "[\"fixtures/nodes.json\"]"),
+        ("kube-context", "\"staging\""),
+        ("node-role", "[\"name:*=worker\"]"),
+        ("baseline", "[\"worker=rancher-worker\"]"),
+        ("scp", "[\"fixtures/scp.json\"]"),
+        ("catalogue", "\"fixtures/catalogue.json\""),
+        ("profile", "\"other\""),
+        ("assume-role", "[\"arn:aws:iam::111122223333:role/audit\"]"),
+        ("external-id", "\"secret\""),
+        ("controller-role", "[\"arn:aws:iam::123456789012:role/ccm\"]"),
+        ("controller-credentials", "\"elsewhere\""),
+    ];
+    for (name, value) in of_file {
+        let folder = Folder::with(&format!("[scan]\ncluster-id = \"demo\"\n{name} = {value}\n"));
+        fs::write(folder.path(nodes), "{\"kind\": \"List\", \"items\": []}").unwrap();
+        let refused = folder.run(&["scan", "--fix", "--dry-run"], &[]);
+        let said = stderr(&refused);
+        assert_eq!(refused.status.code(), Some(2), "{name}: {said}");
+        assert!(
+            said.contains(&format!(
+                "`tagaudit.toml`, line 3, column {}: `{name}` says what a fix may write",
+                name.len() + 4
+            )),
+            "{said}"
+        );
+        assert!(said.contains(&format!("help: say --{name} on the command line")), "{said}");
+        // Nobody asks for a fix, the operator names the file, says it by hand or by a variable, or leaves the file out.
+        let flag = format!("--{name}={}", value.trim_matches(['[', ']']).trim_matches('"'));
+        let variable = format!("TAGAUDIT_{}", name.replace('-', "_").to_uppercase());
+        let by_variable = [(variable.as_str(), value.trim_matches(['[', ']']).trim_matches('"'))];
+        for (arguments, environment) in [
+            (&["scan"][..], &[][..]),
+            (&["scan", "--fix", "--dry-run", "--config", "tagaudit.toml"], &[]),
+            (&["scan", "--fix", "--dry-run"], &[("TAGAUDIT_CONFIG", "tagaudit.toml")]),
+            (&["scan", "--fix", "--dry-run", &flag], &[]),
+            (&["scan", "--fix", "--dry-run"], &by_variable),
+            (&["scan", "--fix", "--dry-run", "--no-config", "--cluster-id", "demo"], &[]),
+        ] {
+            let said = stderr(&folder.run(arguments, environment));
+            assert!(!said.contains("says what a fix may write"), "{name} {arguments:?}: {said}");
+        }
+    }
+    // What says nothing of that kind is taken from it.
+    let folder =
+        Folder::with("[scan]\ncluster-id = \"demo\"\ninventory = \"fixtures/demo.json\"\nskip-rule = [\"imds-*\"]\n");
+    let planned = folder.run(&["scan", "--fix", "--dry-run", "--allow", "instance-cluster-tag-missing"], &[]);
+    assert!(stderr(&planned).contains("i-0d1w3"), "{}", stderr(&planned));
+}
+
+/// A file of another user is used where nobody writes, and named; a fix refuses it. Only root may give a file away.
+#[cfg(unix)]
+#[test]
+fn a_fix_refuses_a_found_file_of_another_user() {
+    let folder = Folder::with(WHOLE);
+    if std::os::unix::fs::chown(folder.path("tagaudit.toml"), Some(12_345), None).is_err() {
+        return;
+    }
+    let refused = folder.run(&["scan", "--fix", "--dry-run"], &[]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("`tagaudit.toml` belongs to another user"), "{}", stderr(&refused));
+    let named = folder.run(&["scan", "--fix", "--dry-run", "--config", "tagaudit.toml"], &[]);
+    assert!(!stderr(&named).contains("belongs to another user"), "{}", stderr(&named));
+    assert_eq!(folder.run(&["scan"], &[]).status.code(), Some(0));
+}
+
+/// Which configuration was used, and which severities it gives, stands in the report: an exit code of 0 may hang on it.
+#[test]
+fn the_report_names_the_configuration_and_the_severities_that_it_changes() {
+    let folder = Folder::with(WHOLE);
+    let page = String::from_utf8(folder.run(&["scan"], &[]).stdout).unwrap();
+    let report = folder.report(&["scan"]);
+    let configuration = report.configuration.as_ref().unwrap();
+    assert_eq!(configuration.file, "tagaudit.toml");
+    assert_eq!(configuration.severities["sg-multiple-tagged-on-instance"], Severity::Warning);
+    assert!(page.contains("config   tagaudit.toml: "), "{page}");
+    assert!(page.contains("sg-multiple-tagged-on-instance is warning"), "{page}");
+    assert_eq!(
+        folder
+            .report(&["scan", "--no-config", "--cluster-id", "demo", "--inventory", "fixtures/demo.json"])
+            .configuration,
+        None
+    );
 }
 
 #[test]

@@ -966,6 +966,7 @@ fn w29_on_a_terminal_only_the_names_agree() {
     let site = Site::of(&untagged(1));
     for (answer, code) in [("yes", 5), ("111122223333 c-7cjkx", 5), ("111122223333 c-7cjkr", 0)] {
         let mut session = on_a_terminal(&site, &["scan", "--cluster-id", CLUSTER, "--fix"]);
+        session.exp_string("caller   arn:aws:").unwrap();
         session.exp_string("Type the account and the cluster, `111122223333 c-7cjkr`, to make 1 change:").unwrap();
         session.send_line(answer).unwrap();
         assert_eq!(exit_code(&mut session), code, "{answer}");

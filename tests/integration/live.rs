@@ -927,3 +927,38 @@ fn the_rate_limit_holds_for_each_api() {
     let least = (busiest.saturating_sub(100)) as f64 / 20.0;
     assert!(started.elapsed().as_secs_f64() >= least, "{busiest} requests");
 }
+
+/// Who read the account, and with which profile, stands at the head of a live report.
+#[test]
+fn a_live_report_names_its_caller_and_profile() {
+    let world = world("clean-rke1");
+    let mock = Mock::serve(&world.inventory);
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("config");
+    std::fs::write(&config, format!("[default]\n{KEYS}[profile night]\n{KEYS}")).unwrap();
+    let scan = |arguments: &[&str], environment: &[(&str, &str)]| {
+        let mut command = command();
+        command.args(["scan", "--cluster-id", world.cluster_id, "--region", "us-east-1"]).args(arguments);
+        command.env("AWS_ENDPOINT_URL", &mock.url).env("AWS_CONFIG_FILE", &config).envs(environment.iter().copied());
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let caller = world.inventory.accounts[0].caller_arn.as_str();
+    for (arguments, environment, profile) in [
+        (&[][..], &[][..], None),
+        (&["--profile", "night"], &[], Some("night")),
+        (&[], &[("AWS_PROFILE", "night")], Some("night")),
+    ] {
+        let named = profile.map(|name| format!(", profile {name}")).unwrap_or_default();
+        let page = scan(arguments, environment);
+        assert!(page.contains(&format!("\ncaller   {caller}{named}\n")), "{page}");
+        let report = scan(&[arguments, &["--format", "json"]].concat(), environment);
+        let report: Value = serde_json::from_str(&report).unwrap();
+        assert_eq!(report["accounts"][0]["caller"], caller);
+        assert_eq!(report["source"]["profile"].as_str(), profile);
+        let page = scan(&[arguments, &["--format", "html"]].concat(), environment);
+        assert!(page.contains(&format!("<dt>caller</dt><dd>{caller}{named}</dd>")), "{page}");
+    }
+    // A recording was read by somebody else.
+    let recorded = super::binary::run(&["scan", "--cluster-id", "c-7cjkr", "--inventory", "fixtures/clean-rke1.json"]);
+    assert!(!String::from_utf8(recorded.stdout).unwrap().contains("caller"));
+}
