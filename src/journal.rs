@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::owner;
 use crate::plan::{Kind, Plan, PlannedChange};
 
 /// The schema this version writes; the number grows when a record changes its meaning.
@@ -200,6 +201,14 @@ pub enum JournalError {
         /// Why it failed.
         source: std::io::Error,
     },
+    /// Others could have written it: what it says would be undone, or gone on with.
+    #[error("the journal `{path}` is not trusted: {reason}")]
+    Untrusted {
+        /// Path.
+        path: PathBuf,
+        /// Why.
+        reason: &'static str,
+    },
     /// Another process is using it.
     #[error("another tagaudit is at work on this cluster: it holds `{path}`")]
     Locked {
@@ -245,6 +254,7 @@ impl Journal {
             locked(lock, path)?;
         }
         let mut file = open_private(path).map_err(io("open", path))?;
+        check_owner(&file, path)?;
         locked(&file, path)?;
         let mut text = Vec::new();
         (&mut file).take(MAX_JOURNAL_BYTES + 1).read_to_end(&mut text).map_err(io("read", path))?;
@@ -350,6 +360,19 @@ fn open_private(path: &Path) -> std::io::Result<File> {
     options.open(path)
 }
 
+/// Refuses a journal that somebody else could have written.
+fn check_owner(file: &File, path: &Path) -> Result<(), JournalError> {
+    let metadata = file.metadata().map_err(io("look at", path))?;
+    let untrusted = |reason| Err(JournalError::Untrusted { path: path.to_owned(), reason });
+    if owner::is_of_another_user(&metadata) {
+        return untrusted("it belongs to another user");
+    }
+    if owner::may_others_write(&metadata) {
+        return untrusted("others than its owner may write it");
+    }
+    Ok(())
+}
+
 /// Whether a line without its end can be the beginning of a record.
 fn is_torn_record(torn: &[u8]) -> bool {
     const BEGINNING: &[u8] = br#"{"record":""#;
@@ -453,6 +476,37 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), whole);
         std::fs::write(&path, [b"nonsense\n", whole.as_slice()].concat()).unwrap();
         assert!(Journal::open(&path, None).unwrap_err().to_string().contains("line 1"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_journal_that_others_could_have_written_is_refused() {
+        use std::os::unix::fs::{PermissionsExt as _, chown};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("j.jsonl");
+        for (mode, is_taken) in [
+            (0o600, true),
+            (0o400, true),
+            (0o644, true),
+            (0o660, false),
+            (0o620, false),
+            (0o602, false),
+            (0o666, false),
+        ] {
+            std::fs::write(&path, "").unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            let opened = Journal::open(&path, None);
+            // Who may not write it at all is told so, unless it is root.
+            let is_refused = matches!(opened, Err(JournalError::Untrusted { .. }));
+            assert_eq!(is_refused, !is_taken, "{mode:o}: {opened:?}");
+            drop(opened);
+            std::fs::remove_file(&path).unwrap();
+        }
+        // Only root may give a file away.
+        drop(Journal::open(&path, None).unwrap());
+        if chown(&path, Some(12_345), None).is_ok() {
+            assert!(matches!(Journal::open(&path, None), Err(JournalError::Untrusted { .. })));
+        }
     }
 
     #[test]

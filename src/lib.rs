@@ -23,6 +23,7 @@ pub mod kubernetes;
 pub mod kubernetes_lint;
 pub mod migration;
 pub mod nodes;
+mod owner;
 pub mod permissions;
 pub mod plan;
 pub mod policy_lint;

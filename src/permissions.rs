@@ -401,6 +401,34 @@ fn literal(text: &str) -> String {
     literal
 }
 
+/// Keys behind which the id of the cluster stands as the value.
+const WITH_THE_ID_IN_THE_VALUE: [&str; 6] = [
+    "kubernetes.io/cluster",
+    CLUSTER_TAG_PREFIX,
+    "kubernetes.io/clusters",
+    "kubernetes.io/clusters/",
+    "k8s.io/cluster",
+    "k8s.io/cluster/",
+];
+
+/// White space that is pasted along with a key.
+const BLANKS: [&str; 5] = [" ", "\t", "\r", "\n", "\r\n"];
+
+/// Patterns of the keys that are removed because they were meant for the cluster's own ([`crate::tags::is_certain_near_miss`]). Each ends with
+/// the id, white space and slashes apart, so that no key of another cluster is among them.
+fn keys_meant_for(id: &str) -> Vec<String> {
+    let key = format!("{CLUSTER_TAG_PREFIX}{id}");
+    let mut keys = vec![format!("{key}/")];
+    keys.extend(MISSPELT_PREFIXES.iter().map(|prefix| format!("{prefix}{id}")));
+    keys.extend(BLANKS.iter().flat_map(|blank| [format!("{blank}{key}"), format!("{key}{blank}")]));
+    keys.extend(BLANKS.iter().map(|blank| format!("{CLUSTER_TAG_PREFIX}{blank}{id}")));
+    // The same letters in another case: a pattern cannot say more.
+    let any_case: String =
+        CLUSTER_TAG_PREFIX.chars().map(|letter| if letter.is_ascii_alphabetic() { '?' } else { letter }).collect();
+    keys.push(format!("{any_case}{id}"));
+    keys
+}
+
 /// The policy that carrying out a plan and taking it back needs: reads, tags of these keys only, and the policies of the
 /// named roles only.
 ///
@@ -428,10 +456,9 @@ pub fn fix_policy(limits: &FixLimits) -> String {
             "Null": {"aws:TagKeys": "false"}
         })
     };
-    let mut wrong = vec![CLUSTER_TAG_PREFIX.to_owned()];
+    let mut wrong: Vec<String> = WITH_THE_ID_IN_THE_VALUE.iter().map(|key| (*key).to_owned()).collect();
     for id in &ids {
-        wrong.push(format!("{CLUSTER_TAG_PREFIX}{id}/"));
-        wrong.extend(MISSPELT_PREFIXES.iter().map(|prefix| format!("{prefix}{id}")));
+        wrong.extend(keys_meant_for(id));
     }
     let mut statements = vec![
         scan_statement(),

@@ -9,6 +9,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser};
 
 use crate::config::{self, Config, ConfigError, ConfigOption, OptionSpec, Takes};
+use crate::owner;
 use crate::text;
 
 use super::failure::{Exit, Failure};
@@ -133,17 +134,9 @@ fn check_found(path: &Path, file: &str, used: &[&ConfigOption]) -> Result<(), Fa
 }
 
 /// Whether a file, or the link to it, is neither the caller's nor root's.
-#[cfg(unix)]
 fn is_of_another_user(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    let caller = rustix::process::geteuid().as_raw();
-    let owners = [path.symlink_metadata(), path.metadata()];
-    owners.into_iter().flatten().any(|file| ![0, caller].contains(&file.uid()))
-}
-
-#[cfg(not(unix))]
-fn is_of_another_user(_: &Path) -> bool {
-    false
+    let places = [path.symlink_metadata(), path.metadata()];
+    places.into_iter().flatten().any(|file| owner::is_of_another_user(&file) && !owner::is_of_root(&file))
 }
 
 /// `--config`, or the file of the working folder.

@@ -91,6 +91,45 @@ fn the_policy_of_a_fix_allows_nothing_beyond() {
     assert_eq!(decision(&reader, "iam:PutRolePolicy", &role("workers"), &[]), Decision::ImplicitlyDenied);
 }
 
+/// Whatever key a plan removes because it was meant for the cluster's own, the printed policy lets it remove; and no key of another cluster.
+#[test]
+fn the_policy_of_a_fix_has_every_key_that_a_plan_removes() {
+    let id = "bravo-1";
+    let policy = permissions::fix_policy(&limits(id, &[]));
+    let instance = "arn:aws:ec2:us-east-1:111122223333:instance/i-1";
+    let key = tagaudit::tags::cluster_key(id);
+    let mut keys: Vec<String> =
+        tagaudit::tags::MISSPELT_PREFIXES.iter().map(|prefix| format!("{prefix}{id}")).collect();
+    for blank in [" ", "\t", "\r", "\n", "\r\n"] {
+        keys.extend([format!("{blank}{key}"), format!("{key}{blank}"), key.replace(id, &format!("{blank}{id}"))]);
+    }
+    for name in ["kubernetes.io/cluster", "kubernetes.io/clusters", "k8s.io/cluster"] {
+        keys.extend([name.to_owned(), format!("{name}/")]);
+    }
+    keys.push(format!("{key}/"));
+    keys.extend([
+        format!("Kubernetes.io/Cluster/{id}"),
+        format!("KUBERNETES.IO/CLUSTER/{id}"),
+        format!("kubernetes.io/Cluster/{id}"),
+    ]);
+    let mut removed = 0;
+    for key in &keys {
+        let tag = tagaudit::tags::Tag { key: key.clone(), value: id.to_owned() };
+        removed += usize::from(tagaudit::tags::is_certain_near_miss(&tag, id));
+        for action in ["ec2:CreateTags", "ec2:DeleteTags"] {
+            assert_eq!(decision(&policy, action, instance, &[key]), Decision::Allowed, "{action} {key:?}");
+        }
+    }
+    // `kubernetes.io/cluster/` is a tag with an empty id, which another rule is about, and with a second slash an id is only similar.
+    assert_eq!(removed, keys.len() - 2, "{removed} of {}", keys.len());
+    for other in ["bravo-2", "bravo-11", "Bravo-1", "x-bravo-1", "bravo-1 x", "bravo"] {
+        let key = tagaudit::tags::cluster_key(other);
+        assert_eq!(decision(&policy, "ec2:DeleteTags", instance, &[&key]), Decision::ImplicitlyDenied, "{key}");
+    }
+    // A customer managed policy holds 6,144 characters without white space.
+    assert!(policy.chars().filter(|c| !c.is_whitespace()).count() < 6_144, "{}", policy.len());
+}
+
 #[test]
 fn a_cluster_id_with_wildcards_stands_for_itself() {
     let policy = permissions::fix_policy(&limits("a*", &[]));

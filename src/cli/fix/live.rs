@@ -439,5 +439,12 @@ fn chosen<'j>(journal: &'j Journal, args: &UndoArgs) -> Result<Option<&'j Run>, 
 /// A journal that is locked is a fix that is refused; one that is none was named wrongly.
 fn unusable(error: &JournalError) -> Failure {
     let exit = if matches!(error, JournalError::Locked { .. }) { Exit::Unfixed } else { Exit::Usage };
-    Failure::from_error(exit, error)
+    let failure = Failure::from_error(exit, error);
+    match error {
+        JournalError::Untrusted { path, .. } => failure.help(format!(
+            "see what it holds, and who wrote it; then make it yours alone: chown \"$(id -u)\" {path}; chmod 600 {path}",
+            path = text::shell_quote(&path.display().to_string())
+        )),
+        JournalError::Io { .. } | JournalError::Locked { .. } | JournalError::Malformed { .. } => failure,
+    }
 }
