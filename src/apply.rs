@@ -113,7 +113,7 @@ async fn connect(plan: &Plan, connection: &Connection<'_>) -> Result<Writer, App
     Ok(writer)
 }
 
-/// Who would carry a plan out: the ARN of the caller, and the profile that is named.
+/// The caller who would carry a plan out: its ARN, and the profile that is named.
 ///
 /// # Errors
 /// When the account cannot be reached, or is another one.

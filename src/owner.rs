@@ -1,26 +1,26 @@
-//! Whose a file is.
+//! Owners of files.
 
 use std::fs::Metadata;
 
-/// Whether a file is of another user than the one that this process acts as.
+/// True if a file belongs to another user than the one that this process acts as.
 #[cfg(unix)]
 pub(crate) fn is_of_another_user(file: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::uid(file) != rustix::process::geteuid().as_raw()
 }
 
-/// Whether root owns a file.
+/// True if root owns a file.
 #[cfg(unix)]
 pub(crate) fn is_of_root(file: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::uid(file) == 0
 }
 
-/// Whether others than its owner may write a file.
+/// True if others than its owner may write a file.
 #[cfg(unix)]
 pub(crate) fn may_others_write(file: &Metadata) -> bool {
     std::os::unix::fs::PermissionsExt::mode(&file.permissions()) & 0o022 != 0
 }
 
-// Other systems have lists of access instead, which are not looked at.
+// Other systems have lists of access instead, which are not read.
 #[cfg(not(unix))]
 mod elsewhere {
     use super::Metadata;

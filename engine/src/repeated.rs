@@ -9,11 +9,11 @@ use super::json::{Member, Node, Span, Value};
 pub struct RepeatedKey {
     /// The key.
     pub key: String,
-    /// Where it stood before.
+    /// Place of the earlier one.
     pub before: Span,
-    /// Where it stands again.
+    /// Place of the later one.
     pub again: Span,
-    /// Whether it was given the same value.
+    /// True if both have the same value.
     pub is_same: bool,
 }
 
@@ -54,7 +54,7 @@ fn keep_last(node: &mut Node, found: &mut Vec<RepeatedKey>) {
 /// Members of an object whose keys are compared one by one: that takes less than a table of them.
 const FEW: usize = 16;
 
-/// Whether a key may come twice; of few members, whether one does.
+/// True if a key may come twice; of few members, if one does.
 fn may_repeat(members: &[Member]) -> bool {
     let mut rest = members;
     if members.len() > FEW {

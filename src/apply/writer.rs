@@ -52,7 +52,7 @@ impl Writer {
         }
     }
 
-    /// ARN of who writes, and the profile that is named.
+    /// ARN of the caller, and the profile that is named.
     pub(super) fn caller(&self) -> (&str, Option<&str>) {
         match self {
             #[cfg(feature = "aws")]

@@ -20,8 +20,8 @@ use super::{Cli, Command, ConfigCommand, ConfigurationArgs, input};
 const SAID_BY_HAND: [&str; 7] =
     ["help", "version", "config", "no-config", "endpoint-url", "insecure-endpoint", "output"];
 
-/// What a fix takes from the command line, its variables, or a file that is named: it decides whose resources are written to, with whose
-/// rights, and what policies grant. A file that was merely found lies in a repository, and is written by others.
+/// Options that a fix takes from the command line, its variables, or a file that is named: they decide whose resources are written to, with
+/// whose rights, and what policies grant. A file that was merely found lies in a repository, and is written by others.
 const EVIDENCE_OR_CONSENT: [&str; 12] = [
     "assume-role",
     "baseline",
@@ -107,7 +107,7 @@ fn is_fix(scan: &ArgMatches) -> bool {
     scan.try_get_one::<bool>("fix").ok().flatten().copied().unwrap_or(false)
 }
 
-/// Whether nobody names a file: what is read is what lies in the working folder.
+/// True if nobody names a file, and the one of the working folder is read.
 fn is_found(scan: &ArgMatches) -> bool {
     scan.try_get_one::<PathBuf>("config").ok().flatten().is_none()
 }
@@ -133,7 +133,7 @@ fn check_found(path: &Path, file: &str, used: &[&ConfigOption]) -> Result<(), Fa
     Err(failure(ConfigError { file: file.to_owned(), place: option.place, reason, help: Some(help) }))
 }
 
-/// Whether a file, or the link to it, is neither the caller's nor root's.
+/// True if a file, or the link to it, belongs neither to the caller nor to root.
 fn is_of_another_user(path: &Path) -> bool {
     let places = [path.symlink_metadata(), path.metadata()];
     places.into_iter().flatten().any(|file| owner::is_of_another_user(&file) && !owner::is_of_root(&file))
@@ -210,7 +210,7 @@ fn options_of<'c>(config: &'c Config, scan: &ArgMatches) -> Vec<&'c ConfigOption
     config.options.iter().filter(is_used).collect()
 }
 
-/// Whether an option is said by hand, or does not go with what is.
+/// True if an option is given by hand, or conflicts with one that is.
 fn is_left_out(arg: &Arg, known: &clap::Command, scan: &ArgMatches) -> bool {
     let is_given = |arg: &Arg| {
         let id = arg.get_id().as_str();
@@ -229,7 +229,7 @@ fn is_left_out(arg: &Arg, known: &clap::Command, scan: &ArgMatches) -> bool {
     given.iter().any(is_refused) || (names_output && arg.get_id() == "format")
 }
 
-/// What a file says beside the command line, as arguments.
+/// The options of a file that are used beside the command line, as arguments.
 fn arguments_of(config: &Config, used: &[&ConfigOption], scan: &ArgMatches) -> Vec<String> {
     let mut arguments: Vec<String> = used.iter().flat_map(|option| said(option)).collect();
     let command = Cli::command();

@@ -41,7 +41,7 @@ pub struct Evidence {
     pub cloud_configs: Vec<CloudConfig>,
     /// Texts within documents that are not YAML.
     pub malformed: Vec<Malformed>,
-    /// How many documents were read as they are written, with their places.
+    /// Number of documents that were read as they are written, with their places.
     pub read_as_written: usize,
     /// Those in which keys stand twice.
     pub repeated_keys: Vec<RepeatedKeys>,
@@ -84,13 +84,13 @@ pub struct RepeatedKeys {
     pub document: String,
     /// The first of them.
     pub key: String,
-    /// Where it stands again.
+    /// Place of the later one.
     pub place: Place,
-    /// Where it stood before.
+    /// Place of the earlier one.
     pub before: Place,
-    /// Whether it was given the same value.
+    /// True if both have the same value.
     pub is_same: bool,
-    /// How many more there are.
+    /// Number of the others.
     pub more: usize,
 }
 

@@ -242,7 +242,7 @@ impl<'f> Reading<'f> {
         });
     }
 
-    /// What a document is called: an object by its kind and name, anything else by its file.
+    /// The name of a document: kind and name of an object, the file of anything else.
     fn named(&self, node: &Node) -> String {
         let kind = node.get("kind").and_then(Node::as_str).unwrap_or_default();
         match &self.within {

@@ -164,7 +164,7 @@ pub struct Account {
     pub partition: String,
     /// Regions.
     pub regions: Vec<String>,
-    /// ARN of who read it, where it was read for this report.
+    /// ARN of the caller who read it, where it was read for this report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
 }
@@ -186,7 +186,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Who read an account, and with which profile, where it was read for this report.
+    /// The caller who read an account, and the profile, where it was read for this report.
     #[must_use]
     pub fn describe_caller(&self, account: &Account) -> Option<String> {
         let caller = account.caller.as_ref()?;
@@ -220,7 +220,7 @@ pub enum SourceKind {
 }
 
 impl SourceKind {
-    /// Who read an account, where that was for this report: a recording was made by somebody else.
+    /// The caller who read an account, where that was for this report: a recording was made by somebody else.
     #[must_use]
     pub fn caller(self, arn: &str) -> Option<String> {
         (self == Self::Live && !arn.is_empty()).then(|| arn.to_owned())

@@ -31,7 +31,7 @@ const OPERATION_TIMEOUT: Duration = Duration::from_mins(1);
 /// after 100 retries, and then every throttled call fails at once.
 const RETRY_TOKENS: usize = 20_000;
 
-/// How the SDK behaves where it changed over time.
+/// The version of the defaults of the SDK.
 fn behavior() -> BehaviorVersion {
     BehaviorVersion::v2026_01_12()
 }

@@ -32,9 +32,9 @@ const NAMES: usize = 12;
 pub(super) struct Chosen {
     /// Its name; `None` where nobody names one, which means `default`, if there is one.
     pub(super) name: Option<String>,
-    /// Whether `--profile` names it: then credentials of the environment do not count.
+    /// True if `--profile` names it: then credentials of the environment do not count.
     is_given: bool,
-    /// Whether it assumes a role with credentials of another source: that goes before the web identity of a pod.
+    /// True if it assumes a role with credentials of another source: that goes before the web identity of a pod.
     assumes_role: bool,
 }
 
@@ -76,7 +76,7 @@ impl Chosen {
         chain.build().region().await
     }
 
-    /// Where credentials are looked for.
+    /// The sources of credentials, in their order.
     pub(super) async fn credentials(&self, configuration: &ProviderConfig) -> CredentialsProviderChain {
         // A configuration knows the endpoints of the profile when it was read, and reading the region reads it.
         let _ = ProfileFileRegionProvider::builder().configure(configuration).build().region().await;

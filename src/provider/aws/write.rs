@@ -75,7 +75,7 @@ impl Writer {
         (&self.account_id, &self.partition)
     }
 
-    /// Who writes, and the profile that is named.
+    /// ARN of the caller, and the profile that is named.
     pub(crate) fn caller(&self) -> (&str, Option<&str>) {
         (&self.caller_arn, self.session.profile())
     }

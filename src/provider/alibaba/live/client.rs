@@ -59,7 +59,7 @@ pub(super) enum CallErrorKind {
     Clock,
     /// What was asked for is not there.
     NotFound,
-    /// The region is none.
+    /// There is no such region.
     NoSuchRegion,
     /// Too many requests, until the end.
     Throttled,
@@ -74,7 +74,7 @@ pub(super) enum CallErrorKind {
 }
 
 impl CallErrorKind {
-    /// Whether a call fails so in a region that does not exist: it is refused, or its host cannot be reached.
+    /// True if a call may fail so because its region does not exist: it is refused, or its host cannot be reached.
     pub(super) fn may_be_for_region(self) -> bool {
         matches!(self, Self::NoSuchRegion | Self::Unreachable | Self::Timeout)
     }

@@ -1,4 +1,4 @@
-//! The regions that are read, and those that are none.
+//! The regions that are read, and those that do not exist.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::client::CallError;
 use super::session::{Session, described};
 use super::{DEFAULT_REGION, Request};
 
-/// Reason of the gaps of a region that is none.
+/// Reason of the gaps of a region that does not exist.
 const NO_SUCH_REGION: &str = "NoSuchRegion";
 
 /// Regions that a message names before it counts the rest.
@@ -48,11 +48,11 @@ impl Session {
         Ok(answer.regions.region.into_iter().map(|region| region.region_id).collect())
     }
 
-    /// Tells a region that is none from one that does not answer: all its calls fail in one way, since it has no hosts either. The list of
+    /// Tells a region that does not exist from one that does not answer: all its calls fail in one way, since it has no hosts either. The list of
     /// regions decides; where it cannot be read, the gaps stay as they are.
     ///
     /// # Errors
-    /// When no region of one account is any.
+    /// When none of the regions exists.
     pub(super) fn check_regions(&self, regions: &[Region], request: &Request<'_>) -> Result<(), Error> {
         let suspected: Vec<&str> =
             regions.iter().filter(|region| self.may_be_none(region)).map(|region| region.name.as_str()).collect();
@@ -84,14 +84,14 @@ impl Session {
         Ok(())
     }
 
-    /// Whether every call that was made in a region failed as if the region did not exist.
+    /// True if every call that was made in a region failed as if the region did not exist.
     fn may_be_none(&self, region: &Region) -> bool {
         let failed = self.gaps().iter().filter(|gap| gap.region.as_ref() == Some(&region.name)).count();
         failed > 0 && is_bare(region) && self.without_region(&region.name) == failed
     }
 }
 
-/// Whether nothing of a region was read.
+/// True if nothing of a region was read.
 fn is_bare(region: &Region) -> bool {
     *region == Region { load_balancers: region.load_balancers.clone(), ..Region::new(&region.name) }
         && region.load_balancers.as_ref().is_none_or(Vec::is_empty)

@@ -42,7 +42,7 @@ pub(super) struct Session {
     assumed: Mutex<Option<(Keys, Instant)>>,
     home: String,
     gaps: Mutex<Vec<Gap>>,
-    /// How many calls of a region failed as they do where there is no such region: refused for it, or on the way to its host.
+    /// Number of calls of a region that failed as they do where the region does not exist: refused for it, or on the way to its host.
     without_region: Mutex<BTreeMap<String, usize>>,
 }
 
@@ -148,7 +148,7 @@ impl Session {
         });
     }
 
-    /// How many calls of a region failed as they do where there is no such region.
+    /// Number of calls of a region that failed as they do where the region does not exist.
     pub(super) fn without_region(&self, region: &str) -> usize {
         let failed = self.without_region.lock().unwrap_or_else(PoisonError::into_inner);
         failed.get(region).copied().unwrap_or_default()

@@ -37,7 +37,7 @@ fn with_commas(ids: &[String]) -> String {
     ids.join(",")
 }
 
-/// Whether an API says that an id is not there. Lists leave it out; a few products refuse an id that is alone.
+/// True if an API says that an id does not exist. Lists leave it out; a few products refuse it.
 fn says_gone(error: &CallError) -> bool {
     let code = error.code.to_ascii_lowercase();
     let of = ["invalidinstanceid", "invalidsecuritygroupid", "invalidvpcid", "invalidvswitchid"];

@@ -67,7 +67,7 @@ impl Writer {
         (&self.account_id, Provider::Alibaba.name())
     }
 
-    /// ARN of who writes, and the profile that is named.
+    /// ARN of the caller, and the profile that is named.
     pub(crate) fn caller(&self) -> (&str, Option<&str>) {
         (&self.caller_arn, self.session.profile())
     }
