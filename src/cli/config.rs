@@ -56,13 +56,13 @@ pub(super) fn command_line(arguments: &[OsString]) -> Result<(Cli, Option<Config
     // What is required may stand in the file.
     let lenient = command_with_environment().ignore_errors(true).try_get_matches_from(arguments);
     let scan = lenient.as_ref().ok().and_then(|matches| matches.subcommand_matches("scan"));
-    let path = scan.filter(|scan| !is_refused(scan)).and_then(file_of);
+    let path = scan.filter(|scan| !is_set(scan, "no_config")).and_then(file_of);
     let (Some(scan), Some(path)) = (scan, path) else {
         return Ok((parsed(arguments)?, None));
     };
     let config = read(&path).map_err(Refusal::Config)?;
     let used = options_of(&config, scan);
-    if is_fix(scan) && is_found(scan) {
+    if is_set(scan, "fix") && is_found(scan) {
         check_found(&path, &config.file, &used).map_err(Refusal::Config)?;
     }
     let more = arguments_of(&config, &used, scan);
@@ -98,13 +98,9 @@ fn parsed(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     Cli::from_arg_matches(&command_with_environment().try_get_matches_from(arguments)?)
 }
 
-/// `--no-config`; a line that clap gave up on may hold nothing at all.
-fn is_refused(scan: &ArgMatches) -> bool {
-    scan.try_get_one::<bool>("no_config").ok().flatten().copied().unwrap_or(false)
-}
-
-fn is_fix(scan: &ArgMatches) -> bool {
-    scan.try_get_one::<bool>("fix").ok().flatten().copied().unwrap_or(false)
+/// True if a flag is set; a line that clap gave up on may hold nothing at all.
+fn is_set(scan: &ArgMatches, flag: &str) -> bool {
+    scan.try_get_one::<bool>(flag).ok().flatten().copied().unwrap_or(false)
 }
 
 /// True if nobody names a file, and the one of the working folder is read.
