@@ -171,7 +171,7 @@ pub fn reconcile(journal: &mut Journal, run: &str, options: &Options<'_>) -> Res
     })
 }
 
-/// Carries a plan out, or goes on with the run of it that was broken off.
+/// Carries a plan out, or goes on with the run of it that was broken off; `left_out` says of which changes nothing is sent, and why.
 ///
 /// # Errors
 /// When the account cannot be reached, is another one, or the journal cannot be written.
@@ -179,6 +179,7 @@ pub fn apply(
     plan: &Plan,
     journal: &mut Journal,
     undoes: Option<&str>,
+    left_out: &BTreeMap<String, String>,
     options: &Options<'_>,
 ) -> Result<Applied, ApplyError> {
     // From here on a signal is noted, and the call in flight is finished and written down first.
@@ -201,7 +202,7 @@ pub fn apply(
             run
         };
         let mut applier = Applier { writer, plan, journal, run: &run, options, stop };
-        let stopped = applier.run().await?;
+        let stopped = applier.run(left_out).await?;
         if stopped.is_none() {
             applier.end()?;
         }

@@ -28,6 +28,7 @@ mod output;
 mod outputs;
 mod policy;
 mod run;
+mod said;
 mod session;
 mod terminal;
 mod text_commands;

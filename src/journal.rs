@@ -175,6 +175,12 @@ impl Run {
         self.progress.get(&change.id).copied().unwrap_or(Progress::Open)
     }
 
+    /// Whether it carries a plan out: the plan itself, or one made again within it.
+    #[must_use]
+    pub fn is_of(&self, plan: &Plan) -> bool {
+        self.plan.digest == plan.digest || self.plan.approved.as_ref() == Some(&plan.digest)
+    }
+
     /// Changes that are in place as far as the run knows, and are the run's own.
     #[must_use]
     pub fn made(&self) -> Vec<&PlannedChange> {
@@ -311,7 +317,7 @@ impl Journal {
     /// The run of a plan.
     #[must_use]
     pub fn run_of(&self, plan: &Plan) -> Option<&Run> {
-        self.runs.iter().find(|run| run.plan.digest == plan.digest)
+        self.runs.iter().find(|run| run.is_of(plan))
     }
 
     /// The run with a name.

@@ -12,6 +12,7 @@ mod attempts;
 mod build;
 mod dry_run;
 mod file;
+mod gate;
 mod guard;
 mod lawful;
 mod planner;
@@ -24,6 +25,8 @@ pub use attempts::Audit;
 pub use build::{Planned, Scope, build};
 pub use dry_run::DryRunAnswer;
 pub use file::{MAX_PLAN_BYTES, PlanError};
+pub use gate::{LeftOut, left_out, unlike_inverse};
+pub use guard::created;
 pub(crate) use planner::own_actions;
 pub use state::{Fit, Observed, fit, observe, simulate};
 pub use undo::undo;
@@ -67,6 +70,9 @@ pub struct Plan {
     pub expires_at: String,
     /// What it was made from.
     pub evidence: Evidence,
+    /// Digest of the plan that was approved, where this one was made again from it just before the first write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved: Option<String>,
     /// The findings that it fixes.
     pub fixes: Vec<FixedFinding>,
     /// The changes, in the order in which they are made.
@@ -84,6 +90,9 @@ pub struct Evidence {
     /// When it was read, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collected_at: Option<String>,
+    /// The options that say what it is, in the order of their names: `--nodes`, `--baseline worker=upstream-node`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
     /// What could not be read; no change depends on it.
     pub gaps: Vec<Gap>,
 }
@@ -102,8 +111,10 @@ pub struct FixedFinding {
     pub fingerprint: String,
 }
 
-/// How long a plan may be applied: what it was made from gets old.
+/// How long a plan may be applied after its evidence was read, where nothing else is said.
 pub const LIFETIME: jiff::SignedDuration = jiff::SignedDuration::from_hours(1);
+/// How long it may be said to be applied: time for an approval. What it was made from is read again before the first write.
+pub const MAX_LIFETIME: jiff::SignedDuration = jiff::SignedDuration::from_hours(7 * 24);
 
 /// What has to hold just before a change is made, beside the old value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

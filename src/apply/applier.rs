@@ -1,5 +1,6 @@
 //! One run of a plan: look, note the intent, write, look again.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -117,9 +118,14 @@ impl<'a> Applier<'a, '_> {
         Applied { outcomes, open, stopped }
     }
 
-    pub(super) async fn run(&mut self) -> Step {
+    pub(super) async fn run(&mut self, left_out: &BTreeMap<String, String>) -> Step {
         if let Some(why) = self.reconcile_in_flight().await? {
             return Ok(Some(Stop::Blocked(why)));
+        }
+        for change in self.open() {
+            if let Some(why) = left_out.get(&change.id) {
+                self.conclude(&[change], Outcome::Stale, Some(why))?;
+            }
         }
         for wave in waves(&self.open()) {
             let mut sent = Vec::new();

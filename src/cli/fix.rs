@@ -24,6 +24,8 @@ use super::terminal::{Out, is_interactive, line, read_line, say};
 
 pub(super) mod args;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
+mod gate;
+#[cfg(any(feature = "aws", feature = "alibaba"))]
 mod live;
 #[cfg(not(any(feature = "aws", feature = "alibaba")))]
 mod offline;
@@ -89,17 +91,18 @@ pub(super) fn scan(
     }
     let out = Out::new(&args.output.terminal);
     let live = args.source.inventory.is_none();
-    let mut approvals = Approvals { allow: args.fix.allow.clone(), answers: args.fix.choose.clone() };
+    let approvals = Approvals { allow: args.fix.allow.clone(), answers: args.fix.choose.clone() };
+    let mut asked = Asked { approvals, valid_for: args.fix.plan_valid_for, within: None };
     // What is waived is left as it is.
     let open: Vec<Finding> = report.open().cloned().collect();
-    let mut planned = make(scope, rules, estate, &open, &approvals, live)?;
+    let mut planned = make(scope, rules, estate, &open, &asked, live)?;
     let asks =
         live && args.fix.emit.is_none() && args.fix.plan_out.is_none() && !args.fix.dry_run && !args.fix.carry_out.yes;
     if asks && is_interactive() {
         let answers = ask(&planned.skipped)?;
         if !answers.is_empty() {
-            approvals.answers.extend(answers);
-            planned = make(scope, rules, estate, &open, &approvals, live)?;
+            asked.approvals.answers.extend(answers);
+            planned = make(scope, rules, estate, &open, &asked, live)?;
         }
     }
     let ended = if planned.has_refusals() { Exit::Unfixed } else { verdict(report, estate, args) };
@@ -130,12 +133,7 @@ pub(super) fn scan(
         save(&planned.plan, path)?;
         write_report(args, scope, report)?;
         tell_plan(&planned, &BTreeMap::new(), &out);
-        line(&format!(
-            "wrote {}; until {}: tagaudit apply {}",
-            path.display(),
-            planned.plan.expires_at,
-            text::shell_quote(&path.display().to_string())
-        ));
+        tell_how_to_apply(&planned.plan, path, args);
         return Ok(ended);
     }
     tell_plan(&planned, &BTreeMap::new(), &out);
@@ -143,7 +141,7 @@ pub(super) fn scan(
         write_report(args, scope, report)?;
         return Ok(ended);
     }
-    let whole = match carry_out_and_scan(args, scope, rules, &planned) {
+    let whole = match carry_out_and_scan(args, scope, rules, &planned, asked) {
         Ok(CarriedOut { report: after, estate, whole }) => {
             write_report(args, scope, &after)?;
             if whole && !planned.has_refusals() { verdict(&after, &estate, args) } else { Exit::Unfixed }
@@ -156,16 +154,27 @@ pub(super) fn scan(
     Ok(whole)
 }
 
+/// What the operator asks of a plan.
+#[derive(Default)]
+struct Asked<'a> {
+    approvals: Approvals,
+    /// How long it may be applied, where that is said.
+    valid_for: Option<jiff::SignedDuration>,
+    /// The approved plan that it has to keep within.
+    within: Option<&'a Plan>,
+}
+
 fn make(
     scope: &Scope<'_>,
     rules: &[&'static Rule],
     estate: &Estate,
     findings: &[Finding],
-    approvals: &Approvals,
+    asked: &Asked<'_>,
     live: bool,
 ) -> Result<Planned, Failure> {
     let created = now();
-    let expires = created.checked_add(plan::LIFETIME).unwrap_or(created);
+    let read_at = estate.as_ref().collected_at().and_then(|at| at.parse().ok()).map_or(created, |at| created.min(at));
+    let expires = read_at.checked_add(asked.valid_for.unwrap_or(plan::LIFETIME)).unwrap_or(read_at);
     let source = if live { SourceKind::Live } else { SourceKind::Inventory };
     let for_plan = plan::Scope {
         cluster_id: scope.cluster_id,
@@ -174,9 +183,11 @@ fn make(
         evidence: source.name(),
         nodes: scope.nodes(),
         rules: rules.iter().map(|rule| rule.id).collect(),
+        options: scope.options(),
+        within: asked.within,
     };
     let audit = |estate: EstateRef<'_>, cluster_id: &str| scope.again(rules, source, estate, cluster_id);
-    plan::build(estate.as_ref(), findings, &for_plan, approvals, &audit).map_err(Failure::usage)
+    plan::build(estate.as_ref(), findings, &for_plan, &asked.approvals, &audit).map_err(Failure::usage)
 }
 
 /// Whether a plan of a cloud can be printed in a language.
@@ -218,6 +229,26 @@ fn tell_plan(planned: &Planned, answers: &BTreeMap<String, DryRunAnswer>, out: &
         say(&render::plan(&planned.plan, answers, out.color, out.width));
     }
     report_skipped(planned, out);
+}
+
+/// The whole command that carries a saved plan out: the account is read again then, with the options that it was read with now.
+fn tell_how_to_apply(plan: &Plan, path: &Path, args: &ScanArgs) {
+    let file = path.display().to_string();
+    let mut words = vec!["tagaudit apply".to_owned(), text::shell_quote(&file).into_owned()];
+    let approvals = args.fix.allow.iter().map(|rule| ("--allow", Some(rule.clone())));
+    let answers = args.fix.choose.iter().map(|answer| ("--choose", Some(answer.to_string())));
+    let said = args.source.connection.said().into_iter().chain(args.audit.said()).chain(approvals).chain(answers);
+    for (option, value) in said {
+        words.push(option.to_owned());
+        words.extend(value.map(|value| text::shell_quote(&value).into_owned()));
+    }
+    if plan.expires_at < plan.created_at {
+        line(&format!("wrote {file}; it expired at {}: what it was made from is older than that", plan.expires_at));
+        line("read the account again, or give it more time with --plan-valid-for");
+        return;
+    }
+    line(&format!("wrote {file}; until {}:", plan.expires_at));
+    line(&format!("  {}", words.join(" ")));
 }
 
 fn save(plan: &Plan, path: &Path) -> Result<(), Failure> {

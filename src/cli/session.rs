@@ -4,8 +4,6 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use clap::ValueEnum;
-
 use crate::alibaba;
 use crate::config::{Config, Notice};
 use crate::estate::{Estate, EstateRef};
@@ -32,6 +30,8 @@ use super::{AuditArgs, ConnectionArgs, ProviderName, ScanArgs, SourceArgs, Termi
 pub(super) struct Scope<'a> {
     pub(super) cluster_id: &'a str,
     pub(super) kubernetes: Evidence,
+    /// What files say of the cluster, where it is asked itself as well: it can be asked again.
+    pub(super) files: Option<Evidence>,
     pub(super) baselines: RoleAuditOptions,
     pub(super) audit: &'a AuditArgs,
     pub(super) config: Option<&'a Config>,
@@ -46,12 +46,29 @@ impl<'a> Scope<'a> {
     ) -> Result<Self, Failure> {
         let baselines = input::baselines(audit)?;
         let mut given = super::lint::evidence(&audit.kubernetes)?;
+        let files = audit.kube_context.as_ref().map(|_| given.clone());
         given = given.and(cluster::live(audit, connection, terminal)?);
         if let Some(path) = &audit.nodes {
             given = given.and(Evidence::of_nodes(input::nodes(path)?));
         }
         let given = given.towards((&audit.target).into());
-        Ok(Self { cluster_id, kubernetes: given, baselines, audit, config: None })
+        Ok(Self { cluster_id, kubernetes: given, files, baselines, audit, config: None })
+    }
+
+    /// The same, where the cluster itself is asked with what it says now: a question may have waited for long.
+    pub(super) fn asked_again(
+        &self,
+        connection: &ConnectionArgs,
+        terminal: &TerminalArgs,
+    ) -> Result<Option<Self>, Failure> {
+        let Some(files) = &self.files else { return Ok(None) };
+        let given = files.clone().and(cluster::live(self.audit, connection, terminal)?);
+        Ok(Some(Self {
+            kubernetes: given.towards((&self.audit.target).into()),
+            files: None,
+            baselines: self.baselines.clone(),
+            ..*self
+        }))
     }
 
     /// Takes what the cluster said of itself when the inventory was recorded, unless it was asked now.
@@ -71,6 +88,7 @@ impl<'a> Scope<'a> {
         Scope {
             cluster_id,
             kubernetes: Evidence::default(),
+            files: None,
             baselines: self.baselines.clone(),
             audit: self.audit,
             config: self.config,
@@ -96,46 +114,12 @@ impl<'a> Scope<'a> {
 
     /// What changes what is found, as it was said: in an order of its own, and without the names of files that only say where
     /// something is read.
-    fn options(&self) -> Vec<String> {
-        let AuditArgs {
-            nodes,
-            kubernetes,
-            kube_context,
-            baseline,
-            scp,
-            catalogue,
-            target,
-            node_role,
-            controller_version,
-            cloud_routes,
-            without,
-            controller_role,
-            controller_credentials,
-            installer,
-        } = self.audit;
-        let mut options: Vec<String> = Vec::new();
-        options.extend(nodes.as_ref().map(|_| "--nodes".to_owned()));
-        options.extend(kubernetes.first().map(|_| "--kubernetes".to_owned()));
-        options.extend(kube_context.as_ref().map(|_| "--kube-context".to_owned()));
-        options.extend(baseline.iter().map(|baseline| format!("--baseline {baseline}")));
-        options.extend(scp.iter().map(|path| format!("--scp {}", path.display())));
-        options.extend(catalogue.catalogue.as_ref().map(|path| format!("--catalogue {}", path.display())));
-        let targets = [("kubernetes", target.target_kubernetes), ("controller", target.target_controller)];
-        let targets = targets.into_iter().filter_map(|(of, version)| Some(format!("--target-{of} {}", version?)));
-        options.extend(targets);
-        options.extend(node_role.iter().map(|selector| format!("--node-role {selector}")));
-        options.extend(controller_version.map(|version| format!("--controller-version {version}")));
-        options.extend(cloud_routes.then(|| "--cloud-routes".to_owned()));
-        options.extend(without.iter().filter_map(|controller| {
-            let value = controller.to_possible_value()?;
-            Some(format!("--without {}", value.get_name()))
-        }));
-        options.extend(controller_role.iter().map(|role| format!("--controller-role {role}")));
-        options.extend(controller_credentials.map(|_| "--controller-credentials elsewhere".to_owned()));
-        options.extend(installer.and_then(|installer| {
-            let value = installer.to_possible_value()?;
-            Some(format!("--installer {}", value.get_name()))
-        }));
+    pub(super) fn options(&self) -> Vec<String> {
+        let said = self.audit.said().into_iter().map(|(option, value)| match option {
+            "--nodes" | "--kubernetes" | "--kube-context" => option.to_owned(),
+            option => value.map_or_else(|| option.to_owned(), |value| format!("{option} {value}")),
+        });
+        let mut options: Vec<String> = said.collect();
         options.sort();
         options.dedup();
         options

@@ -41,6 +41,12 @@ impl std::str::FromStr for Answer {
     }
 }
 
+impl std::fmt::Display for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}={}", self.rule, self.resource, self.value)
+    }
+}
+
 /// Where to look for a rule that does not exist.
 fn meant(rule: &str) -> String {
     match rules::nearest(rule) {
@@ -60,6 +66,8 @@ pub enum SkipReason {
     ByHand(String),
     /// It was asked for and cannot be done: why.
     Refused(String),
+    /// The approved plan, which is a limit, does not hold it.
+    BeyondApproved,
 }
 
 /// A finding, or a resource of it, that the plan leaves.
@@ -100,7 +108,7 @@ pub(super) fn check(findings: &[Finding], approvals: &Approvals) -> Result<Vec<S
         }
     }
     for answer in &approvals.answers {
-        let shown = format!("`--choose {}:{}={}`", answer.rule, answer.resource, answer.value);
+        let shown = format!("`--choose {answer}`");
         let about: Vec<&Finding> = findings.iter().filter(|finding| is_about(finding, answer)).collect();
         if about.is_empty() {
             // The same command is run again when it has done its work.

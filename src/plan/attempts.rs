@@ -9,6 +9,7 @@ use crate::finding::{Applicability, Finding};
 use crate::nodes::KubernetesNode;
 use crate::text;
 
+use super::gate::Limit;
 use super::guard;
 use super::planner::{Asked, Planner};
 use super::{Approvals, PlannedChange};
@@ -21,6 +22,8 @@ pub(super) struct Attempts<'a> {
     pub(super) identity: &'a Identity,
     pub(super) estate: EstateRef<'a>,
     pub(super) approvals: &'a Approvals,
+    /// The approved plan that this one has to keep within.
+    pub(super) limit: Option<&'a Limit<'a>>,
     pub(super) cluster_id: &'a str,
     pub(super) rules: &'a [&'static str],
     pub(super) nodes: Option<&'a [KubernetesNode]>,
@@ -45,8 +48,13 @@ impl<'a> Attempts<'a> {
         refused: &BTreeMap<usize, String>,
         clusters: Option<&BTreeSet<&str>>,
     ) -> Result<Attempt<'a>, String> {
-        let mut planner =
-            Planner { identity: self.identity, estate: self.estate, skipped: Vec::new(), rejected: Vec::new() };
+        let mut planner = Planner {
+            identity: self.identity,
+            estate: self.estate,
+            limit: self.limit,
+            skipped: Vec::new(),
+            rejected: Vec::new(),
+        };
         let mut asked = planner.select(findings, self.approvals, refused);
         planner.merge_grants(findings, &mut asked);
         planner.refuse_contradictions(&asked);
@@ -166,15 +174,12 @@ impl<'a> Attempts<'a> {
         let (mut own, mut created) = (Vec::new(), Vec::new());
         for cluster in all {
             let before = self.before(&cluster)?;
-            let mut after = (self.audit)(state.as_ref(), &cluster)?;
-            if cluster == self.cluster_id {
+            let after = (self.audit)(state.as_ref(), &cluster)?;
+            let is_own = cluster == self.cluster_id;
+            if is_own {
                 own.clone_from(&after);
-            } else {
-                // That a neighbour is named nowhere any more is what an answer can be meant to do; that it has neighbours was so before.
-                let meant = ["cluster-id-unexpected", "ali-cluster-id-unexpected", "ali-vpc-several-clusters"];
-                after.retain(|finding| !meant.contains(&finding.rule));
             }
-            let new = guard::created(&before, after).into_iter();
+            let new = guard::created(&before, after, is_own).into_iter();
             created.extend(new.map(|finding| NewFinding { cluster_id: cluster.clone(), finding }));
         }
         Ok((own, created))

@@ -11,6 +11,7 @@ use crate::text;
 
 use super::approvals::{self, Approvals, SkipReason, Skipped};
 use super::attempts::{Attempts, Audit};
+use super::gate::Limit;
 use super::{Evidence, FixedFinding, Kind, Plan, SCHEMA};
 
 /// What a plan is made for.
@@ -28,6 +29,10 @@ pub struct Scope<'a> {
     pub nodes: Option<&'a [KubernetesNode]>,
     /// Ids of the rules that were asked for: nothing is fixed that another one finds.
     pub rules: Vec<&'static str>,
+    /// The options that say what the evidence is: who applies the plan has to give the same.
+    pub options: Vec<String>,
+    /// The plan that was approved: this one holds nothing that is not in it.
+    pub within: Option<&'a Plan>,
 }
 
 impl<'a> Scope<'a> {
@@ -45,6 +50,8 @@ impl<'a> Scope<'a> {
             evidence: source.name(),
             nodes,
             rules: rules.iter().map(|rule| rule.id).collect(),
+            options: Vec::new(),
+            within: None,
         }
     }
 }
@@ -89,10 +96,20 @@ pub fn build(
             text::count(identities.len(), "account")
         ));
     };
+    let limit = scope.within.map(Limit::of);
+    let of_limit: Vec<Finding>;
+    let findings = match &limit {
+        Some(limit) => {
+            of_limit = findings.iter().filter(|finding| limit.is_about(finding.rule)).cloned().collect();
+            of_limit.as_slice()
+        }
+        None => findings,
+    };
     let attempts = Attempts {
         identity,
         estate,
         approvals,
+        limit: limit.as_ref(),
         cluster_id: scope.cluster_id,
         rules: &scope.rules,
         nodes: scope.nodes,
@@ -121,8 +138,10 @@ pub fn build(
         evidence: Evidence {
             kind: scope.evidence.to_owned(),
             collected_at: estate.collected_at(),
+            options: scope.options.clone(),
             gaps: estate.gaps().to_vec(),
         },
+        approved: scope.within.map(|plan| plan.digest.clone()),
         fixes: fixes.collect(),
         changes: changes.into_iter().map(|(change, _)| change).collect(),
         digest: String::new(),

@@ -9,7 +9,7 @@ use crate::text;
 use crate::transition::{Attribute, Operation, Target, Transition, Value};
 
 use super::lawful::unlawful;
-use super::{Expect, LIFETIME, Plan, PlannedChange, SCHEMA};
+use super::{Expect, MAX_LIFETIME, Plan, PlannedChange, SCHEMA};
 
 /// Largest plan that is read: 64 MiB, some ten thousands of changes.
 pub const MAX_PLAN_BYTES: u64 = 64 << 20;
@@ -196,7 +196,7 @@ impl Plan {
     pub(crate) fn check(&self, file: &str) -> Result<(), PlanError> {
         let times =
             self.created_at.parse::<jiff::Timestamp>().ok().zip(self.expires_at.parse::<jiff::Timestamp>().ok());
-        if times.is_none_or(|(from, to)| to.duration_since(from) > LIFETIME) {
+        if times.is_none_or(|(from, to)| to.duration_since(from) > MAX_LIFETIME) {
             return Err(PlanError::Unlawful {
                 file: file.to_owned(),
                 reason: "it may not be applied for so long".to_owned(),

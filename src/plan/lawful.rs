@@ -201,7 +201,8 @@ mod tests {
             regions: vec!["us-east-1".to_owned()],
             created_at: "2026-01-01T00:00:00Z".to_owned(),
             expires_at: "2026-01-01T01:00:00Z".to_owned(),
-            evidence: Evidence { kind: "live".to_owned(), collected_at: None, gaps: Vec::new() },
+            evidence: Evidence { kind: "live".to_owned(), collected_at: None, options: Vec::new(), gaps: Vec::new() },
+            approved: None,
             fixes: Vec::new(),
             changes: vec![PlannedChange {
                 id: planner::change_id(&arn, &attribute),

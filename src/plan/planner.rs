@@ -18,6 +18,7 @@ use crate::transition::{Attribute, Target, Transition, Value};
 use crate::view::ClusterView;
 
 use super::approvals::{Approvals, SkipReason, Skipped, is_about};
+use super::gate::Limit;
 use super::guard::{self, NodeGroups};
 use super::state::{cluster_tags, observe, role_id, simulate};
 use super::{Expect, PlannedChange, Sibling};
@@ -37,6 +38,8 @@ pub(super) struct Proposal {
 pub(super) struct Planner<'a> {
     pub(super) identity: &'a Identity,
     pub(super) estate: EstateRef<'a>,
+    /// The approved plan that this one has to keep within.
+    pub(super) limit: Option<&'a Limit<'a>>,
     pub(super) skipped: Vec<Skipped>,
     pub(super) rejected: Vec<String>,
 }
@@ -255,7 +258,7 @@ impl Planner<'_> {
                     Ok(Some(change)) => {
                         changes.push((change, wanted.iter().map(|proposal| proposal.finding).collect()));
                     }
-                    Err(why) => {
+                    Err(reason) => {
                         // What the same finding wants on the same resource goes with it, also where it came before.
                         refused |= changes.iter().any(|(change, findings)| {
                             let is_grant = draft.transition.attribute.is_iam() && change.transition.attribute.is_iam();
@@ -278,7 +281,7 @@ impl Planner<'_> {
                                 rule: proposal.rule,
                                 resource: proposal.transition.target.id.clone(),
                                 what: proposal.reason.clone(),
-                                reason: SkipReason::Refused(why.clone()),
+                                reason: reason.clone(),
                             });
                         }
                     }
@@ -312,14 +315,15 @@ impl Planner<'_> {
         state: &mut Estate,
         node_groups: &NodeGroups,
         cluster_id: &str,
-    ) -> Result<Option<PlannedChange>, String> {
+    ) -> Result<Option<PlannedChange>, SkipReason> {
+        let refused = |why: String| Err(SkipReason::Refused(why));
         let Transition { target, attribute, old, new } = &draft.transition;
-        let gone = || "nothing is known about it in the evidence".to_owned();
+        let gone = || SkipReason::Refused("nothing is known about it in the evidence".to_owned());
         let found = observe(state.as_ref(), target, attribute);
         let is_added = found.as_ref().is_some_and(|found| found.value.is_none());
         let account_id = &self.identity.account_id;
         if let Some(gap) = guard::touching(self.estate.gaps(), account_id, target, attribute, is_added) {
-            return Err(format!("the evidence is incomplete where it matters: {} ({})", gap.read, gap.reason));
+            return refused(format!("the evidence is incomplete where it matters: {} ({})", gap.read, gap.reason));
         }
         let found = found.ok_or_else(gone)?;
         if found.value == *new {
@@ -331,13 +335,13 @@ impl Planner<'_> {
             return Ok(None);
         }
         if let Some(why) = guard::limit(&draft.transition, &found) {
-            return Err(why);
+            return refused(why);
         }
         if matches!(attribute, Attribute::InlinePolicy { .. } | Attribute::ManagedPolicy {})
             && let Some(text) = found.value.as_ref().and_then(Value::document)
             && own_actions(target.provider, text).is_none()
         {
-            return Err("a policy of that name holds something that tagaudit did not write".to_owned());
+            return refused("a policy of that name holds something that tagaudit did not write".to_owned());
         }
         if let (Attribute::AttachedPolicy { policy_arn }, Some(_)) = (attribute, new) {
             let policy =
@@ -345,7 +349,7 @@ impl Planner<'_> {
             let held = policy.and_then(|policy| policy.value);
             let text = held.as_ref().and_then(Value::document);
             if text.and_then(|text| own_actions(target.provider, text)).is_none() {
-                return Err("the policy to attach holds something that tagaudit did not write".to_owned());
+                return refused("the policy to attach holds something that tagaudit did not write".to_owned());
             }
         }
         let is_tag = matches!(attribute, Attribute::Tag { .. });
@@ -379,6 +383,9 @@ impl Planner<'_> {
             policy_sha256: found.policy_sha256.filter(|_| new.is_some()),
         };
         change.transition.old = found.value;
+        if self.limit.is_some_and(|limit| !limit.holds(&change)) {
+            return Err(SkipReason::BeyondApproved);
+        }
         let region = |state: &Estate| of_aws(state.as_ref()).and_then(|account| region_of(account, target)).cloned();
         let before = if is_group { region(state) } else { None };
         simulate(state, &draft.transition);
@@ -386,7 +393,7 @@ impl Planner<'_> {
         if let Some((before, after)) = before.as_ref().zip(account.and_then(|account| region_of(account, target)))
             && let Some(why) = node_groups.broken(target, cluster_id, before, after)
         {
-            return Err(format!("{why} on the way"));
+            return refused(format!("{why} on the way"));
         }
         Ok(Some(change))
     }

@@ -1,7 +1,7 @@
 //! What the documents of a plan would let their holders do. A scan refuses a fix that opens a way to more rights, because it would create a
 //! finding; a plan from a file has to be asked the same.
 
-use crate::baseline::{Baseline, EMBEDDED};
+use crate::baseline::EMBEDDED;
 use crate::inventory::Provider;
 use crate::policy::{
     self, Catalogue, Document, Environment, IAM, NamedDocument, Need, PolicySet, PreparedPolicies, RAM,
@@ -11,9 +11,10 @@ use crate::transition::Value;
 use super::Plan;
 
 impl Plan {
-    /// A way to more rights that one of its documents opens, which neither the embedded baselines nor `accepted` ask for.
+    /// A way to more rights that one of its documents opens, and that no embedded baseline asks for. No file agrees to one: who
+    /// writes a baseline would decide what others can do.
     #[must_use]
-    pub fn escalation(&self, accepted: &[&Baseline]) -> Option<String> {
+    pub fn escalation(&self) -> Option<String> {
         self.changes.iter().find_map(|change| {
             let provider = change.transition.target.provider;
             let text = change.transition.new.as_ref().and_then(Value::document)?;
@@ -25,8 +26,7 @@ impl Plan {
             let set = PolicySet::of_identity(vec![NamedDocument { name: change.arn.clone(), document }]);
             let embedded = EMBEDDED.iter().filter(|one| one.dialect == dialect);
             let embedded = embedded.filter_map(|one| one.baseline(None).ok());
-            let mut needs: Vec<Need> = embedded.flat_map(|baseline| baseline.needs()).collect();
-            needs.extend(accepted.iter().flat_map(|baseline| baseline.needs()));
+            let needs: Vec<Need> = embedded.flat_map(|baseline| baseline.needs()).collect();
             let environment = Environment { account_id: self.account_id.clone(), ..Environment::default() };
             let prepared = PreparedPolicies::new(&set);
             let beyond = policy::excess(&set, &prepared, &needs, &environment, Catalogue::of(dialect));

@@ -53,7 +53,7 @@ fn refusals(
     }
     let refused = planned.skipped.into_iter().filter_map(|left| match left.reason {
         SkipReason::Refused(why) => Some((left.rule, left.resource, why)),
-        SkipReason::Allow | SkipReason::Question(_) | SkipReason::ByHand(_) => None,
+        SkipReason::Allow | SkipReason::Question(_) | SkipReason::ByHand(_) | SkipReason::BeyondApproved => None,
     });
     Ok(refused.collect())
 }

@@ -57,6 +57,8 @@ impl Told {
             evidence: "inventory",
             nodes: self.kubernetes.nodes.as_deref(),
             rules: self.rules.iter().map(|rule| rule.id).collect(),
+            options: Vec::new(),
+            within: None,
         };
         let confirm =
             |rule: &&&'static Rule| matches!(rule.applicability, Applicability::Confirm | Applicability::Safe);

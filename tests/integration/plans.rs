@@ -37,6 +37,8 @@ fn build(
         evidence: "inventory",
         nodes: nodes.as_deref(),
         rules: RULES.iter().map(|rule| rule.id).collect(),
+        options: Vec::new(),
+        within: None,
     };
     let rules: Vec<_> = RULES.to_vec();
     let evidence = tagaudit::kubernetes::Evidence::of_nodes(nodes.clone());

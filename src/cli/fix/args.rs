@@ -5,13 +5,23 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::cli::{AuditArgs, ConnectionArgs, TerminalArgs};
-use crate::plan::Answer;
+use crate::plan::{self, Answer};
 use crate::render::EmitFormat;
 
 /// Default of `--max-changes`.
 pub(in crate::cli) const MAX_CHANGES: usize = 50;
 /// Default of `--verify-timeout`, in seconds.
 pub(in crate::cli) const VERIFY_TIMEOUT: u64 = 60;
+
+/// A value of `--plan-valid-for`.
+fn valid_for(text: &str) -> Result<jiff::SignedDuration, String> {
+    let duration: jiff::SignedDuration =
+        text.parse().map_err(|_| "it is a number of hours or minutes, such as `24h` or `90m`".to_owned())?;
+    if duration < jiff::SignedDuration::from_mins(1) || duration > plan::MAX_LIFETIME {
+        return Err("it is at least a minute, and at most a week (`168h`)".to_owned());
+    }
+    Ok(duration)
+}
 
 /// What is to be fixed, and how.
 #[derive(Debug, Args)]
@@ -31,9 +41,12 @@ pub(in crate::cli) struct FixArgs {
     /// of the plan was refused.
     #[arg(long, help_heading = "Fix", requires = "fix", conflicts_with_all = ["plan_out", "emit"])]
     pub(in crate::cli) dry_run: bool,
-    /// Save the plan for `tagaudit apply` instead of carrying it out; it may be applied for an hour
+    /// Save the plan for `tagaudit apply` instead of carrying it out; it may be applied for an hour after the account was read
     #[arg(long, value_name = "FILE", help_heading = "Fix", requires = "fix", conflicts_with = "emit")]
     pub(in crate::cli) plan_out: Option<PathBuf>,
+    /// How long the plan may be applied instead, counted from when the account was read: `90m`, `24h`, at most `168h`
+    #[arg(long, value_name = "DURATION", help_heading = "Fix", requires = "plan_out", value_parser = valid_for)]
+    pub(in crate::cli) plan_valid_for: Option<jiff::SignedDuration>,
     /// Print the plan for other tools instead of carrying it out; it takes the place of the report
     #[arg(long, value_enum, value_name = "LANGUAGE", help_heading = "Fix", requires = "fix")]
     pub(in crate::cli) emit: Option<EmitName>,
@@ -85,6 +98,12 @@ pub(in crate::cli) struct ApplyArgs {
     pub(in crate::cli) connection: ConnectionArgs,
     #[command(flatten)]
     pub(in crate::cli) audit: AuditArgs,
+    /// Also make what overwrites, removes or widens something, for the findings of this rule; repeatable
+    #[arg(long, value_name = "RULE", help_heading = "Fix")]
+    pub(in crate::cli) allow: Vec<String>,
+    /// Answer the question of a finding, as for the scan that made the plan; repeatable
+    #[arg(long, value_name = "RULE:RESOURCE=VALUE", help_heading = "Fix")]
+    pub(in crate::cli) choose: Vec<Answer>,
     #[command(flatten)]
     pub(in crate::cli) carry_out: CarryOutArgs,
     /// Where to write down what was done; the default is one for each account and cluster, in the user's state folder

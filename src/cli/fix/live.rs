@@ -17,7 +17,7 @@ use crate::estate::Estate;
 use crate::finding::{Finding, Severity};
 use crate::inventory::Provider;
 use crate::journal::{Journal, JournalError, Outcome, Run};
-use crate::plan::{self, DryRunAnswer, Plan, Planned};
+use crate::plan::{self, Approvals, DryRunAnswer, Plan, Planned};
 use crate::provider::ErrorKind;
 #[cfg(feature = "alibaba")]
 use crate::provider::alibaba::live;
@@ -29,7 +29,7 @@ use crate::rules::{RULES, Rule};
 use crate::text;
 
 use super::args::{ApplyArgs, CarryOutArgs, UndoArgs};
-use super::{now, stamp};
+use super::{Asked, gate, now, stamp};
 
 fn failure(error: ApplyError) -> Failure {
     match error {
@@ -112,7 +112,7 @@ fn open(journal: Option<&PathBuf>, plan: &Plan) -> Result<Journal, Failure> {
 
 /// Finds out what came of an earlier run that was broken off, unless it is the one to go on with.
 fn reconcile_earlier(journal: &mut Journal, plan: Option<&Plan>, options: &engine::Options<'_>) -> Result<(), Failure> {
-    let earlier = journal.unfinished().filter(|run| plan.is_none_or(|plan| plan.digest != run.plan.digest));
+    let earlier = journal.unfinished().filter(|run| plan.is_none_or(|plan| !run.is_of(plan)));
     let Some(id) = earlier.map(|run| run.id.clone()) else { return Ok(()) };
     line(&format!("an earlier run, {id}, was broken off; what came of it:"));
     let applied = engine::reconcile(journal, &id, options).map_err(failure)?;
@@ -126,56 +126,47 @@ pub(super) fn carry_out_and_scan(
     scope: &Scope<'_>,
     rules: &[&'static Rule],
     planned: &Planned,
+    asked: Asked<'_>,
 ) -> Result<CarriedOut, Failure> {
     let plan = &planned.plan;
-    let connection = connection(&args.source.connection, &args.output.terminal, Some(scope), plan)?;
-    agree(plan, &connection, &args.fix.carry_out, args.fix.carry_out.most_changes())?;
-    let quiet = args.output.terminal.quiet;
-    let applied = carry_out(plan, args.fix.journal.as_ref(), None, &connection, &args.fix.carry_out, quiet)?;
-    let estate = scan_again(&connection)?;
+    let (source, terminal) = (&args.source.connection, &args.output.terminal);
+    let connected = connection(source, terminal, Some(scope), plan)?;
+    agree(plan, &connected, &args.fix.carry_out, args.fix.carry_out.most_changes())?;
+    let renewed = scope.asked_again(source, terminal)?;
+    let scope = renewed.as_ref().unwrap_or(scope);
+    let connected = connection(source, terminal, Some(scope), plan)?;
+    let options = options(&connected, &args.fix.carry_out, terminal.quiet);
+    let mut journal = open(args.fix.journal.as_ref(), plan)?;
+    reconcile_earlier(&mut journal, None, &options)?;
+    let passed = gate::pass(plan, scope, rules, asked.approvals, &connected)?;
+    let applied = finish(&passed.again.plan, &mut journal, None, &BTreeMap::new(), &options)?;
+    let estate = read_after(&connected)?;
     let (report, _) = scope.audited(estate.as_ref(), rules, SourceKind::Live)?;
     compare(plan, &report.findings);
-    Ok(CarriedOut { report, estate, whole: is_whole(&applied) })
+    let harms = gate::tell_created(scope, &passed.before, &estate, plan::Kind::Fix)?;
+    let whole = is_whole(&applied) && passed.left_out.is_empty() && !harms;
+    Ok(CarriedOut { report, estate, whole })
 }
 
 /// The look afterwards. What was written stays written when it fails.
-fn scan_again(connection: &Connection<'_>) -> Result<Estate, Failure> {
-    let seen = match connection {
-        #[cfg(feature = "aws")]
-        Connection::Aws(request) => aws::collect(request).map(Estate::Aws),
-        #[cfg(feature = "alibaba")]
-        Connection::Alibaba(request) => live::collect(request).map(Estate::Alibaba),
-    };
-    seen.map_err(|error| {
-        let failure = provider_failure(error);
-        let mut whole = Failure::new(failure.exit, "the plan was carried out, and the scan after it failed");
-        whole.causes = std::iter::once(failure.error).chain(failure.causes).collect();
-        whole.help("run the scan by itself")
-    })
+fn read_after(connection: &Connection<'_>) -> Result<Estate, Failure> {
+    gate::read(connection, "the plan was carried out, and the scan after it failed")
+        .map_err(|failure| failure.help("run the scan by itself"))
 }
 
-/// Locks, reconciles what was broken off, writes, and tells what came of it.
-fn carry_out(
-    plan: &Plan,
-    journal: Option<&PathBuf>,
-    undoes: Option<&str>,
-    connection: &Connection<'_>,
-    args: &CarryOutArgs,
-    quiet: bool,
-) -> Result<Applied, Failure> {
-    let options = options(connection, args, quiet);
-    let mut journal = open(journal, plan)?;
-    reconcile_earlier(&mut journal, Some(plan), &options)?;
-    finish(plan, &mut journal, undoes, &options)
-}
-
+/// Writes, and tells what came of it.
 fn finish(
     plan: &Plan,
     journal: &mut Journal,
     undoes: Option<&str>,
+    left_out: &BTreeMap<String, String>,
     options: &engine::Options<'_>,
 ) -> Result<Applied, Failure> {
-    let applied = engine::apply(plan, journal, undoes, options).map_err(failure)?;
+    if plan.changes.is_empty() {
+        line("Nothing to write.");
+        return Ok(Applied { outcomes: Vec::new(), open: 0, stopped: None });
+    }
+    let applied = engine::apply(plan, journal, undoes, left_out, options).map_err(failure)?;
     let mut counts: BTreeMap<Outcome, usize> = BTreeMap::new();
     for one in &applied.outcomes {
         *counts.entry(one.outcome).or_default() += 1;
@@ -327,16 +318,8 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
     let plan = load(args)?;
     let out = Out::new(&args.terminal);
     let scope = Scope::read(&plan.cluster_id, &args.audit, &args.connection, &args.terminal)?;
-    let accepted: Vec<_> = [&scope.baselines.controlplane, &scope.baselines.worker].into_iter().flatten().collect();
-    if let Some(way) = plan.escalation(&accepted) {
-        return Err(Failure::new(
-            Exit::Unfixed,
-            format!("with what the plan grants the nodes can {way}; nothing was written"),
-        )
-        .help("give the --baseline that asks for it, if one does"));
-    }
-    let connection = connection(&args.connection, &args.terminal, Some(&scope), &plan)?;
-    let options = options(&connection, &args.carry_out, args.terminal.quiet);
+    refuse_rights(&plan)?;
+    let connected = connection(&args.connection, &args.terminal, Some(&scope), &plan)?;
     let mut journal = open(args.journal.as_ref(), &plan)?;
     if plan.changes.is_empty() {
         line("Nothing to write.");
@@ -350,16 +333,39 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
         .help("make a new one with `tagaudit scan --fix --plan-out`"));
     }
     say(&render::plan(&plan, &BTreeMap::new(), out.color, out.width));
-    agree(&plan, &connection, &args.carry_out, args.carry_out.most_changes())?;
+    let said = scope.options();
+    let unsaid: Vec<String> = plan
+        .evidence
+        .options
+        .iter()
+        .filter(|option| !said.contains(option))
+        .map(|option| text::printable(option).into_owned())
+        .collect();
+    if !unsaid.is_empty() {
+        line(&format!("note: the plan was made with {}; what depends on it is left out", unsaid.join(" ")));
+    }
+    agree(&plan, &connected, &args.carry_out, args.carry_out.most_changes())?;
+    let renewed = scope.asked_again(&args.connection, &args.terminal)?;
+    let scope = renewed.as_ref().unwrap_or(&scope);
+    let connected = connection(&args.connection, &args.terminal, Some(scope), &plan)?;
+    let options = options(&connected, &args.carry_out, args.terminal.quiet);
     reconcile_earlier(&mut journal, Some(&plan), &options)?;
-    let applied = finish(&plan, &mut journal, None, &options)?;
-    look_again(&plan, &scope, &connection)?;
-    Ok(if is_whole(&applied) { Exit::Clean } else { Exit::Unfixed })
+    let approvals = Approvals { allow: args.allow.clone(), answers: args.choose.clone() };
+    let passed = gate::pass(&plan, scope, &RULES, approvals, &connected)?;
+    // A run of it that was broken off is gone on with, as far as the plan made now holds the rest.
+    let applied = match journal.unfinished().map(|run| run.plan.clone()) {
+        Some(broken_off) => finish(&broken_off, &mut journal, None, &passed.left_out_of(&broken_off), &options)?,
+        None => finish(&passed.again.plan, &mut journal, None, &BTreeMap::new(), &options)?,
+    };
+    let after = look_again(&plan, scope, &connected)?;
+    let harms = gate::tell_created(scope, &passed.before, &after, plan::Kind::Fix)?;
+    let whole = is_whole(&applied) && passed.left_out.is_empty() && !harms;
+    Ok(if whole { Exit::Clean } else { Exit::Unfixed })
 }
 
 /// Scans once more, and says what there is now.
-fn look_again(plan: &Plan, scope: &Scope<'_>, connection: &Connection<'_>) -> Result<(), Failure> {
-    let estate = scan_again(connection)?;
+fn look_again(plan: &Plan, scope: &Scope<'_>, connection: &Connection<'_>) -> Result<Estate, Failure> {
+    let estate = read_after(connection)?;
     let (report, _) = scope.audited(estate.as_ref(), &RULES, SourceKind::Live)?;
     compare(plan, &report.findings);
     let mut counts: Vec<String> = Vec::new();
@@ -368,7 +374,7 @@ fn look_again(plan: &Plan, scope: &Scope<'_>, connection: &Connection<'_>) -> Re
         counts.extend((number > 0).then(|| text::count(number, severity.noun())));
     }
     line(&format!("now: {}", if counts.is_empty() { "nothing found".to_owned() } else { counts.join(", ") }));
-    Ok(())
+    Ok(estate)
 }
 
 /// `tagaudit undo`.
@@ -399,19 +405,29 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     if broken_off.is_none() && !args.dry_run {
         reconcile_earlier(&mut journal, None, &options)?;
     }
-    let plan = match (broken_off, journal.run(&wanted)) {
-        (Some(plan), _) => plan,
-        (None, Some(run)) => {
-            let created = now();
-            let expires = created.checked_add(plan::LIFETIME).unwrap_or(created);
-            plan::undo(&run.plan, &run.made(), run.plan.regions.clone(), stamp(created), stamp(expires))
-        }
-        (None, None) => return Err(Failure::usage(format!("the journal holds no run `{wanted}`"))),
+    let Some(run) = journal.run(&wanted) else {
+        return Err(Failure::usage(format!("the journal holds no run `{wanted}`")));
     };
+    let created = now();
+    let expires = created.checked_add(plan::LIFETIME).unwrap_or(created);
+    let inverse = plan::undo(&run.plan, &run.made(), run.plan.regions.clone(), stamp(created), stamp(expires));
+    // An undo that was broken off has to be what the run itself leads to, whoever wrote it down.
+    if let Some(other) = broken_off.as_ref().and_then(|undo| plan::unlike_inverse(undo, &inverse)) {
+        return Err(Failure::new(
+            Exit::Unfixed,
+            format!(
+                "the journal goes on with an undo that is not the inverse of the run {wanted}; nothing was written"
+            ),
+        )
+        .cause(format!("{}: {}", other.transition.target.id, other.transition.attribute.label()))
+        .help("see who wrote that journal; what the run did can be taken back by hand"));
+    }
+    let plan = broken_off.unwrap_or(inverse);
     if plan.changes.is_empty() {
         line(&format!("Nothing to undo: the run {wanted} changed nothing."));
         return Ok(Exit::Clean);
     }
+    refuse_rights(&plan)?;
     let out = Out::new(&args.terminal);
     say(&render::plan(&plan, &BTreeMap::new(), out.color, out.width));
     if args.dry_run {
@@ -420,9 +436,24 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     // What was agreed to once may be taken back as a whole.
     let made = journal.run(&wanted).map_or(0, |run| run.plan.changes.len());
     agree(&plan, &connection, &args.carry_out, args.carry_out.most_changes().max(made))?;
-    let applied = finish(&plan, &mut journal, Some(&wanted), &options)?;
-    look_again(&plan, &scope, &connection)?;
-    Ok(if is_whole(&applied) { Exit::Clean } else { Exit::Unfixed })
+    // What no longer is as the run left it is seen just before each write.
+    let before = gate::read(&connection, "cannot read the account before the first write; nothing was written")?;
+    let applied = finish(&plan, &mut journal, Some(&wanted), &BTreeMap::new(), &options)?;
+    let after = look_again(&plan, &scope, &connection)?;
+    let harms = gate::tell_created(&scope, &before, &after, plan::Kind::Undo)?;
+    Ok(if is_whole(&applied) && !harms { Exit::Clean } else { Exit::Unfixed })
+}
+
+/// Refuses a plan of a file with which somebody would get more rights.
+fn refuse_rights(plan: &Plan) -> Result<(), Failure> {
+    match plan.escalation() {
+        Some(way) => Err(Failure::new(
+            Exit::Unfixed,
+            format!("with what the plan grants the nodes can {way}; nothing was written"),
+        )
+        .help("no file agrees to that: grant it by hand if it has to be")),
+        None => Ok(()),
+    }
 }
 
 /// The run to take back: the one that is named, else the last fix that was not taken back.
