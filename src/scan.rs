@@ -16,7 +16,7 @@ use crate::role_audit::{self, RoleAudit, RoleAuditOptions, RoleAudits, RoleGap};
 use crate::rules::{self, Context, Outcomes, RULES, Rule, RuleOutcome};
 use crate::text;
 use crate::topology::{VpcTopology, topology};
-use crate::view::{ClusterView, NodeRoleSelector, RoleAssignment};
+use crate::view::{Apart, ClusterView, NodeRoleSelector, RoleAssignment};
 
 mod alibaba;
 mod promise;
@@ -91,6 +91,12 @@ impl Auditor<'_> {
     /// What a plan is made for that nobody keeps.
     fn scope(&self) -> plan::Scope<'_> {
         plan::Scope::unkept(self.cluster_id, self.source, self.nodes(), self.rules)
+    }
+
+    /// Where the tag and the Nodes have no instance in common though both name some.
+    #[must_use]
+    pub fn apart(&self, inventory: &Inventory) -> Option<Apart> {
+        ClusterView::new(inventory, self.cluster_id, self.nodes(), self.selectors).apart()
     }
 
     /// What all rules find in a changed inventory, for the audited cluster or one near it: whatever rules the operator asked

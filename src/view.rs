@@ -11,6 +11,7 @@ use crate::inventory::{
 use crate::nodes::KubernetesNode;
 use crate::tags;
 
+mod certain;
 mod distribution;
 mod evidence;
 mod members;
@@ -20,10 +21,12 @@ mod roles;
 use distribution::distribution;
 use members::members;
 
+pub use certain::Apart;
 pub use distribution::Distribution;
 pub use evidence::{Confidence, Evidence};
 pub use members::instance_clusters;
 pub use neighbours::Neighbour;
+pub(crate) use neighbours::named as named_clusters;
 pub use roles::{
     NodeRole, NodeRoleSelector, RoleAssignment, RoleSet, RoleSource, Selectable, roles_of_labels, roles_of_names,
 };
@@ -71,6 +74,8 @@ pub struct RegionView<'a> {
     /// The tool that made the cluster, where it shows.
     pub distribution: Distribution,
     member_vpcs: BTreeSet<&'a str>,
+    certain_vpcs: BTreeSet<&'a str>,
+    member_subnets: BTreeSet<&'a str>,
     member_groups: BTreeSet<&'a str>,
     member_profiles: BTreeSet<&'a str>,
     neighbours: neighbours::ByVpc<'a>,
@@ -229,7 +234,13 @@ impl<'a> RegionView<'a> {
             .collect();
         let (mut member_vpcs, mut member_groups, mut member_profiles) =
             (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let (mut certain_vpcs, mut member_subnets) = (BTreeSet::new(), BTreeSet::new());
         for member in &members {
+            if member.is_certain(cluster_id, nodes.is_some()) {
+                certain_vpcs.extend(member.instance.vpc_id.as_deref());
+            }
+            member_subnets.extend(member.instance.subnet_id.as_deref());
+            member_subnets.extend(member.instance.network_interfaces.iter().filter_map(|one| one.subnet_id.as_deref()));
             member_vpcs.extend(member.instance.vpc_id.as_deref());
             member_groups.extend(member.instance.security_groups.iter().map(String::as_str));
             member_profiles.extend(member.instance.instance_profile_arn.as_deref());
@@ -237,12 +248,14 @@ impl<'a> RegionView<'a> {
         Self {
             account,
             region,
+            neighbours: neighbours::by_vpc(region, cluster_id, &members),
             members,
             distribution,
             member_vpcs,
+            certain_vpcs,
+            member_subnets,
             member_groups,
             member_profiles,
-            neighbours: neighbours::by_vpc(region, cluster_id),
             main_tables: region.route_tables.iter().filter(|t| t.main).map(|t| (t.vpc_id.as_str(), t)).collect(),
             subnet_tables: region
                 .route_tables
@@ -299,6 +312,19 @@ impl<'a> RegionView<'a> {
     #[must_use]
     pub fn member_vpcs(&self) -> BTreeSet<&'a str> {
         self.member_vpcs.clone()
+    }
+
+    /// Whether a node that is the cluster's for certain lives in a VPC: it carries the tag, and no other cluster's, and is one of the
+    /// Nodes where these were given.
+    #[must_use]
+    pub fn has_certain_member(&self, vpc_id: &str) -> bool {
+        self.certain_vpcs.contains(vpc_id)
+    }
+
+    /// Whether a member has a network interface in a subnet.
+    #[must_use]
+    pub fn has_member_in_subnet(&self, subnet_id: &str) -> bool {
+        self.member_subnets.contains(subnet_id)
     }
 
     /// Security groups that members have at instance level.
@@ -395,7 +421,8 @@ impl<'a> RegionView<'a> {
     }
 }
 
-/// The other clusters of each VPC of a region, each with a resource that shows it.
+/// The other clusters of each VPC of a region that have a name, each with a resource that shows it; without a look at whose nodes the
+/// unnamed ones are.
 pub(crate) fn neighbours_of<'a>(region: &'a Region, own: &'a str) -> BTreeMap<&'a str, BTreeMap<Neighbour, &'a str>> {
-    neighbours::by_vpc(region, own)
+    neighbours::by_vpc(region, own, &[])
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::nodes::KubernetesNode;
 use crate::tags::{self, Tag};
 use crate::view::{
-    Confidence, NodeRole, NodeRoleSelector, RoleAssignment, RoleSet, RoleSource, Selectable, roles_of_labels,
+    Apart, Confidence, NodeRole, NodeRoleSelector, RoleAssignment, RoleSet, RoleSource, Selectable, roles_of_labels,
     roles_of_names,
 };
 
@@ -138,6 +138,26 @@ impl<'a> ClusterView<'a> {
     pub fn is_anything_tagged(&self) -> bool {
         let mut tags = self.regions.iter().flat_map(|region| region.region.tagged()).flat_map(|(_, _, tags)| tags);
         tags.any(|tag| tag.key == super::CLUSTER_TAG && tag.value == self.cluster_id)
+    }
+
+    /// Where the cluster's tag and the Nodes have no instance in common though both name some; `None` where they have, or where one of
+    /// them names none. Machines that are none of Alibaba Cloud's count on neither side.
+    #[must_use]
+    pub fn apart(&self) -> Option<Apart> {
+        let nodes = self.nodes?;
+        let is_tagged = |member: &&Member<'a>| member.evidence == Evidence::ClusterTag;
+        let tagged: Vec<&Member<'_>> = self.members().filter(is_tagged).collect();
+        if tagged.is_empty() || tagged.iter().any(|member| member.node.is_some()) {
+            return None;
+        }
+        let is_of_ecs = |node: &&KubernetesNode| {
+            let named = provider_id::parse(&node.provider_id);
+            matches!(named, Some(ProviderId::Instance { .. }))
+                || (named.is_none() && looks_like_one(&node.name).is_some())
+        };
+        let nodes: Vec<String> = nodes.iter().filter(is_of_ecs).map(|node| node.name.clone()).collect();
+        let tagged = tagged.iter().map(|member| member.instance.id.clone()).collect();
+        (!nodes.is_empty()).then_some(Apart { tagged, nodes })
     }
 
     /// Every member, over all regions.

@@ -89,6 +89,7 @@ pub(super) fn scan(
     if let Some(name) = args.fix.emit {
         check_language(name, estate.provider())?;
     }
+    refuse_apart(scope, estate)?;
     let out = Out::new(&args.output.terminal);
     let live = args.source.inventory.is_none();
     let approvals = Approvals { allow: args.fix.allow.clone(), answers: args.fix.choose.clone() };
@@ -152,6 +153,16 @@ pub(super) fn scan(
         }
     };
     Ok(whole)
+}
+
+/// Refuses to fix anything where the cluster's tag and its Nodes contradict each other: one of the two is of another cluster.
+fn refuse_apart(scope: &Scope<'_>, estate: &Estate) -> Result<(), Failure> {
+    match scope.apart(estate.as_ref()) {
+        None => Ok(()),
+        Some(apart) => Err(Failure::usage("the cluster id and the Nodes are not of one cluster; nothing was written")
+            .cause(apart.to_string())
+            .help("check --cluster-id, and the context or file that the Nodes come from")),
+    }
 }
 
 /// What the operator asks of a plan.

@@ -21,6 +21,7 @@ use crate::rules::Rule;
 use crate::scan::{self, Audit};
 use crate::target::{Shard, ShardArgument};
 use crate::text;
+use crate::view::Apart;
 
 use super::config::today;
 use super::failure::{Exit, Failure};
@@ -168,6 +169,14 @@ impl<'a> Scope<'a> {
             }
         };
         Ok(self.configured(audit.map_err(|error| Failure::from_error(Exit::Usage, &error))?))
+    }
+
+    /// Where the cluster's tag and its Nodes contradict each other.
+    pub(super) fn apart(&self, estate: EstateRef<'_>) -> Option<Apart> {
+        match estate {
+            EstateRef::Aws(inventory) => self.auditor(&[], SourceKind::Live).apart(inventory),
+            EstateRef::Alibaba(inventory) => self.auditor_of_alibaba(&[], SourceKind::Live).apart(inventory),
+        }
     }
 
     /// Whether what is compared with is of a cloud.

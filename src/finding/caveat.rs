@@ -23,6 +23,12 @@ pub enum Caveat {
     Neighbours(Vec<(String, String)>),
     /// An instance that no list of Nodes names.
     NotNamedByNodes,
+    /// A Node names the instance by its providerID, and neither an address of the Node nor its name is the instance's.
+    NamedByIdAlone,
+    /// No node is in the VPC that carries the cluster's tag and is among the Nodes, where these were given.
+    NoCertainMember,
+    /// A subnet with a role tag and neither the cluster's tag nor a node of it: whose it is, nothing says.
+    RoleTagAlone,
     /// Lists in which another cluster could show were not read.
     NeighboursUnread,
     /// The resource, or another one of the Nodes that were given, carries the tags of other clusters: their ids.
@@ -47,6 +53,12 @@ pub enum CaveatKind {
     Neighbours,
     /// [`Caveat::NotNamedByNodes`].
     NotNamedByNodes,
+    /// [`Caveat::NamedByIdAlone`].
+    NamedByIdAlone,
+    /// [`Caveat::NoCertainMember`].
+    NoCertainMember,
+    /// [`Caveat::RoleTagAlone`].
+    RoleTagAlone,
     /// [`Caveat::NeighboursUnread`].
     NeighboursUnread,
     /// [`Caveat::TaggedForOthers`].
@@ -61,11 +73,14 @@ pub enum CaveatKind {
 
 impl CaveatKind {
     /// All of them, in the order of the enum.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Shared,
         Self::ManagedBy,
         Self::Neighbours,
         Self::NotNamedByNodes,
+        Self::NamedByIdAlone,
+        Self::NoCertainMember,
+        Self::RoleTagAlone,
         Self::NeighboursUnread,
         Self::TaggedForOthers,
         Self::NamedByAddress,
@@ -83,6 +98,9 @@ impl Caveat {
             Self::ManagedBy(_) => CaveatKind::ManagedBy,
             Self::Neighbours(_) => CaveatKind::Neighbours,
             Self::NotNamedByNodes => CaveatKind::NotNamedByNodes,
+            Self::NamedByIdAlone => CaveatKind::NamedByIdAlone,
+            Self::NoCertainMember => CaveatKind::NoCertainMember,
+            Self::RoleTagAlone => CaveatKind::RoleTagAlone,
             Self::NeighboursUnread => CaveatKind::NeighboursUnread,
             Self::TaggedForOthers(_) => CaveatKind::TaggedForOthers,
             Self::NamedByAddress => CaveatKind::NamedByAddress,
@@ -116,6 +134,15 @@ impl fmt::Display for Caveat {
             Self::NotNamedByNodes => {
                 f.write_str("no list of Nodes names the instance, and the tag gives rights over it")
             }
+            Self::NamedByIdAlone => f.write_str(
+                "a Node names the instance by its providerID, and neither an address nor the name of the Node is the instance's",
+            ),
+            Self::NoCertainMember => f.write_str(
+                "no node in the VPC carries the cluster's tag and is among the Nodes, so check that the cluster id and the Nodes belong together",
+            ),
+            Self::RoleTagAlone => f.write_str(
+                "the subnet has a role tag and no node of this cluster, so the load balancers of another cluster may use it",
+            ),
             Self::NeighboursUnread => f.write_str("not everything that another cluster could show in was read"),
             Self::TaggedForOthers(ids) => {
                 write!(f, "it, or another machine of the Nodes, carries the tag of another cluster: {}", text::list(ids, 3))

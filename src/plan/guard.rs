@@ -252,7 +252,7 @@ fn neighbours_of_aws(inventory: &Inventory, own: &str, changes: &[&PlannedChange
         let near = all.into_iter().filter(|(vpc, _)| vpcs.contains(vpc)).flat_map(|(_, here)| here.into_keys());
         found.extend(near.filter_map(|neighbour| match neighbour {
             Neighbour::Cluster(name) => Some(name),
-            Neighbour::LoadBalancer(_) => None,
+            Neighbour::LoadBalancer(_) | Neighbour::Unnamed(_) => None,
         }));
     }
     found.retain(|id| id != own && !tags::is_slip(id, own));

@@ -51,6 +51,14 @@ pub(super) fn check(violation: &mut Violation, view: &ClusterView<'_>) -> Vec<Ca
             Some(_) if !is_in_known_vpc(view, region, member) => {
                 caveats.insert(Caveat::NamedByAddress);
             }
+            Some(_) if !has_certain_member(view) => {
+                caveats.insert(Caveat::NoCertainMember);
+            }
+            Some(node)
+                if !node.internal_addresses.iter().any(|one| member.instance.private_addresses.contains(one)) =>
+            {
+                caveats.insert(Caveat::NamedByIdAlone);
+            }
             Some(_) => {}
         }
         is_safe &= key == CLUSTER_TAG
@@ -92,6 +100,11 @@ fn is_in_known_vpc(view: &ClusterView<'_>, region: &RegionView<'_>, member: &Mem
     let places: BTreeSet<(&str, Option<&str>)> = places.collect();
     let here = (region.region.name.as_str(), member.instance.vpc_id.as_deref());
     here.1.is_some() && places.len() == 1 && places.contains(&here)
+}
+
+/// Whether an instance carries the cluster's tag and is one of the Nodes, so that the two are of one cluster.
+fn has_certain_member(view: &ClusterView<'_>) -> bool {
+    view.members().any(|member| member.evidence == Evidence::ClusterTag && member.node.is_some())
 }
 
 /// Whether instances of the account are unknown: one of them may have the address as well.

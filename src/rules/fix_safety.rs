@@ -9,7 +9,7 @@ use crate::resource::ResourceKind;
 use crate::tags::{self, LEGACY_TAG, OWNED, ROLE_ELB, ROLE_INTERNAL_ELB, SHARED};
 use crate::text;
 use crate::transition::{Target, Transition, Value};
-use crate::view::{AUTO_SCALING_GROUP_TAG, ClusterView, RegionView};
+use crate::view::{AUTO_SCALING_GROUP_TAG, ClusterView, Member, RegionView};
 
 use super::{Violation, load_balancer_subnets};
 
@@ -175,6 +175,15 @@ fn is_safe(change: &Transition, account: &str, view: &ClusterView<'_>) -> Result
     if !is_node {
         return Err(Some(Caveat::NotNamedByNodes));
     }
+    if !region.vpc_of(id).is_some_and(|vpc| region.has_certain_member(vpc)) {
+        return Err(Some(Caveat::NoCertainMember));
+    }
+    if instance.is_some_and(|instance| !region.member(&instance.id).is_some_and(Member::agrees_with_its_node)) {
+        return Err(Some(Caveat::NamedByIdAlone));
+    }
+    if kind == ResourceKind::Subnet && has_role_tag_alone(region, id, held, own) {
+        return Err(Some(Caveat::RoleTagAlone));
+    }
     let is_unread = view.inventory.gaps.iter().any(|gap| {
         gap.is_of_list()
             && READ_FOR_SAFETY.contains(&gap.read)
@@ -185,6 +194,16 @@ fn is_safe(change: &Transition, account: &str, view: &ClusterView<'_>) -> Result
         return Err(Some(Caveat::NeighboursUnread));
     }
     Ok(())
+}
+
+/// Whether a subnet has a role tag and neither the cluster's tag nor a node of it. A role tag is all that the AWS Load Balancer Controller
+/// asks for since v2.1.2, so the subnet may be what a neighbour's load balancers live on.
+/// Source: aws-load-balancer-controller `pkg/networking/subnet_resolver.go`.
+#[must_use]
+pub(crate) fn has_role_tag_alone(region: &RegionView<'_>, id: &str, held: &[Tag], own: &str) -> bool {
+    [ROLE_ELB, ROLE_INTERNAL_ELB].iter().any(|role| tags::value(held, role).is_some())
+        && !tags::has_cluster_tag(held, own)
+        && !region.has_member_in_subnet(id)
 }
 
 /// Lists without which nobody can say that no other cluster is there.

@@ -16,7 +16,7 @@ use crate::report::{Account, ActionReport, RoleReport, Source, SourceKind};
 use crate::rules::alibaba::{self, Context, Installer};
 use crate::rules::{RULES, Rule};
 use crate::target;
-use crate::view::NodeRoleSelector;
+use crate::view::{Apart, NodeRoleSelector};
 
 use super::unseen::{self, Listing, Named};
 use super::{Audit, count_nodes, not_audited, promise};
@@ -98,6 +98,12 @@ impl<'a> AlibabaAuditor<'a> {
     /// What a plan is made for that nobody keeps.
     fn scope(&self) -> plan::Scope<'_> {
         plan::Scope::unkept(self.cluster_id, self.source, self.nodes(), self.rules)
+    }
+
+    /// Where the tag and the Nodes have no instance in common though both name some.
+    #[must_use]
+    pub fn apart(&self, inventory: &Inventory) -> Option<Apart> {
+        ClusterView::new(inventory, self.cluster_id, self.nodes(), self.selectors).apart()
     }
 
     /// What all rules find in a changed inventory, for the audited cluster or one near it, as for AWS.
@@ -208,7 +214,7 @@ fn unseen_nodes(view: &ClusterView<'_>) -> Vec<Gap> {
             }
         }
     }
-    unseen::gaps(Read::EcsDescribeInstances, named, |region| {
+    let mut found = unseen::gaps(Read::EcsDescribeInstances, named, |region| {
         let is_said = view.inventory.gaps.iter().any(|gap| {
             gap.read == Read::EcsDescribeInstances && gap.region.as_deref().is_none_or(|name| name == region)
         });
@@ -221,7 +227,9 @@ fn unseen_nodes(view: &ClusterView<'_>) -> Vec<Gap> {
         } else {
             Listing::Whole
         }
-    })
+    });
+    found.extend(view.apart().map(|apart| unseen::contradiction(Read::EcsDescribeInstances, &apart)));
+    found
 }
 
 fn role_report(audit: &PrincipalAudit<'_>) -> RoleReport {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::inventory::{Gap, REASON_CONTRADICTED, REASON_NOT_PROVIDED, REASON_NOTHING_SEEN, Read};
 use crate::nodes::{self, ProviderId};
 use crate::text;
-use crate::view::{ClusterView, RegionView};
+use crate::view::{Apart, ClusterView, RegionView};
 
 /// The instances of one region that Nodes name.
 #[derive(Debug, Default)]
@@ -110,7 +110,7 @@ pub(super) fn of_aws(view: &ClusterView<'_>) -> Vec<Gap> {
         }
     }
     named.retain(|_, one| one.nodes > 0);
-    gaps(Read::DescribeInstances, named, |region| {
+    let mut found = gaps(Read::DescribeInstances, named, |region| {
         let is_said = view.inventory.gaps.iter().any(|gap| {
             gap.read == Read::DescribeInstances
                 && gap.is_of_list()
@@ -125,5 +125,20 @@ pub(super) fn of_aws(view: &ClusterView<'_>) -> Vec<Gap> {
         } else {
             Listing::Whole
         }
-    })
+    });
+    found.extend(view.apart().map(|apart| contradiction(Read::DescribeInstances, &apart)));
+    found
+}
+
+/// The gap of Nodes that have no instance in common with the cluster's tag: which of the two is the cluster's, nobody can say.
+pub(super) fn contradiction(read: Read, apart: &Apart) -> Gap {
+    Gap {
+        read,
+        account_id: None,
+        region: None,
+        resource: None,
+        policy: None,
+        reason: REASON_CONTRADICTED.to_owned(),
+        message: format!("{apart}: check that --cluster-id and the Nodes are of one cluster"),
+    }
 }

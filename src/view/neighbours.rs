@@ -1,11 +1,13 @@
 //! Other clusters in a VPC. A cluster that has no live instance at the moment (scaled to zero, Fargate, hybrid nodes) still
 //! has load balancers and subnets that a change can take from it, so every mark that it leaves counts.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::inventory::{NetworkInterface, Region, Tag};
 use crate::tags;
+use crate::text;
 
+use super::Member;
 use super::members::all_clusters;
 
 /// Keys whose value is the name of a cluster. Sources: aws-load-balancer-controller `pkg/deploy/tracking/provider.go`,
@@ -29,8 +31,48 @@ const NAMED_IN_KEY: &[&str] = &[
     "kops.k8s.io/cluster/",
 ];
 
+/// Domains whose keys only Kubernetes and its controllers write, beside those above; a key is of a domain when what stands before its
+/// slash is it or ends in it. Sources: Kubernetes "Well-Known Labels, Annotations and Taints", aws-load-balancer-controller
+/// `pkg/deploy/tracking/provider.go`, amazon-vpc-cni-k8s `pkg/awsutils/awsutils.go` (`node.k8s.amazonaws.com/instance_id`),
+/// amazon-vpc-resource-controller-k8s `pkg/config/type.go` (`vpcresources.k8s.aws/…`), Karpenter
+/// `pkg/apis/v1/labels.go`, Cilium "AWS ENI" (`io.cilium/…`), eksctl `pkg/apis/eksctl.io/v1alpha5`.
+const DOMAINS: &[&str] =
+    &["k8s.io", "kubernetes.io", "k8s.aws", "k8s.amazonaws.com", "karpenter.sh", "io.cilium", "cilium.io", "eksctl.io"];
+/// Keys without a domain that only EKS writes.
+const PREFIXES: &[&str] = &["eks:", "aws:eks:"];
+/// Keys of the EBS CSI driver, which marks every volume, by default without the name of a cluster.
+/// Source: aws-ebs-csi-driver `docs/tagging.md`.
+const ON_VOLUMES: &[&str] = &["ebs.csi.aws.com/cluster", "CSIVolumeName"];
+
+/// The first key that only Kubernetes writes.
+fn mark(tags_: &[Tag]) -> Option<&str> {
+    let of_domain = |key: &str| {
+        let domain = key.split('/').next().unwrap_or_default();
+        key.contains('/')
+            && DOMAINS
+                .iter()
+                .any(|known| domain.strip_suffix(known).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
+    };
+    let is_mark = |key: &&str| of_domain(key) || PREFIXES.iter().any(|prefix| key.starts_with(prefix));
+    tags_.iter().map(|tag| tag.key.as_str()).find(is_mark)
+}
+
+/// The instance that a network interface of the VPC CNI or of Cilium was made for.
+/// Sources: amazon-vpc-cni-k8s `pkg/awsutils/awsutils.go` (description `aws-K8S-<instance>`), cilium `pkg/aws/eni/node.go`
+/// (`Cilium-CNI (<instance>)`).
+fn made_for(interface: &NetworkInterface) -> Option<&str> {
+    let text = interface.description.as_str();
+    let of_cilium = || text.strip_prefix("Cilium-CNI (")?.strip_suffix(')');
+    interface
+        .instance_id
+        .as_deref()
+        .or_else(|| tags::value(&interface.tags, "node.k8s.amazonaws.com/instance_id"))
+        .or_else(|| text.strip_prefix("aws-K8S-"))
+        .or_else(of_cilium)
+}
+
 /// The clusters that some tags name.
-fn named(tags_: &[Tag]) -> BTreeSet<&str> {
+pub(crate) fn named(tags_: &[Tag]) -> BTreeSet<&str> {
     let in_value = tags_.iter().filter(|tag| NAMED_IN_VALUE.contains(&tag.key.as_str())).map(|tag| tag.value.as_str());
     let in_key = tags_.iter().filter_map(|tag| NAMED_IN_KEY.iter().find_map(|prefix| tag.key.strip_prefix(prefix)));
     let in_key = in_key.filter(|name| !matches!(*name, "enabled" | "") && !name.starts_with("node-template/"));
@@ -44,6 +86,8 @@ pub enum Neighbour {
     Cluster(String),
     /// A load balancer that no tag ties to a cluster, by the description of its network interface.
     LoadBalancer(String),
+    /// A cluster that nothing names, by what shows that there is one: a key, or the description of a network interface.
+    Unnamed(String),
 }
 
 impl std::fmt::Display for Neighbour {
@@ -51,6 +95,7 @@ impl std::fmt::Display for Neighbour {
         match self {
             Self::Cluster(name) => f.write_str(name),
             Self::LoadBalancer(description) => write!(f, "a load balancer (`{description}`)"),
+            Self::Unnamed(mark) => write!(f, "a cluster without a name (`{}`)", text::printable(mark)),
         }
     }
 }
@@ -98,7 +143,7 @@ impl<'a> Collector<'a> {
 }
 
 /// The other clusters of each VPC of a region.
-pub(super) fn by_vpc<'a>(region: &'a Region, own: &'a str) -> ByVpc<'a> {
+pub(super) fn by_vpc<'a>(region: &'a Region, own: &'a str, members: &[Member<'a>]) -> ByVpc<'a> {
     let mut all = Collector { own, found: BTreeMap::new() };
     for vpc in &region.vpcs {
         all.tagged(Some(&vpc.id), &vpc.tags, &vpc.id);
@@ -137,14 +182,62 @@ pub(super) fn by_vpc<'a>(region: &'a Region, own: &'a str) -> ByVpc<'a> {
         let is_ours = interface.security_groups.iter().any(|id| ours.contains(id.as_str()));
         let creator = creator(interface).filter(|creator| match creator {
             Neighbour::Cluster(name) => all.is_other(name),
-            Neighbour::LoadBalancer(_) => !is_ours,
+            Neighbour::LoadBalancer(_) | Neighbour::Unnamed(_) => !is_ours,
         });
         if let Some((vpc, creator)) = interface.vpc_id.as_deref().zip(creator) {
             all.found.entry(vpc).or_default().entry(creator).or_insert(&interface.id);
         }
     }
     volumes(region, &mut all);
+    unnamed(region, members, &mut all);
     all.found
+}
+
+/// What Kubernetes has marked without saying for which cluster, on live resources that are no member's.
+fn unnamed<'a>(region: &'a Region, members: &[Member<'a>], all: &mut Collector<'a>) {
+    let of_members: HashSet<&str> = members.iter().map(|member| member.instance.id.as_str()).collect();
+    let of_member_interfaces: HashSet<&str> = members
+        .iter()
+        .flat_map(|member| &member.instance.network_interfaces)
+        .map(|interface| interface.id.as_str())
+        .collect();
+    // What names a cluster is told by that name: ours, or another's.
+    let is_named = |tags_: &[Tag]| {
+        named(tags_).into_iter().next().is_some() || tags_.iter().any(|tag| tags::is_certain_near_miss(tag, all.own))
+    };
+    let mut found: Vec<(&'a str, String, &'a str)> = Vec::new();
+    let mut strangers: HashMap<&str, &str> = HashMap::new();
+    for instance in region.instances.iter().filter(|one| one.state.is_live()) {
+        let Some(vpc) = instance.vpc_id.as_deref() else { continue };
+        if of_members.contains(instance.id.as_str()) || is_named(&instance.tags) {
+            continue;
+        }
+        strangers.insert(&instance.id, vpc);
+        found.extend(mark(&instance.tags).map(|key| (vpc, key.to_owned(), instance.id.as_str())));
+    }
+    for interface in &region.network_interfaces {
+        let Some(vpc) = interface.vpc_id.as_deref() else { continue };
+        let trunk = tags::value(&interface.tags, "vpcresources.k8s.aws/trunk-eni-id");
+        let is_ours = made_for(interface).is_some_and(|id| of_members.contains(id))
+            || trunk.is_some_and(|id| of_member_interfaces.contains(id))
+            || of_member_interfaces.contains(interface.id.as_str());
+        if is_ours || is_named(&interface.tags) {
+            continue;
+        }
+        let is_of_cni = ["aws-K8S-", "Cilium-CNI ("].iter().any(|prefix| interface.description.starts_with(prefix));
+        let shown = mark(&interface.tags).or_else(|| is_of_cni.then_some(interface.description.as_str()));
+        found.extend(shown.map(|shown| (vpc, shown.to_owned(), interface.id.as_str())));
+    }
+    for volume in &region.volumes {
+        let user = volume.attached_to.iter().find_map(|id| strangers.get(id.as_str()).copied());
+        let Some(vpc) = user.filter(|_| !is_named(&volume.tags)) else { continue };
+        let of_driver = volume.tags.iter().map(|tag| tag.key.as_str()).find(|key| ON_VOLUMES.contains(key));
+        let shown = of_driver.or_else(|| mark(&volume.tags));
+        found.extend(shown.map(|shown| (vpc, shown.to_owned(), volume.id.as_str())));
+    }
+    for (vpc, shown, id) in found {
+        all.found.entry(vpc).or_default().entry(Neighbour::Unnamed(shown)).or_insert(id);
+    }
 }
 
 /// The VPCs with a subnet in a zone; all of them where the zone is not known.

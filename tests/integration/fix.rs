@@ -141,11 +141,6 @@ impl Site {
         self.run(&arguments)
     }
 
-    /// How often each value was changed.
-    fn changed(&self, what: &str) -> usize {
-        self.mock.effects().iter().filter(|(on, _)| on == what).count()
-    }
-
     fn tag(&self, id: &str, key: &str) -> Option<String> {
         let inventory = self.mock.inventory();
         let held = inventory.accounts[0].regions[0].tags_of(id)?.to_vec();
@@ -164,10 +159,6 @@ fn assert_lawful(calls: &[Call]) {
 
 fn has(text: &str, wanted: &str) {
     assert!(text.contains(wanted), "{wanted:?} is not in:\n{text}");
-}
-
-fn cluster_key_of(id: &str) -> String {
-    format!("{id} {}", key())
 }
 
 #[test]

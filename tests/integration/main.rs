@@ -76,4 +76,5 @@ mod sets;
 mod soak;
 mod started_nodes;
 mod unknown;
+mod whose_nodes;
 mod worlds;

@@ -71,6 +71,7 @@ pub(super) fn pass(
             ),
         ));
     }
+    super::refuse_apart(scope, &before)?;
     let (audit, _) = scope.audited(before.as_ref(), rules, SourceKind::Live)?;
     let open: Vec<Finding> = audit.open().cloned().collect();
     let asked = Asked { approvals, valid_for: None, within: Some(approved) };

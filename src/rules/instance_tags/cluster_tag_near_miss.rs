@@ -40,9 +40,14 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     // How often each id is used as a cluster of its own: a similar id that others use is simply another cluster.
     let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
     for resource in region.tagged() {
-        for id in crate::view::instance_clusters(resource.tags()) {
+        for id in crate::view::named_clusters(resource.tags()) {
             *uses.entry(id).or_default() += 1;
         }
+    }
+    // The interfaces of an EKS control plane name their cluster in the description.
+    let of_eks = region.network_interfaces().iter().filter_map(|one| one.description.strip_prefix("Amazon EKS "));
+    for id in of_eks {
+        *uses.entry(id).or_default() += 2;
     }
     let is_alive = signs_of_life(region);
     type Group = (String, ResourceKind, bool, &'static str, bool);

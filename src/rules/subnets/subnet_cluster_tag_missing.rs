@@ -4,6 +4,7 @@ use crate::controller::ControllerVersion;
 use crate::finding::{Applicability, Cause, Fix, Severity};
 use crate::inventory::Subnet;
 use crate::resource::ResourceKind;
+use crate::rules::fix_safety;
 use crate::rules::load_balancer_subnets::{Scheme, choose_subnets};
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
 use crate::tags::{self, OWNED, SHARED};
@@ -58,7 +59,9 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             // A key that was meant to be the tag is reported as what it is.
             .filter(|subnet| !subnet.tags.iter().any(|tag| tags::is_certain_near_miss(tag, own)))
             .collect();
-        let Some(first) = bare.first() else { continue };
+        if bare.is_empty() {
+            continue;
+        }
         let zones: BTreeSet<_> =
             region.members.iter().filter_map(|m| m.instance.availability_zone.as_deref()).collect();
         let mixed = region
@@ -75,31 +78,41 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             // Untagged subnets are anybody's: nothing breaks while all are.
             _ => Severity::Info,
         };
-        let described: Vec<String> = bare
-            .iter()
-            .map(|subnet| match hosts.get(subnet.id.as_str()) {
-                Some(members) => format!("{} (hosts {})", subnet.id, text::count(members.len(), "node")),
-                None => format!("{} (would be chosen for load balancers)", subnet.id),
-            })
-            .collect();
-        let message = format!(
-            "{} of VPC `{vpc_id}` {} no cluster tag: {}",
-            text::count(bare.len(), "subnet"),
-            if bare.len() == 1 { "has" } else { "have" },
-            text::list(&described, 4)
-        );
         let value = valid_value(region, own);
-        // `owned` lets other tools delete the subnet with the cluster: a person decides.
-        let applicability = if value == OWNED { Applicability::Confirm } else { Applicability::Safe };
-        let ids = bare.iter().map(|subnet| &subnet.id);
-        let changes = region.set_tag(ResourceKind::Subnet, ids, &key, value);
-        let fix = Fix::with(applicability, format!("add `{key}={value}`"), changes);
-        let others = bare.iter().skip(1).map(|subnet| region.bare(ResourceKind::Subnet, &subnet.id));
-        violations.push(
-            Violation::new(severity, region.resource(Tagged::Subnet(first)), message, fix)
-                .related(others)
-                .cause(Cause::Group(vpc_id.to_owned())),
-        );
+        // Whose a subnet with a role tag and no node is, nothing says: it waits for a person, and the others do not wait for it.
+        let (open, ours): (Vec<&Subnet>, Vec<&Subnet>) =
+            bare.into_iter().partition(|subnet| fix_safety::has_role_tag_alone(region, &subnet.id, &subnet.tags, own));
+        let cause_of_open = match ours.as_slice() {
+            [] => Cause::Group(vpc_id.to_owned()),
+            _ => Cause::Pair(vpc_id.to_owned(), "role tag alone".to_owned()),
+        };
+        for (subnets, cause) in [(ours, Cause::Group(vpc_id.to_owned())), (open, cause_of_open)] {
+            let Some(first) = subnets.first() else { continue };
+            let described: Vec<String> = subnets
+                .iter()
+                .map(|subnet| match hosts.get(subnet.id.as_str()) {
+                    Some(members) => format!("{} (hosts {})", subnet.id, text::count(members.len(), "node")),
+                    None => format!("{} (would be chosen for load balancers)", subnet.id),
+                })
+                .collect();
+            let message = format!(
+                "{} of VPC `{vpc_id}` {} no cluster tag: {}",
+                text::count(subnets.len(), "subnet"),
+                if subnets.len() == 1 { "has" } else { "have" },
+                text::list(&described, 4)
+            );
+            // `owned` lets other tools delete the subnet with the cluster: a person decides.
+            let applicability = if value == OWNED { Applicability::Confirm } else { Applicability::Safe };
+            let ids = subnets.iter().map(|subnet| &subnet.id);
+            let changes = region.set_tag(ResourceKind::Subnet, ids, &key, value);
+            let fix = Fix::with(applicability, format!("add `{key}={value}`"), changes);
+            let others = subnets.iter().skip(1).map(|subnet| region.bare(ResourceKind::Subnet, &subnet.id));
+            violations.push(
+                Violation::new(severity, region.resource(Tagged::Subnet(first)), message, fix)
+                    .related(others)
+                    .cause(cause),
+            );
+        }
     }
     violations.into()
 }
