@@ -46,6 +46,21 @@ impl EstateRef<'_> {
         }
     }
 
+    /// How many instances were read.
+    #[must_use]
+    pub fn instances(self) -> usize {
+        match self {
+            Self::Aws(inventory) => {
+                let regions = inventory.accounts.iter().flat_map(|account| &account.regions);
+                regions.map(|region| region.instances.len()).sum()
+            }
+            Self::Alibaba(inventory) => {
+                let regions = inventory.accounts.iter().flat_map(|account| &account.regions);
+                regions.map(|region| region.instances.len()).sum()
+            }
+        }
+    }
+
     /// The cloud.
     #[must_use]
     pub fn provider(self) -> Provider {

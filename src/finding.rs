@@ -125,19 +125,21 @@ pub struct Choice {
     pub summary: String,
     /// The writes that follow from it; none where it is nothing that the tool could write.
     pub changes: Vec<Transition>,
+    /// Why these writes must not be made as things are; `None` where the trial on a copy held.
+    pub refused: Option<String>,
 }
 
 impl Choice {
     /// An answer after which a person has to act.
     #[must_use]
     pub fn advice(value: impl Into<String>, summary: impl Into<String>) -> Self {
-        Self { value: value.into(), summary: summary.into(), changes: Vec::new() }
+        Self { value: value.into(), summary: summary.into(), changes: Vec::new(), refused: None }
     }
 
     /// An answer with its writes.
     #[must_use]
     pub fn with(value: impl Into<String>, summary: impl Into<String>, changes: Vec<Transition>) -> Self {
-        Self { value: value.into(), summary: summary.into(), changes }
+        Self { value: value.into(), summary: summary.into(), changes, refused: None }
     }
 }
 
@@ -152,26 +154,35 @@ pub struct Fix {
     pub changes: Vec<Transition>,
     /// The answers to choose from, when there is a question.
     pub choices: Vec<Choice>,
+    /// Commands for a person whose effect no copy of the account shows: they are not tried.
+    pub untried: Vec<String>,
 }
 
 impl Fix {
     /// Advice without a write.
     #[must_use]
     pub fn none(summary: impl Into<String>) -> Self {
-        Self { applicability: Applicability::None, summary: summary.into(), changes: Vec::new(), choices: Vec::new() }
+        Self::with(Applicability::None, summary, Vec::new())
     }
 
     /// A fix with its writes.
     #[must_use]
     pub fn with(applicability: Applicability, summary: impl Into<String>, changes: Vec<Transition>) -> Self {
-        Self { applicability, summary: summary.into(), changes, choices: Vec::new() }
+        Self { applicability, summary: summary.into(), changes, choices: Vec::new(), untried: Vec::new() }
     }
 
     /// A question with its answers, the proposed one first: its writes are shown as those of the fix.
     #[must_use]
     pub fn choose(summary: impl Into<String>, choices: Vec<Choice>) -> Self {
         let changes = choices.first().map(|choice| choice.changes.clone()).unwrap_or_default();
-        Self { applicability: Applicability::Choice, summary: summary.into(), changes, choices }
+        Self { choices, ..Self::with(Applicability::Choice, summary, changes) }
+    }
+
+    /// The same with a command that no copy of the account can try.
+    #[must_use]
+    pub fn untried(mut self, command: impl Into<String>) -> Self {
+        self.untried.push(command.into());
+        self
     }
 }
 
@@ -255,6 +266,8 @@ pub struct Finding {
     pub impact: String,
     /// What would fix it.
     pub fix: Fix,
+    /// The writes that a report prints as commands: at first those of the fix, then what of them the trial on a copy leaves.
+    pub commands: Vec<Transition>,
     /// What a person has to know before it is fixed.
     pub caveats: Vec<Caveat>,
     /// Stable over runs: rule, resource or cause, and what is wrong; no times, no order.

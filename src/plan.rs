@@ -18,6 +18,7 @@ mod lawful;
 mod planner;
 mod rights;
 mod state;
+mod trial;
 mod undo;
 
 pub use approvals::{Answer, Approvals, SkipReason, Skipped};
@@ -29,6 +30,7 @@ pub use gate::{LeftOut, left_out, unlike_inverse};
 pub use guard::created;
 pub(crate) use planner::own_actions;
 pub use state::{Fit, Observed, fit, observe, simulate};
+pub(crate) use trial::Trial;
 pub use undo::undo;
 
 /// The schema this version writes; the number grows when a field changes its meaning.

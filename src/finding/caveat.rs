@@ -39,6 +39,17 @@ pub enum Caveat {
     MovesLoadBalancers(String),
     /// A plan of everything that is safe would not make it: why.
     Refused(String),
+    /// Its writes were tried on a copy of the account and are refused there, so that no command is printed: why.
+    NotPrinted(String),
+    /// The same after the commands before it: why.
+    RefusedAfterOthers(String),
+    /// One policy holds what several findings grant to a role, and its command stands with one of them.
+    OnePolicy {
+        /// Rules of these findings.
+        rules: Vec<String>,
+        /// The rule that the command stands with.
+        with: String,
+    },
 }
 
 /// The kinds of caveats, as in reports.
@@ -69,11 +80,17 @@ pub enum CaveatKind {
     MovesLoadBalancers,
     /// [`Caveat::Refused`].
     Refused,
+    /// [`Caveat::NotPrinted`].
+    NotPrinted,
+    /// [`Caveat::RefusedAfterOthers`].
+    RefusedAfterOthers,
+    /// [`Caveat::OnePolicy`].
+    OnePolicy,
 }
 
 impl CaveatKind {
     /// All of them, in the order of the enum.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 15] = [
         Self::Shared,
         Self::ManagedBy,
         Self::Neighbours,
@@ -86,6 +103,9 @@ impl CaveatKind {
         Self::NamedByAddress,
         Self::MovesLoadBalancers,
         Self::Refused,
+        Self::NotPrinted,
+        Self::RefusedAfterOthers,
+        Self::OnePolicy,
     ];
 }
 
@@ -106,6 +126,9 @@ impl Caveat {
             Self::NamedByAddress => CaveatKind::NamedByAddress,
             Self::MovesLoadBalancers(_) => CaveatKind::MovesLoadBalancers,
             Self::Refused(_) => CaveatKind::Refused,
+            Self::NotPrinted(_) => CaveatKind::NotPrinted,
+            Self::RefusedAfterOthers(_) => CaveatKind::RefusedAfterOthers,
+            Self::OnePolicy { .. } => CaveatKind::OnePolicy,
         }
     }
 }
@@ -152,6 +175,13 @@ impl fmt::Display for Caveat {
             }
             Self::MovesLoadBalancers(how) => f.write_str(how),
             Self::Refused(why) => write!(f, "`--fix` leaves it: {why}"),
+            Self::NotPrinted(why) => write!(f, "no command is printed, because it was tried on a copy: {why}"),
+            Self::RefusedAfterOthers(why) => {
+                write!(f, "no command is printed, because after the commands before it: {why}; scan again when they are done")
+            }
+            Self::OnePolicy { rules, with } => {
+                write!(f, "one policy holds what {} ask for, and one command grants all of it: it stands with `{with}`", text::list(rules, 4))
+            }
         }
     }
 }

@@ -33,16 +33,16 @@ pub(super) struct Attempts<'a> {
 }
 
 /// One try: what it leaves, what it changes, what is there afterwards, and what of that was not there before.
-struct Attempt<'a> {
-    planner: Planner<'a>,
-    changes: Vec<Asked>,
+pub(super) struct Attempt<'a> {
+    pub(super) planner: Planner<'a>,
+    pub(super) changes: Vec<Asked>,
     after: Vec<Finding>,
-    created: Vec<NewFinding>,
+    pub(super) created: Vec<NewFinding>,
 }
 
 impl<'a> Attempts<'a> {
     /// A plan for findings; only the clusters named are looked at afterwards, or all that it could harm.
-    fn attempt(
+    pub(super) fn attempt(
         &self,
         findings: &[Finding],
         refused: &BTreeMap<usize, String>,
@@ -187,7 +187,7 @@ impl<'a> Attempts<'a> {
 }
 
 /// A finding that a plan would create.
-struct NewFinding {
+pub(super) struct NewFinding {
     cluster_id: String,
     finding: Finding,
 }
@@ -201,7 +201,7 @@ impl NewFinding {
 }
 
 /// What would be created, in a sentence.
-fn describe_created(created: &[NewFinding], cluster_id: &str) -> String {
+pub(super) fn describe_created(created: &[NewFinding], cluster_id: &str) -> String {
     let mut described: Vec<String> = created
         .iter()
         .map(|NewFinding { cluster_id: of, finding }| {

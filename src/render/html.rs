@@ -11,7 +11,6 @@ use crate::policy::Verdict;
 use crate::report::{ActionReport, Found, Gone, Report, ReportView, RoleReport};
 use crate::rules::Outcome;
 use crate::text;
-use crate::transition::Call;
 
 use super::rule_page;
 
@@ -292,7 +291,7 @@ fn details(page: &mut Markup, finding: &Found<'_>, with_impact: bool) {
     if let Some(waiver) = &finding.waiver {
         entry(page, "Waiver.", &waiver.describe());
     }
-    let commands: Vec<String> = finding.fix.changes.iter().flat_map(Call::shown_commands).collect();
+    let commands = finding.fix.shown_commands();
     if !commands.is_empty() {
         page.raw("<pre>");
         for (index, command) in commands.iter().enumerate() {

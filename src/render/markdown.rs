@@ -7,7 +7,6 @@ use crate::finding::Severity;
 use crate::report::{Found, Gone, ReportSet, ReportView};
 use crate::rules::Outcome;
 use crate::text;
-use crate::transition::Call;
 
 /// Writes the reports of many targets as Markdown: a row for each cluster, and then what is to be said of all.
 ///
@@ -139,7 +138,7 @@ fn details(page: &mut String, finding: &Found<'_>) {
     if let Some(waiver) = &finding.waiver {
         let _ = writeln!(page, "- **waiver**: {}", inert(&waiver.describe()));
     }
-    let commands: Vec<String> = finding.fix.changes.iter().flat_map(Call::shown_commands).collect();
+    let commands = finding.fix.shown_commands();
     if !commands.is_empty() {
         let body = commands.iter().map(|command| text::printable(command).into_owned()).collect::<Vec<_>>().join("\n");
         // A fence is longer than any run of backticks within.

@@ -8,7 +8,6 @@ use crate::finding::{Applicability, Severity};
 use crate::report::{Finding, GoneFinding, Report, ReportView, RuleOutcome};
 use crate::rules::{self, Outcome};
 use crate::text;
-use crate::transition::Call;
 
 use super::roles::roles;
 use super::style::{NARROW, Painter, TableOptions, fact, paragraph};
@@ -228,7 +227,7 @@ fn block(page: &mut String, finding: &Finding, is_compared: bool, painter: Paint
         paragraph("waiver", &waiver.describe());
     }
     // Commands are never wrapped: they are there to be copied.
-    let commands: Vec<String> = finding.fix.changes.iter().flat_map(Call::shown_commands).collect();
+    let commands = finding.fix.shown_commands();
     let limit = if options.verbose { commands.len() } else { 4 };
     for (index, command) in commands.iter().take(limit).enumerate() {
         let label = if index == 0 { painter.dim("  run     ") } else { " ".repeat(10) };

@@ -143,6 +143,7 @@ fn finding(rule: &str, compared: &RoleReport, file: &str, message: String) -> Fi
             summary: "`--format table` shows each action with the statement that decides it".to_owned(),
             changes: Vec::new(),
             choices: Vec::new(),
+            untried: Vec::new(),
         },
         caveats: Vec::new(),
         fingerprint: fingerprint(rule, &compared.role, &cause, &compared.role),

@@ -88,6 +88,7 @@ fn finding(policy: &LintedPolicy, remark: &LintFinding, cause: &Cause) -> Findin
             summary: remark.help.clone().unwrap_or_else(|| "correct the document at this place".to_owned()),
             changes: Vec::new(),
             choices: Vec::new(),
+            untried: Vec::new(),
         },
         caveats: Vec::new(),
         fingerprint: fingerprint(remark.check, &name, cause, &name),

@@ -410,10 +410,23 @@ pub struct Fix {
     pub applicability: Applicability,
     /// What to do, one sentence.
     pub summary: String,
-    /// The calls that make it, when they are known.
+    /// The calls that make it, as far as they are known and held when they were tried on a copy of the account.
     pub changes: Vec<Call>,
     /// The answers to choose from, when there is a question.
     pub choices: Vec<Choice>,
+    /// Commands for a person that were not tried, because no copy of the account shows their effect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untried: Vec<String>,
+}
+
+impl Fix {
+    /// The lines of a shell that a person may copy: what was tried, then what was not, which says so.
+    #[must_use]
+    pub fn shown_commands(&self) -> Vec<String> {
+        let tried = self.changes.iter().flat_map(Call::shown_commands);
+        let untried = self.untried.iter().flat_map(|command| ["# not tried".to_owned(), command.clone()]);
+        tried.chain(untried).collect()
+    }
 }
 
 /// One of the answers to a question that only the operator can decide.
@@ -606,8 +619,9 @@ impl From<&finding::Finding> for Finding {
             fix: Fix {
                 applicability: finding.fix.applicability,
                 summary: finding.fix.summary.clone(),
-                changes: transition::calls(&finding.fix.changes),
+                changes: transition::calls(&finding.commands),
                 choices: finding.fix.choices.iter().map(Choice::from).collect(),
+                untried: finding.fix.untried.clone(),
             },
             caveats: finding
                 .caveats
@@ -639,10 +653,12 @@ impl From<&Place> for Location {
 
 impl From<&finding::Choice> for Choice {
     fn from(choice: &finding::Choice) -> Self {
+        let refused = choice.refused.as_ref();
         Self {
             value: choice.value.clone(),
-            summary: choice.summary.clone(),
-            changes: transition::calls(&choice.changes),
+            summary: refused
+                .map_or_else(|| choice.summary.clone(), |why| format!("{} (refused: {why})", choice.summary)),
+            changes: if refused.is_some() { Vec::new() } else { transition::calls(&choice.changes) },
         }
     }
 }

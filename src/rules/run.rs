@@ -383,6 +383,7 @@ pub(super) fn made(rule: &Rule, violation: Violation, confidence: Confidence, ca
         locations: violation.locations,
         message: violation.message,
         impact: violation.impact.unwrap_or_else(|| rule.impact.to_owned()),
+        commands: violation.fix.changes.clone(),
         fix: violation.fix,
         caveats,
         status: Status::New,

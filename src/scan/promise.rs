@@ -1,40 +1,76 @@
-//! `[safe]` is a promise: each rule decides by itself, and only the plan sees what all the changes together come to. What
-//! the plan would refuse is not shown as safe.
+//! What a report promises. `[safe]`: each rule decides by itself, and only the plan sees what all the changes together come to; what the
+//! plan would refuse is not shown as safe. A printed command: it was tried on a copy of the account, alone and with all others of the
+//! report in their order; what is refused there is printed as a reason.
 
-use crate::estate::EstateRef;
+use crate::estate::{EstateRef, Identity};
 use crate::finding::{Applicability, Caveat, Finding};
 use crate::plan::{self, Approvals, SkipReason};
 
-/// Makes `confirm` of what is called safe and would be refused, and says why.
+mod commands;
+
+/// Makes `confirm` of what is called safe and would be refused, and says why; then keeps of all commands those that hold.
 pub(super) fn keep(estate: EstateRef<'_>, scope: &plan::Scope<'_>, audit: &plan::Audit<'_>, findings: &mut [Finding]) {
-    let is_safe = |finding: &Finding| finding.fix.applicability == Applicability::Safe;
-    if !findings.iter().any(is_safe) {
+    let writes = |finding: &Finding| {
+        let fix = &finding.fix;
+        !fix.changes.is_empty() || fix.choices.iter().any(|choice| !choice.changes.is_empty())
+    };
+    if !findings.iter().any(writes) {
         return;
     }
     let identities = estate.identities();
     for account in &identities {
         let is_here = |finding: &Finding| finding.resource.account_id.as_deref() == Some(account.account_id.as_str());
-        if !findings.iter().any(|finding| is_safe(finding) && is_here(finding)) {
+        if !findings.iter().any(|finding| writes(finding) && is_here(finding)) {
             continue;
         }
         // A plan is for one account.
         let part = (identities.len() > 1).then(|| estate.of_account(&account.account_id));
-        let found: Vec<Finding> = findings.iter().filter(|finding| is_here(finding)).cloned().collect();
-        let refusals = refusals(part.as_ref().map_or(estate, |part| part.as_ref()), scope, audit, &found);
-        for finding in findings.iter_mut().filter(|finding| is_safe(finding) && is_here(finding)) {
-            let refused = match &refusals {
-                Err(why) => Some(why),
-                Ok(left) => left
-                    .iter()
-                    .find(|(rule, id, _)| {
-                        *rule == finding.rule
-                            && (*id == finding.resource.id || finding.related.iter().any(|related| related.id == *id))
-                    })
-                    .map(|(_, _, why)| why),
-            };
-            if let Some(why) = refused {
-                finding.fix.applicability = Applicability::Confirm;
-                finding.caveats.push(Caveat::Refused(why.clone()));
+        let estate = part.as_ref().map_or(estate, |part| part.as_ref());
+        let mut here: Vec<&mut Finding> = findings.iter_mut().filter(|finding| is_here(finding)).collect();
+        keep_safe(estate, scope, audit, &mut here);
+        keep_commands(account, estate, scope, audit, &mut here);
+    }
+}
+
+fn keep_safe(estate: EstateRef<'_>, scope: &plan::Scope<'_>, audit: &plan::Audit<'_>, here: &mut [&mut Finding]) {
+    let is_safe = |finding: &Finding| finding.fix.applicability == Applicability::Safe;
+    if !here.iter().any(|finding| is_safe(finding)) {
+        return;
+    }
+    let found: Vec<Finding> = here.iter().map(|finding| (**finding).clone()).collect();
+    let refusals = refusals(estate, scope, audit, &found);
+    for finding in here.iter_mut().filter(|finding| is_safe(finding)) {
+        let refused = match &refusals {
+            Err(why) => Some(why),
+            Ok(left) => left
+                .iter()
+                .find(|(rule, id, _)| {
+                    *rule == finding.rule
+                        && (*id == finding.resource.id || finding.related.iter().any(|related| related.id == *id))
+                })
+                .map(|(_, _, why)| why),
+        };
+        if let Some(why) = refused {
+            finding.fix.applicability = Applicability::Confirm;
+            finding.caveats.push(Caveat::Refused(why.clone()));
+        }
+    }
+}
+
+fn keep_commands(
+    account: &Identity,
+    estate: EstateRef<'_>,
+    scope: &plan::Scope<'_>,
+    audit: &plan::Audit<'_>,
+    here: &mut [&mut Finding],
+) {
+    let trial = plan::Trial::new(account, estate, scope, audit);
+    if let Err(why) = commands::keep(&trial, estate.instances(), here) {
+        // What could not be tried is not printed.
+        for finding in here {
+            let had = std::mem::take(&mut finding.commands);
+            if !had.is_empty() {
+                finding.caveats.push(Caveat::NotPrinted(format!("it could not be tried: {why}")));
             }
         }
     }

@@ -64,7 +64,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             _ => Severity::Error,
         };
         let name = text::printable(&node.name);
-        let (message, advice) = match member {
+        let (message, fix) = match member {
             Some((view, member)) => {
                 let patch =
                     serde_json::json!({"spec": {"providerID": format!("{}.{}", view.region.name, member.instance.id)}})
@@ -72,20 +72,20 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
                 let command = ["kubectl", "patch", "node", &node.name, "-p", &patch].map(text::shell_quote).join(" ");
                 (
                     format!("Node `{name}` has no providerID; it is instance `{}` by its address", member.instance.id),
-                    format!("set it: {}", text::printable(&command)),
+                    Fix::none("set the providerID").untried(text::printable(&command)),
                 )
             }
             None if account.is_none() => (
                 format!("Node `{name}` has no providerID"),
-                "let the kubelet say it: --provider-id=REGION.INSTANCE".to_owned(),
+                Fix::none("let the kubelet say it: --provider-id=REGION.INSTANCE"),
             ),
             None => (
                 format!("Node `{name}` has no providerID, and no instance that was read has its address alone"),
-                "let the kubelet say it: --provider-id=REGION.INSTANCE".to_owned(),
+                Fix::none("let the kubelet say it: --provider-id=REGION.INSTANCE"),
             ),
         };
         let related = member.map(|(_, member)| ResourceRef::bare(ResourceKind::Instance, &member.instance.id));
-        found.push(Violation::new(severity, super::resource(node), message, Fix::none(advice)).related(related));
+        found.push(Violation::new(severity, super::resource(node), message, fix).related(related));
     }
     Counted::new(checked, found)
 }

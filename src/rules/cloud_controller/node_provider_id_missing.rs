@@ -102,8 +102,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         }
         let message = format!("Node {shown} has no providerID, and no taint that asks for one");
         let command = format!("kubectl taint node {} {UNINITIALIZED}=true:NoSchedule", text::shell_quote(&node.name));
-        let fix =
-            Fix::none(format!("give it the taint: `{command}`, and start its kubelet with `cloud-provider=external`"));
+        let fix = Fix::none("give it the taint, and start its kubelet with `cloud-provider=external`").untried(command);
         Some(Violation::new(Severity::Error, ResourceRef::bare(ResourceKind::Node, &node.name), message, fix))
     };
     Counted::new(nodes.len(), nodes.iter().filter_map(missing))

@@ -49,7 +49,8 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
             let set = labels.into_iter().filter(|label| node.labels.contains_key(*label));
             let set: Vec<String> = set.map(|label| format!("{label}={is}")).collect();
             let name = text::shell_quote(&node.name);
-            let fix = Fix::none(format!("kubectl label node {name} {} --overwrite", set.join(" ")));
+            let command = format!("kubectl label node {name} {} --overwrite", set.join(" "));
+            let fix = Fix::none("set the labels to where the instance is").untried(command);
             let instance = ResourceRef::bare(ResourceKind::Instance, &instance.id);
             Some(
                 Violation::new(Severity::Error, resource(node), message, fix).related([instance]).with_respect_to(what),

@@ -1,0 +1,265 @@
+//! The commands of a report, tried: alone, together in printed order, and each answer of a question with the first answers of the others.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::finding::{Applicability, Caveat, Finding};
+use crate::plan::Trial;
+use crate::transition::{Operation, Transition};
+
+/// Trials times instances up to which every finding is tried by itself; beyond it, each kind of write once.
+const EXACT: usize = 10_000;
+/// Findings of a kind that are tried one by one where the kind as a whole is refused.
+const ONE_BY_ONE: usize = 16;
+/// Findings that are left out one after the other before what follows is left out as a whole.
+const LEFT_OUT: usize = 16;
+
+/// Something that is tried: a finding, and which answer of its question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    finding: usize,
+    answer: Option<usize>,
+}
+
+/// Keeps the commands that hold, and says of the others why not.
+///
+/// # Errors
+/// When the copy cannot be audited.
+pub(super) fn keep(trial: &Trial<'_>, instances: usize, findings: &mut [&mut Finding]) -> Result<(), String> {
+    join_policies(trial, findings)?;
+    let all: Vec<Candidate> = candidates(findings);
+    let is_exact = all.len().saturating_mul(instances.max(1)) <= EXACT;
+    for (candidate, why) in refused_alone(trial, findings, &all, is_exact)? {
+        refuse(findings, candidate, why);
+    }
+    for finding in findings.iter_mut() {
+        propose_first_that_holds(finding);
+    }
+    refuse_together(trial, findings)?;
+    for (candidate, why) in refused_answers(trial, findings, is_exact)? {
+        refuse(findings, candidate, why);
+    }
+    Ok(())
+}
+
+fn get<'f>(findings: &'f [&mut Finding], at: usize) -> Option<&'f Finding> {
+    findings.get(at).map(|finding| &**finding)
+}
+
+/// The writes of a candidate.
+fn changes(finding: &Finding, answer: Option<usize>) -> &[Transition] {
+    match answer {
+        None => &finding.commands,
+        Some(at) => finding.fix.choices.get(at).map(|choice| choice.changes.as_slice()).unwrap_or_default(),
+    }
+}
+
+fn candidates(findings: &[&mut Finding]) -> Vec<Candidate> {
+    let of = |(index, finding): (usize, &&mut Finding)| -> Vec<Candidate> {
+        if finding.fix.applicability == Applicability::Choice {
+            let answers = finding.fix.choices.iter().enumerate();
+            let answers = answers.filter(|(_, choice)| !choice.changes.is_empty() && choice.refused.is_none());
+            return answers.map(|(at, _)| Candidate { finding: index, answer: Some(at) }).collect();
+        }
+        let one = Candidate { finding: index, answer: None };
+        if finding.commands.is_empty() { Vec::new() } else { vec![one] }
+    };
+    findings.iter().enumerate().flat_map(of).collect()
+}
+
+fn refuse(findings: &mut [&mut Finding], candidate: Candidate, why: String) {
+    let Some(finding) = findings.get_mut(candidate.finding) else { return };
+    match candidate.answer {
+        Some(at) => {
+            if let Some(choice) = finding.fix.choices.get_mut(at) {
+                choice.refused = Some(why);
+            }
+        }
+        None => {
+            finding.commands.clear();
+            let is_said = finding.caveats.iter().any(|caveat| matches!(caveat, Caveat::Refused(said) if *said == why));
+            if !is_said {
+                finding.caveats.push(Caveat::NotPrinted(why));
+            }
+        }
+    }
+}
+
+/// One command for each policy: what several findings grant to one role goes into one, which stands with the first of them.
+/// A second one of the same name would replace the first. Source: IAM API Reference, `PutRolePolicy`.
+fn join_policies(trial: &Trial<'_>, findings: &mut [&mut Finding]) -> Result<(), String> {
+    let mut of_role: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (index, finding) in findings.iter().enumerate() {
+        if finding.fix.applicability != Applicability::Choice
+            && finding.commands.iter().any(|change| change.attribute.is_iam())
+        {
+            of_role.entry(finding.resource.id.clone()).or_default().push(index);
+        }
+    }
+    for indexes in of_role.into_values().filter(|indexes| indexes.len() > 1) {
+        let wanted: Vec<(&Finding, &[Transition])> =
+            indexes.iter().filter_map(|at| get(findings, *at)).map(|one| (one, one.commands.as_slice())).collect();
+        let rules: BTreeSet<&'static str> = wanted.iter().map(|(finding, _)| finding.rule).collect();
+        let tried = trial.run(&wanted)?;
+        if tried.refused.is_some() {
+            // Together they are too much; which of them may be run, the trial of all says.
+            continue;
+        }
+        let Some((first, others)) = indexes.split_first() else { continue };
+        let with = findings.get(*first).map(|finding| finding.rule).unwrap_or_default();
+        let caveat = Caveat::OnePolicy { rules: rules.into_iter().map(str::to_owned).collect(), with: with.to_owned() };
+        for at in others {
+            if let Some(finding) = findings.get_mut(*at) {
+                finding.commands.clear();
+                finding.caveats.push(caveat.clone());
+            }
+        }
+        if let Some(finding) = findings.get_mut(*first) {
+            finding.commands = tried.changes;
+            finding.caveats.push(caveat);
+        }
+    }
+    Ok(())
+}
+
+/// What a kind of write is: whose fix, which answer, and which calls.
+type Kind = (&'static str, Option<usize>, Vec<Operation>);
+
+fn refused_alone(
+    trial: &Trial<'_>,
+    findings: &[&mut Finding],
+    all: &[Candidate],
+    is_exact: bool,
+) -> Result<Vec<(Candidate, String)>, String> {
+    let run = |wanted: &[Candidate]| -> Result<Option<String>, String> {
+        let wanted: Vec<(&Finding, &[Transition])> = wanted
+            .iter()
+            .filter_map(|one| get(findings, one.finding).map(|finding| (finding, changes(finding, one.answer))))
+            .collect();
+        Ok(trial.run(&wanted)?.refused)
+    };
+    let mut refused = Vec::new();
+    let mut one_by_one = |wanted: &[Candidate]| -> Result<(), String> {
+        for candidate in wanted {
+            if let Some(why) = run(std::slice::from_ref(candidate))? {
+                refused.push((*candidate, why));
+            }
+        }
+        Ok(())
+    };
+    if is_exact {
+        one_by_one(all)?;
+        return Ok(refused);
+    }
+    let mut kinds: BTreeMap<Kind, Vec<Candidate>> = BTreeMap::new();
+    for candidate in all {
+        let Some(finding) = get(findings, candidate.finding) else { continue };
+        let mut calls: Vec<Operation> = changes(finding, candidate.answer).iter().map(Transition::operation).collect();
+        calls.sort();
+        calls.dedup();
+        kinds.entry((finding.rule, candidate.answer, calls)).or_default().push(*candidate);
+    }
+    let mut rest = Vec::new();
+    for members in kinds.values() {
+        let Some(why) = run(members)? else { continue };
+        let (some, many) = members.split_at(members.len().min(ONE_BY_ONE));
+        one_by_one(some)?;
+        rest.extend(many.iter().map(|candidate| (*candidate, format!("with the others of its kind {why}"))));
+    }
+    refused.extend(rest);
+    Ok(refused)
+}
+
+/// The first answer that holds is the proposed one: its writes are those that are printed.
+fn propose_first_that_holds(finding: &mut Finding) {
+    if finding.fix.applicability != Applicability::Choice {
+        return;
+    }
+    finding.fix.choices.sort_by_key(|choice| choice.refused.is_some());
+    let first = finding.fix.choices.first();
+    finding.commands =
+        first.filter(|choice| choice.refused.is_none()).map(|choice| choice.changes.clone()).unwrap_or_default();
+    if !finding.commands.is_empty() {
+        finding.fix.changes.clone_from(&finding.commands);
+    }
+}
+
+/// The findings whose commands are printed, in printed order.
+fn printed(findings: &[&mut Finding]) -> Vec<usize> {
+    let has = |(index, finding): (usize, &&mut Finding)| (!finding.commands.is_empty()).then_some(index);
+    findings.iter().enumerate().filter_map(has).collect()
+}
+
+/// Takes out what does harm after the commands before it, until all that is left can be run from the first to the last.
+fn refuse_together(trial: &Trial<'_>, findings: &mut [&mut Finding]) -> Result<(), String> {
+    for round in 0.. {
+        let order = printed(findings);
+        let run = |number: usize| -> Result<Option<String>, String> {
+            let wanted: Vec<(&Finding, &[Transition])> = order
+                .iter()
+                .take(number)
+                .filter_map(|at| get(findings, *at).map(|finding| (finding, finding.commands.as_slice())))
+                .collect();
+            Ok(trial.run(&wanted)?.refused)
+        };
+        if order.len() < 2 {
+            return Ok(());
+        }
+        let Some(mut why) = run(order.len())? else { return Ok(()) };
+        // The shortest beginning that does harm ends in what does it.
+        let (mut holds, mut harms) = (0, order.len());
+        while harms - holds > 1 {
+            let middle = holds.midpoint(harms);
+            match run(middle)? {
+                None => holds = middle,
+                Some(refused) => {
+                    harms = middle;
+                    why = refused;
+                }
+            }
+        }
+        let last = if round < LEFT_OUT { holds + 1 } else { order.len() };
+        for at in order.iter().take(last).skip(holds) {
+            if let Some(finding) = findings.get_mut(*at) {
+                finding.commands.clear();
+                finding.caveats.push(Caveat::RefusedAfterOthers(why.clone()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The other answers, each with the first answers of the other questions and all that is printed.
+fn refused_answers(
+    trial: &Trial<'_>,
+    findings: &[&mut Finding],
+    is_exact: bool,
+) -> Result<Vec<(Candidate, String)>, String> {
+    let order = printed(findings);
+    let others: Vec<Candidate> =
+        candidates(findings).into_iter().filter(|one| one.answer.is_some_and(|at| at > 0)).collect();
+    let run = |instead: &[Candidate]| -> Result<Option<String>, String> {
+        let mut at_all: BTreeSet<usize> = order.iter().copied().collect();
+        at_all.extend(instead.iter().map(|one| one.finding));
+        let of = |at: usize| {
+            let finding = get(findings, at)?;
+            let answer = instead.iter().find(|one| one.finding == at).and_then(|one| one.answer);
+            Some((finding, changes(finding, answer)))
+        };
+        let wanted: Vec<(&Finding, &[Transition])> = at_all.into_iter().filter_map(of).collect();
+        Ok(trial.run(&wanted)?.refused)
+    };
+    let mut kinds: BTreeMap<(&'static str, Option<usize>), Vec<Candidate>> = BTreeMap::new();
+    for (index, candidate) in others.into_iter().enumerate() {
+        let rule = get(findings, candidate.finding).map(|finding| finding.rule).unwrap_or_default();
+        // Each by itself, or all of a kind at once.
+        let key = if is_exact { ("", Some(index)) } else { (rule, candidate.answer) };
+        kinds.entry(key).or_default().push(candidate);
+    }
+    let mut refused = Vec::new();
+    for members in kinds.into_values() {
+        if let Some(why) = run(&members)? {
+            refused.extend(members.into_iter().map(|candidate| (candidate, format!("after the others {why}"))));
+        }
+    }
+    Ok(refused)
+}
