@@ -216,7 +216,7 @@ pub enum JournalError {
         reason: &'static str,
     },
     /// Another process is using it.
-    #[error("another tagaudit is at work on this cluster: it holds `{path}`")]
+    #[error("another tagaudit is at work on this cluster: `{path}` is locked")]
     Locked {
         /// Path.
         path: PathBuf,
@@ -255,10 +255,14 @@ impl Journal {
                 std::fs::create_dir_all(folder).map_err(io("make the folder of", path))?;
             }
         }
-        let lock = lock.map(open_private).transpose().map_err(io("lock", path))?;
-        if let Some(lock) = &lock {
-            locked(lock, path)?;
-        }
+        let lock = match lock {
+            None => None,
+            Some(at) => {
+                let file = open_shared(at).map_err(io("lock", at))?;
+                locked(&file, at)?;
+                Some(file)
+            }
+        };
         let mut file = open_private(path).map_err(io("open", path))?;
         check_owner(&file, path)?;
         locked(&file, path)?;
@@ -364,6 +368,30 @@ fn open_private(path: &Path) -> std::io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
+}
+
+/// A file that nobody reads and every user of the machine may lock: who made it does not matter.
+///
+/// # Errors
+/// When it is not there and cannot be made, or is no file.
+pub(crate) fn open_shared(path: &Path) -> std::io::Result<File> {
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) if !metadata.is_file() => {
+            Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is not a regular file"))
+        }
+        Ok(_) => File::open(path),
+        Err(_) => match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
+            // Somebody else made it in the meantime.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => File::open(path),
+            Ok(file) => {
+                // Whatever the umask says: another user has to be able to open it.
+                #[cfg(unix)]
+                file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
+                Ok(file)
+            }
+            Err(error) => Err(error),
+        },
+    }
 }
 
 /// Refuses a journal that somebody else could have written.

@@ -25,6 +25,15 @@ mod unseen;
 
 pub use alibaba::AlibabaAuditor;
 
+/// What an audit is needed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A report prints commands: each has to be tried first.
+    Report,
+    /// A plan is made of the findings, and tries what it holds by itself.
+    Plan,
+}
+
 /// Audits inventories for a cluster, all with the same options: the one that was read, and what plans would make of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Auditor<'a> {
@@ -49,16 +58,25 @@ impl Auditor<'_> {
         self.kubernetes.nodes.as_deref()
     }
 
-    /// Audits an inventory. What the report calls safe is what `--fix` makes of it without another word.
+    /// Audits an inventory for a report. What it calls safe is what `--fix` makes of it without another word, and the commands that it
+    /// prints were tried on a copy.
     ///
     /// # Errors
     /// When a baseline is broken.
     pub fn audit(&self, inventory: &Inventory) -> Result<Audit, BaselineError> {
+        self.audit_for(inventory, Purpose::Report)
+    }
+
+    /// The same for whatever it is needed.
+    ///
+    /// # Errors
+    /// When a baseline is broken.
+    pub fn audit_for(&self, inventory: &Inventory, purpose: Purpose) -> Result<Audit, BaselineError> {
         let view = ClusterView::new(inventory, self.cluster_id, self.nodes(), self.selectors);
         let gaps = gaps(&view);
         let (roles, mut outcome) = self.run(&view, &gaps)?;
         let again = |estate: EstateRef<'_>, cluster_id: &str| self.again(estate, cluster_id);
-        promise::keep(EstateRef::Aws(inventory), &self.scope(), &again, &mut outcome.findings);
+        promise::keep(EstateRef::Aws(inventory), &self.scope(), &again, purpose, &mut outcome.findings);
         let not_audited = not_audited(&gaps, outcome.unread, outcome.uncompared, &outcome.unlisted);
         let accounts = inventory.accounts.iter().map(|account| Account {
             account_id: account.account_id.clone(),

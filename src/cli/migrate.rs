@@ -10,6 +10,7 @@ use crate::migration::{Judged, Migration};
 use crate::render;
 use crate::report::{MigrationReport, SourceKind};
 use crate::rules::{self, KubernetesContext, RULES, Rule};
+use crate::scan::Purpose;
 
 use super::failure::{Exit, Failure};
 use super::output::emit;
@@ -92,7 +93,7 @@ pub(super) fn migrate(args: &MigrateArgs) -> Result<Exit, Failure> {
     let all: Vec<&'static Rule> =
         RULES.iter().copied().filter(|rule| rule.providers().contains(&Provider::Aws)).collect();
     let source = if args.source.inventory.is_some() { SourceKind::Inventory } else { SourceKind::Live };
-    let (audit, _) = scope.audited(estate.as_ref(), &all, source)?;
+    let (audit, _) = scope.audited_for(estate.as_ref(), &all, source, Purpose::Plan)?;
     let judged = Judged { findings: &audit.findings, rules: &audit.rules, has_cloud: true };
     write(args, &Migration::assess(&scope.kubernetes, judged))
 }

@@ -18,7 +18,7 @@ use crate::provider::aws;
 use crate::report::{CompareError, Finding, Report, ReportSet, SourceKind};
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::Rule;
-use crate::scan::{self, Audit};
+use crate::scan::{self, Audit, Purpose};
 use crate::target::{Shard, ShardArgument};
 use crate::text;
 use crate::view::Apart;
@@ -32,6 +32,10 @@ pub(super) struct Scope<'a> {
     pub(super) cluster_id: &'a str,
     pub(super) kubernetes: Evidence,
     /// What files say of the cluster, where it is asked itself as well: it can be asked again.
+    #[cfg_attr(
+        not(any(feature = "aws", feature = "alibaba")),
+        expect(dead_code, reason = "only what writes asks the cluster again")
+    )]
     pub(super) files: Option<Evidence>,
     pub(super) baselines: RoleAuditOptions,
     pub(super) audit: &'a AuditArgs,
@@ -57,6 +61,10 @@ impl<'a> Scope<'a> {
     }
 
     /// The same, where the cluster itself is asked with what it says now: a question may have waited for long.
+    #[cfg_attr(
+        not(any(feature = "aws", feature = "alibaba")),
+        expect(dead_code, reason = "only what writes asks the cluster again")
+    )]
     pub(super) fn asked_again(
         &self,
         connection: &ConnectionArgs,
@@ -160,12 +168,23 @@ impl<'a> Scope<'a> {
         rules: &[&'static Rule],
         source: SourceKind,
     ) -> Result<(Audit, Vec<Notice>), Failure> {
+        self.audited_for(estate, rules, source, Purpose::Report)
+    }
+
+    /// The same for whatever it is needed.
+    pub(super) fn audited_for(
+        &self,
+        estate: EstateRef<'_>,
+        rules: &[&'static Rule],
+        source: SourceKind,
+        purpose: Purpose,
+    ) -> Result<(Audit, Vec<Notice>), Failure> {
         self.check(estate.provider())?;
         let audit = match estate {
-            EstateRef::Aws(inventory) => self.auditor(rules, source).audit(inventory),
+            EstateRef::Aws(inventory) => self.auditor(rules, source).audit_for(inventory, purpose),
             EstateRef::Alibaba(inventory) => {
                 super::input::check_version(Provider::Alibaba, self.audit.controller_version)?;
-                self.auditor_of_alibaba(rules, source).audit(inventory)
+                self.auditor_of_alibaba(rules, source).audit_for(inventory, purpose)
             }
         };
         Ok(self.configured(audit.map_err(|error| Failure::from_error(Exit::Usage, &error))?))

@@ -1,6 +1,6 @@
 //! One plan of findings, without a look at what comes of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sha2::{Digest, Sha256};
 
@@ -220,17 +220,19 @@ impl Planner<'_> {
             EstateRef::Alibaba(_) => NodeGroups::default(),
         };
         let mut merged: Vec<(PlannedChange, Vec<Proposal>)> = Vec::new();
+        let mut index: HashMap<(Target, Attribute), usize> = HashMap::new();
         for proposal in asked {
             let draft = self.draft(&proposal);
-            match merged.iter_mut().find(|(known, _)| {
-                known.transition.target == draft.transition.target
-                    && known.transition.attribute == draft.transition.attribute
-            }) {
+            let what = (draft.transition.target.clone(), draft.transition.attribute.clone());
+            match index.get(&what).and_then(|at| merged.get_mut(*at)) {
                 Some((known, approvals)) => {
                     known.class = known.class.max(draft.class);
                     approvals.push(proposal);
                 }
-                None => merged.push((draft, vec![proposal])),
+                None => {
+                    index.insert(what, merged.len());
+                    merged.push((draft, vec![proposal]));
+                }
             }
         }
         merged.sort_by(|(a, _), (b, _)| a.order().cmp(&b.order()));

@@ -8,7 +8,10 @@ use crate::policy::{
 };
 use crate::transition::Value;
 
-use super::Plan;
+use super::{Plan, own_actions};
+
+/// Takes on a role; RAM has it under the same name.
+const ASSUME_ROLE: &str = "sts:AssumeRole";
 
 impl Plan {
     /// A way to more rights that one of its documents opens, and that no embedded baseline asks for. No file agrees to one: who
@@ -22,6 +25,12 @@ impl Plan {
                 Provider::Aws => &IAM,
                 Provider::Alibaba => &RAM,
             };
+            // A policy of ours is for every resource: with this action its holders take on every role that trusts the account.
+            // Source: IAM User Guide, "Granting a user permissions to switch roles".
+            let own = own_actions(provider, text).unwrap_or_default();
+            if own.iter().any(|action| action.eq_ignore_ascii_case(ASSUME_ROLE)) {
+                return Some(format!("take on every role that trusts the account ({ASSUME_ROLE} on every resource)"));
+            }
             let document = Document::parse_as(text, dialect).ok()?;
             let set = PolicySet::of_identity(vec![NamedDocument { name: change.arn.clone(), document }]);
             let embedded = EMBEDDED.iter().filter(|one| one.dialect == dialect);

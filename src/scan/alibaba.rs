@@ -19,7 +19,7 @@ use crate::target;
 use crate::view::{Apart, NodeRoleSelector};
 
 use super::unseen::{self, Listing, Named};
-use super::{Audit, count_nodes, not_audited, promise};
+use super::{Audit, Purpose, count_nodes, not_audited, promise};
 
 /// Audits an inventory of Alibaba Cloud for a cluster.
 #[derive(Debug, Clone, Copy)]
@@ -139,15 +139,23 @@ impl<'a> AlibabaAuditor<'a> {
         Ok(outcome.findings)
     }
 
-    /// Audits an inventory. What the report calls safe is what `--fix` makes of it without another word.
+    /// Audits an inventory for a report, as for AWS.
     ///
     /// # Errors
     /// When a baseline is broken.
     pub fn audit(&self, inventory: &Inventory) -> Result<Audit, BaselineError> {
+        self.audit_for(inventory, Purpose::Report)
+    }
+
+    /// The same for whatever it is needed.
+    ///
+    /// # Errors
+    /// When a baseline is broken.
+    pub fn audit_for(&self, inventory: &Inventory, purpose: Purpose) -> Result<Audit, BaselineError> {
         let view = ClusterView::new(inventory, self.cluster_id, self.nodes(), self.selectors);
         let (compared, gaps, mut outcome) = self.run(&view)?;
         let again = |estate: EstateRef<'_>, cluster_id: &str| self.again(estate, cluster_id);
-        promise::keep(EstateRef::Alibaba(inventory), &self.scope(), &again, &mut outcome.findings);
+        promise::keep(EstateRef::Alibaba(inventory), &self.scope(), &again, purpose, &mut outcome.findings);
         let accounts = inventory.accounts.iter().map(|account| Account {
             account_id: account.account_id.clone(),
             partition: Provider::Alibaba.name().to_owned(),

@@ -6,10 +6,18 @@ use crate::estate::{EstateRef, Identity};
 use crate::finding::{Applicability, Caveat, Finding};
 use crate::plan::{self, Approvals, SkipReason};
 
+use super::Purpose;
+
 mod commands;
 
-/// Makes `confirm` of what is called safe and would be refused, and says why; then keeps of all commands those that hold.
-pub(super) fn keep(estate: EstateRef<'_>, scope: &plan::Scope<'_>, audit: &plan::Audit<'_>, findings: &mut [Finding]) {
+/// Makes `confirm` of what is called safe and would be refused, and says why; then keeps for a report those commands that hold.
+pub(super) fn keep(
+    estate: EstateRef<'_>,
+    scope: &plan::Scope<'_>,
+    audit: &plan::Audit<'_>,
+    purpose: Purpose,
+    findings: &mut [Finding],
+) {
     let writes = |finding: &Finding| {
         let fix = &finding.fix;
         !fix.changes.is_empty() || fix.choices.iter().any(|choice| !choice.changes.is_empty())
@@ -28,7 +36,9 @@ pub(super) fn keep(estate: EstateRef<'_>, scope: &plan::Scope<'_>, audit: &plan:
         let estate = part.as_ref().map_or(estate, |part| part.as_ref());
         let mut here: Vec<&mut Finding> = findings.iter_mut().filter(|finding| is_here(finding)).collect();
         keep_safe(estate, scope, audit, &mut here);
-        keep_commands(account, estate, scope, audit, &mut here);
+        if purpose == Purpose::Report {
+            keep_commands(account, estate, scope, audit, &mut here);
+        }
     }
 }
 

@@ -98,6 +98,7 @@ impl Site {
         command.args(arguments).args(["--endpoint-url", &self.mock.url, "--requests-per-second", "100"]);
         command
             .env("HOME", self.folder.path())
+            .env("TAGAUDIT_LOCK_FOLDER", self.folder.path())
             .env("ALIBABA_CLOUD_ECS_METADATA_DISABLED", "true")
             .env("ALIBABA_CLOUD_ACCESS_KEY_ID", KEY_ID)
             .env("ALIBABA_CLOUD_ACCESS_KEY_SECRET", SECRET)

@@ -65,6 +65,7 @@ impl Site {
         command
             .args(["--endpoint-url", &self.mock.url, "--requests-per-second", "100"])
             .env("HOME", self.folder.path())
+            .env("TAGAUDIT_LOCK_FOLDER", self.folder.path())
             .env("AWS_REGION", REGION)
             .env("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE")
             .env("AWS_SECRET_ACCESS_KEY", "verysecretkey")
@@ -858,13 +859,18 @@ fn a_run_is_taken_back_by_name_and_the_cluster_is_locked_meanwhile() {
     site.fix(&["--journal", "journal.jsonl"]);
     let runs: Vec<String> =
         Journal::open(&site.path("journal.jsonl"), None).unwrap().runs.iter().map(|run| run.id.clone()).collect();
-    let state = site.path(".local/state/tagaudit");
-    let lock = std::fs::read_dir(state).unwrap().map(|entry| entry.unwrap().path());
+    let lock = std::fs::read_dir(site.path(".")).unwrap().map(|entry| entry.unwrap().path());
     let lock = lock.into_iter().find(|path| path.extension().is_some_and(|end| end == "lock")).unwrap();
     let held = Journal::open(&site.path("other.jsonl"), Some(&lock)).unwrap();
     let ended = site.undo(&["--run", &runs[0]]);
     assert_eq!(ended.code, Some(5), "{}", ended.stderr);
     has(&ended.stderr, "another tagaudit is at work");
+    // Another user of the machine has another home, and finds the same lock.
+    let other_home = tempfile::tempdir().unwrap();
+    let agreed = ["--yes", "--expect-account", ACCOUNT, "--run", &runs[0]];
+    let other =
+        site.command(&[&["undo", "journal.jsonl"][..], &agreed].concat()).env("HOME", other_home.path()).output();
+    assert_eq!(other.unwrap().status.code(), Some(5));
     drop(held);
     assert_eq!(site.undo(&["--run", "nonsense"]).code, Some(2));
     let ended = site.undo(&["--run", &runs[0]]);

@@ -10,8 +10,7 @@ use tagaudit::nodes::{self, KubernetesNode};
 use tagaudit::report::Report;
 use tagaudit::role_audit::RoleAuditOptions;
 use tagaudit::rules::{RULES, Rule, of_provider};
-use tagaudit::scan::Audit;
-use tagaudit::scan::Auditor;
+use tagaudit::scan::{Audit, Auditor, Purpose};
 
 use super::worlds::{self, World};
 
@@ -54,17 +53,23 @@ pub(crate) fn audited(
     kubernetes: &Evidence,
     baselines: &RoleAuditOptions,
 ) -> Audit {
-    let rules = aws_rules();
-    let auditor = Auditor {
-        cluster_id,
-        kubernetes,
-        selectors: &[],
-        role_audit: baselines,
-        rules: &rules,
-        cloud_routes: false,
-        source: tagaudit::report::SourceKind::Inventory,
-    };
-    auditor.audit(inventory).unwrap()
+    auditor(cluster_id, kubernetes, baselines, &aws_rules()).audit(inventory).unwrap()
+}
+
+fn auditor<'a>(
+    cluster_id: &'a str,
+    kubernetes: &'a Evidence,
+    role_audit: &'a RoleAuditOptions,
+    rules: &'a [&'static Rule],
+) -> Auditor<'a> {
+    let source = tagaudit::report::SourceKind::Inventory;
+    Auditor { cluster_id, kubernetes, selectors: &[], role_audit, rules, cloud_routes: false, source }
+}
+
+/// What a plan is made of.
+pub(crate) fn to_plan(inventory: &Inventory, cluster_id: &str, nodes: Option<&[KubernetesNode]>) -> Audit {
+    let (evidence, baselines) = (Evidence::of_nodes(nodes.map(<[_]>::to_vec)), RoleAuditOptions::default());
+    auditor(cluster_id, &evidence, &baselines, &aws_rules()).audit_for(inventory, Purpose::Plan).unwrap()
 }
 
 /// `UPDATE_FIXTURES=1 cargo test fixtures` rewrites what this compares.

@@ -469,6 +469,16 @@ fn r15_r16_endpoints_that_never_answer_are_bounded() {
     }
 }
 
+/// Memory is bounded: the SDK would read such an answer until there is none left.
+#[test]
+fn an_answer_without_an_end_is_a_gap() {
+    let world = world("clean-rke1");
+    let mock = Mock::serve(&world.inventory).fault("ec2:DescribeVolumes", Fault::Endless);
+    let (code, report) = scan(&mock, &world, &[]);
+    assert_eq!((code, rules(&report)), (Some(3), Vec::new()));
+    assert_eq!(report["not_audited"][0]["what"], "ec2:DescribeVolumes");
+}
+
 #[test]
 fn r18_one_unreadable_role_does_not_hide_the_other() {
     let world = world("clean-two-clusters");

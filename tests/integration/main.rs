@@ -70,6 +70,7 @@ mod permissions;
 mod plans;
 mod policy_commands;
 mod policy_ram;
+mod printed;
 mod roles;
 mod sets;
 #[cfg(feature = "aws")]

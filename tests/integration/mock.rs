@@ -63,6 +63,8 @@ pub(crate) enum Fault {
     Hang,
     /// The answer stops in the middle, and the connection stays open.
     Stall,
+    /// The answer has no end: it goes on until the client hangs up.
+    Endless,
     /// The connection is closed without an answer.
     Drop,
     /// A write is made, and the connection is closed without an answer.
@@ -331,6 +333,13 @@ fn connection(mut stream: TcpStream, world: &Mutex<World>) {
                 std::thread::sleep(wait);
                 return;
             }
+            Answer::Endless => {
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/xml\r\ntransfer-encoding: chunked\r\n\r\n";
+                let part = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
+                let _ = stream.write_all(head.as_bytes());
+                while stream.write_all(part.as_bytes()).is_ok() {}
+                return;
+            }
         };
         let head = format!("HTTP/1.1 {status} X\r\ncontent-type: text/xml\r\ncontent-length: {}\r\n\r\n", body.len());
         if stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).is_err() {
@@ -342,6 +351,7 @@ fn connection(mut stream: TcpStream, world: &Mutex<World>) {
 enum Answer {
     Body(u16, String),
     Half(String, Duration),
+    Endless,
     Hang,
     Drop,
 }
@@ -502,6 +512,7 @@ fn answer(request: &Request, world: &Mutex<World>) -> Answer {
                 Answer::Body(200, body)
             }
             Some(Fault::CutConnection) => Answer::Half(body, Duration::ZERO),
+            Some(Fault::Endless) => Answer::Endless,
             Some(Fault::Stall) => Answer::Half(body, Duration::from_mins(2)),
             _ => Answer::Body(200, body),
         },

@@ -12,7 +12,7 @@ use tagaudit::plan::{self, Answer, Approvals, Plan, Planned, Scope, SkipReason, 
 use tagaudit::render::{self, EmitFormat, emit};
 use tagaudit::rules::RULES;
 
-use super::fixtures::{parsed_nodes, report};
+use super::fixtures::{parsed_nodes, to_plan as report};
 use super::worlds::{self, World, tags};
 
 fn named(name: &str) -> World {

@@ -17,6 +17,7 @@ use crate::provider::alibaba::live;
 use crate::provider::aws;
 use crate::report::SourceKind;
 use crate::rules::{RULES, Rule};
+use crate::scan::Purpose;
 use crate::text;
 
 use super::{Asked, make};
@@ -72,7 +73,7 @@ pub(super) fn pass(
         ));
     }
     super::refuse_apart(scope, &before)?;
-    let (audit, _) = scope.audited(before.as_ref(), rules, SourceKind::Live)?;
+    let (audit, _) = scope.audited_for(before.as_ref(), rules, SourceKind::Live, Purpose::Plan)?;
     let open: Vec<Finding> = audit.open().cloned().collect();
     let asked = Asked { approvals, valid_for: None, within: Some(approved) };
     let again = make(scope, rules, &before, &open, &asked, true)?;

@@ -26,6 +26,7 @@ use crate::provider::aws;
 use crate::render;
 use crate::report::SourceKind;
 use crate::rules::{RULES, Rule};
+use crate::scan::Purpose;
 use crate::text;
 
 use super::args::{ApplyArgs, CarryOutArgs, UndoArgs};
@@ -238,15 +239,30 @@ fn agree(plan: &Plan, connection: &Connection<'_>, args: &CarryOutArgs, max_chan
     if read_line()? == wanted { Ok(()) } else { Err(refuse("not agreed, and nothing was written".to_owned())) }
 }
 
-/// The journal of an account and cluster, and what is locked while something is written there. The cluster id comes from
-/// others: only letters, digits and a digest of it get into a path.
+/// Names another folder for the locks, such as one that several containers share.
+const LOCK_FOLDER: &str = "TAGAUDIT_LOCK_FOLDER";
+
+/// Where every user of a machine finds the lock of a cluster; `None` where there is no such folder.
+fn folder_of_all() -> Option<PathBuf> {
+    #[expect(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
+    let named = std::env::var_os(LOCK_FOLDER).filter(|folder| !folder.is_empty());
+    named.map(PathBuf::from).or_else(|| cfg!(unix).then(|| PathBuf::from("/tmp")))
+}
+
+/// The journal of an account and cluster, and what is locked while something is written there: one file for all users of the machine,
+/// where it can be made, else one of the user's own. The cluster id comes from others: only letters, digits and a digest of it get
+/// into a path.
 fn state_files(plan: &Plan) -> Option<(PathBuf, PathBuf)> {
     let folder = dirs::state_dir().or_else(dirs::data_local_dir)?.join("tagaudit");
     let readable: String =
         plan.cluster_id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
     let digest = text::hex(&Sha256::digest(plan.cluster_id.as_bytes()), 4);
     let stem = format!("{}-{readable}-{digest}", plan.account_id);
-    Some((folder.join(format!("{stem}.journal.jsonl")), folder.join(format!("{stem}.lock"))))
+    let of_all = folder_of_all().map(|folder| folder.join(format!("tagaudit-{stem}.lock")));
+    // What is there and cannot be opened is no reason for another lock: somebody may hold it.
+    let of_all = of_all.filter(|lock| lock.symlink_metadata().is_ok() || crate::journal::open_shared(lock).is_ok());
+    let lock = of_all.unwrap_or_else(|| folder.join(format!("{stem}.lock")));
+    Some((folder.join(format!("{stem}.journal.jsonl")), lock))
 }
 
 /// How far the clocks of two machines may be apart.
@@ -366,7 +382,7 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
 /// Scans once more, and says what there is now.
 fn look_again(plan: &Plan, scope: &Scope<'_>, connection: &Connection<'_>) -> Result<Estate, Failure> {
     let estate = read_after(connection)?;
-    let (report, _) = scope.audited(estate.as_ref(), &RULES, SourceKind::Live)?;
+    let (report, _) = scope.audited_for(estate.as_ref(), &RULES, SourceKind::Live, Purpose::Plan)?;
     compare(plan, &report.findings);
     let mut counts: Vec<String> = Vec::new();
     for severity in Severity::WORST_FIRST {

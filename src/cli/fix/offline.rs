@@ -8,6 +8,7 @@ use crate::cli::session::{CarriedOut, Scope};
 use crate::plan::{DryRunAnswer, Plan, Planned};
 use crate::rules::Rule;
 
+use super::Asked;
 use super::args::{ApplyArgs, UndoArgs};
 
 fn refuse<T>() -> Result<T, Failure> {
@@ -24,6 +25,7 @@ pub(super) fn carry_out_and_scan(
     _: &Scope<'_>,
     _: &[&'static Rule],
     _: &Planned,
+    _: Asked<'_>,
 ) -> Result<CarriedOut, Failure> {
     refuse()
 }

@@ -3,10 +3,14 @@
 
 use aws_smithy_runtime_api::box_error::BoxError;
 use aws_smithy_runtime_api::client::interceptors::Intercept;
-use aws_smithy_runtime_api::client::interceptors::context::AfterDeserializationInterceptorContextRef;
+use aws_smithy_runtime_api::client::interceptors::context::{
+    AfterDeserializationInterceptorContextRef, BeforeDeserializationInterceptorContextMut,
+};
 use aws_smithy_runtime_api::client::orchestrator::Metadata;
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
+use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::config_bag::ConfigBag;
+use http_body_util::Limited;
 
 /// Largest body of an answer that is taken: 64 MiB, fifty times a full page of instances.
 const MAX_BODY_BYTES: usize = 64 << 20;
@@ -53,6 +57,18 @@ impl Intercept for Strict {
         "TagauditStrict"
     }
 
+    /// The SDK reads a body to its end before anybody looks at it: one without an end would fill the memory.
+    fn modify_before_deserialization(
+        &self,
+        context: &mut BeforeDeserializationInterceptorContextMut<'_>,
+        _: &RuntimeComponents,
+        _: &mut ConfigBag,
+    ) -> Result<(), BoxError> {
+        let body = std::mem::replace(context.response_mut().body_mut(), SdkBody::taken());
+        *context.response_mut().body_mut() = SdkBody::from_body_1_x(Limited::new(body, MAX_BODY_BYTES));
+        Ok(())
+    }
+
     fn read_after_deserialization(
         &self,
         context: &AfterDeserializationInterceptorContextRef<'_>,
@@ -73,9 +89,6 @@ impl Intercept for Strict {
 
 fn check(operation: &str, body: &[u8]) -> Result<(), Untrusted> {
     let refuse = |problem| Err(Untrusted { operation: operation.to_owned(), problem });
-    if body.len() > MAX_BODY_BYTES {
-        return refuse("is larger than any answer may be");
-    }
     let end = body.trim_ascii_end();
     if !end.ends_with(format!("</{operation}Response>").as_bytes()) {
         return refuse("ends before its closing tag: it was cut on the way");

@@ -1,0 +1,172 @@
+//! What a report prints is run: every command of every finding alone, each answer of every question with the first answers of the others,
+//! and all of a report from the first to the last. No cluster of the account has a new error or warning afterwards.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use tagaudit::clusters::Clusters;
+use tagaudit::estate::{Estate, EstateRef};
+use tagaudit::finding::{Applicability, Finding, Severity};
+use tagaudit::inventory::Inventory;
+use tagaudit::kubernetes::Evidence;
+use tagaudit::nodes::KubernetesNode;
+use tagaudit::plan::{self, simulate};
+use tagaudit::report::SourceKind;
+use tagaudit::role_audit::RoleAuditOptions;
+use tagaudit::rules::RULES;
+use tagaudit::scan::Auditor;
+use tagaudit::transition::Transition;
+
+use super::fixtures::parsed_nodes;
+use super::worlds;
+
+/// An account with the options of a scan.
+struct Site<'a> {
+    inventory: &'a Inventory,
+    cluster_id: &'a str,
+    kubernetes: Evidence,
+    baselines: RoleAuditOptions,
+}
+
+impl<'a> Site<'a> {
+    fn new(inventory: &'a Inventory, cluster_id: &'a str, nodes: Option<&[KubernetesNode]>) -> Self {
+        let kubernetes = Evidence::of_nodes(nodes.map(<[_]>::to_vec));
+        Self { inventory, cluster_id, kubernetes, baselines: RoleAuditOptions::default() }
+    }
+
+    fn auditor(&self) -> Auditor<'_> {
+        Auditor {
+            cluster_id: self.cluster_id,
+            kubernetes: &self.kubernetes,
+            selectors: &[],
+            role_audit: &self.baselines,
+            rules: &RULES,
+            cloud_routes: false,
+            source: SourceKind::Inventory,
+        }
+    }
+
+    fn report(&self) -> Vec<Finding> {
+        self.auditor().audit(self.inventory).unwrap().findings
+    }
+
+    fn clusters(&self) -> BTreeSet<String> {
+        let mut all: BTreeSet<String> =
+            Clusters::of(self.inventory).clusters.into_iter().map(|one| one.cluster_id).collect();
+        all.insert(self.cluster_id.to_owned());
+        all
+    }
+
+    /// What the writes do to any cluster of the account: new errors and warnings.
+    fn harm(&self, writes: &[&Transition]) -> Vec<String> {
+        let mut after = Estate::Aws(self.inventory.clone());
+        for write in writes {
+            simulate(&mut after, write);
+        }
+        let auditor = self.auditor();
+        let mut harm = Vec::new();
+        for cluster in self.clusters() {
+            let before = auditor.again(EstateRef::Aws(self.inventory), &cluster).unwrap();
+            let now = auditor.again(after.as_ref(), &cluster).unwrap();
+            let new = plan::created(&before, now, cluster == self.cluster_id);
+            let new = new.into_iter().filter(|finding| finding.severity >= Severity::Warning);
+            harm.extend(new.map(|finding| format!("{cluster}: {} {}", finding.rule, finding.message)));
+        }
+        harm
+    }
+
+    /// Runs what the report prints; the number of commands.
+    fn assert_printed_commands_hold(&self, name: &str) -> usize {
+        let findings = self.report();
+        let printed: Vec<&Finding> = findings.iter().filter(|finding| !finding.commands.is_empty()).collect();
+        for finding in &printed {
+            let harm = self.harm(&finding.commands.iter().collect::<Vec<_>>());
+            assert!(harm.is_empty(), "{name}: {} on {} alone: {harm:?}", finding.rule, finding.resource.id);
+        }
+        let all = || printed.iter().map(|finding| (*finding, &finding.commands));
+        let writes: Vec<&Transition> = all().flat_map(|(_, commands)| commands).collect();
+        assert_eq!(self.harm(&writes), Vec::<String>::new(), "{name}: all together");
+        for finding in findings.iter().filter(|finding| finding.fix.applicability == Applicability::Choice) {
+            for choice in finding.fix.choices.iter().filter(|one| one.refused.is_none() && !one.changes.is_empty()) {
+                let alone = self.harm(&choice.changes.iter().collect::<Vec<_>>());
+                assert!(alone.is_empty(), "{name}: {}={} alone: {alone:?}", finding.rule, choice.value);
+                let others = all().filter(|(other, _)| other.fingerprint != finding.fingerprint);
+                let with: Vec<&Transition> = others.flat_map(|(_, commands)| commands).chain(&choice.changes).collect();
+                let harm = self.harm(&with);
+                assert!(harm.is_empty(), "{name}: {}={} after the others: {harm:?}", finding.rule, choice.value);
+            }
+        }
+        printed.len()
+    }
+}
+
+#[test]
+fn every_printed_command_of_the_fixtures_holds() {
+    let mut printed = 0;
+    for world in worlds::all() {
+        let nodes = parsed_nodes(&world);
+        for nodes in [None, nodes.as_deref()] {
+            printed += Site::new(&world.inventory, world.cluster_id, nodes).assert_printed_commands_hold(world.name);
+        }
+    }
+    assert!(printed > 60, "{printed} commands were run");
+}
+
+/// A policy has one command, whatever findings ask for it: a second one of the same name would replace the first.
+#[test]
+fn no_two_findings_print_different_documents_for_one_policy() {
+    for world in worlds::all() {
+        let nodes = parsed_nodes(&world);
+        let findings = Site::new(&world.inventory, world.cluster_id, nodes.as_deref()).report();
+        let mut seen = BTreeSet::new();
+        for write in findings.iter().flat_map(|finding| &finding.commands).filter(|one| one.attribute.is_iam()) {
+            assert!(seen.insert((&write.target, &write.attribute)), "{}: {write:?}", world.name);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Whatever tags are lost, doubled or another cluster's, and whichever Nodes are known.
+    #[test]
+    fn printed_commands_hold_in_worlds_with_several_clusters(
+        edits in prop::collection::vec((any::<prop::sample::Index>(), 0..5_u8), 1..6),
+        known in prop::option::of(any::<u64>()),
+    ) {
+        let world = worlds::all().into_iter().find(|world| world.name == "clean-two-clusters").unwrap();
+        let mut inventory = world.inventory.clone();
+        let region = &mut inventory.accounts[0].regions[0];
+        let mut lists: Vec<&mut Vec<tagaudit::inventory::Tag>> = region.instances.iter_mut().map(|one| &mut one.tags)
+            .chain(region.subnets.iter_mut().map(|one| &mut one.tags))
+            .chain(region.security_groups.iter_mut().map(|one| &mut one.tags))
+            .chain(region.vpcs.iter_mut().map(|one| &mut one.tags))
+            .collect();
+        let cluster = |id: &str, value: &str| tagaudit::inventory::Tag { key: format!("kubernetes.io/cluster/{id}"), value: value.to_owned() };
+        for (at, edit) in &edits {
+            let at = at.index(lists.len());
+            let held = &mut *lists[at];
+            match edit {
+                0 => held.retain(|tag| !tag.key.starts_with("kubernetes.io/cluster/")),
+                1 => held.push(cluster("alpha", "owned")),
+                2 => held.push(cluster("bravo", "shared")),
+                3 => held.push(cluster("bravp", "owned")),
+                _ => held.iter_mut().for_each(|tag| if tag.value == "owned" { tag.value = "Owned".to_owned(); }),
+            }
+            held.sort();
+            held.dedup_by(|a, b| a.key == b.key);
+        }
+        inventory.canonicalise();
+        let nodes = known.map(|mask| {
+            let live = inventory.accounts[0].regions[0].instances.iter().enumerate();
+            let named = live.filter(|(index, _)| mask >> (index % 64) & 1 == 1);
+            named.map(|(_, one)| KubernetesNode {
+                name: one.private_dns_name.clone().unwrap_or_default(),
+                provider_id: format!("aws:///{}/{}", one.availability_zone.as_deref().unwrap_or_default(), one.id),
+                internal_addresses: one.private_ip_address.clone().into_iter().collect(),
+                ..KubernetesNode::default()
+            }).collect::<Vec<_>>()
+        });
+        Site::new(&inventory, world.cluster_id, nodes.as_deref()).assert_printed_commands_hold("two clusters");
+    }
+}
