@@ -32,10 +32,6 @@ pub(super) struct Scope<'a> {
     pub(super) cluster_id: &'a str,
     pub(super) kubernetes: Evidence,
     /// What files say of the cluster, where it is asked itself as well: it can be asked again.
-    #[cfg_attr(
-        not(any(feature = "aws", feature = "alibaba")),
-        expect(dead_code, reason = "only what writes asks the cluster again")
-    )]
     pub(super) files: Option<Evidence>,
     pub(super) baselines: RoleAuditOptions,
     pub(super) audit: &'a AuditArgs,

@@ -224,15 +224,12 @@ impl Planner<'_> {
         for proposal in asked {
             let draft = self.draft(&proposal);
             let what = (draft.transition.target.clone(), draft.transition.attribute.clone());
-            match index.get(&what).and_then(|at| merged.get_mut(*at)) {
-                Some((known, approvals)) => {
-                    known.class = known.class.max(draft.class);
-                    approvals.push(proposal);
-                }
-                None => {
-                    index.insert(what, merged.len());
-                    merged.push((draft, vec![proposal]));
-                }
+            if let Some((known, approvals)) = index.get(&what).and_then(|at| merged.get_mut(*at)) {
+                known.class = known.class.max(draft.class);
+                approvals.push(proposal);
+            } else {
+                index.insert(what, merged.len());
+                merged.push((draft, vec![proposal]));
             }
         }
         merged.sort_by(|(a, _), (b, _)| a.order().cmp(&b.order()));

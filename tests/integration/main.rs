@@ -41,6 +41,7 @@ mod fix;
 mod fix_worlds;
 mod fixtures;
 mod formats;
+mod gate;
 mod jobs;
 mod joined;
 #[cfg(feature = "kubernetes")]

@@ -37,18 +37,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let own = context.cluster_id();
     let key = context.cluster_key();
     let reach = in_reach(region);
-    // How often each id is used as a cluster of its own: a similar id that others use is simply another cluster.
-    let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
-    for resource in region.tagged() {
-        for id in crate::view::named_clusters(resource.tags()) {
-            *uses.entry(id).or_default() += 1;
-        }
-    }
-    // The interfaces of an EKS control plane name their cluster in the description.
-    let of_eks = region.network_interfaces().iter().filter_map(|one| one.description.strip_prefix("Amazon EKS "));
-    for id in of_eks {
-        *uses.entry(id).or_default() += 2;
-    }
+    let uses = uses(region);
     let is_alive = signs_of_life(region);
     type Group = (String, ResourceKind, bool, &'static str, bool);
     let mut groups: BTreeMap<Group, Vec<(Tagged<'_>, &Tag, NearMiss)>> = BTreeMap::new();
@@ -119,6 +108,22 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             Some(Violation::new(severity, region.resource(first), message, fix).related(others).cause(cause))
         })
         .collect()
+}
+
+/// How often each id is used as a cluster of its own: a similar id that others use is simply another cluster.
+fn uses<'r>(region: &'r RegionView<'_>) -> BTreeMap<&'r str, usize> {
+    let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
+    for resource in region.tagged() {
+        for id in crate::view::named_clusters(resource.tags()) {
+            *uses.entry(id).or_default() += 1;
+        }
+    }
+    // The interfaces of an EKS control plane name their cluster in the description: that one lives.
+    let of_eks = region.network_interfaces().iter().filter_map(|one| one.description.strip_prefix("Amazon EKS "));
+    for id in of_eks {
+        *uses.entry(id).or_default() += 2;
+    }
+    uses
 }
 
 /// True if a resource shows that its id is another cluster's, however alike the names are: it lives beside the members.

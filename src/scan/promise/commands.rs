@@ -68,19 +68,16 @@ fn candidates(findings: &[&mut Finding]) -> Vec<Candidate> {
 
 fn refuse(findings: &mut [&mut Finding], candidate: Candidate, why: String) {
     let Some(finding) = findings.get_mut(candidate.finding) else { return };
-    match candidate.answer {
-        Some(at) => {
-            if let Some(choice) = finding.fix.choices.get_mut(at) {
-                choice.refused = Some(why);
-            }
+    if let Some(at) = candidate.answer {
+        if let Some(choice) = finding.fix.choices.get_mut(at) {
+            choice.refused = Some(why);
         }
-        None => {
-            finding.commands.clear();
-            let is_said = finding.caveats.iter().any(|caveat| matches!(caveat, Caveat::Refused(said) if *said == why));
-            if !is_said {
-                finding.caveats.push(Caveat::NotPrinted(why));
-            }
-        }
+        return;
+    }
+    finding.commands.clear();
+    let is_said = finding.caveats.iter().any(|caveat| matches!(caveat, Caveat::Refused(said) if *said == why));
+    if !is_said {
+        finding.caveats.push(Caveat::NotPrinted(why));
     }
 }
 
