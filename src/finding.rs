@@ -186,6 +186,14 @@ impl Fix {
     }
 }
 
+/// What to do, with the commands that were not tried, for where commands have no place of their own.
+pub(crate) fn described(summary: &str, untried: &[String]) -> String {
+    if untried.is_empty() {
+        return summary.to_owned();
+    }
+    format!("{summary} (not tried: {})", untried.join("; "))
+}
+
 /// Whether a finding was there before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -282,7 +290,7 @@ impl Finding {
     /// What would fix it and what has to be known before, in one sentence.
     #[must_use]
     pub fn advice(&self) -> String {
-        self.with_caveats(&self.fix.summary)
+        self.with_caveats(&described(&self.fix.summary, &self.fix.untried))
     }
 
     /// A sentence with what has to be known before it is done.

@@ -43,13 +43,8 @@ pub enum Caveat {
     NotPrinted(String),
     /// The same after the commands before it: why.
     RefusedAfterOthers(String),
-    /// One policy holds what several findings grant to a role, and its command stands with one of them.
-    OnePolicy {
-        /// Rules of these findings.
-        rules: Vec<String>,
-        /// The rule that the command stands with.
-        with: String,
-    },
+    /// One policy holds what several findings grant to a role, and its command stands with the first of them: their rules.
+    OnePolicy(Vec<String>),
 }
 
 /// The kinds of caveats, as in reports.
@@ -128,7 +123,7 @@ impl Caveat {
             Self::Refused(_) => CaveatKind::Refused,
             Self::NotPrinted(_) => CaveatKind::NotPrinted,
             Self::RefusedAfterOthers(_) => CaveatKind::RefusedAfterOthers,
-            Self::OnePolicy { .. } => CaveatKind::OnePolicy,
+            Self::OnePolicy(_) => CaveatKind::OnePolicy,
         }
     }
 }
@@ -179,9 +174,11 @@ impl fmt::Display for Caveat {
             Self::RefusedAfterOthers(why) => {
                 write!(f, "no command is printed, because after the commands before it: {why}; scan again when they are done")
             }
-            Self::OnePolicy { rules, with } => {
-                write!(f, "one policy holds what {} ask for, and one command grants all of it: it stands with `{with}`", text::list(rules, 4))
-            }
+            Self::OnePolicy(rules) => write!(
+                f,
+                "one command grants what all findings about the role ask for ({}), because it goes into one policy; it stands with the first of them",
+                text::list(rules, 4)
+            ),
         }
     }
 }

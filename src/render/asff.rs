@@ -123,7 +123,7 @@ fn of_finding(home: &Home<'_>, finding: &Finding) -> Value {
             state,
             resources,
             waiver: finding.waiver.as_ref().filter(|_| !finding.is_open()),
-            remediation: Some(&finding.fix.summary),
+            remediation: Some(&finding.fix.described()),
         },
     )
 }

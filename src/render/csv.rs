@@ -50,7 +50,7 @@ pub fn csv(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
         let ResourceRef { kind, id, name, region, account_id, .. } = &finding.resource;
         let related: Vec<&str> = finding.related.iter().map(|related| related.id.as_str()).collect();
         let caveats: Vec<&str> = finding.caveats.iter().map(|caveat| caveat.message.as_str()).collect();
-        let fix = format!("{} [{}]", finding.fix.summary, finding.fix.applicability.name());
+        let fix = format!("{} [{}]", finding.fix.described(), finding.fix.applicability.name());
         let place = if finding.locations.is_empty() { String::new() } else { finding.place() };
         rows.write_record(row(&[
             record,

@@ -79,7 +79,7 @@ fn failure(finding: &Found<'_>) -> TestCase {
         Severity::Info => TestCaseStatus::skipped(),
         Severity::Warning | Severity::Error => TestCaseStatus::non_success(NonSuccessKind::Failure),
     };
-    let mut description = vec![format!("impact: {}", finding.impact), format!("fix: {}", finding.fix.summary)];
+    let mut description = vec![format!("impact: {}", finding.impact), format!("fix: {}", finding.fix.described())];
     description.extend(finding.caveats.iter().map(|caveat| format!("note: {}", caveat.message)));
     let description: Vec<String> = description.iter().map(|line| shown(line)).collect();
     status

@@ -87,7 +87,7 @@ fn of_finding(report: &Report, finding: &Finding, time: i64) -> Value {
             time,
             rest: json!({
                 "resources": resources,
-                "remediation": {"desc": finding.fix.summary},
+                "remediation": {"desc": finding.fix.described()},
                 "status_detail": finding.impact,
             "comment": finding.waiver.as_ref().map(Waiver::describe),
                 "unmapped": {"applicability": finding.fix.applicability, "confidence": finding.confidence},

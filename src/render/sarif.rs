@@ -315,8 +315,11 @@ fn unknown<'r>(gone: &Gone<'r>) -> Notification<'r> {
 fn result<'r>(found: &Found<'r>, rules: &BTreeMap<&str, usize>, is_compared: bool) -> SarifResult<'r> {
     let Found { cluster_id, finding } = *found;
     let more = finding.related.len().saturating_sub(RELATED);
-    let mut sentences =
-        vec![finding.message.clone(), format!("impact: {}", finding.impact), format!("fix: {}", finding.fix.summary)];
+    let mut sentences = vec![
+        finding.message.clone(),
+        format!("impact: {}", finding.impact),
+        format!("fix: {}", finding.fix.described()),
+    ];
     sentences.extend(finding.caveats.iter().map(|caveat| format!("note: {}", caveat.message)));
     sentences.extend(cluster_id.map(|cluster_id| format!("cluster: {cluster_id}")));
     if more > 0 {

@@ -420,6 +420,12 @@ pub struct Fix {
 }
 
 impl Fix {
+    /// What to do, with the commands that were not tried: for formats that have no place for commands.
+    #[must_use]
+    pub fn described(&self) -> String {
+        finding::described(&self.summary, &self.untried)
+    }
+
     /// The lines of a shell that a person may copy: what was tried, then what was not, which says so.
     #[must_use]
     pub fn shown_commands(&self) -> Vec<String> {

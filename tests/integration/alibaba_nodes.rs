@@ -126,8 +126,7 @@ fn a_command_is_safe_to_paste_whatever_a_node_is_called() {
     let (_, report) = scan(&world, true, &[]);
     let findings = report["findings"].as_array().unwrap();
     let missing = findings.iter().find(|one| one["rule"] == "ali-provider-id-missing").unwrap();
-    let fix = missing["fix"]["summary"].as_str().or(missing["fix"].as_str()).unwrap();
-    let words = shell_words::split(fix.split_once(": ").unwrap().1).unwrap();
+    let words = shell_words::split(missing["fix"]["untried"][0].as_str().unwrap()).unwrap();
     assert_eq!(words[..4], ["kubectl", "patch", "node", name]);
     assert_eq!(words[5], r#"{"spec":{"providerID":"cn-hangzhou.i-bp1worker1"}}"#);
     assert_eq!(words.len(), 6);

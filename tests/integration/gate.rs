@@ -154,8 +154,7 @@ mod live {
         let mut plan: Value = serde_json::from_slice(&std::fs::read(site.path("plan.json")).unwrap()).unwrap();
         edit(&mut plan);
         plan.as_object_mut().unwrap().remove("digest");
-        let digest: String =
-            Sha256::digest(plan.to_string().as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        let digest: String = format!("{:x}", Sha256::digest(plan.to_string().as_bytes()));
         plan["digest"] = Value::String(digest);
         let mut bytes = serde_json::to_vec_pretty(&plan).unwrap();
         bytes.push(b'\n');

@@ -147,7 +147,7 @@ pub(crate) fn edited(edits: &[(prop::sample::Index, u8)]) -> Inventory {
             5 => held.push(cluster("delta", "shared")),
             6 => held.push(Tag { key: "karpenter.sh/nodepool".to_owned(), value: "default".to_owned() }),
             7 => held.push(Tag { key: "kubernetes.io/role/internal-elb".to_owned(), value: "1".to_owned() }),
-            _ => held.iter_mut().filter(|tag| tag.value == "owned").for_each(|tag| tag.value = "Owned".to_owned()),
+            _ => held.iter_mut().filter(|tag| tag.value == "owned").for_each(|tag| "Owned".clone_into(&mut tag.value)),
         }
         held.sort();
         held.dedup_by(|a, b| a.key == b.key);

@@ -102,8 +102,7 @@ fn join_policies(trial: &Trial<'_>, findings: &mut [&mut Finding]) -> Result<(),
             continue;
         }
         let Some((first, others)) = indexes.split_first() else { continue };
-        let with = findings.get(*first).map(|finding| finding.rule).unwrap_or_default();
-        let caveat = Caveat::OnePolicy { rules: rules.into_iter().map(str::to_owned).collect(), with: with.to_owned() };
+        let caveat = Caveat::OnePolicy(rules.into_iter().map(str::to_owned).collect());
         for at in others {
             if let Some(finding) = findings.get_mut(*at) {
                 finding.commands.clear();
