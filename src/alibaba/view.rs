@@ -145,7 +145,8 @@ impl<'a> ClusterView<'a> {
     #[must_use]
     pub fn apart(&self) -> Option<Apart> {
         let nodes = self.nodes?;
-        let is_tagged = |member: &&Member<'a>| member.evidence == Evidence::ClusterTag;
+        // Gardener and kOps tag with their own keys.
+        let is_tagged = |member: &&Member<'a>| cluster_ids(&member.instance.tags).any(|id| id == self.cluster_id);
         let tagged: Vec<&Member<'_>> = self.members().filter(is_tagged).collect();
         if tagged.is_empty() || tagged.iter().any(|member| member.node.is_some()) {
             return None;

@@ -38,14 +38,14 @@ impl Member<'_> {
         let held = &self.instance.tags;
         tags::has_cluster_tag(held, cluster_id)
             && instance_clusters(held).all(|id| id == cluster_id)
-            && (!nodes_are_given || self.node.is_some())
+            && (!nodes_are_given || self.node.is_some_and(is_of_ec2))
     }
 
     /// Whether its Node shows that it is this instance, beside its providerID: by an address of any interface, or by the private
     /// DNS name.
     #[must_use]
     pub fn agrees_with_its_node(&self) -> bool {
-        self.node.is_some_and(|node| is_told_by_address_or_name(node, self.instance))
+        self.node.is_some_and(|node| is_of_ec2(node) && is_told_by_address_or_name(node, self.instance))
     }
 }
 
@@ -100,11 +100,12 @@ impl ClusterView<'_> {
         let nodes = self.nodes?;
         let is_tagged = |instance: &Instance| tags::has_cluster_tag(&instance.tags, self.cluster_id);
         let tagged: Vec<&Member<'_>> = self.members().filter(|member| is_tagged(member.instance)).collect();
-        if tagged.is_empty() || tagged.iter().any(|member| member.node.is_some()) {
+        if tagged.is_empty() || tagged.iter().any(|member| member.node.is_some_and(is_of_ec2)) {
             return None;
         }
         // A bastion with the tag is no member, and a Node that names it is one of this cluster all the same.
-        let named: BTreeSet<&str> = nodes.iter().map(|node| instance_of(node).unwrap_or(&node.name)).collect();
+        let of_ec2 = nodes.iter().filter(|node| is_of_ec2(node));
+        let named: BTreeSet<&str> = of_ec2.map(|node| instance_of(node).unwrap_or(&node.name)).collect();
         let is_named = |one: &Instance| {
             named.contains(one.id.as_str()) || one.private_dns_name.as_deref().is_some_and(|name| named.contains(name))
         };

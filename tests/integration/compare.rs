@@ -14,7 +14,7 @@ use super::fixtures::{lose, parsed_nodes, reads_of_rules};
 use super::{fixtures, worlds};
 
 fn report(inventory: &Inventory, cluster_id: &str) -> Report {
-    Report::new(&fixtures::report(inventory, cluster_id, None))
+    Report::new(&fixtures::to_plan(inventory, cluster_id, None))
 }
 
 fn world(name: &str) -> (Inventory, &'static str) {
@@ -139,13 +139,13 @@ fn findings_of_rules_that_did_not_run_then_are_marked() {
 fn j2_what_was_not_asked_for_is_unknown() {
     for world in worlds::all() {
         let nodes = parsed_nodes(&world);
-        let earlier = Report::new(&fixtures::report(&world.inventory, world.cluster_id, nodes.as_deref()));
+        let earlier = Report::new(&fixtures::to_plan(&world.inventory, world.cluster_id, nodes.as_deref()));
         let mut variants: Vec<(String, Report)> = Vec::new();
         variants.push(("without Nodes".to_owned(), report(&world.inventory, world.cluster_id)));
         for index in 0..world.inventory.accounts[0].regions.len() {
             let mut inventory = world.inventory.clone();
             let region = inventory.accounts[0].regions.remove(index);
-            let audit = fixtures::report(&inventory, world.cluster_id, nodes.as_deref());
+            let audit = fixtures::to_plan(&inventory, world.cluster_id, nodes.as_deref());
             variants.push((format!("without {}", region.name), Report::new(&audit)));
         }
         for (name, mut now) in variants {

@@ -14,7 +14,7 @@ use tagaudit::scan;
 use tagaudit::scan::Audit;
 use tagaudit::view::ClusterView;
 
-use super::fixtures::{aws_rules, parsed_nodes, report};
+use super::fixtures::{aws_rules, parsed_nodes, to_plan as report};
 use super::worlds;
 
 /// Whether everything that a report says of its rules fits the rest of it.
@@ -321,7 +321,7 @@ fn the_topology_holds_every_node_with_what_it_lives_in() {
     let mut drawn = 0;
     for world in super::worlds::all() {
         let nodes = super::fixtures::parsed_nodes(&world);
-        let report = Report::new(&super::fixtures::report(&world.inventory, world.cluster_id, nodes.as_deref()));
+        let report = Report::new(&super::fixtures::to_plan(&world.inventory, world.cluster_id, nodes.as_deref()));
         let on_map: usize = report.topology.iter().flat_map(|vpc| &vpc.nodes).map(|group| group.count).sum();
         let members: usize = report.summary.nodes.values().sum();
         assert_eq!(on_map, members, "{}", world.name);

@@ -7,7 +7,7 @@ use tagaudit::inventory::{Inventory, Region};
 use tagaudit::rules::Outcome;
 use tagaudit::scan::Audit;
 
-use super::fixtures::{parsed_nodes, report};
+use super::fixtures::{parsed_nodes, to_plan as report};
 use super::worlds;
 
 /// A list of a region, and how it is emptied.

@@ -168,6 +168,25 @@ fn a_provider_id_alone_makes_a_finding_and_nothing_safe() {
     );
 }
 
+/// A machine of another provider may be called as an instance is: its name proves nothing.
+#[test]
+fn nodes_of_other_providers_prove_nothing_by_their_names() {
+    let (inventory, nodes) = one_untagged();
+    for provider_id in ["eks-hybrid:///us-east-1/prod/x", "azure:///subscriptions/x", "aws:///us-east-1a/a/fargate-x"] {
+        let of = |is_meant: &dyn Fn(&str) -> bool| {
+            let mut nodes = nodes.clone();
+            for item in nodes["items"].as_array_mut().unwrap() {
+                if is_meant(item["spec"]["providerID"].as_str().unwrap()) {
+                    item["spec"]["providerID"] = json!(provider_id);
+                }
+            }
+            fixes(&scan(&inventory, Some(&nodes), &[]), "safe")
+        };
+        assert_eq!(of(&|id| id.ends_with("i-10000")), [], "{provider_id}: that Node");
+        assert_eq!(of(&|_| true), [], "{provider_id}: all Nodes");
+    }
+}
+
 #[test]
 fn nothing_is_safe_in_a_vpc_without_a_certain_node() {
     let (mut inventory, _) = one_untagged();
