@@ -46,6 +46,16 @@ impl EstateRef<'_> {
         }
     }
 
+    /// Whether both are one value in memory, not only equal ones.
+    #[must_use]
+    pub fn is_same(self, other: EstateRef<'_>) -> bool {
+        match (self, other) {
+            (Self::Aws(one), EstateRef::Aws(other)) => std::ptr::eq(one, other),
+            (Self::Alibaba(one), EstateRef::Alibaba(other)) => std::ptr::eq(one, other),
+            (Self::Aws(_), EstateRef::Alibaba(_)) | (Self::Alibaba(_), EstateRef::Aws(_)) => false,
+        }
+    }
+
     /// How many instances were read.
     #[must_use]
     pub fn instances(self) -> usize {

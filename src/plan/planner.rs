@@ -34,6 +34,12 @@ pub(super) struct Proposal {
     role: Option<String>,
 }
 
+impl Proposal {
+    fn is_of_group(&self) -> bool {
+        self.transition.target.kind == ResourceKind::SecurityGroup
+    }
+}
+
 /// Makes one plan of findings, without a look at what comes of it.
 pub(super) struct Planner<'a> {
     pub(super) identity: &'a Identity,
@@ -215,9 +221,11 @@ impl Planner<'_> {
             return (Vec::new(), None);
         }
         let node_groups = match self.estate {
-            EstateRef::Aws(inventory) => NodeGroups::new(&ClusterView::new(inventory, cluster_id, nodes, &[])),
-            // There no controller decides by the tags of security groups.
-            EstateRef::Alibaba(_) => NodeGroups::default(),
+            EstateRef::Aws(inventory) if asked.iter().any(Proposal::is_of_group) => {
+                NodeGroups::new(&ClusterView::new(inventory, cluster_id, nodes, &[]))
+            }
+            // On Alibaba Cloud no controller decides by the tags of security groups.
+            EstateRef::Aws(_) | EstateRef::Alibaba(_) => NodeGroups::default(),
         };
         let mut merged: Vec<(PlannedChange, Vec<Proposal>)> = Vec::new();
         let mut index: HashMap<(Target, Attribute), usize> = HashMap::new();

@@ -2,9 +2,13 @@
 //! plan would refuse is not shown as safe. A printed command: it was tried on a copy of the account, alone and with all others of the
 //! report in their order; what is refused there is printed as a reason.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use crate::estate::{EstateRef, Identity};
 use crate::finding::{Applicability, Caveat, Finding};
 use crate::plan::{self, Approvals, SkipReason};
+use crate::rules::RULES;
 
 use super::Purpose;
 
@@ -34,10 +38,26 @@ pub(super) fn keep(
         // A plan is for one account.
         let part = (identities.len() > 1).then(|| estate.of_account(&account.account_id));
         let estate = part.as_ref().map_or(estate, |part| part.as_ref());
+        // What is there before any change is the same for all that is tried; this scan has found it already where it ran all rules.
+        let known: RefCell<BTreeMap<String, Vec<Finding>>> = RefCell::default();
+        if part.is_none() && scope.rules.len() == RULES.len() {
+            known.borrow_mut().insert(scope.cluster_id.to_owned(), findings.to_vec());
+        }
+        let audit = |of: EstateRef<'_>, cluster_id: &str| -> Result<Vec<Finding>, String> {
+            if !of.is_same(estate) {
+                return audit(of, cluster_id);
+            }
+            if let Some(found) = known.borrow().get(cluster_id) {
+                return Ok(found.clone());
+            }
+            let found = audit(of, cluster_id)?;
+            known.borrow_mut().insert(cluster_id.to_owned(), found.clone());
+            Ok(found)
+        };
         let mut here: Vec<&mut Finding> = findings.iter_mut().filter(|finding| is_here(finding)).collect();
-        keep_safe(estate, scope, audit, &mut here);
+        keep_safe(estate, scope, &audit, &mut here);
         if purpose == Purpose::Report {
-            keep_commands(account, estate, scope, audit, &mut here);
+            keep_commands(account, estate, scope, &audit, &mut here);
         }
     }
 }

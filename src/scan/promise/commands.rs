@@ -28,13 +28,16 @@ pub(super) fn keep(trial: &Trial<'_>, instances: usize, findings: &mut [&mut Fin
     join_policies(trial, findings)?;
     let all: Vec<Candidate> = candidates(findings);
     let is_exact = all.len().saturating_mul(instances.max(1)) <= EXACT;
-    for (candidate, why) in refused_alone(trial, findings, &all, is_exact)? {
+    let (refused, was_all_at_once) = refused_alone(trial, findings, &all, is_exact)?;
+    for (candidate, why) in refused {
         refuse(findings, candidate, why);
     }
     for finding in findings.iter_mut() {
         propose_first_that_holds(finding);
     }
-    refuse_together(trial, findings)?;
+    if !was_all_at_once {
+        refuse_together(trial, findings)?;
+    }
     for (candidate, why) in refused_answers(trial, findings, is_exact)? {
         refuse(findings, candidate, why);
     }
@@ -120,12 +123,13 @@ fn join_policies(trial: &Trial<'_>, findings: &mut [&mut Finding]) -> Result<(),
 /// What a kind of write is: whose fix, which answer, and which calls.
 type Kind = (&'static str, Option<usize>, Vec<Operation>);
 
+/// What does harm by itself, or with others of its kind; and whether one trial held that was of all candidates.
 fn refused_alone(
     trial: &Trial<'_>,
     findings: &[&mut Finding],
     all: &[Candidate],
     is_exact: bool,
-) -> Result<Vec<(Candidate, String)>, String> {
+) -> Result<(Vec<(Candidate, String)>, bool), String> {
     let run = |wanted: &[Candidate]| -> Result<Option<String>, String> {
         let wanted: Vec<(&Finding, &[Transition])> = wanted
             .iter()
@@ -144,7 +148,7 @@ fn refused_alone(
     };
     if is_exact {
         one_by_one(all)?;
-        return Ok(refused);
+        return Ok((refused, false));
     }
     let mut kinds: BTreeMap<Kind, Vec<Candidate>> = BTreeMap::new();
     for candidate in all {
@@ -162,7 +166,8 @@ fn refused_alone(
         rest.extend(many.iter().map(|candidate| (*candidate, format!("with the others of its kind {why}"))));
     }
     refused.extend(rest);
-    Ok(refused)
+    let was_all_at_once = kinds.len() == 1 && refused.is_empty();
+    Ok((refused, was_all_at_once))
 }
 
 /// The first answer that holds is the proposed one: its writes are those that are printed.
