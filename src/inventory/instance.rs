@@ -74,6 +74,9 @@ pub struct Instance {
     /// Attached network interfaces as the instance shows them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub network_interfaces: Vec<AttachedInterface>,
+    /// Ids of the EBS volumes of its block devices, without those that an AWS service attached.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub volume_ids: Vec<String>,
     /// The service that manages the instance (`operator.principal`), when one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub managed_by: Option<String>,

@@ -89,6 +89,10 @@ pub fn unlisted<'a>(account: &Account, region: &'a Region) -> Vec<Unlisted<'a>> 
         vpc.for_each(|vpc| all.vpc(by, vpc));
         instance.subnet_id.iter().for_each(|subnet| all.subnet(by, subnet));
         instance.security_groups.iter().for_each(|group| all.group(by, group));
+        for volume in instance.volume_ids.iter().filter(|_| instance.managed_by.is_none()) {
+            let is_listed = region.volumes.binary_search_by(|known| known.id.cmp(volume)).is_ok();
+            all.lacks(by, Read::DescribeVolumes, volume, is_listed);
+        }
         for interface in &instance.network_interfaces {
             interface.subnet_id.iter().for_each(|subnet| all.subnet(by, subnet));
             interface.security_groups.iter().for_each(|group| all.group(by, group));

@@ -7,7 +7,9 @@ use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-use crate::inventory::{Account, Gap, Inventory, Provider, REASON_NOT_PROVIDED, Read as Call, Region};
+use crate::inventory::{
+    Account, Gap, Inventory, Provider, REASON_CONTRADICTED, REASON_NOT_PROVIDED, Read as Call, Region,
+};
 use crate::json_input::{self, JsonError};
 use crate::nodes::region_of_zone;
 
@@ -99,7 +101,18 @@ pub fn read(folder: &Path, region: Option<&str>) -> Result<Inventory, FolderErro
     if let Some(details) = details {
         let token = details.next_token.clone().or_else(|| details.is_truncated.then(String::new));
         files.cut(Call::GetAccountAuthorizationDetails, token.as_ref());
-        convert::roles(details, &target, &mut account, token.is_none());
+        let has_profiles = target.instances.iter().any(|instance| instance.instance_profile_arn.is_some());
+        // `--filter User` leaves the roles out, and a profile of which no role speaks would look empty.
+        let is_filtered = details.role_detail_list.is_empty() && has_profiles;
+        if is_filtered {
+            files.gap(
+                Call::GetAccountAuthorizationDetails,
+                REASON_CONTRADICTED,
+                "the list of roles is empty and instances have instance profiles: it was filtered, or is of another account"
+                    .to_owned(),
+            );
+        }
+        convert::roles(details, &target, &mut account, token.is_none() && !is_filtered);
     }
     let mut inventory = Inventory::new(Provider::Aws, None);
     inventory.gaps = files.gaps;

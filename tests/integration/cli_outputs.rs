@@ -46,6 +46,7 @@ pub(crate) fn write(inventory: &Inventory, folder: &Path) {
                     })
                 })
                 .collect();
+            let devices: Vec<Value> = i.volume_ids.iter().map(|id| json!({"Ebs": {"VolumeId": id, "Status": "attached"}})).collect();
             let options = i.metadata_options.as_ref().map(|o| {
                 json!({"State": "applied", "HttpTokens": o.http_tokens, "HttpEndpoint": o.http_endpoint, "HttpPutResponseHopLimit": o.http_put_response_hop_limit, "InstanceMetadataTags": o.instance_metadata_tags})
             });
@@ -55,7 +56,7 @@ pub(crate) fn write(inventory: &Inventory, folder: &Path) {
                 "PrivateIpAddress": i.private_ip_address, "PublicIpAddress": i.public_ip_address, "LaunchTime": i.launch_time.as_ref().map(|at| at.replace('Z', "+00:00")),
                 "IamInstanceProfile": i.instance_profile_arn.as_ref().map(|arn| json!({"Arn": arn, "Id": "AIPA"})),
                 "SourceDestCheck": i.source_dest_check, "MetadataOptions": options, "SecurityGroups": groups(&i.security_groups),
-                "NetworkInterfaces": interfaces, "Tags": tag_list(&i.tags), "Architecture": "x86_64",
+                "NetworkInterfaces": interfaces, "BlockDeviceMappings": devices, "Tags": tag_list(&i.tags), "Architecture": "x86_64",
             })
         })
         .collect();
@@ -152,4 +153,45 @@ fn drop_nulls(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(drop_nulls),
         _ => {}
     }
+}
+
+/// A clean cluster as a folder, with a volume on each node, in which one file was filtered; the exit code and what is not audited.
+fn scan_filtered(file: &str, content: &Value) -> (Option<i32>, String) {
+    let mut inventory = super::fix_worlds::named("clean-rke1").inventory;
+    let region = &mut inventory.accounts[0].regions[0];
+    for volume in &region.volumes {
+        let attached = region.instances.iter_mut().filter(|one| volume.attached_to.contains(&one.id));
+        attached.for_each(|one| one.volume_ids.push(volume.id.clone()));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    write(&inventory, folder.path());
+    let scan = || {
+        let mut run = super::binary::command();
+        run.args(["scan", "--cluster-id", super::fix_worlds::CLUSTER, "--format", "json", "--inventory"]);
+        let output = run.arg(folder.path()).output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (output.status.code(), report["not_audited"].to_string())
+    };
+    let (code, unread) = scan();
+    assert_ne!(code, Some(3), "{unread}");
+    std::fs::write(folder.path().join(file), content.to_string()).unwrap();
+    scan()
+}
+
+#[test]
+fn a_list_of_volumes_without_those_of_instances_is_a_gap() {
+    let (code, unread) = scan_filtered("describe-volumes.json", &json!({"Volumes": []}));
+    assert_eq!(code, Some(3), "{unread}");
+    assert!(unread.contains("ec2:DescribeVolumes") && unread.contains("the list lacks `vol-"), "{unread}");
+}
+
+/// `--filter User` prints no role.
+#[test]
+fn an_empty_list_of_roles_beside_instance_profiles_is_a_gap() {
+    let details = json!({
+        "UserDetailList": [], "GroupDetailList": [], "RoleDetailList": [], "Policies": [], "IsTruncated": false,
+    });
+    let (code, unread) = scan_filtered("get-account-authorization-details.json", &details);
+    assert_eq!(code, Some(3), "{unread}");
+    assert!(unread.contains("the list of roles is empty"), "{unread}");
 }

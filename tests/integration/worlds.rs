@@ -261,6 +261,7 @@ impl Builder {
                 security_groups: groups,
                 addresses: Some(InterfaceAddresses { ipv4: vec![address], ipv6: Vec::new() }),
             }],
+            volume_ids: Vec::new(),
             managed_by: None,
             tags,
         });

@@ -139,6 +139,7 @@ pub(super) async fn read_unlisted(
         |one| [one],
         network_interfaces
     );
+    ask!(Read::DescribeVolumes, "volume-id", describe_volumes, volumes, volume, |one| [one], volumes);
     ask!(Read::DescribeInstances, "instance-id", describe_instances, reservations, reservation, |many| many, instances);
     region.gone.extend(asked.difference(&found).cloned());
     gaps
@@ -257,9 +258,18 @@ fn instance(raw: types::Instance) -> Option<Instance> {
                 addresses: addresses(interface.private_ip_addresses, interface.ipv6_addresses),
             })
             .collect(),
+        volume_ids: volume_ids(raw.block_device_mappings),
         managed_by: managed_by(raw.operator),
         tags: tags(raw.tags),
     })
+}
+
+/// EBS volumes of block devices. `operator` and `volumeOwnerId` mark those that an AWS service attached, in an account of its own.
+/// Source: Amazon EC2 API Reference, `EbsInstanceBlockDevice`.
+fn volume_ids(raw: Option<Vec<types::InstanceBlockDeviceMapping>>) -> Vec<String> {
+    let volumes = raw.into_iter().flatten().filter_map(|device| device.ebs);
+    let own = volumes.filter(|volume| volume.volume_owner_id.is_none());
+    own.filter_map(|volume| volume.volume_id.filter(|_| managed_by(volume.operator).is_none())).collect()
 }
 
 /// Addresses of an interface, if the answer has some: every interface has one.

@@ -71,6 +71,13 @@ pub(super) fn instance(raw: RawInstance) -> Option<Instance> {
                 .if_any(),
             })
             .collect(),
+        volume_ids: raw
+            .block_device_mappings
+            .into_iter()
+            .filter_map(|device| device.ebs)
+            .filter(|volume| volume.volume_owner_id.is_none())
+            .filter_map(|volume| volume.volume_id.filter(|_| managed_by(volume.operator).is_none()))
+            .collect(),
         managed_by: managed_by(raw.operator),
         tags: tags(raw.tags),
     })

@@ -35,10 +35,14 @@ shapes! {
         security_groups: Vec<GroupId>,
         #[serde(default)]
         network_interfaces: Vec<RawAttached>,
+        #[serde(default)]
+        block_device_mappings: Vec<RawBlockDevice>,
         operator: Option<Operator>,
         #[serde(default)]
         tags: Vec<RawTag>,
     }
+    RawBlockDevice { ebs: Option<RawEbsDevice> }
+    RawEbsDevice { volume_id: Option<String>, volume_owner_id: Option<String>, operator: Option<Operator> }
     Named { name: String }
     Placement { availability_zone: Option<String> }
     ProfileArn { arn: String }

@@ -99,6 +99,7 @@ mod tests {
             metadata_options: None,
             security_groups: Vec::new(),
             network_interfaces: Vec::new(),
+            volume_ids: Vec::new(),
             managed_by: None,
             tags: Vec::new(),
         };
