@@ -110,7 +110,7 @@ impl ClusterView<'_> {
             named.contains(one.id.as_str()) || one.private_dns_name.as_deref().is_some_and(|name| named.contains(name))
         };
         let instances = self.regions.iter().flat_map(|region| &region.region.instances);
-        if instances.filter(|one| is_named(one)).any(is_tagged) {
+        if instances.filter(|one| one.state.is_live() && is_named(one)).any(is_tagged) {
             return None;
         }
         let nodes: Vec<String> = nodes.iter().filter(|node| is_of_ec2(node)).map(|node| node.name.clone()).collect();

@@ -114,6 +114,12 @@ fn nodes_of_another_cluster_are_refused_before_anything_is_planned() {
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
     assert!(refused.stderr.contains("the cluster id and the Nodes are not of one cluster"), "{}", refused.stderr);
     assert!(refused.stderr.contains("ip-10-9-0-0.ec2.internal"), "{}", refused.stderr);
+    // A terminated instance of the cluster is no Node that is there.
+    let mut with_dead = inventory.clone();
+    let dead = instance(&mut with_dead, "i-0wk0");
+    dead.state = tagaudit::inventory::InstanceState::Terminated;
+    let named = nodes_of(&with_dead, |one| one.id.starts_with("i-2000") || one.id == "i-0wk0");
+    assert_eq!(scan(&with_dead, Some(&named), &["--fix", "--plan-out", "plan.json"]).code, Some(2));
     // Nodes that are no instances of EC2 contradict nothing, and prove nothing.
     let mut hybrid = nodes.clone();
     for item in hybrid["items"].as_array_mut().unwrap() {
@@ -277,6 +283,38 @@ fn a_mark_of_kubernetes_on_what_is_not_ours_is_a_neighbour() {
     for (name, edit) in none {
         assert_eq!(applicability(&edit), "safe", "{name}");
     }
+}
+
+/// Gardener's own keys are the cluster's tag on Alibaba Cloud: here on one instance of a shoot, and the only Node is the other one.
+#[test]
+fn nodes_of_another_shoot_are_refused_on_alibaba_cloud() {
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/alibaba/clean-gardener.json");
+    let mut inventory: Value = serde_json::from_slice(&std::fs::read(fixture).unwrap()).unwrap();
+    let instances = inventory["accounts"][0]["regions"][0]["instances"].as_array_mut().unwrap();
+    let other = instances.iter_mut().find(|one| one["id"] == "i-bp1g2").unwrap();
+    other["tags"].as_array_mut().unwrap().retain(|tag| tag["key"] == "Name");
+    let node = |id: &str| json!({"metadata": {"name": id}, "spec": {"providerID": format!("cn-hangzhou.{id}")}});
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("account.json"), inventory.to_string()).unwrap();
+    let scan = |nodes: &[&str], more: &[&str]| {
+        let items: Vec<Value> = nodes.iter().map(|id| node(id)).collect();
+        let list = json!({"kind": "List", "apiVersion": "v1", "items": items});
+        std::fs::write(folder.path().join("nodes.json"), list.to_string()).unwrap();
+        let mut run = command();
+        run.current_dir(folder.path()).args(["scan", "--cluster-id", "shoot--dev--one", "--installer", "gardener"]);
+        run.args(["--inventory", "account.json", "--nodes", "nodes.json", "--format", "json", "--fail-on", "never"]);
+        let output = run.args(more).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, told) = scan(&["i-bp1g2"], &[]);
+    assert_eq!(code, Some(3), "{told}");
+    assert!(told.contains("the cluster tag is on i-bp1g1, and the Nodes (i-bp1g2) are other instances"), "{told}");
+    let (code, told) = scan(&["i-bp1g2"], &["--fix", "--plan-out", "plan.json"]);
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("the cluster id and the Nodes are not of one cluster"), "{told}");
+    assert!(!folder.path().join("plan.json").exists());
+    let (code, told) = scan(&["i-bp1g1", "i-bp1g2"], &[]);
+    assert!(code == Some(0) && !told.contains("the cluster tag is on"), "{told}");
 }
 
 /// A role tag alone is all that a neighbour's AWS Load Balancer Controller needs. Where it is no finding that some subnets are tagged and some
