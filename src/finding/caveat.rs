@@ -21,6 +21,8 @@ pub enum Caveat {
     /// Other clusters that show in the VPC, each with what shows it. A tag on a common subnet takes it from every cluster
     /// that relies on untagged ones.
     Neighbours(Vec<(String, String)>),
+    /// Other clusters that show in the VPC of an instance or in the VPC itself, each with the resource that shows it.
+    NotAlone(Vec<(String, String)>),
     /// An instance that no list of Nodes names.
     NotNamedByNodes,
     /// A Node names the instance by its providerID, and neither an address of the Node nor its name is the instance's.
@@ -57,6 +59,8 @@ pub enum CaveatKind {
     ManagedBy,
     /// [`Caveat::Neighbours`].
     Neighbours,
+    /// [`Caveat::NotAlone`].
+    NotAlone,
     /// [`Caveat::NotNamedByNodes`].
     NotNamedByNodes,
     /// [`Caveat::NamedByIdAlone`].
@@ -85,10 +89,11 @@ pub enum CaveatKind {
 
 impl CaveatKind {
     /// All of them, in the order of the enum.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Shared,
         Self::ManagedBy,
         Self::Neighbours,
+        Self::NotAlone,
         Self::NotNamedByNodes,
         Self::NamedByIdAlone,
         Self::NoCertainMember,
@@ -112,6 +117,7 @@ impl Caveat {
             Self::Shared { .. } => CaveatKind::Shared,
             Self::ManagedBy(_) => CaveatKind::ManagedBy,
             Self::Neighbours(_) => CaveatKind::Neighbours,
+            Self::NotAlone(_) => CaveatKind::NotAlone,
             Self::NotNamedByNodes => CaveatKind::NotNamedByNodes,
             Self::NamedByIdAlone => CaveatKind::NamedByIdAlone,
             Self::NoCertainMember => CaveatKind::NoCertainMember,
@@ -128,6 +134,10 @@ impl Caveat {
     }
 }
 
+fn described(neighbours: &[(String, String)]) -> Vec<String> {
+    neighbours.iter().map(|(name, seen)| format!("{name} ({seen})")).collect()
+}
+
 impl fmt::Display for Caveat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -142,13 +152,17 @@ impl fmt::Display for Caveat {
                 write!(f, "managed by {}: fix that too, or it comes back", text::list(managers, 3))
             }
             Self::Neighbours(neighbours) => {
-                let shown: Vec<String> = neighbours.iter().map(|(name, seen)| format!("{name} ({seen})")).collect();
                 write!(
                     f,
                     "others are present in the VPC: {}; tag the subnets for all of them at once, or their load balancers lose those subnets",
-                    text::list(&shown, 3)
+                    text::list(&described(neighbours), 3)
                 )
             }
+            Self::NotAlone(neighbours) => write!(
+                f,
+                "others are present in the VPC: {}; check that the resource belongs to this cluster",
+                text::list(&described(neighbours), 3)
+            ),
             Self::NotNamedByNodes => {
                 f.write_str("no list of Nodes names the instance, and the tag gives rights over it")
             }

@@ -156,14 +156,14 @@ fn is_safe(change: &Transition, account: &str, view: &ClusterView<'_>) -> Result
     } else {
         kind == ResourceKind::Subnet && [ROLE_ELB, ROLE_INTERNAL_ELB].contains(&key) && value == "1"
     };
-    let alone = !tags::has_foreign_cluster_tag(held, own)
-        && tags::value(held, LEGACY_TAG).is_none_or(|legacy| legacy.is_empty() || legacy == own)
-        && region.vpc_of(id).is_some_and(|vpc| region.neighbours(vpc).next().is_none());
+    let is_untagged_for_others = !tags::has_foreign_cluster_tag(held, own)
+        && tags::value(held, LEGACY_TAG).is_none_or(|legacy| legacy.is_empty() || legacy == own);
+    let vpc = region.vpc_of(id).ok_or(None)?;
     // Tags of an instance are rights over it: only the cluster's own word makes it a node for certain.
     let is_node =
         instance.is_none_or(|instance| region.member(&instance.id).is_some_and(|member| member.node.is_some()));
     let provable = is_valid
-        && alone
+        && is_untagged_for_others
         && tags::value(held, key).is_none()
         && held.len() < tags::QUOTA
         && manager(held).is_none()
@@ -172,10 +172,16 @@ fn is_safe(change: &Transition, account: &str, view: &ClusterView<'_>) -> Result
     if !provable {
         return Err(None);
     }
+    let neighbours: Vec<(String, String)> =
+        region.neighbours(vpc).map(|(neighbour, seen)| (neighbour.to_string(), seen.to_owned())).collect();
+    if !neighbours.is_empty() {
+        // For subnets `neighbours` has reported them.
+        return Err((kind != ResourceKind::Subnet).then_some(Caveat::NotAlone(neighbours)));
+    }
     if !is_node {
         return Err(Some(Caveat::NotNamedByNodes));
     }
-    if !region.vpc_of(id).is_some_and(|vpc| region.has_certain_member(vpc)) {
+    if !region.has_certain_member(vpc) {
         return Err(Some(Caveat::NoCertainMember));
     }
     if instance.is_some_and(|instance| !region.member(&instance.id).is_some_and(Member::agrees_with_its_node)) {
