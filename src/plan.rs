@@ -26,7 +26,7 @@ pub use attempts::Audit;
 pub use build::{Planned, Scope, build};
 pub use dry_run::DryRunAnswer;
 pub use file::{MAX_PLAN_BYTES, PlanError};
-pub use gate::{LeftOut, left_out, unlike_inverse};
+pub use gate::{LeftOut, left_out, undo_needs_consent, unlike_inverse};
 pub use guard::created;
 pub(crate) use planner::own_actions;
 pub use state::{Fit, Observed, fit, observe, simulate};

@@ -3,7 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::estate::EstateRef;
+use crate::inventory::Inventory;
+use crate::nodes::KubernetesNode;
+use crate::resource::ResourceKind;
+use crate::tags;
 use crate::transition::Transition;
+use crate::view::ClusterView;
 
 use super::approvals::SkipReason;
 use super::state::{Fit, fit, observe};
@@ -83,7 +88,8 @@ fn reason(change: &PlannedChange, again: &Planned, estate: EstateRef<'_>, missin
             Some(format!("it takes an answer: --choose {}:{}=VALUE{unsaid}", left.rule, left.resource))
         }
         SkipReason::Refused(why) | SkipReason::ByHand(why) => Some(format!("{why}{unsaid}")),
-        SkipReason::BeyondApproved => None,
+        SkipReason::BeyondApproved => (left.resource == target.id)
+            .then(|| "a scan of now plans another change of this resource than was approved".to_owned()),
     });
     let stale = || match fit(estate, change) {
         Fit::Stale(why) => Some(why),
@@ -91,6 +97,70 @@ fn reason(change: &PlannedChange, again: &Planned, estate: EstateRef<'_>, missin
     };
     let why = why.or_else(stale);
     LeftOut::NotPlanned(why.unwrap_or_else(|| format!("a scan of now does not ask for it{unsaid}")))
+}
+
+/// Changes of an undo that need `--allow`, in their order, each with the reason. A journal proves nothing about who wrote it: a change of another
+/// cluster's tag, or of a resource that does not belong to this cluster, takes the word of the operator.
+///
+/// Plans for Alibaba Cloud hold no such change: the only tag that they write is this cluster's, and their policies are tagaudit's own.
+#[must_use]
+pub fn undo_needs_consent<'p>(
+    undo: &'p Plan,
+    estate: EstateRef<'_>,
+    nodes: Option<&[KubernetesNode]>,
+    allow: &[String],
+) -> Vec<(&'p PlannedChange, String)> {
+    let EstateRef::Aws(inventory) = estate else { return Vec::new() };
+    let view = ClusterView::new(inventory, &undo.cluster_id, nodes, &[]);
+    let asked = undo.changes.iter().filter(|change| !change.rules.iter().any(|rule| allow.contains(rule)));
+    let reason = |change: &'p PlannedChange| {
+        let why = if writes_foreign_tag(change, &undo.cluster_id) {
+            "it changes the tag of another cluster"
+        } else if !belongs(&view, inventory, change) {
+            "the resource does not belong to the cluster"
+        } else {
+            return None;
+        };
+        let rules: Vec<String> = change.rules.iter().map(|rule| format!("--allow {rule}")).collect();
+        let how = if rules.is_empty() { String::new() } else { format!("; agree with {}", rules.join(" or ")) };
+        Some((change, format!("{why}{how}")))
+    };
+    asked.filter_map(reason).collect()
+}
+
+fn writes_foreign_tag(change: &PlannedChange, cluster_id: &str) -> bool {
+    let Transition { old, new, .. } = &change.transition;
+    let Some((key, _)) = change.transition.tag() else { return false };
+    let is_other_legacy = || [old, new].into_iter().flatten().any(|value| value.to_string() != cluster_id);
+    tags::is_membership(key) && key != tags::cluster_key(cluster_id) && (key != tags::LEGACY_TAG || is_other_legacy())
+}
+
+/// True if a resource carries the cluster's tag or a near miss of it, is an instance that a Node names, or is part of the network of members.
+/// Roles and policies count: of those a plan changes only what tagaudit wrote.
+fn belongs(view: &ClusterView<'_>, inventory: &Inventory, change: &PlannedChange) -> bool {
+    let Transition { target, attribute, .. } = &change.transition;
+    if attribute.is_iam() {
+        return true;
+    }
+    let regions = view.regions.iter().filter(|one| Some(&one.region.name) == target.region.as_ref());
+    let mut regions = regions.peekable();
+    if target.kind == ResourceKind::Instance
+        && regions.clone().any(|one| one.member(&target.id).is_some_and(|member| member.node.is_some()))
+    {
+        return true;
+    }
+    let held = regions.clone().find_map(|one| one.region.tags_of(&target.id)).unwrap_or_default();
+    let is_own = |tag: &crate::inventory::Tag| {
+        tags::has_cluster_tag(std::slice::from_ref(tag), view.cluster_id)
+            || tags::is_certain_near_miss(tag, view.cluster_id)
+    };
+    if held.iter().any(is_own) {
+        return true;
+    }
+    let vpc_id = observe(EstateRef::Aws(inventory), target, attribute).and_then(|found| found.vpc_id);
+    let vpc_id = vpc_id.as_deref().or((target.kind == ResourceKind::Vpc).then_some(target.id.as_str()));
+    target.kind != ResourceKind::Instance
+        && vpc_id.is_some_and(|vpc| regions.any(|one| one.member_vpcs().contains(vpc)))
 }
 
 /// The first change that an undo of a journal makes and the inverse of its run does not, or the other way round.

@@ -5,7 +5,7 @@ use crate::finding::Applicability;
 use crate::inventory::{Provider, Tag};
 use crate::resource::ResourceKind;
 use crate::role_audit::grant;
-use crate::tags;
+use crate::tags::{self, OWNED, SHARED};
 use crate::transition::{Attribute, Target, Transition, Value};
 
 use super::{Kind, Plan, PlannedChange, guard, planner};
@@ -49,6 +49,11 @@ pub(super) fn unlawful(plan: &Plan, change: &PlannedChange) -> Option<String> {
             wrong(!fits, "tags of such a resource are not tagaudit's")
                 .or_else(|| guard::limit(&change.transition, &found))
                 .or_else(|| wrong(!is_our_key(plan, key, old.as_ref(), new.as_ref()), "such a tag is not tagaudit's"))
+                .or_else(|| {
+                    let written = if is_fix { new } else { old };
+                    let is_planned = written.as_ref().is_none_or(|value| is_planned_value(plan, target, key, value));
+                    wrong(!is_planned, "tagaudit does not plan this value")
+                })
                 .or_else(|| wrong(!is_expected, "it does not say which cluster tags it expects"))
         }
         Attribute::MetadataOption { .. } => {
@@ -130,6 +135,17 @@ fn is_our_key(plan: &Plan, key: &str, old: Option<&Value>, new: Option<&Value>) 
         || role(tags::ROLE_ELB)
         || role(tags::ROLE_INTERNAL_ELB)
         || (removes && tags::near_miss(&tag, &plan.cluster_id).is_some())
+}
+
+/// True if a rule writes this value: of the cluster's own keys any, and of another cluster's only `shared`, on what clusters share.
+fn is_planned_value(plan: &Plan, target: &Target, key: &str, value: &Value) -> bool {
+    let Value::Text(value) = value else { return false };
+    match key {
+        tags::ROLE_ELB | tags::ROLE_INTERNAL_ELB => value == "1",
+        tags::LEGACY_TAG => *value == plan.cluster_id,
+        key if key == tags::cluster_key(&plan.cluster_id) => value == OWNED || value == SHARED,
+        _ => tags::is_membership(key) && value == SHARED && target.kind != ResourceKind::Instance,
+    }
 }
 
 fn is_our_policy(plan: &Plan, arn: &str) -> bool {
@@ -265,6 +281,23 @@ mod tests {
             (
                 Box::new(|plan| plan.changes[0].transition.attribute = Attribute::Tag { key: "Project".to_owned() }),
                 "such a tag",
+            ),
+            (
+                Box::new(|plan| plan.changes[0].transition.new = Some(Value::Text("anything".to_owned()))),
+                "does not plan this value",
+            ),
+            (
+                Box::new(|plan| {
+                    plan.changes[0].transition.attribute =
+                        Attribute::Tag { key: "kubernetes.io/cluster/staging".to_owned() };
+                }),
+                "does not plan this value",
+            ),
+            (
+                Box::new(|plan| {
+                    plan.changes[0].transition.attribute = Attribute::Tag { key: tags::LEGACY_TAG.to_owned() };
+                }),
+                "does not plan this value",
             ),
             (Box::new(|plan| plan.changes[0].expect.cluster_tags = None), "which cluster tags"),
             (

@@ -13,6 +13,12 @@ use super::{Plan, own_actions};
 /// Takes on a role; RAM has it under the same name.
 const ASSUME_ROLE: &str = "sts:AssumeRole";
 
+/// True if an action of a policy, which may hold wildcards, allows to take on a role.
+fn covers_assume_role(action: &str) -> bool {
+    let pattern = regex::escape(action).replace(r"\*", ".*").replace(r"\?", ".");
+    regex::Regex::new(&format!("(?i)^(?:{pattern})$")).map_or(true, |pattern| pattern.is_match(ASSUME_ROLE))
+}
+
 impl Plan {
     /// A way to more rights that one of its documents opens, and that no embedded baseline asks for. No file agrees to one: who
     /// writes a baseline would decide what others can do.
@@ -28,7 +34,7 @@ impl Plan {
             // A policy of ours is for every resource: with this action its holders take on every role that trusts the account.
             // Source: IAM User Guide, "Granting a user permissions to switch roles".
             let own = own_actions(provider, text).unwrap_or_default();
-            if own.iter().any(|action| action.eq_ignore_ascii_case(ASSUME_ROLE)) {
+            if own.iter().any(|action| covers_assume_role(action)) {
                 return Some(format!("take on every role that trusts the account ({ASSUME_ROLE} on every resource)"));
             }
             let document = Document::parse_as(text, dialect).ok()?;
@@ -43,5 +49,20 @@ impl Plan {
             let actions: Vec<&str> = path.actions.iter().map(|step| step.action.as_str()).collect();
             Some(format!("{} ({})", path.so_that, actions.join(", ")))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wildcards_cover_the_action_that_takes_on_roles() {
+        for action in ["sts:AssumeRole", "STS:assumerole", "sts:Assume*", "sts:*", "*", "sts:Assume????"] {
+            assert!(covers_assume_role(action), "{action}");
+        }
+        for action in ["sts:AssumeRoleWithWebIdentity", "sts:GetCallerIdentity", "sts:Assume", "sts.AssumeRole"] {
+            assert!(!covers_assume_role(action), "{action}");
+        }
     }
 }

@@ -2,16 +2,46 @@
 
 use proptest::prelude::*;
 use tagaudit::estate::EstateRef;
-use tagaudit::finding::Applicability;
+use tagaudit::finding::{Applicability, Finding};
 use tagaudit::inventory::Inventory;
-use tagaudit::plan::{self, Approvals, Plan, Scope};
+use tagaudit::plan::{self, Answer, Approvals, Expect, Plan, PlannedChange, Scope};
 use tagaudit::rules::RULES;
 use tagaudit::scan::Purpose;
+use tagaudit::transition::{Attribute, Transition, Value};
 
-use super::printed::{Site, edited, edits, some_nodes};
+use super::printed::{Site, edited, edits, some_nodes, worlds};
 
-/// A plan of an account, within another where one was approved.
-fn plan_of(site: &Site<'_>, inventory: &Inventory, allow: &[String], within: Option<&Plan>) -> Plan {
+/// What the operator says on one command line.
+#[derive(Debug, Clone, Default)]
+struct Words {
+    allow: Vec<String>,
+    /// Which answer each question gets: none for most numbers.
+    answers: u64,
+}
+
+impl Words {
+    fn said() -> impl Strategy<Value = Self> {
+        (any::<u64>(), any::<u64>()).prop_map(|(mask, answers)| Self { allow: allowed(mask), answers })
+    }
+
+    fn to(&self, findings: &[Finding]) -> Vec<Answer> {
+        let questions = findings.iter().filter(|finding| finding.fix.applicability == Applicability::Choice);
+        let answer = |(index, finding): (usize, &Finding)| {
+            let number = (self.answers >> (index * 3 % 60) & 7) as usize;
+            // Only what can be written is an answer.
+            let choice = finding.fix.choices.get(number).filter(|choice| !choice.changes.is_empty())?;
+            Some(Answer {
+                rule: finding.rule.to_owned(),
+                resource: finding.resource.id.clone(),
+                value: choice.value.clone(),
+            })
+        };
+        questions.enumerate().filter_map(answer).collect()
+    }
+}
+
+/// A plan of an account, within another where one was approved, and the answers that were given for it.
+fn plan_of(site: &Site<'_>, inventory: &Inventory, words: &Words, within: Option<&Plan>) -> (Plan, Vec<Answer>) {
     let findings = site.auditor().audit_for(inventory, Purpose::Plan).unwrap().findings;
     let scope = Scope {
         cluster_id: "bravo",
@@ -23,10 +53,11 @@ fn plan_of(site: &Site<'_>, inventory: &Inventory, allow: &[String], within: Opt
         options: Vec::new(),
         within,
     };
-    let approvals = Approvals { allow: allow.to_vec(), answers: Vec::new() };
+    let approvals = Approvals { allow: words.allow.clone(), answers: words.to(&findings) };
     let audit = |estate: EstateRef<'_>, of: &str| site.auditor().again(estate, of);
     let planned = plan::build(EstateRef::Aws(inventory), &findings, &scope, &approvals, &audit).unwrap();
-    if planned.rejected.is_empty() { planned.plan } else { Plan { changes: Vec::new(), ..planned.plan } }
+    let plan = if planned.rejected.is_empty() { planned.plan } else { Plan { changes: Vec::new(), ..planned.plan } };
+    (plan, approvals.answers)
 }
 
 fn allowed(mask: u64) -> Vec<String> {
@@ -35,33 +66,95 @@ fn allowed(mask: u64) -> Vec<String> {
     confirm.enumerate().filter(|(index, _)| mask >> (index % 64) & 1 == 1).map(|(_, rule)| rule.id.to_owned()).collect()
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+/// What somebody else may have made of the changes of a saved plan, or of an undo in a journal.
+fn forge(plan: &mut Plan, edits: &[(prop::sample::Index, u8)], inventory: &Inventory) {
+    let instances = &inventory.accounts[0].regions[0].instances;
+    for (at, edit) in edits {
+        if plan.changes.is_empty() {
+            return;
+        }
+        let at = at.index(plan.changes.len());
+        let change = &mut plan.changes[at];
+        let transition = &mut change.transition;
+        match edit {
+            0 => transition.new = Some(Value::Text("anything".to_owned())),
+            1 => change.class = Applicability::Safe,
+            2 => transition.target.id.clone_from(&instances[at % instances.len()].id),
+            3 => transition.attribute = Attribute::Tag { key: "kubernetes.io/cluster/alpha".to_owned() },
+            4 => transition.new = None,
+            5 => change.expect = Expect::default(),
+            6 => change.rules = vec!["subnet-cluster-tag-missing".to_owned()],
+            7 => drop(plan.changes.remove(at)),
+            _ => {
+                let mut copy = change.clone();
+                copy.id = format!("{}-2", copy.id);
+                plan.changes.push(copy);
+            }
+        }
+    }
+}
 
-    /// Any saved plan, any evidence, any consent: what passes is in the plan that was approved, nothing of it is there without a word of the
-    /// operator but what is safe, and no cluster of the account has a new error or warning afterwards.
+fn forgeries() -> impl Strategy<Value = Vec<(prop::sample::Index, u8)>> {
+    prop::collection::vec((any::<prop::sample::Index>(), 0..9_u8), 0..3)
+}
+
+proptest! {
+    #![proptest_config(worlds(500))]
+
+    /// Any saved plan, whoever wrote it, any evidence, any words: what passes is in the plan that was approved, nothing of it is there
+    /// without a word of the operator but what is safe, and no cluster of the account has a new error or warning afterwards.
     #[test]
     fn what_passes_was_approved_and_hurts_nobody(
         before in edits(6),
         now in edits(6),
         (nodes_before, nodes_now) in (any::<u64>(), prop::option::of(any::<u64>())),
-        (allow_before, allow_now) in (any::<u64>(), prop_oneof![Just(0), any::<u64>()]),
+        (words_before, words) in (Words::said(), prop_oneof![Just(Words::default()), Words::said()]),
+        forged in forgeries(),
     ) {
         let (earlier, inventory) = (edited(&before), edited(&[before.clone(), now].concat()));
         let known = some_nodes(&earlier, nodes_before);
-        let approved = plan_of(&Site::new(&earlier, "bravo", Some(&known)), &earlier, &allowed(allow_before), None);
+        let (mut approved, _) = plan_of(&Site::new(&earlier, "bravo", Some(&known)), &earlier, &words_before, None);
+        forge(&mut approved, &forged, &inventory);
         let known = nodes_now.map(|mask| some_nodes(&inventory, mask));
         let site = Site::new(&inventory, "bravo", known.as_deref());
-        let allow = allowed(allow_now);
-        let passed = plan_of(&site, &inventory, &allow, Some(&approved));
+        let (passed, answers) = plan_of(&site, &inventory, &words, Some(&approved));
         for change in &passed.changes {
             let is_approved = approved.changes.iter().any(|one| one.id == change.id && one.transition == change.transition);
             prop_assert!(is_approved, "{change:?}");
-            let is_agreed = change.class == Applicability::Safe || change.rules.iter().any(|rule| allow.contains(rule));
-            prop_assert!(is_agreed, "{change:?}");
+            let is_asked = |rule: &String| words.allow.contains(rule) || answers.iter().any(|answer| answer.rule == *rule);
+            prop_assert!(change.class == Applicability::Safe || change.rules.iter().any(is_asked), "{change:?}");
+            prop_assert!(change.transition.new != Some(Value::Text("anything".to_owned())), "{change:?}");
         }
         let writes: Vec<_> = passed.changes.iter().map(|change| &change.transition).collect();
         prop_assert_eq!(site.harm(&writes), Vec::<String>::new());
+    }
+}
+
+proptest! {
+    #![proptest_config(worlds(100))]
+
+    /// Whatever somebody made of the undo that a journal goes on with: it is the inverse of what was written, or it is refused.
+    #[test]
+    fn an_undo_that_is_not_the_inverse_is_found(
+        world in edits(6),
+        nodes in any::<u64>(),
+        words in Words::said(),
+        made in any::<u64>(),
+        forged in forgeries(),
+    ) {
+        let inventory = edited(&world);
+        let known = some_nodes(&inventory, nodes);
+        let (done, _) = plan_of(&Site::new(&inventory, "bravo", Some(&known)), &inventory, &words, None);
+        let made = done.changes.iter().enumerate().filter(|(index, _)| made >> (index % 64) & 1 == 1);
+        let made: Vec<&PlannedChange> = made.map(|(_, change)| change).collect();
+        let inverse = plan::undo(&done, &made, Vec::new(), done.created_at.clone(), done.expires_at.clone());
+        let mut undo = inverse.clone();
+        forge(&mut undo, &forged, &inventory);
+        let written = |plan: &Plan| -> Vec<(String, Transition, Expect)> {
+            plan.changes.iter().map(|one| (one.id.clone(), one.transition.clone(), one.expect.clone())).collect()
+        };
+        let is_refused = plan::unlike_inverse(&undo, &inverse).is_some();
+        prop_assert_eq!(is_refused, written(&undo) != written(&inverse), "{:?}", undo.changes);
     }
 }
 
@@ -72,7 +165,7 @@ mod live {
     use tagaudit::inventory::{Instance, Inventory};
 
     use crate::fix::Site;
-    use crate::fix_worlds::{instance, key, region, untag, untagged};
+    use crate::fix_worlds::{instance, key, many, region, untag, untagged};
     use crate::mock::Mock;
     use crate::worlds::tags;
 
@@ -106,6 +199,7 @@ mod live {
             &ended.stderr,
             "left out: i-10000 kubernetes.io/cluster/c-7cjkr: it takes --allow instance-cluster-tag-missing now",
         );
+        has(&ended.stderr, "others are present in the VPC: staging (i-9staging)");
         assert!(site.mock.writes().is_empty());
         // Agreed to on the line of now, it is made.
         let ended = site.apply(&["--allow", "instance-cluster-tag-missing"]);
@@ -180,6 +274,42 @@ mod live {
         site.plan(&[]);
         resealed(&site, |_| {});
         assert_eq!(site.apply(&[]).code, Some(0));
+    }
+
+    /// A finished run that somebody wrote into a journal: it claims to have raised the hop limit of an instance that is no node.
+    #[test]
+    fn an_undo_on_what_is_not_the_clusters_takes_consent() {
+        const RULE: &str = "imds-hop-limit-low";
+        let hop_limit = |inventory: &mut Inventory, limit: i32| {
+            let options = instance(inventory, "i-10000").metadata_options.as_mut().unwrap();
+            options.http_put_response_hop_limit = Some(limit);
+        };
+        let mut low = many(1);
+        hop_limit(&mut low, 1);
+        let other = Site::of(&low);
+        other.fix(&["--allow", RULE, "--journal", "journal.jsonl", "--fail-on", "never"]);
+        let journal = std::fs::read(other.path("journal.jsonl")).unwrap();
+        let mut inventory = untagged(1);
+        hop_limit(&mut inventory, 2);
+        let database = instance(&mut inventory, "i-10000");
+        database.tags = tags(&[("Name", "payments-database")]);
+        let site = Site::of(&inventory);
+        let agreed = ["--yes", "--expect-account", crate::fix_worlds::ACCOUNT];
+        let undo = |more: &[&str]| {
+            let path = site.path("journal.jsonl");
+            std::fs::write(&path, &journal).unwrap();
+            std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+            site.run(&[&["undo", "journal.jsonl"][..], &agreed, more].concat())
+        };
+        let ended = undo(&[]);
+        assert_eq!(ended.code, Some(5), "{}", ended.stderr);
+        has(&ended.stderr, "the undo needs more consent; nothing was written");
+        has(&ended.stderr, &format!("the resource does not belong to the cluster; agree with --allow {RULE}"));
+        assert!(site.mock.writes().is_empty());
+        assert_eq!(undo(&["--allow", "imds-hop-limit-lo"]).code, Some(2));
+        let ended = undo(&["--allow", RULE]);
+        has(&ended.stderr, "1 applied");
+        assert_eq!(site.mock.writes().len(), 1, "{}", ended.stderr);
     }
 
     /// A journal that goes on with an undo that is none: what it would write is not the inverse of the run.

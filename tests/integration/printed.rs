@@ -177,8 +177,15 @@ pub(crate) fn some_nodes(inventory: &Inventory, mask: u64) -> Vec<KubernetesNode
     named.map(node).collect()
 }
 
+/// How many worlds a property is tried in: so many, or what `TAGAUDIT_WORLDS` says.
+#[expect(clippy::disallowed_methods, reason = "who runs it says for how long")]
+pub(crate) fn worlds(few: u32) -> ProptestConfig {
+    let cases = std::env::var("TAGAUDIT_WORLDS").map_or(few, |number| number.parse().unwrap());
+    ProptestConfig { cases, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+    #![proptest_config(worlds(100))]
 
     /// Whatever tags are lost or another cluster's, and whichever Nodes are known.
     #[test]

@@ -123,6 +123,9 @@ pub(in crate::cli) struct UndoArgs {
     /// Stop when the plan is shown
     #[arg(long)]
     pub(in crate::cli) dry_run: bool,
+    /// Also undo changes of this rule to tags of other clusters, and to resources that do not belong to the cluster; repeatable
+    #[arg(long, value_name = "RULE", help_heading = "Fix")]
+    pub(in crate::cli) allow: Vec<String>,
     #[command(flatten)]
     pub(in crate::cli) connection: ConnectionArgs,
     #[command(flatten)]

@@ -12,6 +12,7 @@ use crate::cli::failure::{Exit, Failure};
 use crate::cli::input;
 use crate::cli::session::{self, CarriedOut, Scope, provider_failure};
 use crate::cli::terminal::{Out, is_interactive, line, read_line, say};
+use crate::cli::text_commands::unknown_rule;
 use crate::cli::{ConnectionArgs, ScanArgs, TerminalArgs};
 use crate::estate::Estate;
 use crate::finding::{Finding, Severity};
@@ -412,6 +413,9 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     let options = options(&connection, &args.carry_out, args.terminal.quiet);
     // An undo of the same run that was broken off is gone on with; of anything else it is found out first what it did.
     let wanted = chosen(&journal, args)?.map(|run| run.id.clone()).unwrap_or_default();
+    if let Some(rule) = args.allow.iter().find(|rule| !RULES.iter().any(|known| known.id == **rule)) {
+        return Err(unknown_rule(rule));
+    }
     if args.run.is_some() && journal.is_undone(&wanted) {
         line(&format!("Nothing to undo: the run {wanted} was undone already."));
         return Ok(Exit::Clean);
@@ -454,6 +458,15 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     agree(&plan, &connection, &args.carry_out, args.carry_out.most_changes().max(made))?;
     // What no longer is as the run left it is seen just before each write.
     let before = gate::read(&connection, "cannot read the account before the first write; nothing was written")?;
+    let unasked = plan::undo_needs_consent(&plan, before.as_ref(), scope.nodes(), &args.allow);
+    if !unasked.is_empty() {
+        let causes = unasked.iter().map(|(change, why)| {
+            format!("{} {}: {why}", change.transition.target.id, change.transition.attribute.label())
+        });
+        let mut failure = Failure::new(Exit::Unfixed, "the undo needs more consent; nothing was written");
+        failure.causes = causes.collect();
+        return Err(failure.help("check who wrote the journal, then repeat the command with the --allow options"));
+    }
     let applied = finish(&plan, &mut journal, Some(&wanted), &BTreeMap::new(), &options)?;
     let after = look_again(&plan, &scope, &connection)?;
     let harms = gate::tell_created(&scope, &before, &after, plan::Kind::Undo)?;
