@@ -208,7 +208,11 @@ fn entry(home: &Home<'_>, entry: &Entry<'_>) -> Value {
         "Note": entry.waiver.map(|waiver| {
             json!({"Text": cut(&waiver.describe(), 512), "UpdatedBy": report.tool.name, "UpdatedAt": time})
         }),
-        "ProductFields": {"tagaudit/cluster": report.cluster_id, "tagaudit/version": report.tool.version},
+        "ProductFields": present(json!({
+            "tagaudit/cluster": report.cluster_id,
+            "tagaudit/version": report.tool.version,
+            "tagaudit/configuration": report.configuration.as_ref().map(|used| cut(&used.describe(), 1024)),
+        })),
         "Remediation": entry.remediation.map(|text| json!({"Recommendation": {"Text": cut(text, 512)}})),
     }))
 }

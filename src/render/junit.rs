@@ -32,6 +32,9 @@ pub fn junit(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     let mut suite = TestSuite::new("not audited");
     suite.add_test_cases(report.not_audited.iter().map(unread));
+    for configuration in &report.configurations {
+        suite.add_property(("tagaudit.configuration", shown(configuration).as_str()));
+    }
     junit.add_test_suite(suite);
     if !report.nothing.is_empty() {
         let mut suite = TestSuite::new("nothing to audit");

@@ -53,6 +53,9 @@ pub fn markdown(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> 
         report.rules_of(Outcome::NotApplicable),
         report.rules_of(Outcome::NotAudited)
     );
+    for configuration in &report.configurations {
+        let _ = write!(page, "\nConfiguration: {}\n", inert(configuration));
+    }
     if let Some(changes) = &report.changes {
         let _ = write!(page, "\n{}.\n", inert(&changes.description));
     }

@@ -187,6 +187,7 @@ fn event(report: &Report, event: &Event<'_>) -> Value {
             "version": VERSION,
             "profiles": ["cloud"],
             "event_code": event.rule,
+            "labels": report.configuration.as_ref().map(|used| vec![format!("configuration: {}", used.describe())]),
             "product": {"name": report.tool.name, "vendor_name": report.tool.name, "version": report.tool.version},
         },
         "finding_info": {"uid": event.uid, "title": rule_page::title(event.rule), "desc": event.message},

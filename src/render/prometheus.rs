@@ -69,6 +69,13 @@ impl Page {
         let version = [("version", report.tool.version.as_str()), ("provider", report.provider.name())];
         page.metric("info", "The tool that wrote this.", &[(&version, 1.0)]);
 
+        let severities = report.configuration.iter().flat_map(|used| &used.severities);
+        let series: Vec<_> =
+            severities.map(|(rule, severity)| ([("rule", rule.as_str()), ("severity", severity.name())], 1)).collect();
+        if !series.is_empty() {
+            page.counts("severity_changed", "Severities that the configuration gives to rules.", &series);
+        }
+
         // What is in order is there with 0: a series that comes and goes raises no alert. A rule that did not apply, or could not be
         // audited, has none.
         let mut findings: BTreeMap<(&str, Severity), usize> = BTreeMap::new();

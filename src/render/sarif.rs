@@ -102,6 +102,8 @@ struct Invocation<'r> {
     #[serde(skip_serializing_if = "Option::is_none")]
     end_time_utc: Option<&'r str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_configuration_notifications: Vec<Notification<'r>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_execution_notifications: Vec<Notification<'r>>,
 }
 
@@ -230,6 +232,7 @@ pub fn sarif(report: &ReportView<'_>, out: &mut dyn Write) -> io::Result<()> {
         invocations: [Invocation {
             execution_successful: report.complete && !report.is_nothing,
             end_time_utc: report.collected_at,
+            tool_configuration_notifications: report.configurations.iter().map(|used| configuration(used)).collect(),
             tool_execution_notifications: report
                 .not_audited
                 .iter()
@@ -295,6 +298,10 @@ fn notification(entry: &NotAudited) -> Notification<'_> {
     };
     let text = format!("not audited: {}{place}: {}: {}{rules}", entry.what, entry.reason, entry.message);
     Notification { level: "error", message: plain(&text), properties: Some(entry) }
+}
+
+fn configuration<'r>(used: &str) -> Notification<'r> {
+    Notification { level: "note", message: plain(&format!("configuration: {used}")), properties: None }
 }
 
 /// A target without a cluster: an error where there is no cluster in any.

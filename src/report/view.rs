@@ -12,8 +12,8 @@ use crate::rules::{self, Outcome};
 use crate::text;
 
 use super::{
-    Comparison, Finding, GoneFinding, LintReport, NotAudited, PolicyDiffFindings, PolicyLintReport, Report, ReportSet,
-    RuleOutcome, TargetOutcome, Tool,
+    Comparison, Configuration, Finding, GoneFinding, LintReport, NotAudited, PolicyDiffFindings, PolicyLintReport,
+    Report, ReportSet, RuleOutcome, TargetOutcome, Tool,
 };
 
 /// A finding, and whose it is.
@@ -86,6 +86,8 @@ pub struct ReportView<'r> {
     pub cluster_id: Option<&'r str>,
     /// What tells it from other reports of the tool; the same in every run.
     pub category: &'r str,
+    /// Configuration files that the findings were made with, each with the severities that it changes.
+    pub configurations: Vec<String>,
     /// When the evidence was read, if that is known.
     pub collected_at: Option<&'r str>,
     /// Whether everything could be audited.
@@ -110,6 +112,7 @@ impl<'r> From<&'r Report> for ReportView<'r> {
             tool: &report.tool,
             subject: format!("cluster {}", report.cluster_id),
             category: &report.cluster_id,
+            configurations: report.configuration.iter().map(Configuration::describe).collect(),
             collected_at: report.source.collected_at.as_deref(),
             complete: report.complete,
             not_audited: Cow::Borrowed(&report.not_audited),
@@ -165,6 +168,7 @@ impl<'r> From<&'r PolicyLintReport> for ReportView<'r> {
             tool: &report.tool,
             subject: text::count(checked, "policy document"),
             category: "policy-lint",
+            configurations: Vec::new(),
             collected_at: None,
             complete: report.left_out.is_empty() && report.without_policies.is_empty(),
             not_audited: not_audited.collect(),
@@ -186,6 +190,7 @@ impl<'r> From<&'r LintReport> for ReportView<'r> {
             tool: &report.tool,
             subject: text::count(report.files.len(), "file"),
             category: "lint",
+            configurations: Vec::new(),
             collected_at: None,
             complete: report.left_out.is_empty(),
             not_audited: not_audited.collect(),
@@ -205,6 +210,7 @@ impl<'r> From<&'r PolicyDiffFindings> for ReportView<'r> {
             tool: &diff.tool,
             subject: text::count(diff.roles, "role"),
             category: "policy-diff",
+            configurations: Vec::new(),
             collected_at: None,
             complete: diff.not_audited.is_empty(),
             not_audited: Cow::Borrowed(&diff.not_audited),
@@ -240,6 +246,7 @@ impl<'r> From<&'r ReportSet> for ReportView<'r> {
                 text::count(set.targets_of(TargetOutcome::Audited) + set.targets_of(TargetOutcome::Empty), "target")
             ),
             category: "targets",
+            configurations: configurations(set),
             collected_at: set.targets.iter().filter_map(|target| target.collected_at.as_deref()).max(),
             complete: set.complete,
             not_audited: set.unread().cloned().collect(),
@@ -251,6 +258,13 @@ impl<'r> From<&'r ReportSet> for ReportView<'r> {
             rules: outcomes(set).into(),
         }
     }
+}
+
+/// The configurations of all reports of a set, each once.
+fn configurations(set: &ReportSet) -> Vec<String> {
+    let used = set.reports().filter_map(|report| report.configuration.as_ref());
+    let described: BTreeSet<String> = used.map(Configuration::describe).collect();
+    described.into_iter().collect()
 }
 
 /// What has changed in all reports of a set.

@@ -335,6 +335,18 @@ fn the_report_names_the_configuration_and_the_severities_that_it_changes() {
     assert_eq!(configuration.severities["sg-multiple-tagged-on-instance"], Severity::Warning);
     assert!(page.contains("config   tagaudit.toml: "), "{page}");
     assert!(page.contains("sg-multiple-tagged-on-instance is warning"), "{page}");
+    // CSV has rows of findings alone.
+    for format in ["markdown", "html", "sarif", "junit", "prometheus", "asff", "ocsf"] {
+        let page = String::from_utf8(folder.run(&["scan", "--format", format], &[]).stdout).unwrap();
+        let (named, changed) = match format {
+            "prometheus" => (
+                "severity_changed",
+                "{cluster_id=\"demo\",rule=\"sg-multiple-tagged-on-instance\",severity=\"warning\"} 1",
+            ),
+            _ => ("tagaudit.toml", "sg-multiple-tagged-on-instance is warning"),
+        };
+        assert!(page.contains(named) && page.contains(changed), "{format}: {page}");
+    }
     assert_eq!(
         folder
             .report(&["scan", "--no-config", "--cluster-id", "demo", "--inventory", "fixtures/demo.json"])
