@@ -42,6 +42,7 @@ mod fix_worlds;
 mod fixtures;
 mod formats;
 mod gate;
+mod house;
 mod jobs;
 mod joined;
 #[cfg(feature = "kubernetes")]
