@@ -757,6 +757,38 @@ fn a_new_version_is_taken_back_to_the_old_one() {
     assert_eq!(actions, ["CreatePolicyVersion", "SetDefaultPolicyVersion", "DeletePolicyVersion"]);
 }
 
+/// An undo of a later fix was interrupted between `SetDefaultPolicyVersion` and `DeletePolicyVersion`: its version is still stored.
+#[test]
+fn a_policy_is_deleted_with_the_versions_that_tagaudit_left() {
+    let policy = |site: &Site| {
+        let inventory = site.mock.inventory();
+        let made =
+            inventory.accounts[0].managed_policies.iter().find(|policy| policy.arn.contains("tagaudit-baseline"));
+        made.map(|policy| (policy.arn.clone(), policy.document.clone().unwrap()))
+    };
+    let first = Site::of(&full_role(false));
+    assert_eq!(first.fix(ALLOW_GRANT).code, Some(0));
+    let (arn, document) = policy(&first).unwrap();
+    for (left, code) in [
+        (tagaudit::role_audit::grant::document(&["ec2:DescribeRegions".to_owned()]), Some(0)),
+        (document.replace("\"Allow\"", "\"Deny\""), Some(5)),
+    ] {
+        let versions = vec![("v1".to_owned(), document.clone()), ("v2".to_owned(), left)];
+        let site = Site::new(Mock::serve(&full_role(false)).versions(&arn, versions));
+        let ended = site.fix(&[ALLOW_GRANT, &["--journal", "journal.jsonl"]].concat());
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let undone = site.undo(&[]);
+        assert_eq!(undone.code, code, "{}", undone.stderr);
+        assert_eq!(policy(&site).is_none(), code == Some(0));
+        if code == Some(0) {
+            let actions: Vec<String> = site.mock.writes().iter().map(|call| call.action.clone()).collect();
+            assert!(actions.ends_with(&["DeletePolicyVersion".to_owned(), "DeletePolicy".to_owned()]), "{actions:?}");
+        } else {
+            has(&undone.stderr, "the policy has a version that tagaudit did not write");
+        }
+    }
+}
+
 #[test]
 fn w26_a_policy_of_our_name_that_others_wrote_is_not_replaced() {
     use tagaudit::inventory::InlinePolicy;

@@ -273,15 +273,20 @@ impl Writer {
         }
     }
 
-    /// Deletes a managed policy of ours, with its versions: only if all of them are ours and nothing else has it attached.
-    /// IAM refuses to delete a policy with versions, so that what it would refuse otherwise is looked at first.
+    /// Deletes a managed policy with its versions, if tagaudit wrote all of them and nothing has the policy attached. IAM refuses to delete a
+    /// policy with other versions than the default one: an undo that was interrupted may have left one.
+    /// Source: IAM API Reference, `DeletePolicy`.
     async fn delete_policy(&self, client: &aws_sdk_iam::Client, arn: &str) -> Result<Option<String>, CallError> {
         let versions = self.versions(client, arn).await?;
         let is_ours = |held: &Option<String>| held.as_deref().is_some_and(|text| grant::own_actions(text).is_some());
-        if versions.len() > 1 || !versions.iter().all(|(_, _, held)| is_ours(held)) {
-            return Err(refused("the policy has other versions than the one that was made"));
+        if !versions.iter().all(|(_, _, held)| is_ours(held)) {
+            return Err(refused("the policy has a version that tagaudit did not write"));
         }
         self.check_attachments(client, arn, 0).await?;
+        for (version, ..) in versions.iter().filter(|(_, is_default, _)| !is_default) {
+            let request = client.delete_policy_version().policy_arn(arn).version_id(version);
+            self.send(Operation::DeletePolicyVersion, "", || request.send()).await?;
+        }
         let request = client.delete_policy().policy_arn(arn);
         self.send(Operation::DeletePolicy, "", || request.send()).await
     }
@@ -331,7 +336,7 @@ impl Writer {
             && let Some((ours, ..)) = versions.iter().find(|(_, is_default, _)| *is_default)
         {
             let request = client.delete_policy_version().policy_arn(arn).version_id(ours);
-            // The old document holds again; a version that stays behind does no harm.
+            // The old document is the default again. A version that is left behind goes with the policy.
             let _ = self.send(Operation::DeletePolicyVersion, "", || request.send()).await;
         }
         Ok(sent)

@@ -251,15 +251,18 @@ impl Writer {
         self.send(Operation::EcsUntagResources, region, &arguments)
     }
 
-    /// Deletes a custom policy of ours, with its versions: only if all of them are ours and nothing has it attached. RAM refuses to
-    /// delete a policy with versions, so that what it would refuse otherwise is looked at first.
+    /// Deletes a custom policy with its versions, if tagaudit wrote all of them and nothing has the policy attached. RAM refuses to delete a
+    /// policy with other versions than the default one: an undo that was interrupted may have left one.
     fn delete_policy(&self, name: &str) -> Result<Option<String>, CallError> {
         let versions = self.versions(name)?;
         let is_ours = |held: &Option<String>| held.as_deref().is_some_and(|text| grant::own_actions(text).is_some());
-        if versions.len() > 1 || !versions.iter().all(|(_, _, held)| is_ours(held)) {
-            return Err(refused("the policy has other versions than the one that was made"));
+        if !versions.iter().all(|(_, _, held)| is_ours(held)) {
+            return Err(refused("the policy has a version that tagaudit did not write"));
         }
         self.check_attachments(name, 0)?;
+        for (version, ..) in versions.iter().filter(|(_, is_default, _)| !is_default) {
+            self.delete_version(name, version)?;
+        }
         self.send(Operation::RamDeletePolicy, self.session.home(), &[("PolicyName", name)])
     }
 
@@ -302,7 +305,7 @@ impl Writer {
         if plan.kind == Kind::Undo
             && let Some((ours, ..)) = versions.iter().find(|(_, is_default, _)| *is_default)
         {
-            // The old document holds again; a version that stays behind does no harm.
+            // The old document is the default again. A version that is left behind goes with the policy.
             let _ = self.delete_version(name, ours);
         }
         Ok(sent)
