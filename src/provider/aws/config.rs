@@ -12,6 +12,7 @@ use aws_smithy_runtime::client::identity::IdentityCache;
 use aws_smithy_runtime::client::retries::{RetryPartition, TokenBucket};
 use aws_smithy_types::retry::RetryConfig;
 use aws_smithy_types::timeout::TimeoutConfig;
+use aws_types::service_config::ServiceConfigKey;
 use url::Url;
 
 use crate::target;
@@ -114,6 +115,17 @@ fn check_region(region: &str) -> Result<(), Error> {
     Err(Error::usage(format!("`{region}` is not a region name")).help("for example us-east-1"))
 }
 
+/// Services that are called, by the tool or for its credentials, with the ids under which a `[services]` section names them.
+const SERVICES: [&str; 7] = ["EC2", "IAM", "Organizations", "Signin", "SSO", "SSO OIDC", "STS"];
+
+/// The endpoint that the environment or a `[services]` section of the profile gives to one service; the clients resolve it in the same way.
+/// Source: AWS SDKs and Tools Reference Guide, "Service-specific endpoints".
+fn service_endpoint(config: &SdkConfig, service: &str) -> Option<String> {
+    let key =
+        ServiceConfigKey::builder().service_id(service).env("AWS_ENDPOINT_URL").profile("endpoint_url").build().ok()?;
+    config.service_config()?.load_config(key)
+}
+
 /// Credentials and settings of one account.
 #[derive(Debug, Clone)]
 pub(super) struct Session {
@@ -168,6 +180,11 @@ impl Session {
         if let Some(endpoint) = config.endpoint_url() {
             // The profile may name one as well.
             check_endpoint("endpoint_url", endpoint, request.insecure_endpoint)?;
+        }
+        for service in SERVICES {
+            if let Some(endpoint) = service_endpoint(&config, service) {
+                check_endpoint(&format!("endpoint_url of {service}"), &endpoint, request.insecure_endpoint)?;
+            }
         }
         let Some(region) = config.region().map(|region| region.as_ref().to_owned()) else {
             return Err(Error::usage("no region is configured")
