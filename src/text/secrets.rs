@@ -180,6 +180,22 @@ fn value_at(rest: &str, line_end: usize) -> Option<(usize, usize)> {
     (end > 0).then_some((start, start + end))
 }
 
+/// A message of a service with the session tokens that it repeats masked: an error about a signature quotes the signed headers.
+/// Sources: IAM User Guide, "Troubleshoot Signature Version 4 for AWS API requests"; Alibaba Cloud SDK documentation, "V3 request syntax and
+/// signature".
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+pub(crate) fn without_session_tokens(message: &str) -> Cow<'_, str> {
+    static TOKEN: std::sync::LazyLock<Option<regex::Regex>> = std::sync::LazyLock::new(|| {
+        let pattern = r#"(?i)((?:x-(?:amz|acs)-)?security-?token\s*[:=]\s*)[^\s,;&'"<>)]+"#;
+        regex::Regex::new(pattern).ok()
+    });
+    match TOKEN.as_ref() {
+        Some(token) => token.replace_all(message, "${1}***"),
+        // Without the pattern nothing may be shown.
+        None => Cow::Borrowed("***"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,6 +252,23 @@ mod tests {
         ] {
             assert_eq!(masked(source), expected);
             assert_eq!(masked(source).len(), source.len());
+        }
+    }
+
+    #[cfg(any(feature = "aws", feature = "alibaba"))]
+    #[test]
+    fn session_tokens_in_messages_of_services_are_masked() {
+        for (message, expected) in [
+            ("host:a\nx-amz-security-token:IQoJ/b3=\n\nhost", "host:a\nx-amz-security-token:***\n\nhost"),
+            ("x-acs-security-token: CAIS+a==, x", "x-acs-security-token: ***, x"),
+            ("X-Amz-Security-Token=IQoJ%2Fb3&X-Amz-Date=1", "X-Amz-Security-Token=***&X-Amz-Date=1"),
+            ("SecurityToken=CAIS&Action=x", "SecurityToken=***&Action=x"),
+            (
+                "The security token included in the request is invalid",
+                "The security token included in the request is invalid",
+            ),
+        ] {
+            assert_eq!(without_session_tokens(message), expected);
         }
     }
 }

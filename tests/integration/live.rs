@@ -688,6 +688,44 @@ fn r33_wrong_settings_end_with_one_line_and_no_request() {
     assert_eq!(mock.calls().len(), 0);
 }
 
+/// Credentials never go to an endpoint in clear, wherever the profile names it.
+#[test]
+fn an_endpoint_of_one_service_in_a_profile_has_to_be_encrypted() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("config");
+    for (service, name) in [("sts", "STS"), ("ec2", "EC2"), ("iam", "IAM")] {
+        for profile in ["default", "profile p"] {
+            let text = format!(
+                "[{profile}]\nregion = us-east-1\nservices = s\n[services s]\n{service} =\n  endpoint_url = http://192.0.2.2\n"
+            );
+            std::fs::write(&config, text).unwrap();
+            let mut run = command();
+            run.args(["scan", "--cluster-id", "x", "--no-config"]).env("AWS_CONFIG_FILE", &config);
+            run.env("AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE").env("AWS_SECRET_ACCESS_KEY", "verysecretkey");
+            if profile != "default" {
+                run.args(["--profile", "p"]);
+            }
+            let output = run.output().unwrap();
+            let text = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(2), "{service} {profile}: {text}");
+            assert!(text.starts_with(&format!("error: endpoint_url of {name} is `http://192.0.2.2`")), "{text}");
+        }
+    }
+}
+
+/// An error about a signature quotes the headers that were signed.
+#[test]
+fn a_session_token_that_a_service_repeats_is_masked() {
+    let world = world("clean-rke1");
+    let message =
+        "The Canonical String for this request should have been 'POST / host:a x-amz-security-token:IQoJtoken'";
+    let mock = Mock::serve(&world.inventory).fault("iam:GetRole", Fault::Error(403, "SignatureDoesNotMatch", message));
+    let (code, report) = scan(&mock, &world, &[]);
+    let text = serde_json::to_string(&report).unwrap();
+    assert_eq!(code, Some(3));
+    assert!(text.contains("x-amz-security-token:***") && !text.contains("IQoJtoken"), "{text}");
+}
+
 #[test]
 fn an_unreachable_endpoint_audits_nothing() {
     let output = command()

@@ -439,6 +439,7 @@ fn decode_hint(message: &str) -> String {
 
 /// No access key id ever reaches an output, and no message is endless.
 fn clip(message: &str) -> String {
+    let message = text::secrets::without_session_tokens(message);
     let words = message.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
     let scrubbed: String = words
         .map(|word| {

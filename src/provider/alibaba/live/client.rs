@@ -114,7 +114,8 @@ impl CallErrorKind {
 
 impl CallError {
     pub(super) fn new(kind: CallErrorKind, code: &str, message: impl Into<String>) -> Self {
-        Self { kind, code: code.to_owned(), message: message.into() }
+        let message = text::secrets::without_session_tokens(&message.into()).into_owned();
+        Self { kind, code: code.to_owned(), message }
     }
 }
 
