@@ -244,6 +244,15 @@ pub struct Journal {
     pub runs: Vec<Run>,
 }
 
+/// Creates a folder with its parents, for its owner alone whatever the umask is: others could remove or rename the journal in it.
+fn create_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
 impl Journal {
     /// Opens a journal, makes it if it is not there (0600), and locks it, and the lock file of the cluster if there is one.
     ///
@@ -252,7 +261,7 @@ impl Journal {
     pub fn open(path: &Path, lock: Option<&Path>) -> Result<Self, JournalError> {
         for folder in [Some(path), lock].into_iter().flatten().filter_map(Path::parent) {
             if !folder.as_os_str().is_empty() {
-                std::fs::create_dir_all(folder).map_err(io("make the folder of", path))?;
+                create_private(folder).map_err(io("make the folder of", path))?;
             }
         }
         let lock = match lock {
