@@ -11,6 +11,7 @@ use crate::transition::Transition;
 use crate::view::ClusterView;
 
 use super::approvals::SkipReason;
+use super::guard;
 use super::state::{Fit, fit, observe};
 use super::{Expect, Plan, Planned, PlannedChange};
 
@@ -91,6 +92,11 @@ fn reason(change: &PlannedChange, again: &Planned, estate: EstateRef<'_>, missin
         SkipReason::BeyondApproved => (left.resource == target.id)
             .then(|| "a scan of now plans another change of this resource than was approved".to_owned()),
     });
+    let is_added = change.transition.old.is_none();
+    let unread = guard::touching(estate.gaps(), &again.plan.account_id, target, attribute, is_added);
+    if let Some(gap) = unread {
+        return LeftOut::NotPlanned(format!("{} was not read: {}", gap.read, gap.reason));
+    }
     let stale = || match fit(estate, change) {
         Fit::Stale(why) => Some(why),
         Fit::AsPlanned | Fit::Done => None,

@@ -166,7 +166,7 @@ mod live {
 
     use crate::fix::Site;
     use crate::fix_worlds::{instance, key, many, region, untag, untagged};
-    use crate::mock::Mock;
+    use crate::mock::{Fault, Mock};
     use crate::worlds::tags;
 
     fn has(text: &str, wanted: &str) {
@@ -204,6 +204,21 @@ mod live {
         // Agreed to on the line of now, it is made.
         let ended = site.apply(&["--allow", "instance-cluster-tag-missing"]);
         has(&ended.stderr, "2 changes: 2 applied");
+    }
+
+    /// Without the list nothing is known of the instances: they are neither removed nor fixed.
+    #[test]
+    fn what_the_gate_could_not_read_is_reported_as_not_read() {
+        let denied = Fault::Error(403, "UnauthorizedOperation", "You are not authorized to perform this operation.");
+        let site = Site::new(Mock::serve(&untagged(1)).fault_on("ec2:DescribeInstances", &[2, 3], denied));
+        site.plan(&[]);
+        let ended = site.apply(&[]);
+        assert_eq!(ended.code, Some(5), "{}", ended.stderr);
+        has(&ended.stderr, "not read: ec2:DescribeInstances (us-east-1): UnauthorizedOperation");
+        has(&ended.stderr, "left out: i-10000 kubernetes.io/cluster/c-7cjkr: ec2:DescribeInstances was not read");
+        has(&ended.stderr, "instance-cluster-tag-missing: 1 finding before, not checked now");
+        assert!(!ended.stderr.contains("nothing found"), "{}", ended.stderr);
+        assert!(site.mock.writes().is_empty());
     }
 
     /// `scan --fix` reads once more after its question: the second list of instances shows the neighbour.

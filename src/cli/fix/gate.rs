@@ -72,6 +72,15 @@ pub(super) fn pass(
             ),
         ));
     }
+    let gaps = before.as_ref().gaps();
+    for gap in gaps.iter().take(TOLD) {
+        let place = [&gap.region, &gap.resource].into_iter().flatten().map(String::as_str).collect::<Vec<_>>();
+        let place = if place.is_empty() { String::new() } else { format!(" ({})", text::printable(&place.join(", "))) };
+        line(&format!("not read: {}{place}: {}: {}", gap.read, gap.reason, text::printable(&gap.message)));
+    }
+    if gaps.len() > TOLD {
+        line(&format!("not read: {} more", text::count(gaps.len() - TOLD, "call")));
+    }
     super::refuse_apart(scope, &before)?;
     let (audit, _) = scope.audited_for(before.as_ref(), rules, SourceKind::Live, Purpose::Plan)?;
     let open: Vec<Finding> = audit.open().cloned().collect();

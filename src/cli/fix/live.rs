@@ -1,6 +1,6 @@
 //! The part of writing that needs an account.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::cli::terminal::{Out, is_interactive, line, read_line, say};
 use crate::cli::text_commands::unknown_rule;
 use crate::cli::{ConnectionArgs, ScanArgs, TerminalArgs};
 use crate::estate::Estate;
-use crate::finding::{Finding, Severity};
+use crate::finding::Severity;
 use crate::inventory::Provider;
 use crate::journal::{Journal, JournalError, Outcome, Run};
 use crate::plan::{self, Approvals, DryRunAnswer, Plan, Planned};
@@ -27,7 +27,7 @@ use crate::provider::aws;
 use crate::render;
 use crate::report::SourceKind;
 use crate::rules::{RULES, Rule};
-use crate::scan::Purpose;
+use crate::scan::{Audit, Purpose};
 use crate::text;
 
 use super::args::{ApplyArgs, CarryOutArgs, UndoArgs};
@@ -144,7 +144,7 @@ pub(super) fn carry_out_and_scan(
     let applied = finish(&passed.again.plan, &mut journal, None, &BTreeMap::new(), &options)?;
     let estate = read_after(&connected)?;
     let (report, _) = scope.audited(estate.as_ref(), rules, SourceKind::Live)?;
-    compare(plan, &report.findings);
+    compare(plan, &report);
     let harms = gate::tell_created(scope, &passed.before, &estate, plan::Kind::Fix)?;
     let whole = is_whole(&applied) && passed.left_out.is_empty() && !harms;
     Ok(CarriedOut { report, estate, whole })
@@ -313,20 +313,22 @@ fn stopped(stop: &Stop) -> (Exit, String) {
     }
 }
 
-/// What the findings that a plan was for have become.
-fn compare(plan: &Plan, after: &[Finding]) {
+/// Reports how many of the findings that a plan was for are left. Of a rule that could not be checked, nobody knows.
+fn compare(plan: &Plan, after: &Audit) {
+    let unchecked: BTreeSet<&str> = after.not_audited.iter().flat_map(|unread| unread.rules.iter().copied()).collect();
     let mut rules: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for fixed in &plan.fixes {
         let entry = rules.entry(&fixed.rule).or_default();
         entry.0 += 1;
-        let still = after.iter().any(|finding| {
+        let still = after.findings.iter().any(|finding| {
             finding.rule == fixed.rule
                 && (finding.fingerprint == fixed.fingerprint || finding.resource.id == fixed.resource)
         });
         entry.1 += usize::from(still);
     }
     for (rule, (before, still)) in rules {
-        line(&format!("{rule}: {} before, {still} now", text::count(before, "finding")));
+        let now = if unchecked.contains(rule) { "not checked now".to_owned() } else { format!("{still} now") };
+        line(&format!("{rule}: {} before, {now}", text::count(before, "finding")));
     }
 }
 
@@ -384,13 +386,19 @@ pub(in crate::cli) fn apply(args: &ApplyArgs) -> Result<Exit, Failure> {
 fn look_again(plan: &Plan, scope: &Scope<'_>, connection: &Connection<'_>) -> Result<Estate, Failure> {
     let estate = read_after(connection)?;
     let (report, _) = scope.audited_for(estate.as_ref(), &RULES, SourceKind::Live, Purpose::Plan)?;
-    compare(plan, &report.findings);
+    compare(plan, &report);
     let mut counts: Vec<String> = Vec::new();
     for severity in Severity::WORST_FIRST {
         let number = report.findings.iter().filter(|finding| finding.severity == severity).count();
         counts.extend((number > 0).then(|| text::count(number, severity.noun())));
     }
-    line(&format!("now: {}", if counts.is_empty() { "nothing found".to_owned() } else { counts.join(", ") }));
+    if counts.is_empty() && report.is_complete() {
+        counts.push("nothing found".to_owned());
+    }
+    if !report.is_complete() {
+        counts.push(format!("{} not audited", text::count(report.not_audited.len(), "read")));
+    }
+    line(&format!("now: {}", counts.join(", ")));
     Ok(estate)
 }
 
