@@ -300,31 +300,63 @@ impl Finding {
     }
 }
 
-/// What a finding is known again by: what is wrong, without how bad it is, in what words it is told, and on how many
-/// resources it shows.
+/// Part of the identity of a finding: ids, names and keys as the cloud writes them, never text for display.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key(Vec<String>);
+
+impl Key {
+    /// A key of several parts, in their order.
+    pub fn of<Part: Into<String>>(parts: impl IntoIterator<Item = Part>) -> Self {
+        Self(parts.into_iter().map(Into::into).collect())
+    }
+
+    /// This key followed by the parts of another one.
+    #[must_use]
+    pub fn and(mut self, other: impl Into<Self>) -> Self {
+        self.0.extend(other.into().0);
+        self
+    }
+}
+
+impl<Part: Into<String>> From<Part> for Key {
+    fn from(part: Part) -> Self {
+        Self(vec![part.into()])
+    }
+}
+
+/// Identity of a finding within its rule, account and region. Severity, wording and the number of resources are not part of it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// The resource of the finding.
     Resource,
-    /// What several resources have in common: an Auto Scaling group, an instance profile, a VPC, their kind.
-    Group(String),
-    /// A resource, or what several have in common, with something else: another cluster, a zone, a key.
-    Pair(String, String),
+    /// A property that several resources share: an Auto Scaling group, an instance profile, a VPC, their kind.
+    Group(Key),
+    /// A resource or a shared property together with something else: another cluster, a zone, a key.
+    Pair(Key, Key),
 }
 
 /// The fingerprint of a rule, the account and region, and the cause on a resource: the first 128 bits of a SHA-256 in
 /// hexadecimal.
 #[must_use]
 pub fn fingerprint(rule: &str, scope: &str, cause: &Cause, resource: &str) -> String {
-    let cause: &[&str] = match cause {
-        Cause::Resource => &["resource", resource],
-        Cause::Group(group) => &["group", group],
-        Cause::Pair(one, other) => &["pair", one, other],
+    let of_resource = Key::from(resource);
+    let (kind, keys): (&str, &[&Key]) = match cause {
+        Cause::Resource => ("resource", &[&of_resource]),
+        Cause::Group(group) => ("group", &[group]),
+        Cause::Pair(one, other) => ("pair", &[one, other]),
     };
     let mut hash = Sha256::new();
-    for part in [rule, scope].iter().chain(cause) {
+    let mut push = |part: &str| {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part.as_bytes());
+    };
+    [rule, scope, kind].into_iter().for_each(&mut push);
+    for Key(parts) in keys {
+        // The number keeps keys of several parts apart; a key of one part is hashed as it is.
+        if parts.len() != 1 {
+            push(&parts.len().to_string());
+        }
+        parts.iter().for_each(|part| push(part));
     }
     crate::text::hex(&hash.finalize(), 16)
 }
@@ -337,8 +369,12 @@ mod tests {
     fn fingerprints_do_not_run_parts_together() {
         let of = |rule: &str, scope: &str, cause: Cause| fingerprint(rule, scope, &cause, "i-1");
         assert_ne!(of("a", "bc", Cause::Resource), of("ab", "c", Cause::Resource));
-        assert_ne!(of("a", "b", Cause::Resource), of("a", "b", Cause::Group("i-1".to_owned())));
-        let pair = |one: &str, other: &str| of("a", "b", Cause::Pair(one.to_owned(), other.to_owned()));
-        assert_ne!(pair("vpc-1", "x y"), pair("vpc-1 x", "y"));
+        assert_ne!(of("a", "b", Cause::Resource), of("a", "b", Cause::Group("i-1".into())));
+        let pair = |one: &[&str], other: &[&str]| {
+            of("a", "b", Cause::Pair(Key::of(one.iter().copied()), Key::of(other.iter().copied())))
+        };
+        assert_ne!(pair(&["vpc-1"], &["x y"]), pair(&["vpc-1 x"], &["y"]));
+        assert_ne!(pair(&["vpc-1", "x"], &["y"]), pair(&["vpc-1"], &["x", "y"]));
+        assert_ne!(pair(&["vpc-1", "x"], &["y"]), pair(&["vpc-1 x"], &["y"]));
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Cause, Fix, ResourceRef, Severity};
+use crate::finding::{Applicability, Cause, Fix, Key, ResourceRef, Severity};
 use crate::inventory::{Account, Gap, Provider, Read, Tagged};
 use crate::kubernetes::{DocumentKind, Evidence, Place};
 use crate::nodes::KubernetesNode;
@@ -408,14 +408,20 @@ impl Violation {
         self
     }
 
-    /// Tells it from others of the same cause.
-    fn with_respect_to(self, what: impl Into<String>) -> Self {
+    /// Distinguishes it from others of the same cause.
+    fn with_respect_to(self, what: impl Into<Key>) -> Self {
         let cause = match &self.cause {
-            Cause::Resource => self.resource.id.clone(),
+            Cause::Resource => Key::from(self.resource.id.as_str()),
             Cause::Group(group) => group.clone(),
-            Cause::Pair(one, other) => format!("{one} {other}"),
+            Cause::Pair(one, other) => one.clone().and(other.clone()),
         };
         self.cause(Cause::Pair(cause, what.into()))
+    }
+
+    /// Distinguishes what one cause leads to at several severities: the worst keeps the identity of the cause, so that a finding whose
+    /// severity changes stays the same finding.
+    fn of_rank(self, rank: usize) -> Self {
+        if rank == 0 { self } else { self.with_respect_to(rank.to_string()) }
     }
 
     /// What breaks, where more is known than the rule says.

@@ -120,7 +120,7 @@ fn unread(reason: &str, message: String) -> NotAudited {
 
 fn finding(rule: &str, compared: &RoleReport, file: &str, message: String) -> Finding {
     let known = rules::find(rule);
-    let cause = Cause::Pair(compared.role.clone(), compared.baseline.clone());
+    let cause = Cause::Pair(compared.role.as_str().into(), compared.baseline.as_str().into());
     Finding {
         rule: rule.to_owned(),
         severity: known.map_or(crate::finding::Severity::Error, |rule| rule.severity.default),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Applicability, Cause, ResourceRef, Severity, Status, fingerprint};
+use crate::finding::{Applicability, Cause, Key, ResourceRef, Severity, Status, fingerprint};
 use crate::policy::json::line_and_column;
 use crate::policy::lint::{LintFinding, LintLevel};
 use crate::policy_lint::{LintedPolicy, PolicyLint};
@@ -57,7 +57,7 @@ fn findings(policy: &LintedPolicy) -> Vec<Finding> {
         let number = seen.entry((remark.check, remark.statement, marked)).or_default();
         *number += 1;
         let statement = remark.statement.map_or_else(|| "document".to_owned(), |index| format!("statement {index}"));
-        let cause = Cause::Pair(statement, format!("{number} {marked}"));
+        let cause = Cause::Pair(statement.into(), Key::of([&number.to_string(), marked]));
         found.push(finding(policy, remark, &cause));
     }
     found

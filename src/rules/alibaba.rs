@@ -1,7 +1,7 @@
 //! Running the rules of Alibaba Cloud: what a check of them may look at, and what became of each.
 
 use crate::alibaba::{ClusterView, Inventory, Member, PrincipalAudit, PrincipalAudits, PrincipalOptions, RegionView};
-use crate::finding::{Cause, Finding, ResourceRef, Severity};
+use crate::finding::{Cause, Finding, Key, ResourceRef, Severity};
 use crate::inventory::{Gap, Provider, Read};
 use crate::kubernetes::{Evidence, Service};
 use crate::nodes::KubernetesNode;
@@ -246,8 +246,8 @@ pub(super) fn grouped<'m>(
     for member in members {
         let scaling_group = tags::value(&member.instance.tags, crate::alibaba::view::SCALING_GROUP_TAG);
         let key = match (scaling_group, member.instance.ram_role.as_deref()) {
-            (Some(group), _) => (Cause::Group(format!("scaling-group {group}")), None),
-            (None, Some(role)) => (Cause::Group(format!("ram-role {role}")), None),
+            (Some(group), _) => (Cause::Group(Key::of(["scaling-group", group])), None),
+            (None, Some(role)) => (Cause::Group(Key::of(["ram-role", role])), None),
             (None, None) => (Cause::Resource, Some(member.instance.id.as_str())),
         };
         groups.entry(key).or_default().push(member);

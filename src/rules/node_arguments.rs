@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Counted, KubernetesContext, Rule, Violation};
 use crate::controller::ControllerVersion;
-use crate::finding::{Fix, ResourceRef, Severity};
+use crate::finding::{Fix, Key, ResourceRef, Severity};
 use crate::kubernetes::Place;
 use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Started};
 use crate::resource::ResourceKind;
@@ -107,7 +107,7 @@ fn endings(context: &KubernetesContext<'_>, find: impl Fn(Component, &str, &str)
         let name = distribution.name();
         let fix = Fix::none(ending.cure(setting, &format!(" in the configuration of {name}{when}")));
         of_nodes(context, severity, message, fix, &nodes)
-            .with_respect_to(format!("{name} {component} {argument}"))
+            .with_respect_to(Key::of([name, component, &ending.argument]))
             .impact(Some(impact))
     }));
     Counted::new(all.len(), violations)
@@ -153,7 +153,7 @@ fn of_declared(
     let message = format!("{component} is started with `{argument}`, which it {takes} until 1.{last}{target}");
     let fix = Fix::none(ending.cure(setting, &when));
     let violation = of_configuration(context, severity, name, message, fix);
-    let violation = violation.with_respect_to(format!("{component} {argument}")).impact(Some(impact));
+    let violation = violation.with_respect_to(Key::of([component, &ending.argument])).impact(Some(impact));
     match place {
         Some(place) => violation.at(place),
         None => violation,

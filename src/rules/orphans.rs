@@ -34,7 +34,7 @@ fn one(region: &RegionView<'_>, found: &[Tagged<'_>], message: String, fix: &str
     vec![
         Violation::new(Severity::Warning, region.resource(*first), message, Fix::none(fix))
             .related(others)
-            .cause(Cause::Group(first.kind().name().to_owned())),
+            .cause(Cause::Group(first.kind().name().into())),
     ]
     .into()
 }

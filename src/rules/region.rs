@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::{Applicability, Cause, Fix, ResourceRef, Severity};
+use crate::finding::{Applicability, Cause, Fix, Key, ResourceRef, Severity};
 use crate::inventory::{Tag, Tagged};
 use crate::resource::{ResourceKey, ResourceKind};
 use crate::transition::{Attribute, Target, Transition, Value};
@@ -84,8 +84,8 @@ impl RegionView<'_> {
                 severity = severity.min(Severity::Warning);
             }
             let cause = match (member.auto_scaling_group(), &member.instance.instance_profile_arn) {
-                (Some(group), _) => (Cause::Group(format!("auto-scaling-group {group}")), None),
-                (None, Some(profile)) => (Cause::Group(format!("instance-profile {profile}")), None),
+                (Some(group), _) => (Cause::Group(Key::of(["auto-scaling-group", group])), None),
+                (None, Some(profile)) => (Cause::Group(Key::of(["instance-profile", profile])), None),
                 (None, None) => (Cause::Resource, Some(member.instance.id.as_str())),
             };
             let group = groups.entry(cause).or_insert_with(|| (severity, Vec::new()));

@@ -209,7 +209,7 @@ pub(super) fn sort(findings: &mut Vec<Finding>) {
                     break;
                 }
                 Some(_) => {
-                    let cause = Cause::Group("another one".to_owned());
+                    let cause = Cause::Group("another one".into());
                     finding.fingerprint = fingerprint(finding.rule, &finding.fingerprint, &cause, "");
                 }
                 None => {

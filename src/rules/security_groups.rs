@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::instance_tags::is_load_balancer_group;
 use super::{Checked, Context, Rule, Tagged, Violation};
-use crate::finding::{Cause, Choice, Fix, Severity};
+use crate::finding::{Cause, Choice, Fix, Key, Severity};
 use crate::inventory::{Read, SecurityGroup};
 use crate::nodes;
 use crate::resource::ResourceKind;
@@ -194,7 +194,7 @@ fn report_undecided(
                 Violation::new(severity_of(context, &members), region.resource(Tagged::Instance(first.instance)), message, fix)
                     .related(groups.iter().map(|id| region.bare(ResourceKind::SecurityGroup, id)))
                     .related(others)
-                    .cause(Cause::Group(groups.join(" "))),
+                    .cause(Cause::Group(Key::of(groups))),
             )
         })
         .collect()

@@ -1,6 +1,6 @@
 //! `--compare`: what is new, what was resolved, and what nobody knows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use clap::ValueEnum;
 use tagaudit::finding::{Severity, Status};
@@ -417,4 +417,64 @@ fn a_report_that_contradicts_itself_is_refused() {
     }
     fails(&put("/cluster_id", text(" ")), "/cluster_id");
     fails(&put("/rules/1", whole["rules"][0].clone()), "/rules/1");
+}
+
+/// Nodes that leave a zone lower the severity of a finding; what is wrong stays the same.
+#[test]
+fn a_finding_whose_severity_changes_stays_the_same_finding() {
+    let (mut inventory, cluster_id) = world("demo");
+    let mut before = report(&inventory, cluster_id);
+    before.findings.retain(|finding| finding.rule == "subnet-foreign-cluster-tag");
+    let region = &mut inventory.accounts[0].regions[0];
+    for one in region.instances.iter_mut().filter(|one| ["i-0d1c2", "i-0d1w2"].contains(&one.id.as_str())) {
+        one.subnet_id = Some("subnet-priva0d1".to_owned());
+        one.availability_zone = Some("us-east-1a".to_owned());
+        one.network_interfaces.iter_mut().for_each(|interface| interface.subnet_id.clone_from(&one.subnet_id));
+    }
+    for interface in region.network_interfaces.iter_mut() {
+        if ["eni-0d1c2", "eni-0d1w2"].contains(&interface.id.as_str()) {
+            interface.subnet_id = Some("subnet-priva0d1".to_owned());
+        }
+    }
+    let mut after = report(&inventory, cluster_id);
+    after.findings.retain(|finding| finding.rule == "subnet-foreign-cluster-tag");
+    let [before, after] = [&before.findings, &after.findings].map(|found| match found.as_slice() {
+        [one] => one,
+        several => panic!("{several:?}"),
+    });
+    assert!(before.severity > after.severity, "{:?} {:?}", before.severity, after.severity);
+    assert_eq!(before.fingerprint, after.fingerprint);
+}
+
+/// Where a rule has one finding on a resource, and has one on it again when an instance is gone, it is the same one: neither wording nor
+/// severity nor the number of instances is part of its identity.
+#[test]
+fn fingerprints_do_not_depend_on_how_many_instances_there_are() {
+    type Key = (String, String, Option<String>);
+    let mut compared = 0;
+    for world in worlds::all() {
+        let audit = |inventory: &Inventory| -> BTreeMap<Key, Vec<String>> {
+            let mut found: BTreeMap<Key, Vec<String>> = BTreeMap::new();
+            let nodes = parsed_nodes(&world);
+            let report = Report::new(&fixtures::to_plan(inventory, world.cluster_id, nodes.as_deref()));
+            for finding in report.findings {
+                let key = (finding.rule, finding.resource.id, finding.resource.region);
+                found.entry(key).or_default().push(finding.fingerprint);
+            }
+            found
+        };
+        let before = audit(&world.inventory);
+        let number = world.inventory.accounts[0].regions[0].instances.len();
+        for at in (0..number).step_by(number.div_ceil(4).max(1)) {
+            let mut inventory = world.inventory.clone();
+            inventory.accounts[0].regions[0].instances.remove(at);
+            for (key, fingerprints) in audit(&inventory) {
+                if let ([one], Some([other])) = (fingerprints.as_slice(), before.get(&key).map(Vec::as_slice)) {
+                    assert_eq!(one, other, "{}: {key:?} without instance {at}", world.name);
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(compared > 200, "{compared} findings were compared");
 }

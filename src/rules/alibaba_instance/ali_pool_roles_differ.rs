@@ -1,4 +1,4 @@
-use crate::finding::{Applicability, Cause, Fix, ResourceRef, Severity};
+use crate::finding::{Applicability, Cause, Fix, Key, ResourceRef, Severity};
 use crate::inventory::Read;
 use crate::resource::ResourceKind;
 use crate::rules::alibaba::{self, Context};
@@ -48,7 +48,7 @@ fn check(_: &Context<'_>, view: &RegionView<'_>) -> Counted {
         let others = members.iter().skip(1).map(|one| ResourceRef::bare(ResourceKind::Instance, &one.instance.id));
         let fix = Fix::none("give all of them the role of the pool's configuration");
         let violation = Violation::new(Severity::Warning, alibaba::instance(view, first), message, fix);
-        found.push(violation.related(others).cause(Cause::Group(format!("pool {pool}"))));
+        found.push(violation.related(others).cause(Cause::Group(Key::of(["pool", pool]))));
     }
     Counted::new(pools.values().map(Vec::len).sum(), found)
 }

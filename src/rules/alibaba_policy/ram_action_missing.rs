@@ -68,7 +68,8 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
         let impact = actions.first().map(|action| breaks(action));
         let violation =
             Violation::new(severity, audit.resource(), message, fix).related(instances(audit)).impact(impact);
-        found.push(violation.with_respect_to(severity.name()));
+        let rank = found.len();
+        found.push(violation.of_rank(rank));
     }
     Counted::new(1, found)
 }

@@ -1,4 +1,4 @@
-use crate::finding::{Applicability, Fix, Severity};
+use crate::finding::{Applicability, Fix, Key, Severity};
 use crate::inventory::Read;
 use crate::policy::Verdict;
 use crate::resource::ResourceKind;
@@ -84,7 +84,7 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
             violations.push(
                 Violation::new(Severity::Warning, audit.resource(), message, fix)
                     .related(lacking.iter().map(|(kind, id)| region.bare(*kind, id)))
-                    .with_respect_to(format!("{} {key}", region.region.name)),
+                    .with_respect_to(Key::of([region.region.name.as_str(), key])),
             );
         }
     }

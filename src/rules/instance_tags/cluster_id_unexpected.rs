@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Applicability, Cause, Fix, ResourceRef, Severity};
+use crate::finding::{Applicability, Cause, Fix, Key, ResourceRef, Severity};
 use crate::inventory::Read;
 use crate::resource::ResourceKind;
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
@@ -94,7 +94,7 @@ fn check(context: &Context<'_>) -> Checked {
             );
             violation.resource.region = Some(region.region.name.clone());
             violation.resource.account_id = Some(region.account.account_id.clone());
-            violations.push(violation.cause(Cause::Pair(format!("{kind} {name}"), other.to_owned())));
+            violations.push(violation.cause(Cause::Pair(Key::of([kind, name]), other.into())));
         }
     }
     violations.into()

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Applicability, Cause, Choice, Fix, Severity};
+use crate::finding::{Applicability, Cause, Choice, Fix, Key, Severity};
 use crate::inventory::{Read, Tag};
 use crate::resource::ResourceKind;
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
@@ -92,8 +92,8 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             };
             let severity = if exact || alive { Severity::Warning } else { Severity::Error };
             let others = found.iter().skip(1).map(|(resource, ..)| region.bare(kind, resource.id()));
-            let beside = if exact { "beside the right key".to_owned() } else { format!("for {value}") };
-            let cause = Cause::Pair(kind.name().to_owned(), format!("{wrong} {beside}"));
+            let state = if exact { "with the exact key" } else { value };
+            let cause = Cause::Pair(kind.name().into(), Key::of([wrong.as_str(), state]));
             let readable = found.iter().any(|(resource, ..)| tags_are_readable(*resource));
             let fix = if alive {
                 Fix::none("nothing, if there is a cluster of that name; else give the resource the right key by hand")

@@ -90,7 +90,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             };
             let others = resources.iter().skip(1).map(|resource| region.bare(kind, resource.id()));
             let of = if of_load_balancer { "load balancer group" } else { kind.name() };
-            let cause = Cause::Pair(of.to_owned(), value);
+            let cause = Cause::Pair(of.into(), value.into());
             let impact = (kind == ResourceKind::Instance)
                 .then(|| "nothing: neither the cloud controller nor the AWS Load Balancer Controller reads the value on instances".to_owned());
             Some(Violation::new(severity, region.resource(*first), message, fix).related(others).cause(cause).impact(impact))

@@ -58,7 +58,7 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
             fix,
         )
         .related(others)
-        .cause(Cause::Group("controlplane".to_owned())),
+        .cause(Cause::Group("controlplane".into())),
     ]
     .into()
 }

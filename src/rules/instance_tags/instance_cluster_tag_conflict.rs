@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use crate::finding::{Applicability, Choice, Fix, Severity};
+use crate::finding::{Applicability, Choice, Fix, Key, Severity};
 use crate::inventory::Tag;
 use crate::resource::ResourceKind;
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation, ids, instances_phrase};
@@ -38,17 +38,18 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
         let others: Vec<Tag> = others.cloned().collect();
         if has_own || others.len() > 1 { others } else { Vec::new() }
     };
-    let mut by_ids: BTreeMap<(String, String), Vec<&Member<'_>>> = BTreeMap::new();
+    let mut by_ids: BTreeMap<Vec<Tag>, Vec<&Member<'_>>> = BTreeMap::new();
     for member in &region.members {
         let others = foreign(member);
         if !others.is_empty() {
-            let names: Vec<_> = others.iter().filter_map(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX)).collect();
-            let values: Vec<_> = others.iter().map(|tag| tag.value.as_str()).collect();
-            by_ids.entry((names.join(", "), values.join(", "))).or_default().push(member);
+            by_ids.entry(others).or_default().push(member);
         }
     }
     let mut violations = Vec::new();
-    for ((names, values), members) in by_ids {
+    for (others, members) in by_ids {
+        let ids_of_others: Vec<&str> =
+            others.iter().filter_map(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX)).collect();
+        let names = ids_of_others.join(", ");
         let found: Vec<Violation> = region.grouped(
             members,
             |_| Severity::Error,
@@ -87,7 +88,8 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
                 (message, Fix::choose("decide which cluster these instances belong to", choices))
             },
         );
-        violations.extend(found.into_iter().map(|violation| violation.with_respect_to(format!("{names} {values}"))));
+        let key = Key::of(others.iter().flat_map(|tag| [tag.key.as_str(), tag.value.as_str()]));
+        violations.extend(found.into_iter().map(|violation| violation.with_respect_to(key.clone())));
     }
     violations.into()
 }

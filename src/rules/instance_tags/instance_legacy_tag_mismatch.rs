@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use crate::finding::{Applicability, Choice, Fix, Severity};
+use crate::finding::{Applicability, Choice, Fix, Key, Severity};
 use crate::inventory::Tag;
 use crate::resource::ResourceKind;
 use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation, has, ids, instances_phrase};
@@ -72,9 +72,8 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             (message, Fix::choose(format!("set `{LEGACY_TAG}` to `{own}`, or remove it"), choices))
         };
         let found: Vec<Violation> = region.grouped(members, |_| Severity::Error, describe);
-        violations.extend(
-            found.into_iter().map(|violation| violation.with_respect_to(format!("{legacy} {}", new.join(" ")))),
-        );
+        let key = Key::from(legacy).and(Key::of(new.iter().copied()));
+        violations.extend(found.into_iter().map(|violation| violation.with_respect_to(key.clone())));
     }
     violations.into()
 }

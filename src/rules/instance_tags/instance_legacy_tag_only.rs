@@ -59,7 +59,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             Some(
                 Violation::new(Severity::Info, region.resource(*first), message, fix)
                     .related(others)
-                    .cause(Cause::Group(kind.name().to_owned())),
+                    .cause(Cause::Group(kind.name().into())),
             )
         })
         .collect()

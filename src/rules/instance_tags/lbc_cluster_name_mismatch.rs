@@ -85,7 +85,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             Some(
                 Violation::new(Severity::Warning, region.resource(*first), message, fix)
                     .related(others)
-                    .cause(Cause::Pair(key.to_owned(), name)),
+                    .cause(Cause::Pair(key.into(), name.into())),
             )
         })
         .collect()

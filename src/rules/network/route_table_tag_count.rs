@@ -89,7 +89,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     vec![
         Violation::new(severity, region.resource(Tagged::RouteTable(first)), message, fix)
             .related(others)
-            .cause(Cause::Group(ResourceKind::RouteTable.name().to_owned())),
+            .cause(Cause::Group(ResourceKind::RouteTable.name().into())),
     ]
     .into()
 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Fix, Severity};
+use crate::finding::{Applicability, Fix, Key, Severity};
 use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Started};
 use crate::kubernetes::{Place, WorkloadKind};
 use crate::resource::ResourceKind;
@@ -71,7 +71,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let who = text::count(nodes.len(), "server");
         let message = told(&who, nodes.len() == 1, distribution.name(), asked, when);
         let name = distribution.name();
-        of_nodes(context, when.severity(), message, fix(when), &nodes).with_respect_to(format!("{name} {asked:?}"))
+        of_nodes(context, when.severity(), message, fix(when), &nodes).with_respect_to(Key::of([name, asked.key()]))
     }));
     let is_off = servers.iter().all(|arguments| arguments.is_on("disable-cloud-controller"));
     let has_workloads = context.evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]);
@@ -150,7 +150,7 @@ fn of_declared(
         Asked::Beside => None,
     };
     let violation = of_configuration(context, when.severity(), name, message, fix(when));
-    violation.with_respect_to(format!("{asked:?}")).at(at.unwrap_or(place))
+    violation.with_respect_to(asked.key()).at(at.unwrap_or(place))
 }
 
 /// How a server asks for another cloud controller.
@@ -159,6 +159,17 @@ enum Asked {
     ByName,
     ByKubelet,
     Beside,
+}
+
+impl Asked {
+    /// Its part of the identity of a finding.
+    fn key(self) -> &'static str {
+        match self {
+            Self::ByName => "cloud-provider-name",
+            Self::ByKubelet => "kubelet",
+            Self::Beside => "controller",
+        }
+    }
 }
 
 /// How one server asks for another cloud controller beside its own, and when both run; `None` where it does not.

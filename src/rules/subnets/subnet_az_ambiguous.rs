@@ -1,4 +1,4 @@
-use crate::finding::{Applicability, Cause, Choice, Fix, Severity};
+use crate::finding::{Applicability, Cause, Choice, Fix, Key, Severity};
 use crate::inventory::Subnet;
 use crate::resource::ResourceKind;
 use crate::rules::load_balancer_subnets::Scheme;
@@ -83,7 +83,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
                 violations.push(
                     Violation::new(Severity::Warning, region.resource(Tagged::Subnet(choice.chosen)), message, fix)
                         .related(others)
-                        .cause(Cause::Pair(offer.vpc_id.to_owned(), format!("{} {}", choice.zone, scheme.name()))),
+                        .cause(Cause::Pair(offer.vpc_id.into(), Key::of([choice.zone, scheme.name()]))),
                 );
             }
         }

@@ -84,7 +84,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             violations.push(
                 Violation::new(Severity::Warning, vpc_resource(region, offer.vpc_id), message, fix)
                     .related(others)
-                    .cause(Cause::Pair(offer.vpc_id.to_owned(), zone.to_owned())),
+                    .cause(Cause::Pair(offer.vpc_id.into(), zone.into())),
             );
         }
     }

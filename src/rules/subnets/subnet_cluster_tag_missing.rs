@@ -83,10 +83,10 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
         let (open, ours): (Vec<&Subnet>, Vec<&Subnet>) =
             bare.into_iter().partition(|subnet| fix_safety::has_role_tag_alone(region, &subnet.id, &subnet.tags, own));
         let cause_of_open = match ours.as_slice() {
-            [] => Cause::Group(vpc_id.to_owned()),
-            _ => Cause::Pair(vpc_id.to_owned(), "role tag alone".to_owned()),
+            [] => Cause::Group(vpc_id.into()),
+            _ => Cause::Pair(vpc_id.into(), "role tag alone".into()),
         };
-        for (subnets, cause) in [(ours, Cause::Group(vpc_id.to_owned())), (open, cause_of_open)] {
+        for (subnets, cause) in [(ours, Cause::Group(vpc_id.into())), (open, cause_of_open)] {
             let Some(first) = subnets.first() else { continue };
             let described: Vec<String> = subnets
                 .iter()

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Applicability, Cause, Fix, Severity};
+use crate::finding::{Applicability, Cause, Fix, Key, Severity};
 use crate::inventory::Subnet;
 use crate::resource::ResourceKind;
 use crate::rules::load_balancer_subnets::{Scheme, choose_subnets};
@@ -39,7 +39,8 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     let key = context.cluster_key();
     let hosts = region.members_by_subnet();
     let coverage = Coverage::of(region, own);
-    let mut groups: BTreeMap<(std::cmp::Reverse<Severity>, &str, String), Vec<&Subnet>> = BTreeMap::new();
+    type Owners<'a> = (&'a str, BTreeSet<&'a str>);
+    let mut groups: BTreeMap<(std::cmp::Reverse<Severity>, Owners<'_>), Vec<&Subnet>> = BTreeMap::new();
     for subnet in subnets_in_reach(region) {
         if tags::is_usable(&subnet.tags, own) {
             continue;
@@ -49,17 +50,24 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             continue;
         }
         let severity = coverage.severity(subnet);
-        let ids: Vec<&str> = subnet.tags.iter().filter_map(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX)).collect();
-        groups.entry((std::cmp::Reverse(severity), &subnet.vpc_id, text::list(&ids, 4))).or_default().push(subnet);
+        let ids = subnet.tags.iter().filter_map(|tag| tag.key.strip_prefix(CLUSTER_TAG_PREFIX)).collect();
+        groups.entry((std::cmp::Reverse(severity), (&subnet.vpc_id, ids))).or_default().push(subnet);
     }
+    let mut ranks: BTreeMap<Owners<'_>, usize> = BTreeMap::new();
     groups
         .into_iter()
-        .filter_map(|((severity, vpc_id, ids), subnets)| {
+        .filter_map(|((severity, owners), subnets)| {
+            let rank = ranks.entry(owners.clone()).or_default();
+            *rank += 1;
+            let (vpc_id, ids) = owners;
             let first = subnets.first()?;
             let uncovers = severity.0 >= Severity::Warning;
             let nodes: usize = subnets.iter().filter_map(|subnet| hosts.get(subnet.id.as_str())).map(Vec::len).sum();
             let described: Vec<&str> = subnets.iter().map(|subnet| subnet.id.as_str()).collect();
-            let named = if ids.is_empty() { "no cluster (an empty id)".to_owned() } else { format!("{ids} only") };
+            let named = match ids.iter().filter(|id| !id.is_empty()).copied().collect::<Vec<_>>().as_slice() {
+                [] => "no cluster (an empty id)".to_owned(),
+                ids => format!("{} only", text::list(ids, 4)),
+            };
             let be = if subnets.len() == 1 { "is" } else { "are" };
             let mut message = format!(
                 "{} of VPC `{vpc_id}` {be} tagged for {named}: {}",
@@ -89,14 +97,8 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
                 ))
             };
             let others = subnets.iter().skip(1).map(|subnet| region.bare(ResourceKind::Subnet, &subnet.id));
-            Some(
-                Violation::new(severity.0, region.resource(Tagged::Subnet(first)), message, fix).related(others).cause(
-                    Cause::Pair(
-                        vpc_id.to_owned(),
-                        format!("{ids}{}", if uncovers { " in the zones of nodes" } else { "" }),
-                    ),
-                ),
-            )
+            let violation = Violation::new(severity.0, region.resource(Tagged::Subnet(first)), message, fix);
+            Some(violation.related(others).cause(Cause::Pair(vpc_id.into(), Key::of(ids))).of_rank(*rank - 1))
         })
         .collect()
 }

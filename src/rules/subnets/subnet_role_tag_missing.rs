@@ -69,7 +69,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             violations.push(
                 Violation::new(severity, region.resource(Tagged::Subnet(first)), message, fix)
                     .related(others)
-                    .cause(Cause::Pair(offer.vpc_id.to_owned(), key.to_owned())),
+                    .cause(Cause::Pair(offer.vpc_id.into(), key.into())),
             );
         }
     }

@@ -52,7 +52,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             Some(
                 Violation::new(Severity::Error, region.resource(Tagged::Subnet(first)), message, fix)
                     .related(others)
-                    .cause(Cause::Group(vpc_id.to_owned())),
+                    .cause(Cause::Group(vpc_id.into())),
             )
         })
         .collect()
