@@ -44,8 +44,8 @@ fn exit_codes() -> String {
     format!("Exit codes:\n{}", lines.join("\n"))
 }
 
-/// Audits what a self-managed Kubernetes cluster needs from AWS: cluster tags, security groups, subnets, and the IAM
-/// policies of its nodes.
+/// Audits what a self-managed Kubernetes cluster needs from AWS or Alibaba Cloud: cluster tags, security groups, subnets, and the IAM or
+/// RAM policies of its nodes.
 #[derive(Debug, Parser)]
 #[command(name = "tagaudit", version, propagate_version = true, arg_required_else_help = true, after_help = exit_codes())]
 pub struct Cli {

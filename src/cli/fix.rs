@@ -43,7 +43,7 @@ pub(super) fn check(args: &ScanArgs) -> Result<(), Failure> {
         ("--expect-account", carry_out.expect_account.is_some()),
         ("--journal", fix.journal.is_some()),
         ("--max-changes", carry_out.max_changes.is_some()),
-        ("--verify-timeout", carry_out.verify_timeout != super::fix::args::VERIFY_TIMEOUT),
+        ("--verify-timeout", carry_out.verify_timeout.is_some()),
     ];
     if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given && !fix.fix) {
         return Err(Failure::usage(format!("{option} is about fixing, and --fix is not given")).help("add --fix"));

@@ -301,6 +301,9 @@ fn limits(args: &PermissionsArgs) -> permissions::FixLimits {
     }
 }
 
+/// Columns from which on the longest name of an action leaves room for the others.
+const ROOM_FOR_ACTIONS: usize = 80;
+
 fn permissions_table<'p>(
     listed: impl Iterator<Item = &'p permissions::Permission>,
     without: &str,
@@ -310,6 +313,10 @@ fn permissions_table<'p>(
     let mut table = layout(width, &["action", "for", without]);
     for permission in listed {
         table.add_row([permission.action, permission.purpose, permission.without.unwrap_or("everything")]);
+    }
+    // A name that is cut cannot be searched for or copied.
+    if let Some(actions) = table.column_mut(0).filter(|_| width >= ROOM_FOR_ACTIONS) {
+        actions.set_constraint(comfy_table::ColumnConstraint::ContentWidth);
     }
     writeln!(out, "{table}")
 }

@@ -230,7 +230,13 @@ fn an_endpoint_that_ignores_dry_runs_is_not_asked_twice() {
 #[test]
 fn what_is_about_mending_takes_fix() {
     let site = Site::of(&untagged(1));
-    for more in [&["--yes"][..], &["--expect-account", ACCOUNT], &["--max-changes", "3"], &["--journal", "x"]] {
+    for more in [
+        &["--yes"][..],
+        &["--expect-account", ACCOUNT],
+        &["--max-changes", "3"],
+        &["--verify-timeout", "60"],
+        &["--journal", "x"],
+    ] {
         let ended = site.run(&[&["scan", "--cluster-id", CLUSTER][..], more].concat());
         assert_eq!(ended.code, Some(2), "{}", ended.stderr);
         has(&ended.stderr, "help: add --fix");

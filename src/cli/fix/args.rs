@@ -11,7 +11,7 @@ use crate::render::EmitFormat;
 /// Default of `--max-changes`.
 pub(in crate::cli) const MAX_CHANGES: usize = 50;
 /// Default of `--verify-timeout`, in seconds.
-pub(in crate::cli) const VERIFY_TIMEOUT: u64 = 60;
+const VERIFY_TIMEOUT: u64 = 60;
 
 /// A value of `--plan-valid-for`.
 fn valid_for(text: &str) -> Result<jiff::SignedDuration, String> {
@@ -74,9 +74,15 @@ pub(in crate::cli) struct CarryOutArgs {
     /// Refuse to write to any other account
     #[arg(long, value_name = "ID", help_heading = "Fix")]
     pub(in crate::cli) expect_account: Option<String>,
-    /// How long to wait for a change to show
-    #[arg(long, value_name = "SECONDS", default_value_t = VERIFY_TIMEOUT, value_parser = clap::value_parser!(u64).range(0..=3_600), help_heading = "Fix")]
-    pub(in crate::cli) verify_timeout: u64,
+    /// How long to wait for a change to show; the default is in the help alone, as for `max_changes`.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        value_parser = clap::value_parser!(u64).range(0..=3_600),
+        help = format!("How long to wait for a change to show [default: {VERIFY_TIMEOUT}]"),
+        help_heading = "Fix"
+    )]
+    pub(in crate::cli) verify_timeout: Option<u64>,
 }
 
 #[cfg(any(feature = "aws", feature = "alibaba"))]
@@ -84,6 +90,11 @@ impl CarryOutArgs {
     /// Changes that a plan may have.
     pub(in crate::cli) fn most_changes(&self) -> usize {
         self.max_changes.unwrap_or(MAX_CHANGES)
+    }
+
+    /// How long to wait for a change to show.
+    pub(in crate::cli) fn verify_timeout(&self) -> std::time::Duration {
+        std::time::Duration::from_secs(self.verify_timeout.unwrap_or(VERIFY_TIMEOUT))
     }
 }
 

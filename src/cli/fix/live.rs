@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
@@ -55,11 +54,7 @@ fn tell(line: &str) {
 fn say_nothing(_: &str) {}
 
 fn options<'a>(connection: &'a Connection<'a>, args: &CarryOutArgs, quiet: bool) -> engine::Options<'a> {
-    engine::Options {
-        connection,
-        verify_timeout: Duration::from_secs(args.verify_timeout),
-        tell: if quiet { say_nothing } else { tell },
-    }
+    engine::Options { connection, verify_timeout: args.verify_timeout(), tell: if quiet { say_nothing } else { tell } }
 }
 
 pub(super) fn dry_run(args: &ScanArgs, plan: &Plan) -> Result<BTreeMap<String, DryRunAnswer>, Failure> {

@@ -55,7 +55,7 @@ pub(in crate::cli) struct LanguageArgs {
 /// Another catalogue of actions.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CatalogueArgs {
-    /// Use this catalogue of actions instead of the embedded one (engine/src/catalogue.rs describes the format)
+    /// Use this catalogue of actions instead of the embedded one (docs/policy-engine.md describes the format)
     #[arg(long, value_name = "FILE", help_heading = "Audit")]
     pub(in crate::cli) catalogue: Option<PathBuf>,
 }
