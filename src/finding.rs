@@ -350,13 +350,17 @@ pub fn fingerprint(rule: &str, scope: &str, cause: &Cause, resource: &str) -> St
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part.as_bytes());
     };
-    [rule, scope, kind].into_iter().for_each(&mut push);
+    for part in [rule, scope, kind] {
+        push(part);
+    }
     for Key(parts) in keys {
         // The number keeps keys of several parts apart; a key of one part is hashed as it is.
         if parts.len() != 1 {
             push(&parts.len().to_string());
         }
-        parts.iter().for_each(|part| push(part));
+        for part in parts {
+            push(part);
+        }
     }
     crate::text::hex(&hash.finalize(), 16)
 }

@@ -432,7 +432,7 @@ fn a_finding_whose_severity_changes_stays_the_same_finding() {
         one.availability_zone = Some("us-east-1a".to_owned());
         one.network_interfaces.iter_mut().for_each(|interface| interface.subnet_id.clone_from(&one.subnet_id));
     }
-    for interface in region.network_interfaces.iter_mut() {
+    for interface in &mut region.network_interfaces {
         if ["eni-0d1c2", "eni-0d1w2"].contains(&interface.id.as_str()) {
             interface.subnet_id = Some("subnet-priva0d1".to_owned());
         }
