@@ -46,7 +46,7 @@ impl EstateRef<'_> {
         }
     }
 
-    /// Whether both are one value in memory, not only equal ones.
+    /// True if both refer to one value in memory, not only to equal ones.
     #[must_use]
     pub fn is_same(self, other: EstateRef<'_>) -> bool {
         match (self, other) {

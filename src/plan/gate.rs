@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::estate::EstateRef;
-use crate::inventory::Inventory;
+use crate::inventory::Tagged;
 use crate::nodes::KubernetesNode;
-use crate::resource::ResourceKind;
 use crate::tags;
 use crate::transition::Transition;
 use crate::view::ClusterView;
@@ -122,7 +121,7 @@ pub fn undo_needs_consent<'p>(
     let reason = |change: &'p PlannedChange| {
         let why = if writes_foreign_tag(change, &undo.cluster_id) {
             "it changes the tag of another cluster"
-        } else if !belongs(&view, inventory, change) {
+        } else if !belongs(&view, change) {
             "the resource does not belong to the cluster"
         } else {
             return None;
@@ -143,30 +142,26 @@ fn writes_foreign_tag(change: &PlannedChange, cluster_id: &str) -> bool {
 
 /// True if a resource carries the cluster's tag or a near miss of it, is an instance that a Node names, or is part of the network of members.
 /// Roles and policies count: of those a plan changes only what tagaudit wrote.
-fn belongs(view: &ClusterView<'_>, inventory: &Inventory, change: &PlannedChange) -> bool {
+fn belongs(view: &ClusterView<'_>, change: &PlannedChange) -> bool {
     let Transition { target, attribute, .. } = &change.transition;
     if attribute.is_iam() {
         return true;
     }
-    let regions = view.regions.iter().filter(|one| Some(&one.region.name) == target.region.as_ref());
-    let mut regions = regions.peekable();
-    if target.kind == ResourceKind::Instance
-        && regions.clone().any(|one| one.member(&target.id).is_some_and(|member| member.node.is_some()))
+    let Some(region) = view.regions.iter().find(|one| Some(&one.region.name) == target.region.as_ref()) else {
+        return false;
+    };
+    let Some(found) = region.region.find(&target.id) else { return false };
+    if tags::has_cluster_tag(found.tags(), view.cluster_id)
+        || found.tags().iter().any(|tag| tags::is_certain_near_miss(tag, view.cluster_id))
     {
         return true;
     }
-    let held = regions.clone().find_map(|one| one.region.tags_of(&target.id)).unwrap_or_default();
-    let is_own = |tag: &crate::inventory::Tag| {
-        tags::has_cluster_tag(std::slice::from_ref(tag), view.cluster_id)
-            || tags::is_certain_near_miss(tag, view.cluster_id)
+    let vpc_id = match found {
+        Tagged::Instance(_) => return region.member(&target.id).is_some_and(|member| member.node.is_some()),
+        Tagged::Vpc(vpc) => Some(vpc.id.as_str()),
+        other => other.vpc_id(),
     };
-    if held.iter().any(is_own) {
-        return true;
-    }
-    let vpc_id = observe(EstateRef::Aws(inventory), target, attribute).and_then(|found| found.vpc_id);
-    let vpc_id = vpc_id.as_deref().or((target.kind == ResourceKind::Vpc).then_some(target.id.as_str()));
-    target.kind != ResourceKind::Instance
-        && vpc_id.is_some_and(|vpc| regions.any(|one| one.member_vpcs().contains(vpc)))
+    vpc_id.is_some_and(|vpc| region.member_vpcs().contains(vpc))
 }
 
 /// The first change that an undo of a journal makes and the inverse of its run does not, or the other way round.

@@ -11,7 +11,7 @@ use tagaudit::transition::{Attribute, Transition, Value};
 
 use super::printed::{Site, edited, edits, some_nodes, worlds};
 
-/// What the operator says on one command line.
+/// Consent and answers of one command line.
 #[derive(Debug, Clone, Default)]
 struct Words {
     allow: Vec<String>,
@@ -66,7 +66,7 @@ fn allowed(mask: u64) -> Vec<String> {
     confirm.enumerate().filter(|(index, _)| mask >> (index % 64) & 1 == 1).map(|(_, rule)| rule.id.to_owned()).collect()
 }
 
-/// What somebody else may have made of the changes of a saved plan, or of an undo in a journal.
+/// Edits the changes of a saved plan, or of an undo in a journal, as somebody else may have done.
 fn forge(plan: &mut Plan, edits: &[(prop::sample::Index, u8)], inventory: &Inventory) {
     let instances = &inventory.accounts[0].regions[0].instances;
     for (at, edit) in edits {
@@ -133,7 +133,7 @@ proptest! {
 proptest! {
     #![proptest_config(worlds(100))]
 
-    /// Whatever somebody made of the undo that a journal goes on with: it is the inverse of what was written, or it is refused.
+    /// An undo that a journal goes on with is the inverse of what was written, or it is refused.
     #[test]
     fn an_undo_that_is_not_the_inverse_is_found(
         world in edits(6),

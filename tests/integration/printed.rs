@@ -177,7 +177,7 @@ pub(crate) fn some_nodes(inventory: &Inventory, mask: u64) -> Vec<KubernetesNode
     named.map(node).collect()
 }
 
-/// How many worlds a property is tried in: so many, or what `TAGAUDIT_WORLDS` says.
+/// Configuration of a property: the given number of worlds, or `TAGAUDIT_WORLDS`.
 #[expect(clippy::disallowed_methods, reason = "who runs it says for how long")]
 pub(crate) fn worlds(few: u32) -> ProptestConfig {
     let cases = std::env::var("TAGAUDIT_WORLDS").map_or(few, |number| number.parse().unwrap());

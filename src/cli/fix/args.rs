@@ -74,7 +74,7 @@ pub(in crate::cli) struct CarryOutArgs {
     /// Refuse to write to any other account
     #[arg(long, value_name = "ID", help_heading = "Fix")]
     pub(in crate::cli) expect_account: Option<String>,
-    /// How long to wait for a change to show; the default is in the help alone, as for `max_changes`.
+    /// Seconds to wait for a change to show; the default is in the help alone, as for `max_changes`.
     #[arg(
         long,
         value_name = "SECONDS",
@@ -92,7 +92,7 @@ impl CarryOutArgs {
         self.max_changes.unwrap_or(MAX_CHANGES)
     }
 
-    /// How long to wait for a change to show.
+    /// Time to wait for a change to show.
     pub(in crate::cli) fn verify_timeout(&self) -> std::time::Duration {
         std::time::Duration::from_secs(self.verify_timeout.unwrap_or(VERIFY_TIMEOUT))
     }

@@ -25,7 +25,7 @@ use crate::provider::alibaba::live;
 use crate::provider::aws;
 use crate::render;
 use crate::report::SourceKind;
-use crate::rules::{RULES, Rule};
+use crate::rules::{self, RULES, Rule};
 use crate::scan::{Audit, Purpose};
 use crate::text;
 
@@ -416,7 +416,7 @@ pub(in crate::cli) fn undo(args: &UndoArgs) -> Result<Exit, Failure> {
     let options = options(&connection, &args.carry_out, args.terminal.quiet);
     // An undo of the same run that was broken off is gone on with; of anything else it is found out first what it did.
     let wanted = chosen(&journal, args)?.map(|run| run.id.clone()).unwrap_or_default();
-    if let Some(rule) = args.allow.iter().find(|rule| !RULES.iter().any(|known| known.id == **rule)) {
+    if let Some(rule) = args.allow.iter().find(|rule| rules::find(rule).is_none()) {
         return Err(unknown_rule(rule));
     }
     if args.run.is_some() && journal.is_undone(&wanted) {

@@ -123,7 +123,7 @@ fn join_policies(trial: &Trial<'_>, findings: &mut [&mut Finding]) -> Result<(),
 /// What a kind of write is: whose fix, which answer, and which calls.
 type Kind = (&'static str, Option<usize>, Vec<Operation>);
 
-/// What does harm by itself, or with others of its kind; and whether one trial held that was of all candidates.
+/// Candidates that do harm by themselves or with others of their kind, and true if one trial of all candidates held.
 fn refused_alone(
     trial: &Trial<'_>,
     findings: &[&mut Finding],

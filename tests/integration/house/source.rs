@@ -10,7 +10,7 @@ pub(super) struct SourceFile {
     pub(super) path: String,
     /// Its module, from the root of the crate: empty for `lib.rs`.
     pub(super) module: Vec<String>,
-    /// What it holds.
+    /// Its items, without tests.
     pub(super) syntax: syn::File,
 }
 

@@ -49,7 +49,7 @@ fn string_errors(file: &SourceFile) -> Vec<String> {
 
 /// Fields and methods whose text is for people.
 const FOR_PEOPLE: &[&str] = &["message", "reason", "title", "label", "describe", "summary", "advice"];
-/// What compares or takes apart a text.
+/// Methods that compare or split a text.
 const COMPARES: &[&str] = &[
     "starts_with",
     "ends_with",
@@ -118,7 +118,7 @@ impl<'ast> Visit<'ast> for Decides<'_> {
     }
 }
 
-/// What makes the identity of a finding from text that is formatted for people.
+/// Identities of findings that are made from text formatted for people.
 #[derive(Default)]
 struct Identities(Vec<String>);
 
