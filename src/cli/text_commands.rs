@@ -125,16 +125,13 @@ fn explain_effective(
         return Err(Failure::usage("what a node is started with is written as text or JSON"));
     }
     let evidence = super::lint::evidence(&args.kubernetes)?;
-    let name_of = |one: &NodeArguments| match &one.started {
-        Started::Node(name) | Started::Declared { name, .. } => name.clone(),
-    };
     let is_asked = |one: &&NodeArguments| match &one.started {
         Started::Node(found) => found == name,
-        Started::Declared { name: found, .. } => found.contains(name),
+        Started::Declared { .. } => one.started.name().contains(name),
     };
     let found: Vec<&NodeArguments> = evidence.arguments().iter().filter(is_asked).collect();
     if found.is_empty() {
-        let names: Vec<String> = evidence.arguments().iter().map(name_of).collect();
+        let names: Vec<String> = evidence.arguments().iter().map(|one| one.started.name().into_owned()).collect();
         let help = if names.is_empty() {
             "only Nodes of RKE2 and K3s and configurations say what nodes are started with".to_owned()
         } else {

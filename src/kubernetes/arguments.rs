@@ -4,6 +4,7 @@
 //! RKE2 and K3s write on each Node, as a JSON array, the arguments that it was started with: the configuration file and its
 //! drop-ins merged, secrets masked. Source: k3s-io/k3s `pkg/nodeconfig/nodeconfig.go#SetNodeConfigAnnotations`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::controller::ControllerVersion;
@@ -163,13 +164,37 @@ const SINGLE: [&str; 12] = [
 pub enum Started {
     /// A Node, which says so.
     Node(String),
-    /// Whatever nodes a configuration is for.
+    /// The nodes that a configuration makes.
     Declared {
-        /// The configuration, and whom of it is for.
+        /// The configuration, and the part of it.
         name: String,
-        /// Where it stands.
+        /// The machines that share it, where the configuration makes several kinds.
+        machines: Option<MachineSet>,
+        /// Start of the configuration or of the part.
         place: Place,
     },
+}
+
+impl Started {
+    /// The name of the Node, or of the configuration and its machines.
+    #[must_use]
+    pub fn name(&self) -> Cow<'_, str> {
+        match self {
+            Self::Node(name) | Self::Declared { name, machines: None, .. } => Cow::Borrowed(name),
+            Self::Declared { name, machines: Some(machines), .. } => {
+                Cow::Owned(format!("{name}, machines of {}", machines.name))
+            }
+        }
+    }
+}
+
+/// Machines of a Rancher cluster that are started with the same arguments.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MachineSet {
+    /// Their roles, and their pool where a selector tells pools apart.
+    pub name: String,
+    /// Number of machines, where the pools state it.
+    pub count: Option<i64>,
 }
 
 /// The arguments of one node, or of those of one configuration.
@@ -183,8 +208,6 @@ pub struct NodeArguments {
     pub version: Option<ControllerVersion>,
     /// Whether it is a server: those run the control plane. `None` where a configuration does not tell.
     pub is_server: Option<bool>,
-    /// How many machines a configuration is for, where it says so.
-    pub count: Option<i64>,
     /// Whether it is a part of a configuration: what is missing in it may stand elsewhere.
     pub is_part: bool,
     /// Whether it is where the arguments of the kubelet stand: of kubeadm's configurations those of clusters are not.
@@ -225,7 +248,6 @@ impl NodeArguments {
                 distribution,
                 version: node.kubelet_version.parse().ok(),
                 is_server: Some(role == "server"),
-                count: None,
                 is_part: false,
                 is_of_kubelet: true,
                 arguments: parse(words),
@@ -249,11 +271,10 @@ impl NodeArguments {
             place: Some(value.place),
         });
         Self {
-            started: Started::Declared { name, place },
+            started: Started::Declared { name, machines: None, place },
             distribution,
             version,
             is_server,
-            count: None,
             is_part: false,
             is_of_kubelet: true,
             arguments: arguments.collect(),

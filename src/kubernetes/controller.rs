@@ -294,7 +294,7 @@ fn of_helm_chart(document: &Document) -> Option<CloudController> {
         let values = source.documents().ok()?.into_iter().next();
         if let Some(node) = values {
             let (kind, api) = (DocumentKind::ControllerValues, (String::new(), String::new()));
-            let values = Document { source, node, kind, name: name.clone(), api };
+            let values = Document { source, node, kind, name: name.clone(), is_embedded: false, api };
             let mut found = of_values(&values, name, values.object(), version.as_deref(), is_bootstrap);
             if let Some(chart) = &mut found.chart {
                 chart.place = object.head();

@@ -17,6 +17,8 @@ pub struct Document {
     pub kind: DocumentKind,
     /// What it is called: `KIND NAMESPACE/NAME`, or its file.
     pub name: String,
+    /// True if it is the text of an entry of a `ConfigMap`, which its name then names.
+    pub is_embedded: bool,
     /// `apiVersion` and `kind`, which items of a list of one kind do not repeat; empty where there are none.
     pub api: (String, String),
 }

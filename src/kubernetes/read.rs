@@ -377,11 +377,13 @@ impl<'f> Reading<'f> {
 
     /// Keeps a document, and reads the texts within it.
     fn keep(&mut self, source: &Arc<Source>, node: Node, kind: DocumentKind, api: (String, String)) {
-        let name = match &self.within {
+        // A configuration in a map is known by the map, wherever that was read.
+        let map = self.within.as_ref().filter(|_| kind == DocumentKind::Kubeadm && !api.1.is_empty());
+        let is_embedded = map.is_some();
+        let name = match map {
             _ if api.1.is_empty() => self.file.to_owned(),
-            // A configuration in a map is known by the map, wherever that was read.
-            Some(map) if kind == DocumentKind::Kubeadm => format!("{} in {map}", name_of(&node, &api.1)),
-            _ => name_of(&node, &api.1),
+            Some(map) => format!("{} in {map}", name_of(&node, &api.1)),
+            None => name_of(&node, &api.1),
         };
         for path in inner_texts(kind) {
             let Some(text) = node.at(path) else { continue };
@@ -407,7 +409,8 @@ impl<'f> Reading<'f> {
             let Some(inner) = configuration.and_then(|_| source.inner(text)) else { continue };
             self.evidence.cloud_configs.push(CloudConfig::read(name.clone(), Arc::new(inner)));
         }
-        self.evidence.documents.push(Document { source: Arc::clone(source), node, kind, name, api });
+        let source = Arc::clone(source);
+        self.evidence.documents.push(Document { source, node, kind, name, is_embedded, api });
     }
 
     /// The documents of a text within another document. What is wrong with them is for a rule to say.

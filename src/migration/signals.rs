@@ -395,9 +395,7 @@ fn started(evidence: &Evidence, arguments: &NodeArguments, component: Component)
             return None;
         }
     };
-    let who = match &arguments.started {
-        Started::Node(name) | Started::Declared { name, .. } => name.clone(),
-    };
+    let who = arguments.started.name().into_owned();
     let migrates = value("enable-leader-migration").is_some_and(|value| value.is_empty() || is_true(value));
     Some(Seen { who, provider, migrates, version: arguments.version, routes: routes(value) })
 }
@@ -438,7 +436,11 @@ fn control_planes(evidence: &Evidence) -> Option<usize> {
         };
         rke_part(document).items(&["nodes"]).filter(is_one).count()
     });
-    let declared = evidence.arguments().iter().filter(|one| one.is_server == Some(true)).map(|one| one.count);
+    let count = |arguments: &NodeArguments| match &arguments.started {
+        Started::Declared { machines, .. } => machines.as_ref()?.count,
+        Started::Node(_) => None,
+    };
+    let declared = evidence.arguments().iter().filter(|one| one.is_server == Some(true)).map(count);
     let declared: Option<i64> = declared.collect::<Option<Vec<i64>>>().map(|counts| counts.into_iter().sum());
     let declared = declared.and_then(|count| usize::try_from(count).ok());
     rke.or(declared).filter(|count| *count > 0)

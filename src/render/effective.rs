@@ -14,7 +14,7 @@ use super::style::layout;
 fn title(arguments: &NodeArguments) -> String {
     let who = match &arguments.started {
         Started::Node(name) => format!("Node {name}"),
-        Started::Declared { name, .. } => name.clone(),
+        Started::Declared { .. } => arguments.started.name().into_owned(),
     };
     let version = arguments.version.map(|version| format!(" {version}")).unwrap_or_default();
     let role = match arguments.is_server {
@@ -66,9 +66,10 @@ pub fn effective(found: &[&NodeArguments], width: usize, out: &mut dyn Write) ->
 #[must_use]
 pub fn effective_json(found: &[&NodeArguments]) -> Value {
     let one = |arguments: &&NodeArguments| {
-        let (kind, name) = match &arguments.started {
-            Started::Node(name) => ("node", name),
-            Started::Declared { name, .. } => ("cluster-config", name),
+        let name = arguments.started.name();
+        let kind = match &arguments.started {
+            Started::Node(_) => "node",
+            Started::Declared { .. } => "cluster-config",
         };
         let settings = arguments.settings().map(|(name, value, at)| {
             let place = at.map(|place| json!({"file": &*place.file, "line": place.line, "column": place.column}));

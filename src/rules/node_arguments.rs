@@ -86,8 +86,8 @@ fn endings(context: &KubernetesContext<'_>, find: impl Fn(Component, &str, &str)
         for (ending, place) in own {
             match &arguments.started {
                 Started::Node(_) => found.entry((ending, arguments.distribution)).or_default().push(arguments),
-                Started::Declared { name, .. } => {
-                    violations.push(of_declared(context, arguments, name, &ending, place));
+                Started::Declared { .. } => {
+                    violations.push(of_declared(context, arguments, &arguments.started.name(), &ending, place));
                 }
             }
         }

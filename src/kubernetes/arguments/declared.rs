@@ -7,7 +7,7 @@ use crate::controller::ControllerVersion;
 use crate::policy::json::Value;
 
 use super::super::{Document, DocumentKind, Evidence, FileDistribution, Located, Object, is_no, is_yes, rke_part};
-use super::{Component, Distribution, NodeArguments, with_dashes};
+use super::{Component, Distribution, MachineSet, NodeArguments, Started, with_dashes};
 
 /// Arguments of a configuration by name, in the order of the text.
 type Arguments = Vec<(String, Located<String>)>;
@@ -199,12 +199,19 @@ fn rancher(document: &Document) -> Vec<NodeArguments> {
                 merged.insert(switch.to_owned(), vec![(switch.to_owned(), value)]);
             }
         }
-        let name = format!("{}, machines of {}", document.name, machines.name);
         let arguments = merged.into_values().flatten();
         let version = kubernetes.parse().ok();
         let place = object.head();
-        let mut own = NodeArguments::of_configuration(name, place, distribution, version, Some(is_server), arguments);
-        own.count = machines.count;
+        let mut own = NodeArguments::of_configuration(
+            document.name.clone(),
+            place.clone(),
+            distribution,
+            version,
+            Some(is_server),
+            arguments,
+        );
+        let set = MachineSet { name: machines.name, count: machines.count };
+        own.started = Started::Declared { name: document.name.clone(), machines: Some(set), place };
         own.is_part = document.is_part();
         found.push(own);
     }
@@ -359,8 +366,7 @@ fn kubeadm(document: &Document, object: Object<'_>, version: Option<ControllerVe
         _ => Some(true),
     };
     let version = object.text(&["kubernetesVersion"]).and_then(|version| version.parse().ok()).or(version);
-    let is_within = document.name.contains(" in ");
-    let name = if is_within { document.name.clone() } else { format!("{} of {}", document.name, document.source.file) };
+    let name = if document.is_embedded { document.name.clone() } else { format!("{} of {}", document.name, document.source.file) };
     let is_of_kubelet = ["InitConfiguration", "JoinConfiguration"].contains(&document.kind_name());
     let own =
         NodeArguments::of_configuration(name, object.head(), Distribution::Kubeadm, version, is_server, arguments);
@@ -415,7 +421,8 @@ fn wrapped(document: &Document) -> Vec<NodeArguments> {
         let mut own = kubeadm(document, part, version);
         own.is_server = Some(is_control_plane);
         own.is_of_kubelet = key != "clusterConfiguration";
-        own.started = super::Started::Declared { name: format!("{}, {key}", document.name), place: part.head() };
+        let name = format!("{}, {key}", document.name);
+        own.started = Started::Declared { name, machines: None, place: part.head() };
         found.push(own);
     }
     found

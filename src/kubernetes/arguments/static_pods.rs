@@ -39,7 +39,6 @@ pub(in crate::kubernetes) fn of_static_pods(workloads: &[Workload], nodes: &[Kub
                 distribution: Distribution::Kubeadm,
                 version: node.kubelet_version.parse().ok(),
                 is_server: Some(true),
-                count: None,
                 is_part: true,
                 is_of_kubelet: false,
                 arguments: Vec::new(),

@@ -1,7 +1,7 @@
 //! The texts that change a cluster, where its distribution has them.
 
 use crate::example::controller_image;
-use crate::kubernetes::arguments::{Component, Started};
+use crate::kubernetes::arguments::Component;
 use crate::kubernetes::{Evidence, MIGRATION_LOCK, UNINITIALIZED};
 
 use super::super::settings::{Arguments, rancher_selector};
@@ -128,10 +128,9 @@ fn other_servers(evidence: &Evidence, signals: &Signals<'_>) -> bool {
     let is_old =
         |seen: &[Seen], who: &str| seen.iter().any(|one| one.provider == CloudProvider::InTree && one.who == who);
     let mut servers = evidence.arguments().iter().filter(|one| one.is_server == Some(true));
-    servers.any(|one| match &one.started {
-        Started::Node(name) | Started::Declared { name, .. } => {
-            is_old(&signals.kubelets, name) && !is_old(&signals.managers, name)
-        }
+    servers.any(|one| {
+        let name = one.started.name();
+        is_old(&signals.kubelets, &name) && !is_old(&signals.managers, &name)
     })
 }
 

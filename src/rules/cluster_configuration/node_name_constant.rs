@@ -26,8 +26,10 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
     of_arguments(context, |arguments| {
-        let Started::Declared { name, .. } = &arguments.started else { return None };
-        let machines = name.split(", machines of ").nth(1).filter(|_| arguments.count.is_none_or(|count| count > 1))?;
+        let Started::Declared { machines: Some(machines), .. } = &arguments.started else { return None };
+        if machines.count.is_some_and(|count| count <= 1) {
+            return None;
+        }
         let kubelet = arguments.of_component(Component::Kubelet);
         let by_kubelet = kubelet.iter().rfind(|argument| argument.name == "hostname-override");
         let (what, given, place) = match (arguments.value("node-name"), by_kubelet) {
@@ -38,7 +40,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         if given.contains('$') || given.contains("{{") {
             return None;
         }
-        let message = format!("`{what}: {}` is given to all machines of {machines}", text::printable(given));
+        let message = format!("`{what}: {}` is given to all machines of {}", text::printable(given), machines.name);
         Some(on_started(arguments, Severity::Error, place, what, message, format!("take `{what}` out")))
     })
 }

@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &KubernetesContext<'_>) -> Counted {
     of_arguments(context, |arguments| {
-        let Started::Declared { name, .. } = &arguments.started else { return None };
+        let Started::Declared { machines, .. } = &arguments.started else { return None };
         let kubelet = arguments.of_component(Component::Kubelet);
         let argument = kubelet.iter().rfind(|argument| argument.name == "provider-id")?;
         let id = argument.value;
@@ -40,7 +40,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let is_wrong = nodes::parse_provider_id(id).is_none() && !is_alibaba;
         let is_of_one =
             matches!(arguments.distribution, Distribution::Rke2 | Distribution::K3s | Distribution::Kubelet)
-                && !name.contains("machines of");
+                && machines.is_none();
         let shown = text::printable(id);
         let (severity, message) = match (is_wrong, is_of_one) {
             (true, _) => {

@@ -60,8 +60,9 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let Some((asked, when)) = of_server(arguments, context.evidence.target.kubernetes, is_beside) else { continue };
         match &arguments.started {
             Started::Node(_) => found.entry((arguments.distribution, asked)).or_default().push((arguments, when)),
-            Started::Declared { name, place } => {
-                violations.push(of_declared(context, arguments, (name, place), asked, when));
+            Started::Declared { place, .. } => {
+                let name = arguments.started.name();
+                violations.push(of_declared(context, arguments, (&name, place), asked, when));
             }
         }
     }
