@@ -3,6 +3,7 @@
 //! Every comparison is byte-exact and case-sensitive, as in cloud-provider-aws `pkg/providers/v1/tags.go`.
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 mod cluster_tag;
 
@@ -43,22 +44,42 @@ pub const ROLE_INTERNAL_ELB: &str = "kubernetes.io/role/internal-elb";
 /// Longest cluster id that leaves the key within EC2's 127 characters.
 pub const MAX_CLUSTER_ID: usize = 127 - CLUSTER_TAG_PREFIX.len();
 
+/// A text that cannot be a cluster id.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum InvalidClusterId {
+    /// It is empty.
+    #[error("the cluster id is empty")]
+    Empty,
+    /// The key made of it would be longer than EC2 allows.
+    #[error("a cluster id has at most {MAX_CLUSTER_ID} characters: EC2 takes tag keys of 127")]
+    TooLong,
+    /// It holds control characters.
+    #[error("a cluster id holds no control characters")]
+    ControlCharacter,
+    /// It is the whole tag key.
+    #[error("give the id alone: `{id}`")]
+    WholeKey {
+        /// The id in it.
+        id: String,
+    },
+}
+
 /// Checks a cluster id: not empty, short enough for a tag key, no control characters.
 ///
 /// # Errors
-/// In words, when it can be none.
-pub fn check_cluster_id(text: &str) -> Result<(), String> {
+/// If the text cannot be a cluster id.
+pub fn check_cluster_id(text: &str) -> Result<(), InvalidClusterId> {
     if text.is_empty() {
-        return Err("the cluster id is empty".to_owned());
+        return Err(InvalidClusterId::Empty);
     }
     if text.chars().count() > MAX_CLUSTER_ID {
-        return Err(format!("a cluster id has at most {MAX_CLUSTER_ID} characters: EC2 takes tag keys of 127"));
+        return Err(InvalidClusterId::TooLong);
     }
     if text.chars().any(char::is_control) {
-        return Err("a cluster id holds no control characters".to_owned());
+        return Err(InvalidClusterId::ControlCharacter);
     }
     match text.strip_prefix(CLUSTER_TAG_PREFIX) {
-        Some(id) => Err(format!("give the id alone: `{id}`")),
+        Some(id) => Err(InvalidClusterId::WholeKey { id: id.to_owned() }),
         None => Ok(()),
     }
 }

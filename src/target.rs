@@ -120,7 +120,7 @@ impl Target {
             return Err(format!("`{region}` is not a region name, such as us-east-1"));
         }
         for id in &cluster_ids {
-            tags::check_cluster_id(id).map_err(|reason| format!("`{id}` is no cluster id: {reason}"))?;
+            tags::check_cluster_id(id).map_err(|reason| format!("`{id}` is not a cluster id: {reason}"))?;
         }
         let sorted = |mut list: Vec<String>| {
             list.sort_unstable();
@@ -378,7 +378,7 @@ mod tests {
             ("{\"account\": \"111122223333\"}\n{\"acount\": \"\"}", "unknown field `acount`"),
             ("{\"account\": \"111122223333\"}\n{\"acount\": \"\"}", "at line 2, column 9 (/1/acount)"),
             ("{\"account\": \"111122223333\", \"regions\": [\"x.evil.example\"]}", "is not a region name"),
-            ("{\"account\": \"111122223333\", \"cluster-ids\": [\"\"]}", "is no cluster id"),
+            ("{\"account\": \"111122223333\", \"cluster-ids\": [\"\"]}", "is not a cluster id"),
             (
                 "{\"account\": \"111122223333\", \"role\": \"arn:aws:iam::444455556666:role/x\"}",
                 "of account 444455556666",

@@ -6,7 +6,7 @@ use crate::kubernetes::{Evidence, Kept, Recording};
 use crate::text;
 
 use super::failure::{Exit, Failure};
-use super::{AuditArgs, ConnectionArgs, TerminalArgs, input, output};
+use super::{AuditArgs, ConnectionArgs, TerminalArgs, files, output};
 
 /// What `--kube-context` reads, where it is given.
 pub(super) fn live(
@@ -24,7 +24,7 @@ pub(super) fn live(
 pub(super) fn kept(paths: &[PathBuf], terminal: &TerminalArgs) -> Result<Option<Recording>, Failure> {
     let mut kept = Kept::default();
     for path in paths {
-        let bytes = input::bytes(path, input::MAX_NODES_BYTES, "file")?;
+        let bytes = files::read_bytes(path, files::MAX_NODES_BYTES, "file")?;
         kept.add(&path.display().to_string(), bytes).map_err(|error| {
             Failure::from_error(Exit::Usage, &error).help("write it with `kubectl get nodes,services -A -o json`")
         })?;
@@ -44,7 +44,7 @@ pub(super) fn read(context: &str, connection: &ConnectionArgs, terminal: &Termin
     use crate::provider::kubernetes;
     let timeout = std::time::Duration::from_secs(connection.timeout);
     let request = kubernetes::Request { context, timeout, verbose: terminal.verbose };
-    kubernetes::collect(&request).map_err(super::session::provider_failure)
+    kubernetes::collect(&request).map_err(super::failure::provider_failure)
 }
 
 #[cfg(not(feature = "kubernetes"))]

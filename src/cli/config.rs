@@ -12,9 +12,8 @@ use crate::config::{self, Config, ConfigError, ConfigOption, OptionSpec, Takes};
 use crate::owner;
 use crate::text;
 
-use super::failure::{Exit, Failure};
-use super::fix::now;
-use super::{Cli, Command, ConfigCommand, ConfigurationArgs, input};
+use super::failure::Failure;
+use super::{Cli, ConfigurationArgs, files};
 
 /// What no file says: what writes, where requests go with the operator's credentials, and which file is read.
 const SAID_BY_HAND: [&str; 7] =
@@ -162,9 +161,9 @@ pub(super) fn parse(file: &str, bytes: &[u8]) -> Result<Config, Failure> {
 }
 
 /// Reads a configuration, and tries each of its options.
-fn read(path: &Path) -> Result<Config, Failure> {
+pub(super) fn read(path: &Path) -> Result<Config, Failure> {
     let file = path.display().to_string();
-    let config = parse(&file, &input::bytes(path, config::MAX_BYTES, "configuration")?)?;
+    let config = parse(&file, &files::read_bytes(path, config::MAX_BYTES, "configuration")?)?;
     for option in &config.options {
         let alone = ["tagaudit", "scan"].map(str::to_owned).into_iter().chain(said(option));
         let Err(error) = Cli::try_parse_from(alone) else { continue };
@@ -189,7 +188,7 @@ fn failure(error: ConfigError) -> Failure {
 }
 
 /// What clap says, without usage and tips: its first paragraph.
-fn first_line(error: &clap::Error) -> String {
+pub(super) fn first_line(error: &clap::Error) -> String {
     let text = error.to_string();
     let lines: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
     lines.join(" ").trim_start_matches("error: ").to_owned()
@@ -239,7 +238,7 @@ fn arguments_of(config: &Config, used: &[&ConfigOption], scan: &ArgMatches) -> V
 }
 
 /// An option as it is said on the command line.
-fn said(option: &ConfigOption) -> Vec<String> {
+pub(super) fn said(option: &ConfigOption) -> Vec<String> {
     let one = |value: &Option<String>| match value {
         Some(value) => format!("--{}={value}", option.name),
         None => format!("--{}", option.name),
@@ -279,69 +278,4 @@ pub(super) fn options() -> Vec<OptionSpec> {
         .collect();
     options.sort_by(|a, b| a.name.cmp(&b.name));
     options
-}
-
-/// `tagaudit config`.
-pub(super) fn run(command: &ConfigCommand) -> Result<Exit, Failure> {
-    match command {
-        ConfigCommand::Check { file } => check(file.as_deref().unwrap_or(Path::new(config::FILE))),
-        ConfigCommand::Schema => super::output::printed(|out| Ok(out.write_all(config_schema().as_bytes()))),
-    }
-}
-
-/// `docs/config.schema.json`: the schema of a configuration.
-#[must_use]
-pub fn config_schema() -> String {
-    format!("{:#}\n", config::schema(&options()))
-}
-
-fn check(path: &Path) -> Result<Exit, Failure> {
-    let config = read(path)?;
-    try_together(&config)?;
-    let today = today();
-    let over: Vec<_> = config.waivers.iter().filter(|waiver| waiver.expires < today).collect();
-    super::output::printed(|out| {
-        let mut lines = vec![format!(
-            "{}: {}, {}, {}, {}",
-            text::printable(&config.file),
-            text::count(config.options.len(), "option"),
-            match config.severities.len() {
-                1 => "1 severity".to_owned(),
-                number => format!("{number} severities"),
-            },
-            text::count(config.waivers.len(), "waiver"),
-            text::count(config.targets.len(), "target")
-        )];
-        lines.extend(over.iter().map(|waiver| {
-            format!("line {}: the waiver of `{}` expired on {}", waiver.place.line, waiver.rule, waiver.expires)
-        }));
-        Ok(lines.iter().try_for_each(|line| writeln!(out, "{line}")))
-    })
-}
-
-/// Tries the options as a scan would have them: what does not go together, rules and baselines that are not there.
-fn try_together(config: &Config) -> Result<(), Failure> {
-    let wrong = |failure: Failure| {
-        let mut whole =
-            Failure::usage(format!("a scan cannot use the configuration `{}`", config.file)).cause(failure.error);
-        whole.causes.extend(failure.causes);
-        Failure { help: failure.help, ..whole }
-    };
-    let mut arguments: Vec<OsString> = ["tagaudit", "scan"].map(OsString::from).into();
-    let says_which = ["cluster-id", "all-clusters", "organization", "targets"];
-    if !config.options.iter().any(|option| says_which.contains(&option.name.as_str()) && !option.values.is_empty()) {
-        arguments.push("--cluster-id=x".into());
-    }
-    arguments.extend(config.options.iter().flat_map(said).map(OsString::from));
-    let cli = Cli::try_parse_from(arguments).map_err(|error| wrong(Failure::usage(first_line(&error))))?;
-    if let Command::Scan(args) = &cli.command {
-        input::selected_rules(args).map_err(wrong)?;
-        input::baselines(&args.audit).map_err(wrong)?;
-    }
-    Ok(())
-}
-
-/// The day that decides about waivers: that of whoever reads the report, in UTC.
-pub(super) fn today() -> jiff::civil::Date {
-    now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }

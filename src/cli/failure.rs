@@ -56,7 +56,7 @@ impl Exit {
         }
     }
 
-    /// How a look at evidence ends in which nothing is wrong.
+    /// Exit code for evidence without findings.
     pub(super) fn of_evidence(is_empty_handed: bool, is_complete: bool) -> Self {
         match (is_empty_handed, is_complete) {
             (true, _) => Self::Nothing,
@@ -149,5 +149,28 @@ impl Failure {
             let _ = writeln!(lines, "help: {}", text::printable(help));
         }
         lines
+    }
+}
+
+/// A provider error as a failure of the command line.
+#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
+pub(super) fn provider_failure(error: crate::provider::Error) -> Failure {
+    let exit = match error.kind {
+        crate::provider::ErrorKind::Usage => Exit::Usage,
+        crate::provider::ErrorKind::Unreachable => Exit::Nothing,
+        crate::provider::ErrorKind::Interrupted => Exit::Interrupted,
+        crate::provider::ErrorKind::Terminated => Exit::Terminated,
+    };
+    Failure { exit, error: error.message, causes: error.causes, help: error.help }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_exit_has_a_code_of_its_own_and_they_stand_in_order() {
+        assert!(Exit::ALL.map(Exit::code).is_sorted_by(|one, other| one < other));
+        assert_eq!(Exit::ALL.len(), Exit::Terminated as usize + 1, "an exit is missing in the list");
     }
 }

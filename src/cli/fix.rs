@@ -17,9 +17,10 @@ use crate::scan::Audit;
 use crate::text;
 
 use super::ScanArgs;
+use super::clock::{now, stamp};
 use super::failure::{Exit, Failure};
-use super::output::{emit, write_report};
-use super::session::{CarriedOut, Scope, verdict};
+use super::output::emit;
+use super::session::{CarriedOut, Scope, verdict, write_report};
 use super::terminal::{Out, is_interactive, line, read_line, say};
 
 pub(super) mod args;
@@ -67,15 +68,6 @@ pub(super) fn check(args: &ScanArgs) -> Result<(), Failure> {
         return Err(Failure::usage("--fix works in one account at a time, and --assume-role is given several times"));
     }
     Ok(())
-}
-
-pub(super) fn now() -> jiff::Timestamp {
-    #[expect(clippy::disallowed_methods, reason = "the command line is where the clock is read")]
-    jiff::Timestamp::now()
-}
-
-fn stamp(at: jiff::Timestamp) -> String {
-    format!("{at:.0}")
 }
 
 /// A scan that goes on to fix what it found.

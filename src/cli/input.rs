@@ -1,6 +1,5 @@
 //! Reading what the operator hands over: inventories, node lists, baselines.
 
-use std::io::Read;
 use std::path::Path;
 
 use crate::alibaba::principals;
@@ -9,43 +8,21 @@ use crate::controller::{self, ControllerVersion};
 use crate::estate::Estate;
 use crate::inventory::{MAX_INVENTORY_BYTES, Provider};
 use crate::nodes::{self, KubernetesNode};
-use crate::policy::{self, Catalogue, CatalogueError, Dialect, Document, NamedDocument, RAM, json};
+use crate::policy::{self, Catalogue, CatalogueError, Dialect, Document, NamedDocument, RAM};
 use crate::provider::{self, cli_output};
 use crate::report::{Report, ReportError, ReportSet};
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::{self, RULES, Rule};
 use crate::target::{self, Target};
 
+use super::args::CatalogueArgs;
 use super::failure::{Exit, Failure};
-use super::policy::args::{CatalogueArgs, DialectName, LanguageArgs};
+use super::files::{MAX_NODES_BYTES, read_bytes, read_text};
+use super::policy::args::{DialectName, LanguageArgs};
 use super::{AuditArgs, ScanArgs, SourceArgs};
-
-pub(super) const MAX_NODES_BYTES: u64 = 1 << 30;
 const MAX_REPORT_BYTES: u64 = 1 << 30;
 const MAX_BASELINE_BYTES: u64 = 1 << 20;
 const MAX_CATALOGUE_BYTES: u64 = 64 << 20;
-
-/// The bytes of a file, or of standard input for `-`, if they are not too many.
-pub(super) fn bytes(path: &Path, limit: u64, what: &str) -> Result<Vec<u8>, Failure> {
-    let shown = path.display();
-    let failed =
-        |error: std::io::Error| Failure::usage(format!("cannot read the {what} `{shown}`")).cause(error.to_string());
-    let mut bytes = Vec::new();
-    if path.as_os_str() == "-" {
-        std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
-    } else {
-        let file = std::fs::File::open(path).map_err(failed)?;
-        if let Ok(metadata) = file.metadata() {
-            // A hint only: reading is bounded anyway.
-            bytes.reserve(usize::try_from(metadata.len().min(limit)).unwrap_or_default());
-        }
-        file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
-    }
-    if bytes.len() as u64 > limit {
-        return Err(Failure::usage(format!("the {what} `{shown}` is larger than {limit} bytes")));
-    }
-    Ok(bytes)
-}
 
 /// A recorded inventory or a folder of CLI outputs, of the cloud that is asked for.
 pub(super) fn estate(path: &Path, source: &SourceArgs) -> Result<Estate, Failure> {
@@ -102,7 +79,7 @@ fn recorded(path: &Path, source: &SourceArgs) -> Result<Estate, Failure> {
             Failure::from_error(Exit::Usage, &error).help(help)
         });
     }
-    let bytes = bytes(path, MAX_INVENTORY_BYTES, "inventory")?;
+    let bytes = read_bytes(path, MAX_INVENTORY_BYTES, "inventory")?;
     Estate::from_slice(&path.display().to_string(), &bytes).map_err(|error| {
         Failure::from_error(Exit::Usage, &error).help(
             "`tagaudit record -o FILE` writes inventories; a folder of outputs of the AWS CLI or of `aliyun` is read too",
@@ -112,7 +89,7 @@ fn recorded(path: &Path, source: &SourceArgs) -> Result<Estate, Failure> {
 
 /// A saved report of whatever number of clusters.
 pub(super) fn report_set(path: &Path) -> Result<ReportSet, Failure> {
-    let bytes = bytes(path, MAX_REPORT_BYTES, "report")?;
+    let bytes = read_bytes(path, MAX_REPORT_BYTES, "report")?;
     ReportSet::from_slice(&path.display().to_string(), &bytes).map_err(|error| unread_report(&error))
 }
 
@@ -124,7 +101,7 @@ pub(super) enum Saved {
 
 /// A saved report as it is.
 pub(super) fn saved(path: &Path) -> Result<Saved, Failure> {
-    let bytes = bytes(path, MAX_REPORT_BYTES, "report")?;
+    let bytes = read_bytes(path, MAX_REPORT_BYTES, "report")?;
     let file = path.display().to_string();
     if ReportSet::is_one(&bytes) {
         return ReportSet::from_slice(&file, &bytes)
@@ -141,7 +118,7 @@ fn unread_report(error: &ReportError) -> Failure {
 
 /// `--targets`: a list in JSON, or the targets of a configuration.
 pub(super) fn targets(path: &Path) -> Result<Vec<Target>, Failure> {
-    let bytes = bytes(path, target::MAX_BYTES, "list of targets")?;
+    let bytes = read_bytes(path, target::MAX_BYTES, "list of targets")?;
     let file = path.display().to_string();
     if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml")) {
         let config = super::config::parse(&file, &bytes)?;
@@ -161,7 +138,7 @@ pub(super) fn targets(path: &Path) -> Result<Vec<Target>, Failure> {
 
 /// `--nodes`.
 pub(super) fn nodes(path: &Path) -> Result<Vec<KubernetesNode>, Failure> {
-    let bytes = bytes(path, MAX_NODES_BYTES, "node list")?;
+    let bytes = read_bytes(path, MAX_NODES_BYTES, "node list")?;
     nodes::parse(&path.display().to_string(), &bytes)
         .map_err(|error| Failure::from_error(Exit::Usage, &error).help("write it with `kubectl get nodes -o json`"))
 }
@@ -217,22 +194,13 @@ pub(super) fn baselines(args: &AuditArgs) -> Result<RoleAuditOptions, Failure> {
     Ok(baselines)
 }
 
-/// The text of a file, or of standard input for `-`.
-pub(super) fn text(path: &Path, limit: u64, what: &str) -> Result<String, Failure> {
-    let bytes = bytes(path, limit, what)?;
-    let text = json::text_of(&bytes).map_err(|error| {
-        Failure::usage(format!("cannot read the {what} `{}`", path.display())).cause(error.to_string())
-    })?;
-    Ok(text.to_owned())
-}
-
 /// A policy document of a file, named after it: in a language, or in that of which it says that it is.
 pub(super) fn policy_document(
     path: &Path,
     what: &str,
     dialect: impl Into<Option<&'static Dialect>>,
 ) -> Result<NamedDocument, Failure> {
-    let text = text(path, MAX_BASELINE_BYTES, what)?;
+    let text = read_text(path, MAX_BASELINE_BYTES, what)?;
     let document = Document::parse_as(&text, dialect).map_err(|error| {
         Failure::usage(format!("the {what} `{}` is not a policy document", path.display())).cause(error.to_string())
     })?;
@@ -266,7 +234,7 @@ fn single_baseline(name: &str, version: Option<ControllerVersion>) -> Result<Bas
         }
         embedded.baseline(version)
     } else if path.exists() {
-        let bytes = bytes(path, MAX_BASELINE_BYTES, "baseline")?;
+        let bytes = read_bytes(path, MAX_BASELINE_BYTES, "baseline")?;
         let text =
             String::from_utf8(bytes).map_err(|_| Failure::usage(format!("the baseline `{name}` is not UTF-8")))?;
         Baseline::parse(name, text.strip_prefix('\u{feff}').unwrap_or(&text))
@@ -280,7 +248,7 @@ fn single_baseline(name: &str, version: Option<ControllerVersion>) -> Result<Bas
 /// `--catalogue`, or the embedded one.
 pub(super) fn catalogue(args: &CatalogueArgs) -> Result<&'static Catalogue, Failure> {
     let Some(path) = &args.catalogue else { return Ok(Catalogue::embedded()) };
-    let bytes = bytes(path, MAX_CATALOGUE_BYTES, "catalogue")?;
+    let bytes = read_bytes(path, MAX_CATALOGUE_BYTES, "catalogue")?;
     let wrong = |error: CatalogueError| {
         Failure::usage(format!("cannot use the catalogue `{}`", path.display())).cause(error.to_string())
     };
@@ -330,7 +298,7 @@ pub(super) fn selected_rules(args: &ScanArgs) -> Result<Vec<&'static Rule>, Fail
 pub(super) fn chosen_rules(chosen: &[String], skipped: &[String]) -> Result<Vec<&'static Rule>, Failure> {
     for pattern in chosen.iter().chain(skipped) {
         if !RULES.iter().any(|rule| policy::matches(pattern, rule.id)) {
-            return Err(super::text_commands::unknown_rule(pattern));
+            return Err(unknown_rule(pattern));
         }
     }
     let matches = |patterns: &[String], rule: &Rule| patterns.iter().any(|pattern| policy::matches(pattern, rule.id));
@@ -341,4 +309,13 @@ pub(super) fn chosen_rules(chosen: &[String], skipped: &[String]) -> Result<Vec<
         .filter(|rule| chosen.is_empty() || matches(chosen, rule) || rule.id.ends_with("cluster-id-unexpected"))
         .filter(|rule| !matches(skipped, rule))
         .collect())
+}
+
+/// An unknown rule id, with the closest known one.
+pub(super) fn unknown_rule(name: &str) -> Failure {
+    let help = match rules::nearest(name) {
+        Some(id) => format!("did you mean `{id}`? `tagaudit rules` lists them all"),
+        None => "`tagaudit rules` lists them".to_owned(),
+    };
+    Failure::usage(format!("no rule is called `{name}`")).help(help)
 }

@@ -1,35 +1,22 @@
 //! `tagaudit lint`: the rules on Kubernetes alone, on files.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use clap::Args;
-use ignore::overrides::OverrideBuilder;
-use ignore::{DirEntry, WalkBuilder};
 
 use crate::controller::ControllerVersion;
 use crate::finding::Severity;
 use crate::inventory::Provider;
-use crate::kubernetes::{CloudConfig, Evidence, KubernetesError, NotUtf8, Source, Target};
+use crate::kubernetes::{Evidence, Target};
 use crate::kubernetes_lint::KubernetesLint;
 use crate::render::FindingsFormat;
 use crate::rules;
 use crate::text;
 
 use super::failure::{Exit, Failure};
+use super::kubernetes_files::Read;
 use super::outputs::Outputs;
-use super::{ConfigurationArgs, FailOn, ProviderName, config, input, output};
-
-/// Files of a folder that are read, at most.
-const MAX_FILES: usize = 10_000;
-
-/// The help for a file that cannot be read as evidence.
-const HOW_TO_WRITE: &str =
-    "write it with `kubectl get nodes,services -A -o json`, or name manifests and configurations in YAML or JSON";
-
-/// A cloud configuration has a few lines.
-const MAX_CLOUD_CONFIG_BYTES: u64 = 64 << 10;
+use super::{ConfigurationArgs, FailOn, ProviderName, TargetArgs, clock, config, input, output};
 
 #[derive(Debug, Args)]
 pub(super) struct LintArgs {
@@ -63,23 +50,6 @@ pub(super) struct LintArgs {
     pub(super) output: Outputs<FindingsFormat>,
 }
 
-/// The versions that an upgrade leads to.
-#[derive(Debug, Args)]
-pub(super) struct TargetArgs {
-    /// The version of Kubernetes that an upgrade leads to: what ends on the way there is an error
-    #[arg(long, value_name = "VERSION", help_heading = "Audit")]
-    pub(super) target_kubernetes: Option<ControllerVersion>,
-    /// The version of the cloud controller that an upgrade leads to
-    #[arg(long, value_name = "VERSION", help_heading = "Audit")]
-    pub(super) target_controller: Option<ControllerVersion>,
-}
-
-impl From<&TargetArgs> for Target {
-    fn from(args: &TargetArgs) -> Self {
-        Self { kubernetes: args.target_kubernetes, controller: args.target_controller }
-    }
-}
-
 /// Checks files. What is wrong with a file as a whole is told after what was found in the others.
 pub(super) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Failure>), Failure> {
     let mut selected = input::chosen_rules(&args.rule, &args.skip_rule)?;
@@ -90,7 +60,7 @@ pub(super) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Failure>),
             .help("`tagaudit rules` lists them"));
     }
     let configured = config::of_files(&args.configuration)?;
-    let mut read = Read { excluded: Some(&args.exclude), ..Read::default() };
+    let mut read = Read::without(&args.exclude);
     for path in &args.paths {
         read.path(path)?;
     }
@@ -107,7 +77,7 @@ pub(super) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Failure>),
         output::warn(wrong);
     }
     if let Some(config) = configured {
-        for notice in config.apply_to_files(&mut lint.findings, config::today()) {
+        for notice in config.apply_to_files(&mut lint.findings, clock::today()) {
             output::warn(&format!("{}:{}: {}", config.file, notice.place.line, notice.message));
         }
     }
@@ -120,199 +90,4 @@ pub(super) fn exit(lint: &KubernetesLint, args: &LintArgs) -> Exit {
         return Exit::Findings;
     }
     Exit::of_evidence(lint.files.is_empty(), lint.left_out.is_empty())
-}
-
-/// `--kubernetes`, all of them together: of folders, what holds nothing is read over.
-pub(super) fn evidence(paths: &[PathBuf]) -> Result<Evidence, Failure> {
-    let mut read = Read::default();
-    for path in paths {
-        read.path(path)?;
-    }
-    match (read.broken, read.lint.left_out.first()) {
-        (Some(broken), _) => Err(broken),
-        (None, Some(left_out)) => Err(Failure::usage(format!("cannot read all of --kubernetes: {left_out}"))
-            .help("name the files instead of the folder")),
-        (None, None) => {
-            let empty =
-                paths.iter().map(|path| path.display().to_string()).filter(|name| read.lint.without.contains(name));
-            let named: Vec<String> = empty.filter(|name| !Path::new(name).is_dir()).collect();
-            if let (Some(name), true) = (named.first(), read.lint.files.is_empty()) {
-                return Err(Failure::usage(format!("`{name}` holds nothing that tagaudit looks at")).help(HOW_TO_WRITE));
-            }
-            for name in named {
-                output::note(&format!("`{name}` holds nothing that tagaudit looks at"));
-            }
-            let all = read.clusters.into_values().fold(Evidence::default(), Evidence::and);
-            Ok(all.without_sources())
-        }
-    }
-}
-
-/// Whether a file of a folder is read: YAML and JSON by their names, a configuration of the AWS cloud controller by what it holds.
-fn is_candidate(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    match extension.to_ascii_lowercase().as_str() {
-        "yaml" | "yml" | "json" => true,
-        "conf" | "config" | "ini" => {
-            let text =
-                input::bytes(path, MAX_CLOUD_CONFIG_BYTES, "file").ok().and_then(|all| String::from_utf8(all).ok());
-            text.is_some_and(|text| CloudConfig::is_one(&text))
-        }
-        _ => false,
-    }
-}
-
-/// True if a text that cannot be read is meant for Kubernetes: a line of it names a kind, or an argument of a cloud provider.
-fn is_of_known_kind(bytes: &[u8]) -> bool {
-    let starts = ["kind:", "\"kind\":", "- kind:", "cloud-provider", "rke2_", "kubernetes_version:"];
-    String::from_utf8_lossy(bytes).lines().any(|line| starts.iter().any(|start| line.trim_start().starts_with(start)))
-}
-
-/// True if a text is to be filled in first, by Helm, Jinja or Terraform.
-fn is_template(bytes: &[u8]) -> bool {
-    ["{{", "{%", "%{"].iter().any(|mark| memchr::memmem::find(bytes, mark.as_bytes()).is_some())
-}
-
-/// True if an entry of a folder is hidden. Drop-ins are read whatever they are called.
-fn is_hidden(entry: &DirEntry) -> bool {
-    let is_drop_in = entry.path().parent().and_then(Path::extension).is_some_and(|extension| extension == "d");
-    let name = entry.file_name().to_str().unwrap_or_default();
-    entry.depth() > 0 && name.starts_with('.') && !is_drop_in
-}
-
-/// True if an entry of a folder is a link into a hidden part of the folder, as the kubelet mounts the keys of a `ConfigMap` or Secret. What
-/// another link leads to is read where it lies, or not at all.
-/// Source: kubernetes/kubernetes `pkg/volume/util/atomic_writer.go`.
-fn is_mounted(folder: &Path, entry: &DirEntry) -> bool {
-    let target = || -> Option<PathBuf> {
-        let (target, folder) = (entry.path().canonicalize().ok()?, folder.canonicalize().ok()?);
-        let within = target.strip_prefix(folder).ok()?.to_owned();
-        target.is_file().then_some(within)
-    };
-    let is_hidden = |within: PathBuf| {
-        within
-            .parent()
-            .is_some_and(|folders| folders.components().any(|part| part.as_os_str().to_string_lossy().starts_with('.')))
-    };
-    entry.path_is_symlink() && target().is_some_and(is_hidden)
-}
-
-/// Files while they are read.
-#[derive(Default)]
-struct Read<'a> {
-    /// What is of one cluster: the files that are named, and those of each folder.
-    clusters: BTreeMap<PathBuf, Evidence>,
-    lint: KubernetesLint,
-    /// The first file that cannot be read.
-    broken: Option<Failure>,
-    number: usize,
-    /// Patterns of files in folders to skip, as well as those that git ignores; `None` reads every file.
-    excluded: Option<&'a [String]>,
-    /// Templates of folders.
-    templates: usize,
-}
-
-impl Read<'_> {
-    fn path(&mut self, path: &Path) -> Result<(), Failure> {
-        if !path.is_dir() {
-            return self.file(path, None);
-        }
-        let before = self.lint.files.len();
-        for entry in self.walk(path)?.build() {
-            let entry = entry.map_err(|error| {
-                Failure::usage(format!("cannot read the folder `{}`", path.display())).cause(error.to_string())
-            })?;
-            let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-            if (is_file || is_mounted(path, &entry)) && is_candidate(entry.path()) {
-                self.number += 1;
-                if self.number > MAX_FILES {
-                    return Err(Failure::usage(format!("more than {MAX_FILES} files in `{}`", path.display())));
-                }
-                let folder = entry.path().parent().unwrap_or(path);
-                // Drop-ins are of the file beside their folder.
-                let is_of_drop_ins = folder.extension().is_some_and(|extension| extension == "d");
-                let folder = folder.parent().filter(|_| is_of_drop_ins && folder != path).unwrap_or(folder);
-                self.file(entry.path(), Some(folder))?;
-            }
-        }
-        if self.lint.files.len() == before && self.lint.left_out.is_empty() && self.broken.is_none() {
-            self.lint.without.push(path.display().to_string());
-        }
-        Ok(())
-    }
-
-    /// The files of a folder, in order.
-    fn walk(&self, path: &Path) -> Result<WalkBuilder, Failure> {
-        let mut walk = WalkBuilder::new(path);
-        walk.standard_filters(false).sort_by_file_name(std::ffi::OsStr::cmp).filter_entry(|entry| !is_hidden(entry));
-        if let Some(excluded) = self.excluded {
-            let refused = |glob: &str, error: &ignore::Error| {
-                Failure::usage(format!("`--exclude {glob}` is no pattern"))
-                    .cause(error.to_string())
-                    .help("write it as in `.gitignore`: `vendor/`, `**/testdata/*.yaml`")
-            };
-            let mut overrides = OverrideBuilder::new(path);
-            for glob in excluded {
-                // What stands first would be let in; what is to be left out has a mark in front.
-                overrides.add(&format!("!{glob}")).map_err(|error| refused(glob, &error))?;
-            }
-            let overrides = overrides.build().map_err(|error| refused("", &error))?;
-            walk.parents(true).git_ignore(true).git_exclude(true).require_git(false).overrides(overrides);
-        }
-        Ok(walk)
-    }
-
-    /// Reads a file: one that is named, or one of a folder.
-    fn file(&mut self, path: &Path, folder: Option<&Path>) -> Result<(), Failure> {
-        let is_named = folder.is_none();
-        let name = path.display().to_string();
-        let bytes = match input::bytes(path, input::MAX_NODES_BYTES, "file") {
-            Ok(bytes) => bytes,
-            Err(failure) if is_named || self.excluded.is_none() => return Err(failure),
-            Err(failure) => {
-                let why: Vec<String> = std::iter::once(failure.error).chain(failure.causes).collect();
-                self.lint.left_out.push(why.join(": "));
-                return Ok(());
-            }
-        };
-        let source = Source::decode(&name, bytes).map(Arc::new);
-        let parsed = match &source {
-            Ok(source) => Evidence::of_source(source),
-            Err(refused) => Err(refused.into()),
-        };
-        let refused = match parsed {
-            Ok(found) => {
-                let cluster = self.clusters.entry(folder.unwrap_or(Path::new("")).to_owned()).or_default();
-                *cluster = std::mem::take(cluster).and(found);
-                self.lint.files.push(name);
-                return Ok(());
-            }
-            Err(refused) => refused,
-        };
-        let in_repository = self.excluded.is_some();
-        let bytes = source.as_ref().map_or_else(NotUtf8::bytes, |source| source.text().as_bytes());
-        match refused {
-            // What is put together from parts is right only as a whole.
-            error @ KubernetesError::Object { .. } if !is_named => self.lint.left_out.push(error.to_string()),
-            KubernetesError::Nothing { .. } => self.lint.without.push(name),
-            // The parts of a chart are YAML only after they are rendered.
-            KubernetesError::Malformed { .. } if is_template(bytes) && in_repository => {
-                self.templates += 1;
-                self.lint.without.push(name);
-            }
-            KubernetesError::Malformed { .. } if is_template(bytes) => {
-                self.lint.left_out.push(format!("{name}: a template: render it first, as with `helm template`"));
-            }
-            // A repository holds files of many tools.
-            KubernetesError::Malformed { .. } if !is_named && in_repository && !is_of_known_kind(bytes) => {
-                self.lint.without.push(name);
-            }
-            error if !is_named && in_repository => self.lint.left_out.push(error.to_string()),
-            error => {
-                let failure = Failure::from_error(Exit::Usage, &error).help(HOW_TO_WRITE);
-                self.broken.get_or_insert(failure);
-            }
-        }
-        Ok(())
-    }
 }

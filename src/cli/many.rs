@@ -19,9 +19,10 @@ use crate::target::Member;
 use crate::target::{Shard, ShardArgument, Target};
 
 use super::ScanArgs;
+use super::clock::{self, stamp};
 use super::failure::{Exit, Failure};
 use super::session::{self, Scope};
-use super::{input, output};
+use super::{input, output, show};
 
 /// More than one cluster, region and account in one run.
 #[derive(Debug, Args)]
@@ -289,7 +290,7 @@ impl<'r> Run<'r> {
             also: &also,
             take: &mut take,
         };
-        aws::collect_each(&request, &mut many).map_err(session::provider_failure)?;
+        aws::collect_each(&request, &mut many).map_err(super::failure::provider_failure)?;
         self.targets.extend(left_out);
         for gap in gaps {
             let mut entry = unread(&gap);
@@ -331,7 +332,7 @@ fn skipped_target(member: &Member) -> Option<TargetReport> {
 
 /// Now, as reports say it.
 fn now() -> String {
-    format!("{:.0}", super::fix::now())
+    stamp(clock::now())
 }
 
 /// Whether every region of an earlier report was read.
@@ -393,20 +394,7 @@ pub(super) fn report(args: &super::ReportArgs, set: ReportSet) -> Result<Exit, F
             .cause(format!("all that is left of it: {}", crate::text::count(unknown, "unknown finding")))
             .help("without --cluster-id they are listed, each with the reason"));
         }
-        return super::run::show(args, report);
+        return show::show(args, report);
     }
-    shown(set, &args.verdict, &args.output)
-}
-
-/// Compares a set, writes it, and says how it ends.
-pub(super) fn shown(
-    mut set: ReportSet,
-    verdict: &super::VerdictArgs,
-    outputs: &super::Outputs<crate::render::ReportFormat>,
-) -> Result<Exit, Failure> {
-    if let Some(path) = &verdict.compare {
-        session::compare_set(&mut set, &input::report_set(path)?, verdict)?;
-    }
-    output::write_set(outputs, &set)?;
-    Ok(session::ended(&set, verdict, false))
+    show::show_set(set, &args.verdict, &args.output)
 }

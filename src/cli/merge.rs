@@ -8,9 +8,10 @@ use crate::render::ReportFormat;
 use crate::report::{MergeInput, MergeLimits, ReportSet};
 
 use super::VerdictArgs;
+use super::clock::now;
 use super::failure::{Exit, Failure};
 use super::outputs::Outputs;
-use super::{input, many};
+use super::{input, show};
 
 #[derive(Debug, Args)]
 pub(super) struct MergeArgs {
@@ -42,7 +43,7 @@ pub(super) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     }
     let not_before = args
         .newer_than
-        .map(|age| super::fix::now().checked_sub(age))
+        .map(|age| now().checked_sub(age))
         .transpose()
         .map_err(|error| Failure::usage("--newer-than leads out of the calendar").cause(error.to_string()))?;
     let expected = args.targets.as_deref().map(input::targets).transpose()?;
@@ -65,5 +66,5 @@ pub(super) fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     if let Some(targets) = &expected {
         set.expect(targets);
     }
-    many::shown(set, &args.verdict, &args.output)
+    show::show_set(set, &args.verdict, &args.output)
 }

@@ -6,20 +6,14 @@ use std::path::Path;
 use crate::inventory::{Access, write_file};
 use crate::render::{FileFormat, ReportFormat, TableOptions};
 use crate::report::{Report, ReportSet};
-use crate::scan::Audit;
 use crate::text;
 
 use super::failure::{Exit, Failure};
 use super::outputs::{Output, Outputs};
-use super::session::Scope;
-use super::{ColorChoice, ScanArgs, TerminalArgs};
+use super::{ColorChoice, TerminalArgs};
 
 /// Columns of a table that does not go to a terminal.
 const FILE_WIDTH: usize = 120;
-
-pub(super) fn write_report(args: &ScanArgs, scope: &Scope<'_>, audit: &Audit) -> Result<(), Failure> {
-    write(&args.output, &scope.written(audit))
-}
 
 /// Writes a report in the formats that are asked for.
 pub(super) fn write(args: &Outputs<ReportFormat>, report: &Report) -> Result<(), Failure> {

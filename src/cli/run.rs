@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::estate::Estate;
 use crate::inventory::{Provider, write_private};
 use crate::render::{self, FindingsFormat, TableOptions};
-use crate::report::{LintReport, PolicyLintReport, Report, ReportView, SourceKind};
+use crate::report::{LintReport, PolicyLintReport, ReportView, SourceKind};
 
 use super::config::{self, Refusal};
 use super::failure::{Exit, Failure};
@@ -17,8 +17,8 @@ use super::outputs::Outputs;
 use super::policy::args::{DialectName, PolicyCommand};
 use super::session::{self, Scope, collect};
 use super::{
-    ClustersArgs, Command, Format, RecordArgs, ReportArgs, ScanArgs, cluster, fix, input, many, merge, output, policy,
-    text_commands,
+    ClustersArgs, Command, Format, RecordArgs, ReportArgs, ScanArgs, cluster, config_command, fix, input, many, merge,
+    output, policy, show, text_commands,
 };
 
 /// Runs the command line and says how it ended.
@@ -49,7 +49,7 @@ pub fn main() -> Exit {
 fn run(command: &Command, configured: Option<&Config>) -> Result<Exit, Failure> {
     match command {
         Command::Scan(args) => scan(args, configured),
-        Command::Config(command) => config::run(command),
+        Command::Config(command) => config_command::run(command),
         Command::Apply(args) => fix::apply(args),
         Command::Undo(args) => fix::undo(args),
         Command::Clusters(args) => clusters(args),
@@ -226,24 +226,12 @@ fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         input::Saved::Many(set) => many::report(args, *set),
         input::Saved::One(report) => {
             if args.cluster_id.is_none() {
-                show(args, *report)
+                show::show(args, *report)
             } else {
                 many::report(args, (*report).into())
             }
         }
     }
-}
-
-/// Shows the report of a cluster.
-pub(super) fn show(args: &ReportArgs, mut report: Report) -> Result<Exit, Failure> {
-    let earlier = session::earlier(&args.verdict, &report.cluster_id, report.provider)?;
-    session::compare(&mut report, earlier.as_ref(), &args.verdict)?;
-    output::write(&args.output, &report)?;
-    Ok(if session::fails(&report, &args.verdict) {
-        Exit::Findings
-    } else {
-        session::ended_alone(&report, report.is_empty_handed(), &args.verdict)
-    })
 }
 
 fn clusters(args: &ClustersArgs) -> Result<Exit, Failure> {

@@ -11,8 +11,6 @@ use crate::inventory::{Inventory, Provider};
 use crate::kubernetes::Evidence;
 use crate::nodes::KubernetesNode;
 use crate::policy::{IAM, RAM};
-#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
-use crate::provider;
 #[cfg(feature = "aws")]
 use crate::provider::aws;
 use crate::report::{CompareError, Finding, Report, ReportSet, SourceKind};
@@ -23,7 +21,9 @@ use crate::target::{Shard, ShardArgument};
 use crate::text;
 use crate::view::Apart;
 
-use super::config::today;
+use super::clock::today;
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+use super::failure::provider_failure;
 use super::failure::{Exit, Failure};
 use super::{AuditArgs, ConnectionArgs, ProviderName, ScanArgs, SourceArgs, TerminalArgs, VerdictArgs, cluster, input};
 
@@ -46,7 +46,7 @@ impl<'a> Scope<'a> {
         terminal: &TerminalArgs,
     ) -> Result<Self, Failure> {
         let baselines = input::baselines(audit)?;
-        let mut given = super::lint::evidence(&audit.kubernetes)?;
+        let mut given = super::kubernetes_files::evidence(&audit.kubernetes)?;
         let files = audit.kube_context.as_ref().map(|_| given.clone());
         given = given.and(cluster::live(audit, connection, terminal)?);
         if let Some(path) = &audit.nodes {
@@ -427,18 +427,6 @@ fn read_live(
     aws::collect(&request).map_err(provider_failure)
 }
 
-/// Why an account could not be reached, as the command line says it.
-#[cfg(any(feature = "aws", feature = "alibaba", feature = "kubernetes"))]
-pub(super) fn provider_failure(error: provider::Error) -> Failure {
-    let exit = match error.kind {
-        provider::ErrorKind::Usage => Exit::Usage,
-        provider::ErrorKind::Unreachable => Exit::Nothing,
-        provider::ErrorKind::Interrupted => Exit::Interrupted,
-        provider::ErrorKind::Terminated => Exit::Terminated,
-    };
-    Failure { exit, error: error.message, causes: error.causes, help: error.help }
-}
-
 #[cfg(not(feature = "aws"))]
 fn live(_: &SourceArgs, _: &TerminalArgs, _: Option<&Scope<'_>>) -> Result<Inventory, Failure> {
     Err(not_live())
@@ -515,4 +503,8 @@ pub(super) struct CarriedOut {
     pub(super) report: Audit,
     pub(super) estate: Estate,
     pub(super) whole: bool,
+}
+
+pub(super) fn write_report(args: &ScanArgs, scope: &Scope<'_>, audit: &Audit) -> Result<(), Failure> {
+    super::output::write(&args.output, &scope.written(audit))
 }

@@ -16,6 +16,7 @@ use crate::rules::{self, RULES, Rule};
 use crate::text;
 
 use super::failure::Failure;
+use super::input::unknown_rule;
 use super::{
     BaselineCommand, ExplainArgs, ExplainFormat, PermissionsArgs, PermissionsFormat, ProviderName, RulesArgs,
     RulesFormat,
@@ -88,15 +89,6 @@ pub fn rules_markdown() -> String {
     page
 }
 
-/// That no rule is called so, and which one may be meant.
-pub(super) fn unknown_rule(name: &str) -> Failure {
-    let help = match rules::nearest(name) {
-        Some(id) => format!("did you mean `{id}`? `tagaudit rules` lists them all"),
-        None => "`tagaudit rules` lists them".to_owned(),
-    };
-    Failure::usage(format!("no rule is called `{name}`")).help(help)
-}
-
 pub(super) fn explain(args: &ExplainArgs, width: usize, out: &mut dyn Write) -> Result<io::Result<()>, Failure> {
     if let Some(name) = &args.effective {
         return explain_effective(name, args, width, out);
@@ -124,7 +116,7 @@ fn explain_effective(
     if args.format == ExplainFormat::Markdown {
         return Err(Failure::usage("what a node is started with is written as text or JSON"));
     }
-    let evidence = super::lint::evidence(&args.kubernetes)?;
+    let evidence = super::kubernetes_files::evidence(&args.kubernetes)?;
     let is_asked = |one: &&NodeArguments| match &one.started {
         Started::Node(found) => found == name,
         Started::Declared { .. } => one.started.name().contains(name),

@@ -122,7 +122,7 @@ pub enum KubernetesError {
         place: String,
     },
     /// Nothing of it is used.
-    #[error("`{file}` holds nothing that tagaudit looks at")]
+    #[error("`{file}` holds nothing that tagaudit checks")]
     Nothing {
         /// Name of the input.
         file: String,

@@ -16,7 +16,7 @@ impl Report {
     pub(super) fn contradiction(&self) -> Option<(String, String)> {
         let wrong = |pointer: String, reason: &str| Some((pointer, reason.to_owned()));
         if self.cluster_id.trim().is_empty() || self.cluster_id.chars().any(char::is_control) {
-            return wrong("/cluster_id".to_owned(), "is no cluster id");
+            return wrong("/cluster_id".to_owned(), "is not a cluster id");
         }
         if let Some(at) = &self.source.collected_at
             && at.parse::<Timestamp>().is_err()

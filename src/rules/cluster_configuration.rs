@@ -134,7 +134,9 @@ fn on_started(
     fix: impl Into<String>,
 ) -> Violation {
     match &arguments.started {
-        Started::Declared { place: whole, .. } => on(&arguments.started.name(), severity, place.unwrap_or(whole), what, message, fix),
+        Started::Declared { place: whole, .. } => {
+            on(&arguments.started.name(), severity, place.unwrap_or(whole), what, message, fix)
+        }
         Started::Node(name) => {
             let resource = ResourceRef::bare(ResourceKind::Node, name);
             Violation::new(severity, resource, message, Fix::none(fix)).with_respect_to(what)

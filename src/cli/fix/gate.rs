@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::apply::Connection;
-use crate::cli::failure::{Exit, Failure};
-use crate::cli::session::{Scope, provider_failure};
+use crate::cli::failure::{Exit, Failure, provider_failure};
+use crate::cli::session::Scope;
 use crate::cli::terminal::line;
 use crate::clusters::Clusters;
 use crate::estate::Estate;

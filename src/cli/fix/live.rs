@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use sha2::{Digest, Sha256};
 
 use crate::apply::{self as engine, Applied, ApplyError, Connection, Stop, is_whole};
-use crate::cli::failure::{Exit, Failure};
-use crate::cli::input;
-use crate::cli::session::{self, CarriedOut, Scope, provider_failure};
+use crate::cli::clock::{now, stamp};
+use crate::cli::failure::{Exit, Failure, provider_failure};
+use crate::cli::files;
+use crate::cli::input::unknown_rule;
+use crate::cli::session::{self, CarriedOut, Scope};
 use crate::cli::terminal::{Out, is_interactive, line, read_line, say};
-use crate::cli::text_commands::unknown_rule;
 use crate::cli::{ConnectionArgs, ScanArgs, TerminalArgs};
 use crate::estate::Estate;
 use crate::finding::Severity;
@@ -30,7 +31,7 @@ use crate::scan::{Audit, Purpose};
 use crate::text;
 
 use super::args::{ApplyArgs, CarryOutArgs, UndoArgs};
-use super::{Asked, gate, now, stamp};
+use super::{Asked, gate};
 
 fn failure(error: ApplyError) -> Failure {
     match error {
@@ -267,7 +268,7 @@ const CLOCK_SKEW: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
 /// A saved plan that may be carried out now.
 fn load(args: &ApplyArgs) -> Result<Plan, Failure> {
     let shown = args.plan.display().to_string();
-    let bytes = input::bytes(&args.plan, plan::MAX_PLAN_BYTES, "plan")?;
+    let bytes = files::read_bytes(&args.plan, plan::MAX_PLAN_BYTES, "plan")?;
     let plan = Plan::from_slice(&shown, &bytes).map_err(|error| {
         Failure::from_error(Exit::Usage, &error).help("make a new one with `tagaudit scan --fix --plan-out`")
     })?;

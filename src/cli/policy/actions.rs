@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::cli::failure::Failure;
+use crate::cli::files;
 use crate::cli::input;
 use crate::cli::output::warn;
 use crate::policy;
@@ -56,7 +57,7 @@ pub(in crate::cli) fn shrink(args: &ShrinkArgs, out: &mut dyn Write) -> Result<i
     let mut actions: Vec<String> = Vec::new();
     for argument in &args.actions {
         if argument == "-" {
-            let text = input::text(Path::new("-"), MAX_ACTIONS_BYTES, "list of actions")?;
+            let text = files::read_text(Path::new("-"), MAX_ACTIONS_BYTES, "list of actions")?;
             let words = text.split(|c: char| c.is_whitespace() || matches!(c, ',' | '"' | '[' | ']'));
             actions.extend(words.filter(|word| !word.is_empty()).map(str::to_owned));
         } else {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::cli::args::CatalogueArgs;
 use crate::cli::outputs::Outputs;
 use crate::controller::ControllerVersion;
 use crate::policy::lint::PolicyKind;
@@ -50,14 +51,6 @@ pub(in crate::cli) struct LanguageArgs {
     pub(in crate::cli) dialect: Option<DialectName>,
     #[command(flatten)]
     pub(in crate::cli) catalogue: CatalogueArgs,
-}
-
-/// Another catalogue of actions.
-#[derive(Debug, Args)]
-pub(in crate::cli) struct CatalogueArgs {
-    /// Use this catalogue of actions instead of the embedded one (docs/policy-engine.md describes the format)
-    #[arg(long, value_name = "FILE", help_heading = "Audit")]
-    pub(in crate::cli) catalogue: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

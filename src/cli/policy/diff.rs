@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::baseline::Baseline;
 use crate::cli::failure::{Exit, Failure};
+use crate::cli::files;
 use crate::cli::input;
 use crate::cli::output::note;
 use crate::policy::templates::{self, FoundPolicy, FoundRole, Pseudo, Use};
@@ -18,7 +19,7 @@ use super::eval::context;
 
 /// What a file holds, with names that tell from where.
 pub(super) fn found(path: &Path, pseudo: &Pseudo) -> Result<templates::Found, Failure> {
-    let text = input::text(path, templates::MAX_TEMPLATE_BYTES, "policy")?;
+    let text = files::read_text(path, templates::MAX_TEMPLATE_BYTES, "policy")?;
     let shown = path.display().to_string();
     let mut found = templates::find(&text, pseudo).map_err(|error| {
         Failure::usage(format!("cannot read the policy `{shown}`"))

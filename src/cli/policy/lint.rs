@@ -1,6 +1,7 @@
 //! `tagaudit policy lint`.
 
 use crate::cli::failure::{Exit, Failure};
+use crate::cli::files;
 use crate::cli::input;
 use crate::policy::lint::{LintLevel, PolicyKind};
 use crate::policy::templates;
@@ -14,7 +15,7 @@ pub(in crate::cli) fn lint_files(args: &LintArgs) -> Result<PolicyLint, Failure>
     let kind = args.kind.map_or(PolicyKind::Unknown, PolicyKind::from);
     let mut lint = PolicyLint::default();
     for path in &args.policies {
-        let text = input::text(path, templates::MAX_TEMPLATE_BYTES, "policy")?;
+        let text = files::read_text(path, templates::MAX_TEMPLATE_BYTES, "policy")?;
         lint.add(&path.display().to_string(), text, kind, catalogue);
     }
     Ok(lint)

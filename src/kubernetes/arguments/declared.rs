@@ -366,7 +366,11 @@ fn kubeadm(document: &Document, object: Object<'_>, version: Option<ControllerVe
         _ => Some(true),
     };
     let version = object.text(&["kubernetesVersion"]).and_then(|version| version.parse().ok()).or(version);
-    let name = if document.is_embedded { document.name.clone() } else { format!("{} of {}", document.name, document.source.file) };
+    let name = if document.is_embedded {
+        document.name.clone()
+    } else {
+        format!("{} of {}", document.name, document.source.file)
+    };
     let is_of_kubelet = ["InitConfiguration", "JoinConfiguration"].contains(&document.kind_name());
     let own =
         NodeArguments::of_configuration(name, object.head(), Distribution::Kubeadm, version, is_server, arguments);
