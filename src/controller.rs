@@ -34,11 +34,16 @@ impl ControllerVersion {
     }
 }
 
-impl FromStr for ControllerVersion {
-    type Err = String;
+/// A text that is not a version.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a controller version such as `1.31` or `v1.31.2`")]
+pub struct InvalidVersion(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let refused = || format!("`{text}` is not a controller version such as `1.31` or `v1.31.2`");
+impl FromStr for ControllerVersion {
+    type Err = InvalidVersion;
+
+    fn from_str(text: &str) -> Result<Self, InvalidVersion> {
+        let refused = || InvalidVersion(text.to_owned());
         let core = text.trim_start_matches('v').split(['-', '+']).next().unwrap_or_default();
         let mut parts = core.split('.').map(|part| part.parse::<u32>().map_err(|_| refused()));
         let mut next = || parts.next().transpose();

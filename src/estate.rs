@@ -3,7 +3,7 @@
 
 use crate::alibaba;
 use crate::inventory::kubernetes::Recording;
-use crate::inventory::{Gap, Inventory, InventoryError, Provider};
+use crate::inventory::{Gap, Inventory, InventoryError, MissingRegion, Provider};
 
 /// What was read of a cloud.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,6 +116,24 @@ impl EstateRef<'_> {
         }
     }
 
+    /// When reading ended, where that is known.
+    #[must_use]
+    pub fn collected_until(self) -> Option<String> {
+        match self {
+            Self::Aws(inventory) => inventory.collected_until.clone(),
+            Self::Alibaba(inventory) => inventory.collected_until.clone(),
+        }
+    }
+
+    /// The profile that it was read with.
+    #[must_use]
+    pub fn profile(self) -> Option<String> {
+        match self {
+            Self::Aws(inventory) => inventory.profile.clone(),
+            Self::Alibaba(inventory) => inventory.profile.clone(),
+        }
+    }
+
     /// The part of one account, with the gaps that are of it.
     #[must_use]
     pub fn of_account(self, account_id: &str) -> Estate {
@@ -203,8 +221,8 @@ impl Estate {
     /// Leaves out every region but these.
     ///
     /// # Errors
-    /// With the name of one that it does not hold.
-    pub fn retain_regions(&mut self, wanted: &[String]) -> Result<(), String> {
+    /// If it lacks one of them.
+    pub fn retain_regions(&mut self, wanted: &[String]) -> Result<(), MissingRegion> {
         match self {
             Self::Aws(inventory) => inventory.retain_regions(wanted),
             Self::Alibaba(inventory) => inventory.retain_regions(wanted),

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use thiserror::Error;
+
 use crate::baseline::{self, Embedded};
 use crate::controller::ControllerVersion;
 use crate::kubernetes::arguments::is_name_only;
@@ -67,6 +69,46 @@ const NODE_NAME: &str = "# The private DNS name of the instance, by which the cl
 /// The last minor version of RKE, whose end was in 2025.
 const LAST_OF_RKE: u32 = 32;
 
+/// Versions, distributions and images without an example.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ExampleError {
+    /// The version of Kubernetes.
+    #[error(
+        "there is no example for Kubernetes {version}: the external cloud controller is needed from 1.{first} on, and 1.{last} is the last known"
+    )]
+    Kubernetes {
+        /// The version.
+        version: ControllerVersion,
+        /// First minor version with an example.
+        first: u32,
+        /// Last minor version with an example.
+        last: u32,
+    },
+    /// A version after the end of RKE.
+    #[error("there is no RKE for Kubernetes {version}: 1.{LAST_OF_RKE} was the last")]
+    Rke {
+        /// The version.
+        version: ControllerVersion,
+    },
+    /// RKE on Alibaba Cloud.
+    #[error("there is no example for RKE on Alibaba Cloud: its end was in 2025")]
+    RkeOnAlibaba,
+    /// The text is not the name of an image.
+    #[error("`{0}` is not an image")]
+    Image(String),
+    /// The image has no tag, or one that is not a version.
+    #[error("the tag of `{0}` is not a version")]
+    Tag(String),
+    /// A version of the controller before the first with an example.
+    #[error("there is no example for version {version} of the controller: {first} is the first known")]
+    Controller {
+        /// The version.
+        version: ControllerVersion,
+        /// First version with an example.
+        first: ControllerVersion,
+    },
+}
+
 /// The files for a cluster of an id on Alibaba Cloud, with an image of its controller.
 ///
 /// # Errors
@@ -76,19 +118,17 @@ pub fn on_alibaba(
     version: ControllerVersion,
     cluster_id: &str,
     image: &str,
-) -> Result<Vec<ExampleFile>, String> {
+) -> Result<Vec<ExampleFile>, ExampleError> {
     known(version)?;
     alibaba::example(distribution, version, cluster_id, image)
 }
 
 /// The minor version of Kubernetes and the tag of the controller's image, where both are known.
-fn known(version: ControllerVersion) -> Result<(u32, &'static str), String> {
+fn known(version: ControllerVersion) -> Result<(u32, &'static str), ExampleError> {
     let (first, last) = (FIRST_WITHOUT_IN_TREE, IMAGES.last().map_or(0, |(minor, _)| *minor));
     let found =
         version.minor().filter(|minor| *minor >= first).and_then(|minor| Some((minor, controller_image(minor)?)));
-    found.ok_or_else(|| {
-        format!("there is no example for Kubernetes {version}: the external cloud controller is needed from 1.{first} on, and 1.{last} is the last known")
-    })
+    found.ok_or(ExampleError::Kubernetes { version, first, last })
 }
 
 /// The files for a cluster of an id on AWS.
@@ -99,10 +139,10 @@ pub fn example(
     distribution: Distribution,
     version: ControllerVersion,
     cluster_id: &str,
-) -> Result<Vec<ExampleFile>, String> {
+) -> Result<Vec<ExampleFile>, ExampleError> {
     let (minor, tag) = known(version)?;
     if distribution == Distribution::Rke && minor > LAST_OF_RKE {
-        return Err(format!("there is no RKE for Kubernetes {version}: 1.{LAST_OF_RKE} was the last"));
+        return Err(ExampleError::Rke { version });
     }
     let mut files = match distribution {
         Distribution::Rke2 => rke2(version, tag),
@@ -245,7 +285,7 @@ fn rke(minor: u32, tag: &str) -> Vec<ExampleFile> {
         ExampleFile {
             name: "cluster.yml",
             about: format!("for `rke up`, from RKE 1.4.15 and 1.5.0 on; add `kubernetes_version` of 1.{minor} and your nodes"),
-            text: "# Add `kubernetes_version` of the version that is meant: without it RKE takes its own default. `rke config --list-version --all`\n# lists them. `useInstanceMetadataHostname` reads the metadata without a token: instances have to allow IMDSv1.\ncloud_provider:\n  name: external-aws\n  useInstanceMetadataHostname: true\nnodes:\n  - address: 203.0.113.10\n    internal_address: 10.0.1.10\n    user: rancher\n    role: [controlplane, etcd]\n  - address: 203.0.113.11\n    internal_address: 10.0.1.11\n    user: rancher\n    role: [worker]\n".to_owned(),
+            text: "# Add `kubernetes_version` of the version that you run: without it RKE takes its own default. `rke config --list-version --all`\n# lists them. `useInstanceMetadataHostname` reads the metadata without a token: instances have to allow IMDSv1.\ncloud_provider:\n  name: external-aws\n  useInstanceMetadataHostname: true\nnodes:\n  - address: 203.0.113.10\n    internal_address: 10.0.1.10\n    user: rancher\n    role: [controlplane, etcd]\n  - address: 203.0.113.11\n    internal_address: 10.0.1.11\n    user: rancher\n    role: [worker]\n".to_owned(),
         },
         chart_values(Distribution::Rke, tag),
     ]

@@ -173,22 +173,27 @@ pub struct Volume {
     pub tags: Vec<Tag>,
 }
 
+/// A region that an inventory does not hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no region `{0}`")]
+pub struct MissingRegion(pub String);
+
 impl Inventory {
     /// Notes when reading ended.
     pub fn read_until(&mut self, now: jiff::Timestamp) {
         self.collected_until = self.collected_at.as_ref().map(|_| format!("{now:.0}"));
     }
 
-    /// Leaves out every region but these; the error names one that it does not hold.
+    /// Keeps only these regions.
     ///
     /// # Errors
-    /// When it does not hold one of them.
-    pub fn retain_regions(&mut self, wanted: &[String]) -> Result<(), String> {
+    /// If it lacks one of them.
+    pub fn retain_regions(&mut self, wanted: &[String]) -> Result<(), MissingRegion> {
         let held = |name: &String| {
             self.accounts.iter().flat_map(|account| &account.regions).any(|region| region.name == *name)
         };
         if let Some(missing) = wanted.iter().find(|name| !held(name)) {
-            return Err(missing.clone());
+            return Err(MissingRegion(missing.clone()));
         }
         for account in &mut self.accounts {
             account.regions.retain(|region| wanted.contains(&region.name));

@@ -8,6 +8,7 @@
 pub mod alibaba;
 #[cfg(any(feature = "aws", feature = "alibaba"))]
 pub mod apply;
+pub mod audit;
 pub mod baseline;
 pub mod cli;
 pub mod clusters;
@@ -33,7 +34,7 @@ pub mod report;
 pub mod resource;
 pub mod role_audit;
 pub mod rules;
-pub mod scan;
+
 pub mod service_annotations;
 pub mod tags;
 pub mod target;

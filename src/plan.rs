@@ -15,15 +15,16 @@ mod file;
 mod gate;
 mod guard;
 mod lawful;
+mod limit;
 mod planner;
 mod rights;
 mod state;
 mod trial;
 mod undo;
 
-pub use approvals::{Answer, Approvals, SkipReason, Skipped};
+pub use approvals::{Answer, ApprovalError, Approvals, SkipReason, Skipped};
 pub use attempts::Audit;
-pub use build::{Planned, Scope, build};
+pub use build::{BuildError, Planned, Scope, build};
 pub use dry_run::DryRunAnswer;
 pub use file::{MAX_PLAN_BYTES, PlanError};
 pub use gate::{LeftOut, left_out, undo_needs_consent, unlike_inverse};

@@ -5,9 +5,10 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
+use thiserror::Error;
 
 use crate::json_input::{self, JsonError};
-use crate::tags;
+use crate::tags::{self, InvalidClusterId};
 
 /// Most bytes of a list of targets.
 pub const MAX_BYTES: u64 = 64 << 20;
@@ -76,6 +77,39 @@ pub enum TargetError {
     },
 }
 
+/// An entry that is not a target.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum InvalidTarget {
+    /// The role belongs to another account.
+    #[error("the role is of account {role}, and the target of {target}")]
+    Accounts {
+        /// Account of the role.
+        role: String,
+        /// Account of the target.
+        target: String,
+    },
+    /// Neither an account nor the ARN of a role.
+    #[error("it names no account: add `account`, or the ARN of a role")]
+    NoAccount,
+    /// Not twelve digits.
+    #[error("`{0}` is not an account id of twelve digits")]
+    Account(String),
+    /// Not the name of a region.
+    #[error("`{0}` is not a region name, such as us-east-1")]
+    Region(String),
+    /// Not a cluster id.
+    #[error("`{id}` is not a cluster id: {error}")]
+    ClusterId {
+        /// The text.
+        id: String,
+        /// The defect.
+        error: InvalidClusterId,
+    },
+    /// Not a role.
+    #[error(transparent)]
+    Role(#[from] InvalidRole),
+}
+
 impl Target {
     /// Reads a list of targets: a JSON array of objects, or an object on each line; `file` is only used in errors.
     ///
@@ -99,8 +133,8 @@ impl Target {
     /// A target of a file.
     ///
     /// # Errors
-    /// In words, when it names no account, or something that cannot be one.
-    fn new(entry: TargetEntry) -> Result<Self, String> {
+    /// If it names no account, or a value of it is invalid.
+    fn new(entry: TargetEntry) -> Result<Self, InvalidTarget> {
         let TargetEntry { account, role, external_id, regions, cluster_ids } = entry;
         let of_role = match role.as_deref().map(Role::parse).transpose()? {
             Some(Role::Arn(account)) => Some(account.to_owned()),
@@ -108,19 +142,19 @@ impl Target {
         };
         let account_id = match (account, of_role) {
             (Some(account), Some(other)) if account != other => {
-                return Err(format!("the role is of account {other}, and the target of {account}"));
+                return Err(InvalidTarget::Accounts { role: other, target: account });
             }
             (Some(account), _) | (None, Some(account)) => account,
-            (None, None) => return Err("it names no account: add `account`, or the ARN of a role".to_owned()),
+            (None, None) => return Err(InvalidTarget::NoAccount),
         };
         if !is_account(&account_id) {
-            return Err(format!("`{account_id}` is not an account id of twelve digits"));
+            return Err(InvalidTarget::Account(account_id));
         }
         if let Some(region) = regions.iter().find(|region| !is_region(region)) {
-            return Err(format!("`{region}` is not a region name, such as us-east-1"));
+            return Err(InvalidTarget::Region(region.clone()));
         }
         for id in &cluster_ids {
-            tags::check_cluster_id(id).map_err(|reason| format!("`{id}` is not a cluster id: {reason}"))?;
+            tags::check_cluster_id(id).map_err(|error| InvalidTarget::ClusterId { id: id.clone(), error })?;
         }
         let sorted = |mut list: Vec<String>| {
             list.sort_unstable();
@@ -149,9 +183,9 @@ impl Target {
 }
 
 impl TryFrom<TargetEntry> for Target {
-    type Error = String;
+    type Error = InvalidTarget;
 
-    fn try_from(entry: TargetEntry) -> Result<Self, String> {
+    fn try_from(entry: TargetEntry) -> Result<Self, InvalidTarget> {
         Self::new(entry)
     }
 }
@@ -177,6 +211,20 @@ fn each_or_all(list: &[String]) -> Vec<Option<&String>> {
     if list.is_empty() { vec![None] } else { list.iter().map(Some).collect() }
 }
 
+/// A text that does not name a role.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum InvalidRole {
+    /// An ARN of another resource, or with a name that no role has.
+    #[error("`{0}` is not the ARN of a role")]
+    Arn(String),
+    /// Characters that no role name has.
+    #[error("`{0}` is neither the ARN of a role nor its name")]
+    Name(String),
+    /// An ARN where the name in every account is needed.
+    #[error("an ARN is of one account: give the name that the role has in each")]
+    OneAccount,
+}
+
 /// A role as a target names it.
 enum Role<'r> {
     /// By ARN, with its account.
@@ -186,17 +234,17 @@ enum Role<'r> {
 }
 
 impl<'r> Role<'r> {
-    fn parse(role: &'r str) -> Result<Self, String> {
+    fn parse(role: &'r str) -> Result<Self, InvalidRole> {
         let parts: Vec<&str> = role.splitn(6, ':').collect();
         match parts.as_slice() {
             ["arn", _, "iam", "", account, name] if is_account(account) && name.len() > 5 => {
                 match name.strip_prefix("role/") {
                     Some(name) if is_role_name(name) => Ok(Self::Arn(account)),
-                    _ => Err(format!("`{role}` is not the ARN of a role")),
+                    _ => Err(InvalidRole::Arn(role.to_owned())),
                 }
             }
             [name] if is_role_name(name.trim_start_matches('/')) => Ok(Self::Name),
-            _ => Err(format!("`{role}` is neither the ARN of a role nor its name")),
+            _ => Err(InvalidRole::Name(role.to_owned())),
         }
     }
 }
@@ -210,11 +258,11 @@ fn is_role_name(name: &str) -> bool {
 /// Checks the role of `--target-role`.
 ///
 /// # Errors
-/// In words, when it is no name.
-pub fn role_name(text: &str) -> Result<String, String> {
+/// If the text is not the name of a role.
+pub fn role_name(text: &str) -> Result<String, InvalidRole> {
     match Role::parse(text)? {
         Role::Name => Ok(text.to_owned()),
-        Role::Arn(_) => Err("an ARN is of one account: give the name that the role has in each".to_owned()),
+        Role::Arn(_) => Err(InvalidRole::OneAccount),
     }
 }
 
@@ -276,28 +324,47 @@ pub struct ShardArgument {
     pub count: u32,
 }
 
+/// A text that is not a shard.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum InvalidShard {
+    /// Another form.
+    #[error("not INDEX/COUNT, such as 0/8, or /8 in a Job")]
+    Form,
+    /// The count is out of range.
+    #[error("there are 1 to {MAX_SHARDS} shards")]
+    Count,
+    /// The index is out of range.
+    #[error("there is no shard {index} of {count}: they count from 0, as the indexes of a Job do")]
+    Index {
+        /// The index.
+        index: u32,
+        /// Number of shards.
+        count: u32,
+    },
+}
+
 impl ShardArgument {
     /// The shard with this index.
     ///
     /// # Errors
-    /// In words, when there is none of that number.
-    pub fn with_index(self, index: u32) -> Result<Shard, String> {
+    /// If the index is not below the count.
+    pub fn with_index(self, index: u32) -> Result<Shard, InvalidShard> {
         if index < self.count {
             return Ok(Shard { index, count: self.count });
         }
-        Err(format!("there is no shard {index} of {}: they count from 0, as the indexes of a Job do", self.count))
+        Err(InvalidShard::Index { index, count: self.count })
     }
 }
 
 impl FromStr for ShardArgument {
-    type Err = String;
+    type Err = InvalidShard;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "not INDEX/COUNT, such as 0/8, or /8 in a Job".to_owned();
+    fn from_str(text: &str) -> Result<Self, InvalidShard> {
+        let wrong = || InvalidShard::Form;
         let (index, count) = text.split_once('/').ok_or_else(wrong)?;
         let count: u32 = count.parse().map_err(|_| wrong())?;
         if !(1..=MAX_SHARDS).contains(&count) {
-            return Err(format!("there are 1 to {MAX_SHARDS} shards"));
+            return Err(InvalidShard::Count);
         }
         let index = if index.is_empty() { None } else { Some(index.parse::<u32>().map_err(|_| wrong())?) };
         let shard = Self { index, count };

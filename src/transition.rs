@@ -11,9 +11,11 @@ use crate::resource::{ResourceKey, ResourceKind};
 
 mod aliyun;
 mod call;
+mod command;
 
 pub use aliyun::policy_name;
-pub use call::{Call, Operation, calls, managed_policy_path};
+pub use call::{Call, Operation};
+pub use command::{calls, managed_policy_path};
 
 /// What a transition is made on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

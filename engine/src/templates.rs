@@ -2,7 +2,7 @@
 //! named by its address; the roles, users and groups say which of them belong together. All places are those of the file.
 
 use super::dialect::Dialect;
-use super::document::Document;
+use super::document::{Document, Malformed};
 use super::json::{Either, JsonError, Node, Span, Value};
 use super::lint::PolicyKind;
 use super::text::Text;
@@ -65,6 +65,17 @@ pub struct FoundPolicy {
     pub document: Result<Node, JsonError>,
 }
 
+/// A policy of a template that cannot be evaluated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    /// Its text is not JSON.
+    #[error("not JSON: {0}")]
+    Json(JsonError),
+    /// Its JSON is not a policy document.
+    #[error("{} at {}", .0.reason, .0.pointer)]
+    Document(Malformed),
+}
+
 impl FoundPolicy {
     /// What stands for a policy that a file names and does not hold.
     fn not_here(name: &Text, span: Span) -> Self {
@@ -88,15 +99,15 @@ impl FoundPolicy {
     /// The document that it stands for; one that is not in the file may allow anything, and where that can be, deny it.
     ///
     /// # Errors
-    /// With what keeps it from being evaluated.
-    pub fn evaluable(&self, dialect: &'static Dialect) -> Result<Document, String> {
+    /// If the text is not JSON, or not a policy document.
+    pub fn evaluable(&self, dialect: &'static Dialect) -> Result<Document, PolicyError> {
         if self.used_as == Use::NotHere {
             return Ok(Document::unknown(&format!("the policy {}", self.address), self.may_deny(), dialect));
         }
-        let node = self.document.clone().map_err(|error| format!("not JSON: {error}"))?;
+        let node = self.document.clone().map_err(PolicyError::Json)?;
         let (document, malformed) = Document::from_node(String::new(), node, dialect);
         match malformed.into_iter().next() {
-            Some(problem) => Err(format!("{} at {}", problem.reason, problem.pointer)),
+            Some(problem) => Err(PolicyError::Document(problem)),
             None => Ok(document),
         }
     }

@@ -5,6 +5,7 @@
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use thiserror::Error;
 
 use crate::policy::RAM;
 use crate::role_audit::grant::{NAME_PREFIX, is_whole_service};
@@ -62,58 +63,92 @@ pub fn policy_arn(account_id: &str, role: &str) -> String {
     format!("acs:ram::{account_id}:policy/{}", policy_name(role))
 }
 
+/// Actions that cannot be granted without losing or exceeding something.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum GrantError {
+    /// Users and groups are never written to.
+    #[error("tagaudit writes to roles only, and this is a {}", .0.name())]
+    NotARole(PrincipalKind),
+    /// A role of Alibaba Cloud itself.
+    #[error("only Alibaba Cloud can change this role")]
+    Protected,
+    /// The id identifies the role when the plan is carried out.
+    #[error("the id of the role was not read, which identifies it later: scan again")]
+    NoRoleId,
+    /// The policies of the role were not listed.
+    #[error("the policies of the role were not read")]
+    Attachments,
+    /// The document of a policy is unknown.
+    #[error("the policy `{0}` was not read")]
+    Policy(String),
+    /// An action is a pattern for all actions of a service.
+    #[error("`{0}` is a whole service")]
+    WholeService(String),
+    /// Other principals would get the actions too.
+    #[error("the policy `{0}` is attached elsewhere too, or in a resource group")]
+    AttachedElsewhere(String),
+    /// Other principals may get the actions too.
+    #[error("the attachments of the policy `{0}` were not read: scan again")]
+    NoAttachmentCount(String),
+    /// Others wrote to the policy.
+    #[error("the policy `{0}` holds something that tagaudit did not write, or that was changed since")]
+    ForeignPolicy(String),
+    /// The policy would be too long.
+    #[error("a policy takes {POLICY_QUOTA} characters, and they need more")]
+    TooLong,
+    /// No further policy can be attached.
+    #[error("{0} custom policies are attached to the role, of {CUSTOM_ATTACHMENTS_QUOTA} by default")]
+    TooManyAttached(usize),
+}
+
 /// The writes that give a role these actions. What our policy grants already stays.
 ///
 /// # Errors
-/// With the reason, for a person, when they cannot be written without losing or exceeding something.
-pub fn place<S: AsRef<str>>(account: &Account, role: &Principal, actions: &[S]) -> Result<Vec<Transition>, String> {
+/// If they cannot be written without losing or exceeding something.
+pub fn place<S: AsRef<str>>(account: &Account, role: &Principal, actions: &[S]) -> Result<Vec<Transition>, GrantError> {
     if role.kind != PrincipalKind::Role {
-        return Err(format!("tagaudit writes to roles only, and this is a {}", role.kind.name()));
+        return Err(GrantError::NotARole(role.kind));
     }
     if is_protected(&role.name) {
-        return Err("only Alibaba Cloud can change this role".to_owned());
+        return Err(GrantError::Protected);
     }
     if role.id.is_none() {
-        return Err("the id of the role was not read, by which it is known again: scan once more".to_owned());
+        return Err(GrantError::NoRoleId);
     }
-    let attached = role.attachments.as_deref().ok_or("the policies of the role were not read")?;
+    let attached = role.attachments.as_deref().ok_or(GrantError::Attachments)?;
     if let Some(whole) = actions.iter().map(AsRef::as_ref).find(|action| is_whole_service(action)) {
-        return Err(format!("`{whole}` is a whole service"));
+        return Err(GrantError::WholeService(whole.to_owned()));
     }
     let arn = policy_arn(&account.account_id, &role.name);
     let name = policy_name(&role.name);
     let ours = Attachment { policy_type: PolicyType::Custom, policy: name.clone(), resource_group_id: None };
     let is_attached = attached.contains(&ours);
     let old = match account.policy(&ours) {
-        None if is_attached => return Err(format!("the policy `{name}` was not read")),
+        None if is_attached => return Err(GrantError::Policy(name)),
         None => None,
         Some(policy) => {
             // Whatever else has it attached would get these rights as well.
             if policy.attachment_count != Some(u64::from(is_attached)) {
                 return Err(match policy.attachment_count {
-                    Some(_) => format!("the policy `{name}` is attached elsewhere too, or in a resource group"),
-                    None => format!("to what the policy `{name}` is attached was not read: scan once more"),
+                    Some(_) => GrantError::AttachedElsewhere(name),
+                    None => GrantError::NoAttachmentCount(name),
                 });
             }
-            Some(policy.document.as_deref().ok_or_else(|| format!("the policy `{name}` was not read"))?)
+            Some(policy.document.as_deref().ok_or_else(|| GrantError::Policy(name.clone()))?)
         }
     };
     let held = match old {
         None => Vec::new(),
-        Some(text) => own_actions(text).ok_or_else(|| {
-            format!("the policy `{name}` holds something that tagaudit did not write, or that was changed since")
-        })?,
+        Some(text) => own_actions(text).ok_or_else(|| GrantError::ForeignPolicy(name.clone()))?,
     };
     let wanted = actions.iter().map(|action| action.as_ref().to_owned());
     let document = document(&held.into_iter().chain(wanted).collect::<Vec<_>>());
     if document.chars().count() > POLICY_QUOTA {
-        return Err(format!("a policy takes {POLICY_QUOTA} characters, and they need more"));
+        return Err(GrantError::TooLong);
     }
     let custom = attached.iter().filter(|one| one.policy_type == PolicyType::Custom).count();
     if !is_attached && custom >= CUSTOM_ATTACHMENTS_QUOTA {
-        return Err(format!(
-            "{custom} custom policies are attached to the role, of {CUSTOM_ATTACHMENTS_QUOTA} by default"
-        ));
+        return Err(GrantError::TooManyAttached(custom));
     }
     let write = Transition {
         target: Target::ram_policy(&arn),
@@ -213,15 +248,15 @@ mod tests {
         // It is somebody else's too.
         for (attached, count) in [(&["other", &name][..], Some(2)), (&["other"], Some(1)), (&["other"], None)] {
             account.policies[0].attachment_count = count;
-            let refused = place(&account, &role(attached), &["ecs:DescribeInstances"]).unwrap_err();
-            assert!(refused.contains("attached"), "{refused}");
+            let refused = place(&account, &role(attached), &["ecs:DescribeInstances"]).unwrap_err().to_string();
+            assert!(refused.contains("attach"), "{refused}");
         }
     }
 
     #[test]
     fn what_cannot_be_written_without_loss_is_refused_with_the_reason() {
         let account = account();
-        let of = |role: &Principal, actions: &[String]| place(&account, role, actions).unwrap_err();
+        let of = |role: &Principal, actions: &[String]| place(&account, role, actions).unwrap_err().to_string();
         let one = strings(&["ecs:DescribeInstances"]);
         assert!(of(&role(&["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]), &one).contains("10 custom policies"));
         let long: Vec<String> = (0..200).map(|n| format!("service{n}:SomeRatherLongActionOfIt")).collect();

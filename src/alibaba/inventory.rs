@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::inventory::kubernetes::Recording;
-use crate::inventory::{Gap, InventoryError, Provider, Read, SCHEMA, read_inventory};
+use crate::inventory::{Gap, InventoryError, MissingRegion, Provider, Read, SCHEMA, read_inventory};
 use crate::resource::ResourceKind;
 use crate::tags::Tag;
 
@@ -447,15 +447,15 @@ impl Inventory {
         Ok(inventory)
     }
 
-    /// Leaves out every region but these.
+    /// Keeps only these regions.
     ///
     /// # Errors
-    /// With the name of one that it does not hold.
-    pub fn retain_regions(&mut self, wanted: &[String]) -> Result<(), String> {
+    /// If it lacks one of them.
+    pub fn retain_regions(&mut self, wanted: &[String]) -> Result<(), MissingRegion> {
         let held: BTreeSet<&str> =
             self.accounts.iter().flat_map(|account| &account.regions).map(|region| region.name.as_str()).collect();
         if let Some(missing) = wanted.iter().find(|name| !held.contains(name.as_str())) {
-            return Err(missing.clone());
+            return Err(MissingRegion(missing.clone()));
         }
         for account in &mut self.accounts {
             account.regions.retain(|region| wanted.contains(&region.name));

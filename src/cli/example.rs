@@ -70,7 +70,8 @@ pub(super) fn example(args: &ExampleArgs) -> Result<Exit, Failure> {
             example::on_alibaba(distribution, version, cluster_id, image.as_deref().unwrap_or_default())
         }
     };
-    let files = files.map_err(|error| Failure::usage(error).help("for example --kubernetes-version 1.32"))?;
+    let files = files
+        .map_err(|error| Failure::from_error(Exit::Usage, &error).help("for example --kubernetes-version 1.32"))?;
     let Some(folder) = &args.output else {
         return super::output::printed(|out| Ok(print(&files, out)));
     };

@@ -6,6 +6,7 @@ use std::path::Path;
 #[cfg(not(any(feature = "aws", feature = "alibaba")))]
 use offline as live;
 
+use crate::audit::Audit;
 use crate::estate::{Estate, EstateRef};
 use crate::finding::{Choice, Finding};
 use crate::inventory::{Provider, write_private};
@@ -13,7 +14,6 @@ use crate::plan::{self, Answer, Approvals, DryRunAnswer, Plan, Planned, SkipReas
 use crate::render;
 use crate::report::SourceKind;
 use crate::rules::Rule;
-use crate::scan::Audit;
 use crate::text;
 
 use super::ScanArgs;
@@ -189,8 +189,9 @@ fn make(
         options: scope.options(),
         within: asked.within,
     };
-    let audit = |estate: EstateRef<'_>, cluster_id: &str| scope.again(rules, source, estate, cluster_id);
-    plan::build(estate.as_ref(), findings, &for_plan, &asked.approvals, &audit).map_err(Failure::usage)
+    let audit = |estate: EstateRef<'_>, cluster_id: &str| scope.auditor(rules, source).re_audit(estate, cluster_id);
+    plan::build(estate.as_ref(), findings, &for_plan, &asked.approvals, &audit)
+        .map_err(|error| Failure::from_error(Exit::Usage, &error))
 }
 
 /// Whether a plan of a cloud can be printed in a language.

@@ -39,7 +39,7 @@ pub(super) fn estate(path: &Path, source: &SourceArgs) -> Result<Estate, Failure
     if !path.is_dir() && !source.connection.region.is_empty() {
         estate
             .retain_regions(&source.connection.region)
-            .map_err(|missing| Failure::usage(format!("`{}` holds no region `{missing}`", path.display())))?;
+            .map_err(|missing| Failure::usage(format!("`{}` holds {missing}", path.display())))?;
     }
     Ok(estate)
 }
@@ -220,7 +220,8 @@ pub(super) fn named_baseline(name: &str, version: Option<ControllerVersion>) -> 
 pub(super) fn check_version(provider: Provider, version: Option<ControllerVersion>) -> Result<(), Failure> {
     match (provider, version) {
         (Provider::Alibaba, Some(version)) => controller::alibaba::check_version(version).map_err(|error| {
-            Failure::usage(error).help("its versions are 1.9 and 2.1 to 2.14, such as --controller-version 2.14")
+            Failure::from_error(Exit::Usage, &error)
+                .help("its versions are 1.9 and 2.1 to 2.14, such as --controller-version 2.14")
         }),
         (Provider::Aws | Provider::Alibaba, _) => Ok(()),
     }

@@ -380,9 +380,9 @@ fn unread(gap: &Gap) -> NotAudited {
 pub(super) fn report(args: &super::ReportArgs, set: ReportSet) -> Result<Exit, Failure> {
     if let Some(cluster_id) = &args.cluster_id {
         let picked = set.pick(cluster_id, args.account.as_deref(), args.region.as_deref());
-        let report: Report = picked.map_err(|reason| {
+        let report: Report = picked.map_err(|error| {
             Failure::usage(format!("cannot show the cluster `{cluster_id}` of `{}`", args.file.display()))
-                .cause(reason)
+                .cause(error.to_string())
                 .help("without --cluster-id all of them are listed; --account and --region say which one is meant")
         })?;
         if report.is_left_over() {

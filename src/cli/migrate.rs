@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
+use crate::audit::Purpose;
 use crate::controller::ControllerVersion;
 use crate::estate::Estate;
 use crate::inventory::Provider;
@@ -10,7 +11,6 @@ use crate::migration::{Judged, Migration};
 use crate::render;
 use crate::report::{MigrationReport, SourceKind};
 use crate::rules::{self, KubernetesContext, RULES, Rule};
-use crate::scan::Purpose;
 
 use super::failure::{Exit, Failure};
 use super::output::emit;

@@ -78,8 +78,21 @@ impl<F: ValueEnum + FileFormat + PartialEq + Send + Sync + 'static> FromArgMatch
     }
 }
 
-/// Which format goes to which file.
-fn paired<F: FileFormat + ValueEnum + PartialEq>(said: Vec<Said<F>>) -> Result<Vec<Output<F>>, String> {
+/// Formats and files that do not fit.
+#[derive(Debug, thiserror::Error)]
+enum Conflict {
+    #[error(
+        "both {first} and {last} would go to standard output\n\n  help: put `-o FILE` behind the --format of all but one\n"
+    )]
+    StandardOutput { first: String, last: String },
+    #[error("the file `{}` would hold {format}, and its name says {extension}\n\n  help: leave --format out to write what the name says, or name the file after the format\n", file.display())]
+    Extension { file: PathBuf, format: String, extension: String },
+    #[error("two formats would go to the file `{}`\n", .0.display())]
+    File(PathBuf),
+}
+
+/// Assigns files to formats.
+fn paired<F: FileFormat + ValueEnum + PartialEq>(said: Vec<Said<F>>) -> Result<Vec<Output<F>>, Conflict> {
     let table = F::of_extension("txt");
     // The order does not matter where there is no choice.
     let mut said = said;
@@ -112,20 +125,14 @@ fn paired<F: FileFormat + ValueEnum + PartialEq>(said: Vec<Said<F>>) -> Result<V
     }
     let printed: Vec<String> = outputs.iter().filter(|one| one.file.is_none()).map(|one| name(&one.format)).collect();
     if let [first, .., last] = printed.as_slice() {
-        return Err(format!(
-            "both {first} and {last} would go to standard output\n\n  help: put `-o FILE` behind the --format of all but one\n"
-        ));
+        return Err(Conflict::StandardOutput { first: first.clone(), last: last.clone() });
     }
     for one in &outputs {
         let Some((file, extension)) = one.file.as_ref().and_then(|file| Some((file, one.format.conflict(file)?)))
         else {
             continue;
         };
-        return Err(format!(
-            "the file `{}` would hold {}, and its name says {extension}\n\n  help: leave --format out to write what the name says, or name the file after the format\n",
-            file.display(),
-            name(&one.format)
-        ));
+        return Err(Conflict::Extension { file: file.clone(), format: name(&one.format), extension });
     }
     // However it is spelt.
     let mut files: Vec<(PathBuf, &Path)> = Vec::new();
@@ -134,7 +141,7 @@ fn paired<F: FileFormat + ValueEnum + PartialEq>(said: Vec<Said<F>>) -> Result<V
     }
     files.sort_unstable();
     if let Some([(_, file), _]) = files.array_windows::<2>().find(|[(a, _), (b, _)]| a == b) {
-        return Err(format!("two formats would go to the file `{}`\n", file.display()));
+        return Err(Conflict::File(file.to_path_buf()));
     }
     Ok(outputs)
 }

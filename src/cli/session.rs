@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use crate::alibaba;
+use crate::audit::{Audit, Auditor, Purpose};
 use crate::config::{Config, Notice};
 use crate::estate::{Estate, EstateRef};
 use crate::inventory::{Inventory, Provider};
@@ -16,7 +17,6 @@ use crate::provider::aws;
 use crate::report::{CompareError, Finding, Report, ReportSet, SourceKind};
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::Rule;
-use crate::scan::{self, Audit, Purpose};
 use crate::target::{Shard, ShardArgument};
 use crate::text;
 use crate::view::Apart;
@@ -100,14 +100,15 @@ impl<'a> Scope<'a> {
         }
     }
 
-    pub(super) fn auditor<'o>(&'o self, rules: &'o [&'static Rule], source: SourceKind) -> scan::Auditor<'o> {
-        scan::Auditor {
+    pub(super) fn auditor<'o>(&'o self, rules: &'o [&'static Rule], source: SourceKind) -> Auditor<'o> {
+        Auditor {
             cluster_id: self.cluster_id,
             kubernetes: &self.kubernetes,
             selectors: &self.audit.node_role,
             role_audit: &self.baselines,
             rules,
             cloud_routes: self.audit.cloud_routes,
+            installer: self.audit.installer.map(Into::into),
             source,
         }
     }
@@ -130,33 +131,6 @@ impl<'a> Scope<'a> {
         options
     }
 
-    fn auditor_of_alibaba<'o>(&'o self, rules: &'o [&'static Rule], source: SourceKind) -> scan::AlibabaAuditor<'o> {
-        scan::AlibabaAuditor {
-            cluster_id: self.cluster_id,
-            kubernetes: &self.kubernetes,
-            selectors: &self.audit.node_role,
-            options: &self.baselines,
-            rules,
-            cloud_routes: self.audit.cloud_routes,
-            installer: self.audit.installer.map(Into::into),
-            source,
-        }
-    }
-
-    /// What the rules find in a changed estate, for the audited cluster or one near it.
-    pub(super) fn again(
-        &self,
-        rules: &[&'static Rule],
-        source: SourceKind,
-        estate: EstateRef<'_>,
-        cluster_id: &str,
-    ) -> Result<Vec<crate::finding::Finding>, String> {
-        match estate {
-            EstateRef::Aws(_) => self.auditor(rules, source).again(estate, cluster_id),
-            EstateRef::Alibaba(_) => self.auditor_of_alibaba(rules, source).again(estate, cluster_id),
-        }
-    }
-
     /// The audit as the configuration has it, and what its author has to know.
     pub(super) fn audited(
         &self,
@@ -176,22 +150,16 @@ impl<'a> Scope<'a> {
         purpose: Purpose,
     ) -> Result<(Audit, Vec<Notice>), Failure> {
         self.check(estate.provider())?;
-        let audit = match estate {
-            EstateRef::Aws(inventory) => self.auditor(rules, source).audit_for(inventory, purpose),
-            EstateRef::Alibaba(inventory) => {
-                super::input::check_version(Provider::Alibaba, self.audit.controller_version)?;
-                self.auditor_of_alibaba(rules, source).audit_for(inventory, purpose)
-            }
-        };
+        if estate.provider() == Provider::Alibaba {
+            super::input::check_version(Provider::Alibaba, self.audit.controller_version)?;
+        }
+        let audit = self.auditor(rules, source).audit_for(estate, purpose);
         Ok(self.configured(audit.map_err(|error| Failure::from_error(Exit::Usage, &error))?))
     }
 
     /// Where the cluster's tag and its Nodes contradict each other.
     pub(super) fn apart(&self, estate: EstateRef<'_>) -> Option<Apart> {
-        match estate {
-            EstateRef::Aws(inventory) => self.auditor(&[], SourceKind::Live).apart(inventory),
-            EstateRef::Alibaba(inventory) => self.auditor_of_alibaba(&[], SourceKind::Live).apart(inventory),
-        }
+        self.auditor(&[], SourceKind::Live).apart(estate)
     }
 
     /// Whether what is compared with is of a cloud.
@@ -285,7 +253,7 @@ pub(super) fn ended_alone(report: &Report, is_empty_handed: bool, args: &Verdict
 
 /// `--shard`, with the index that a Job gives its processes.
 pub(super) fn shard(argument: ShardArgument) -> Result<Shard, Failure> {
-    let wrong = |reason: String| Failure::usage("cannot tell which shard this is").cause(reason);
+    let wrong = |reason: String| Failure::usage("cannot determine the shard").cause(reason);
     let Some(index) = argument.index else {
         let said = INDEX_VARIABLES.into_iter().find_map(|name| {
             #[expect(clippy::disallowed_methods, reason = "the command line is where the environment is read")]
@@ -297,9 +265,9 @@ pub(super) fn shard(argument: ShardArgument) -> Result<Shard, Failure> {
                 .help("run it in an Indexed Job or an array job, or name the index: --shard 0/8"));
         };
         let index = value.parse().map_err(|_| wrong(format!("{name} is `{value}`, not an index")))?;
-        return argument.with_index(index).map_err(wrong);
+        return argument.with_index(index).map_err(|error| wrong(error.to_string()));
     };
-    argument.with_index(index).map_err(wrong)
+    argument.with_index(index).map_err(|error| wrong(error.to_string()))
 }
 
 /// Where a process of a Job finds its index: Kubernetes, "Indexed Job for Parallel Processing with Static Work Assignment";
@@ -312,8 +280,8 @@ pub(super) fn earlier(args: &VerdictArgs, cluster_id: &str, provider: Provider) 
     let report = match input::saved(path)? {
         input::Saved::One(report) => *report,
         // The report of the cluster among those of many.
-        input::Saved::Many(set) => set.pick(cluster_id, None, None).map_err(|reason| {
-            Failure::usage(format!("cannot compare with the reports `{}`", path.display())).cause(reason)
+        input::Saved::Many(set) => set.pick(cluster_id, None, None).map_err(|error| {
+            Failure::usage(format!("cannot compare with the reports `{}`", path.display())).cause(error.to_string())
         })?,
     };
     report.is_of(cluster_id, provider.name()).map_err(|error| incomparable(path, &error))?;

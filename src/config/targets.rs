@@ -20,7 +20,7 @@ impl Reader<'_> {
             regions: list("regions")?,
             cluster_ids: list("cluster-ids")?,
         };
-        Target::try_from(entry).map_err(|reason| self.error(at, reason))
+        Target::try_from(entry).map_err(|invalid| self.error(at, invalid.to_string()))
     }
 
     /// A list of texts.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 
+use crate::audit::Audit;
 use crate::finding::{self, Finding, ResourceRef, Status};
 use crate::policy;
 use crate::report::Configuration;
 use crate::rules::Outcome;
-use crate::scan::Audit;
 
 use super::{Config, Place, Waiver};
 

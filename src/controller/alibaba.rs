@@ -88,19 +88,24 @@ static CALLS: LazyLock<Vec<AlibabaCall>> = LazyLock::new(|| {
     serde_json::from_str::<File>(text).map(|file| file.calls).unwrap_or_default()
 });
 
-/// What is wrong with a version that no release of Alibaba Cloud's controller manager had: AWS's are numbered as Kubernetes is.
+/// A version that no release of Alibaba Cloud's controller manager had.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the cloud controller manager of Alibaba Cloud has no version {0}")]
+pub struct UnknownVersion(ControllerVersion);
+
+/// Checks that Alibaba Cloud's controller manager has a version: those of AWS are numbered as Kubernetes is.
 /// Source: the tags of kubernetes/cloud-provider-alibaba-cloud, v1.9.3 to v2.14.0.
 ///
 /// # Errors
-/// With a sentence for the operator.
-pub fn check_version(version: ControllerVersion) -> Result<(), String> {
+/// If no release had it.
+pub fn check_version(version: ControllerVersion) -> Result<(), UnknownVersion> {
     let (oldest, second, third) =
         (ControllerVersion::new(1, 9, 0), ControllerVersion::new(2, 0, 0), ControllerVersion::new(3, 0, 0));
     let is_one = (oldest..ControllerVersion::new(1, 10, 0)).contains(&version) || (second..third).contains(&version);
     if is_one {
         return Ok(());
     }
-    Err(format!("the cloud controller manager of Alibaba Cloud has no version {version}"))
+    Err(UnknownVersion(version))
 }
 
 /// The calls of a controller in a version; in the newest that is known without one.

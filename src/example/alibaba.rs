@@ -3,7 +3,7 @@
 use crate::baseline;
 use crate::controller::ControllerVersion;
 
-use super::{Distribution, ExampleFile};
+use super::{Distribution, ExampleError, ExampleFile};
 
 /// The first version of the controller of which there is an example: it reads its configuration as later ones do.
 /// Source: <https://github.com/kubernetes/cloud-provider-alibaba-cloud/pull/282>.
@@ -22,27 +22,25 @@ pub(super) fn example(
     version: ControllerVersion,
     cluster_id: &str,
     image: &str,
-) -> Result<Vec<ExampleFile>, String> {
+) -> Result<Vec<ExampleFile>, ExampleError> {
     let tag = image.split('@').next().and_then(|image| image.rsplit_once(':')).map(|(_, tag)| tag);
     let controller: Option<ControllerVersion> = tag.and_then(|tag| tag.parse().ok());
     if image.chars().any(|character| character.is_whitespace() || character.is_control() || "\"'#".contains(character))
     {
-        return Err(format!("`{}` is no image", crate::text::printable(image)));
+        return Err(ExampleError::Image(crate::text::printable(image).into_owned()));
     }
     match controller {
         Some(controller) if controller < FIRST => {
-            return Err(format!(
-                "there is no example for version {controller} of the controller: {FIRST} is the first known"
-            ));
+            return Err(ExampleError::Controller { version: controller, first: FIRST });
         }
         Some(_) => {}
-        None => return Err(format!("the tag of `{}` names no version", crate::text::printable(image))),
+        None => return Err(ExampleError::Tag(crate::text::printable(image).into_owned())),
     }
     let mut files = match distribution {
         Distribution::Rke2 | Distribution::K3s => servers_and_agents(distribution),
         Distribution::Kubeadm => super::kubeadm_files(version.minor().unwrap_or_default(), "", &[("provider-id", ID)]),
         Distribution::Rke => {
-            return Err("there is no example for RKE on Alibaba Cloud: its end was in 2025".to_owned());
+            return Err(ExampleError::RkeOnAlibaba);
         }
     };
     files.push(ExampleFile {

@@ -5,7 +5,6 @@ use crate::inventory::Provider;
 use crate::nodes::KubernetesNode;
 
 use super::document::{Document, DocumentKind, is_controller_image, is_empty};
-use super::evidence::Evidence;
 use super::source::{Located, Object, Place};
 use super::workload::{Container, Toleration, Workload, WorkloadKind, toleration};
 
@@ -147,23 +146,7 @@ impl CloudController {
     }
 }
 
-/// The cloud controllers of the evidence.
-pub(super) fn controllers(evidence: &Evidence) -> Vec<CloudController> {
-    let mut found: Vec<CloudController> = evidence.workloads.iter().filter_map(of_workload).collect();
-    for document in &evidence.documents {
-        match document.kind {
-            DocumentKind::HelmChart => found.extend(of_helm_chart(document)),
-            DocumentKind::ControllerValues => {
-                let object = document.object();
-                found.push(of_values(document, document.name.clone(), object, None, None));
-            }
-            _ => {}
-        }
-    }
-    found
-}
-
-fn of_workload(workload: &Workload) -> Option<CloudController> {
+pub(super) fn of_workload(workload: &Workload) -> Option<CloudController> {
     // What something else made is told of there, unless that is a node.
     if workload.is_owned && !workload.is_static {
         return None;
@@ -274,7 +257,7 @@ fn version(image: &str) -> Option<ControllerVersion> {
 }
 
 /// Values of the chart that a `HelmChart` gives.
-fn of_helm_chart(document: &Document) -> Option<CloudController> {
+pub(super) fn of_helm_chart(document: &Document) -> Option<CloudController> {
     let object = document.object();
     let chart = object.text(&["spec", "chart"])?;
     if chart.rsplit('/').next() != Some("aws-cloud-controller-manager") {
@@ -337,7 +320,7 @@ fn selects_masters(version: Option<&str>) -> bool {
 
 /// What the chart makes of values: maps are merged with its own, a member that is null goes, and lists are replaced.
 /// Source: Helm documentation, "Values Files", "Deleting a Default Key".
-fn of_values(
+pub(super) fn of_values(
     document: &Document,
     name: String,
     values: Object<'_>,

@@ -10,16 +10,42 @@ use serde_json::value::RawValue;
 
 use crate::nodes::RawNode;
 use crate::policy::RepeatedKey;
-use crate::policy::json::{Node, Span};
+use crate::policy::json::{JsonError, Node, Span};
 use crate::policy::yaml::Documents;
 use crate::text;
 
 use super::cloud_config::CloudConfig;
 use super::document::{Document, DocumentKind, inner_texts, name_of, of_api, of_keys, texts_of_any_language};
-use super::evidence::{Evidence, KubernetesError, Malformed, RepeatedKeys};
+use super::error::{KubernetesError, Malformed, RepeatedKeys};
+use super::evidence::Evidence;
 use super::service::Service;
 use super::source::{Object, Place, Source};
 use super::workload::{Workload, WorkloadKind};
+
+impl Evidence {
+    /// Reads the output of kubectl in JSON or YAML, manifests, and configurations of clusters; `file` is only used in errors and
+    /// places.
+    ///
+    /// # Errors
+    /// If it is neither JSON nor YAML, holds nothing that a rule checks, or an object that does not fit its kind.
+    pub fn parse(file: &str, bytes: Vec<u8>) -> Result<Self, KubernetesError> {
+        Self::of_source(&Arc::new(Source::decode(file, bytes)?))
+    }
+
+    /// The same of a text that is decoded.
+    ///
+    /// # Errors
+    /// As [`Evidence::parse`].
+    pub fn of_source(source: &Arc<Source>) -> Result<Self, KubernetesError> {
+        let mut reading = Reading::new(&source.file);
+        reading.text(source)?;
+        if !reading.is_known {
+            return Err(KubernetesError::Nothing { file: source.file.to_string() });
+        }
+        reading.evidence.sources.push(Arc::clone(source));
+        Ok(reading.evidence.sorted())
+    }
+}
 
 /// The first look at a value: what it is, and its items where it is a list.
 #[derive(Deserialize)]
@@ -177,7 +203,7 @@ impl<'f> Reading<'f> {
                 Ok(())
             }
             found => {
-                let read = placed(source, item).map_err(|reason| self.object(&kind, reason, &pointer))?;
+                let read = placed(source, item).map_err(|error| self.object(&kind, error.reason, &pointer))?;
                 let node = self.kept(source, read);
                 self.add(source, node, found, (&version, &kind), &pointer)
             }
@@ -186,9 +212,9 @@ impl<'f> Reading<'f> {
 
     /// A JSON value that is no list.
     fn whole(&mut self, source: &Arc<Source>, value: &str) -> Result<(), KubernetesError> {
-        let read = placed(source, value).map_err(|reason| KubernetesError::Malformed {
+        let read = placed(source, value).map_err(|error| KubernetesError::Malformed {
             file: self.file.to_owned(),
-            reason,
+            reason: error.reason,
             line: 1,
             column: 1,
         })?;
@@ -346,7 +372,9 @@ impl<'f> Reading<'f> {
                 self.evidence.nodes.get_or_insert_default().push(raw.into());
             }
             Found::Service => {
-                let Some(service) = Service::read(object).map_err(wrong)? else { return Ok(()) };
+                let Some(service) = Service::read(object).map_err(|error| wrong(error.to_string()))? else {
+                    return Ok(());
+                };
                 self.evidence.services.get_or_insert_default().push(service);
             }
             Found::Workload(kind) => {
@@ -515,9 +543,9 @@ impl<'t> Visitor<'t> for FirstLook<'_, 't> {
 struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
 
 /// A part of a JSON text, with the places that it has in the whole.
-fn placed(source: &Source, part: &str) -> Result<Node, String> {
+fn placed(source: &Source, part: &str) -> Result<Node, JsonError> {
     let before = part.as_ptr().addr().saturating_sub(source.text().as_ptr().addr());
-    let mut node = Node::parse(part).map_err(|error| error.reason)?;
+    let mut node = Node::parse(part)?;
     node.move_by(before);
     Ok(node)
 }

@@ -6,6 +6,14 @@ use crate::policy::json::{Node, Value};
 
 use super::source::{Object, Place};
 
+/// A field of another type than string, which the API server refuses.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name} is {found} instead of a string")]
+pub(super) struct NotAString {
+    name: String,
+    found: &'static str,
+}
+
 /// A Kubernetes Service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
@@ -90,7 +98,7 @@ impl Service {
     }
 
     /// Reads a Service; `None` where it has no name, as a part of a patch.
-    pub(super) fn read(object: Object<'_>) -> Result<Option<Self>, String> {
+    pub(super) fn read(object: Object<'_>) -> Result<Option<Self>, NotAString> {
         let text = |path: &[&str]| optional_text(object, path);
         let mut annotations = BTreeMap::new();
         let mut annotation_places = BTreeMap::new();
@@ -107,7 +115,8 @@ impl Service {
                 }
                 (None, Some(text)) => text.to_owned(),
                 (None, None) => {
-                    return Err(format!("the annotation `{}` is {} instead of a string", key.value, value.node.kind()));
+                    let name = format!("the annotation `{}`", key.value);
+                    return Err(NotAString { name, found: value.node.kind() });
                 }
             };
             annotation_places.insert(key.value.clone(), (key.place, value.place()));
@@ -155,10 +164,10 @@ impl Service {
 }
 
 /// A text that may be missing or null, and is nothing else.
-pub(super) fn optional_text(object: Object<'_>, path: &[&str]) -> Result<Option<String>, String> {
+pub(super) fn optional_text(object: Object<'_>, path: &[&str]) -> Result<Option<String>, NotAString> {
     match object.node.at(path).map(|node| (&node.value, node)) {
         None | Some((Value::Null, _)) => Ok(None),
         Some((Value::String(text), _)) => Ok(Some(text.to_string())),
-        Some((_, node)) => Err(format!("`{}` is {} instead of a string", path.join("."), Node::kind(node))),
+        Some((_, node)) => Err(NotAString { name: format!("`{}`", path.join(".")), found: Node::kind(node) }),
     }
 }

@@ -1,5 +1,7 @@
 //! What the operator agrees to, and what is left without it.
 
+use thiserror::Error;
+
 use crate::finding::{Applicability, Choice, Finding};
 use crate::rules;
 use crate::text;
@@ -24,18 +26,35 @@ pub struct Answer {
     pub value: String,
 }
 
+/// A text that is not an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum InvalidAnswer {
+    /// Another form.
+    #[error("`{text}` is not RULE:RESOURCE=VALUE")]
+    Form {
+        /// The text.
+        text: String,
+    },
+    /// It names no rule.
+    #[error("no rule is called `{rule}`{}", meant(rule))]
+    UnknownRule {
+        /// The name.
+        rule: String,
+    },
+}
+
 impl std::str::FromStr for Answer {
-    type Err = String;
+    type Err = InvalidAnswer;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let wrong = || format!("`{text}` is not RULE:RESOURCE=VALUE");
+        let wrong = || InvalidAnswer::Form { text: text.to_owned() };
         let (rule, rest) = text.split_once(':').ok_or_else(wrong)?;
         let (resource, value) = rest.rsplit_once('=').ok_or_else(wrong)?;
         if rule.is_empty() || resource.is_empty() || value.is_empty() {
             return Err(wrong());
         }
         if rules::find(rule).is_none() {
-            return Err(format!("no rule is called `{rule}`{}", meant(rule)));
+            return Err(InvalidAnswer::UnknownRule { rule: rule.to_owned() });
         }
         Ok(Self { rule: rule.to_owned(), resource: resource.to_owned(), value: value.to_owned() })
     }
@@ -93,16 +112,63 @@ pub(super) fn is_about(finding: &Finding, answer: &Answer) -> bool {
                 .any(|related| related.kind == finding.resource.kind && related.id == answer.resource))
 }
 
-pub(super) fn check(findings: &[Finding], approvals: &Approvals) -> Result<Vec<String>, String> {
+/// An approval that fits no rule, or an answer that fits no question.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ApprovalError {
+    /// `--allow` names no rule.
+    #[error("`--allow {rule}`: there is no such rule{}", meant(rule))]
+    UnknownRule {
+        /// The name.
+        rule: String,
+    },
+    /// The rule asks a question.
+    #[error("`--allow {rule}`: it takes an answer, --choose {rule}:RESOURCE=VALUE")]
+    TakesAnswer {
+        /// Rule id.
+        rule: String,
+    },
+    /// The rule has no fix.
+    #[error("`--allow {rule}`: there is nothing about it that tagaudit could write")]
+    NothingToWrite {
+        /// Rule id.
+        rule: String,
+    },
+    /// Two answers to one question.
+    #[error("`--choose {answer}` and `…={other}` answer the same question")]
+    AnsweredTwice {
+        /// The first one.
+        answer: Answer,
+        /// Value of the other one.
+        other: String,
+    },
+    /// The question has other answers.
+    #[error("`--choose {answer}`: the answers are {}", text::list(values, 10))]
+    UnknownAnswer {
+        /// The answer.
+        answer: Answer,
+        /// Values of the question.
+        values: Vec<String>,
+    },
+    /// The answer is carried out by hand.
+    #[error("`--choose {answer}`: nothing follows from it that tagaudit could write ({summary})")]
+    AnswerByHand {
+        /// The answer.
+        answer: Answer,
+        /// Summary of the steps.
+        summary: String,
+    },
+}
+
+pub(super) fn check(findings: &[Finding], approvals: &Approvals) -> Result<Vec<String>, ApprovalError> {
     let mut notes = Vec::new();
     for rule in &approvals.allow {
         match rules::find(rule).map(|rule| rule.applicability) {
-            None => return Err(format!("`--allow {rule}`: there is no such rule{}", meant(rule))),
+            None => return Err(ApprovalError::UnknownRule { rule: rule.clone() }),
             Some(Applicability::Choice) => {
-                return Err(format!("`--allow {rule}`: it takes an answer, --choose {rule}:RESOURCE=VALUE"));
+                return Err(ApprovalError::TakesAnswer { rule: rule.clone() });
             }
             Some(Applicability::None) => {
-                return Err(format!("`--allow {rule}`: there is nothing about it that tagaudit could write"));
+                return Err(ApprovalError::NothingToWrite { rule: rule.clone() });
             }
             Some(Applicability::Confirm | Applicability::Safe) => {}
         }
@@ -127,16 +193,16 @@ pub(super) fn check(findings: &[Finding], approvals: &Approvals) -> Result<Vec<S
                 && about.iter().any(|finding| answers(finding, answer) && answers(finding, other))
         });
         if let Some(other) = other {
-            return Err(format!("{shown} and `…={}` answer the same question", other.value));
+            return Err(ApprovalError::AnsweredTwice { answer: answer.clone(), other: other.value.clone() });
         }
         let choices: Vec<&Choice> = about.iter().flat_map(|finding| &finding.fix.choices).collect();
         match choices.iter().find(|choice| choice.value == answer.value) {
             None => {
-                let values: Vec<&str> = choices.iter().map(|choice| choice.value.as_str()).collect();
-                return Err(format!("{shown}: the answers are {}", text::list(&values, 10)));
+                let values = choices.iter().map(|choice| choice.value.clone()).collect();
+                return Err(ApprovalError::UnknownAnswer { answer: answer.clone(), values });
             }
             Some(choice) if choice.changes.is_empty() => {
-                return Err(format!("{shown}: nothing follows from it that tagaudit could write ({})", choice.summary));
+                return Err(ApprovalError::AnswerByHand { answer: answer.clone(), summary: choice.summary.clone() });
             }
             Some(_) => {}
         }

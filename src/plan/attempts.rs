@@ -4,13 +4,14 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use crate::baseline::BaselineError;
 use crate::estate::{Estate, EstateRef, Identity};
 use crate::finding::{Applicability, Finding};
 use crate::nodes::KubernetesNode;
 use crate::text;
 
-use super::gate::Limit;
 use super::guard;
+use super::limit::Limit;
 use super::planner::{Asked, Planner};
 use super::{Approvals, PlannedChange};
 
@@ -47,7 +48,7 @@ impl<'a> Attempts<'a> {
         findings: &[Finding],
         refused: &BTreeMap<usize, String>,
         clusters: Option<&BTreeSet<&str>>,
-    ) -> Result<Attempt<'a>, String> {
+    ) -> Result<Attempt<'a>, BaselineError> {
         let mut planner = Planner {
             identity: self.identity,
             estate: self.estate,
@@ -64,7 +65,7 @@ impl<'a> Attempts<'a> {
     }
 
     /// Leaves out what would create findings, and takes in what shows, or can be fixed, only when the rest is.
-    pub(super) fn resolve(&self, findings: &[Finding]) -> Result<(Planner<'a>, Vec<Asked>), String> {
+    pub(super) fn resolve(&self, findings: &[Finding]) -> Result<(Planner<'a>, Vec<Asked>), BaselineError> {
         let mut refused: BTreeMap<usize, String> = BTreeMap::new();
         // What shows only afterwards, and does harm.
         let mut banned: Vec<Finding> = Vec::new();
@@ -134,7 +135,7 @@ impl<'a> Attempts<'a> {
         findings: &[Finding],
         changes: &[Asked],
         created: &[NewFinding],
-    ) -> Result<BTreeMap<usize, String>, String> {
+    ) -> Result<BTreeMap<usize, String>, BaselineError> {
         let mut blamed = BTreeMap::new();
         let clusters: BTreeSet<&str> = created.iter().map(|one| one.cluster_id.as_str()).collect();
         let involved: BTreeSet<usize> = changes.iter().flat_map(|(_, findings)| findings.iter().copied()).collect();
@@ -149,7 +150,7 @@ impl<'a> Attempts<'a> {
         Ok(blamed)
     }
 
-    fn before(&self, cluster_id: &str) -> Result<Rc<Vec<Finding>>, String> {
+    fn before(&self, cluster_id: &str) -> Result<Rc<Vec<Finding>>, BaselineError> {
         if let Some(known) = self.before.borrow().get(cluster_id) {
             return Ok(Rc::clone(known));
         }
@@ -165,7 +166,7 @@ impl<'a> Attempts<'a> {
         changes: &[Asked],
         state: Option<&Estate>,
         clusters: Option<&BTreeSet<&str>>,
-    ) -> Result<(Vec<Finding>, Vec<NewFinding>), String> {
+    ) -> Result<(Vec<Finding>, Vec<NewFinding>), BaselineError> {
         let Some(state) = state.filter(|_| !changes.is_empty()) else { return Ok((Vec::new(), Vec::new())) };
         let only: Vec<&PlannedChange> = changes.iter().map(|(change, _)| change).collect();
         let mut all = vec![self.cluster_id.to_owned()];
@@ -216,4 +217,4 @@ pub(super) fn describe_created(created: &[NewFinding], cluster_id: &str) -> Stri
 
 /// Audits an inventory for a cluster once more: with the options of the scan for its own cluster, as well as can be for
 /// others.
-pub type Audit<'a> = dyn Fn(EstateRef<'_>, &str) -> Result<Vec<Finding>, String> + 'a;
+pub type Audit<'a> = dyn Fn(EstateRef<'_>, &str) -> Result<Vec<Finding>, BaselineError> + 'a;

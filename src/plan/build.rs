@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use thiserror::Error;
+
+use crate::baseline::BaselineError;
 use crate::estate::EstateRef;
 use crate::finding::Finding;
 use crate::nodes::KubernetesNode;
@@ -9,9 +12,9 @@ use crate::report::SourceKind;
 use crate::rules::Rule;
 use crate::text;
 
-use super::approvals::{self, Approvals, SkipReason, Skipped};
+use super::approvals::{self, ApprovalError, Approvals, SkipReason, Skipped};
 use super::attempts::{Attempts, Audit};
-use super::gate::Limit;
+use super::limit::Limit;
 use super::{Evidence, FixedFinding, Kind, Plan, SCHEMA};
 
 /// What a plan is made for.
@@ -36,8 +39,8 @@ pub struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// That of a plan which nobody keeps: it is made to see what a report may promise, and has no time.
-    pub(crate) fn unkept(
+    /// Scope of a preview plan. Previews are never saved and carry no timestamps.
+    pub(crate) fn preview(
         cluster_id: &'a str,
         source: SourceKind,
         nodes: Option<&'a [KubernetesNode]>,
@@ -77,6 +80,23 @@ impl Planned {
     }
 }
 
+/// Reasons not to make a plan at all.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// An approval that fits no rule or no answer.
+    #[error(transparent)]
+    Approval(#[from] ApprovalError),
+    /// A plan is made for one account.
+    #[error("a fix is planned for one account at a time, and {} were read", text::count(*number, "account"))]
+    Accounts {
+        /// Accounts that were read.
+        number: usize,
+    },
+    /// The state after a change cannot be audited.
+    #[error(transparent)]
+    Baseline(#[from] BaselineError),
+}
+
 /// Makes a plan. What it refuses is in the result; only approvals that fit no finding are an error.
 ///
 /// # Errors
@@ -87,14 +107,11 @@ pub fn build(
     scope: &Scope<'_>,
     approvals: &Approvals,
     audit: &Audit<'_>,
-) -> Result<Planned, String> {
+) -> Result<Planned, BuildError> {
     let notes = approvals::check(findings, approvals)?;
     let identities = estate.identities();
     let [identity] = identities.as_slice() else {
-        return Err(format!(
-            "a fix is planned for one account at a time, and {} were read",
-            text::count(identities.len(), "account")
-        ));
+        return Err(BuildError::Accounts { number: identities.len() });
     };
     let limit = scope.within.map(Limit::of);
     let of_limit: Vec<Finding>;

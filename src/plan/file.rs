@@ -99,20 +99,29 @@ impl From<PlannedChange> for ChangeInFile {
     }
 }
 
-impl TryFrom<ChangeInFile> for PlannedChange {
-    type Error = String;
+/// A change of a file that contradicts itself.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum InvalidChange {
+    #[error("`{value}` is not a value of `{attribute}`: it is {values}")]
+    Value { value: String, attribute: String, values: String },
+    #[error("its operation does not match its values")]
+    Operation,
+}
 
-    fn try_from(file: ChangeInFile) -> Result<Self, String> {
+impl TryFrom<ChangeInFile> for PlannedChange {
+    type Error = InvalidChange;
+
+    fn try_from(file: ChangeInFile) -> Result<Self, InvalidChange> {
         let attribute = file.attribute;
         let value = |text: Option<String>| {
             text.map(|text| {
                 attribute.parse(&text).ok_or_else(|| {
                     let (label, values) = (attribute.label(), attribute.values());
-                    format!(
-                        "`{}` is not a value of `{}`: it is {values}",
-                        text::printable(&text),
-                        text::printable(&label)
-                    )
+                    InvalidChange::Value {
+                        value: text::printable(&text).into_owned(),
+                        attribute: text::printable(&label).into_owned(),
+                        values: values.to_string(),
+                    }
                 })
             })
             .transpose()
@@ -120,7 +129,7 @@ impl TryFrom<ChangeInFile> for PlannedChange {
         let (old, new) = (value(file.old)?, value(file.new)?);
         let transition = Transition { target: file.target, attribute, old, new };
         if file.operation != transition.operation() || file.inverse.operation != transition.inverse().operation() {
-            return Err("its operation does not match its values".to_owned());
+            return Err(InvalidChange::Operation);
         }
         Ok(Self {
             id: file.id,

@@ -1,6 +1,6 @@
 //! The gate before the first write: what was approved is a limit, and what is written is planned again from an account that was just read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::estate::EstateRef;
 use crate::inventory::Tagged;
@@ -12,36 +12,7 @@ use crate::view::ClusterView;
 use super::approvals::SkipReason;
 use super::guard;
 use super::state::{Fit, fit, observe};
-use super::{Expect, Plan, Planned, PlannedChange};
-
-/// The changes of an approved plan, by id.
-pub(super) struct Limit<'a> {
-    changes: BTreeMap<&'a str, &'a PlannedChange>,
-    rules: BTreeSet<&'a str>,
-}
-
-impl<'a> Limit<'a> {
-    pub(super) fn of(plan: &'a Plan) -> Self {
-        let rules = plan.changes.iter().flat_map(|change| change.rules.iter().map(String::as_str));
-        Self {
-            changes: plan.changes.iter().map(|change| (change.id.as_str(), change)).collect(),
-            rules: rules.collect(),
-        }
-    }
-
-    /// Whether the approved plan makes exactly this change, on the same thing: a role that was deleted and made again is
-    /// another one, as is an instance in another VPC.
-    pub(super) fn holds(&self, change: &PlannedChange) -> bool {
-        let Some(approved) = self.changes.get(change.id.as_str()) else { return false };
-        let identity = |expect: &Expect| (expect.role_id.clone(), expect.vpc_id.clone());
-        approved.transition == change.transition && identity(&approved.expect) == identity(&change.expect)
-    }
-
-    /// Whether the approved plan fixes anything that a rule finds.
-    pub(super) fn is_about(&self, rule: &str) -> bool {
-        self.rules.contains(rule)
-    }
-}
+use super::{Plan, Planned, PlannedChange};
 
 /// Why a change that was approved is not made.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,8 +18,8 @@ use crate::transition::{Attribute, Target, Transition, Value};
 use crate::view::ClusterView;
 
 use super::approvals::{Approvals, SkipReason, Skipped, is_about};
-use super::gate::Limit;
 use super::guard::{self, NodeGroups};
+use super::limit::Limit;
 use super::state::{cluster_tags, observe, role_id, simulate};
 use super::{Expect, PlannedChange, Sibling};
 
@@ -156,7 +156,7 @@ impl Planner<'_> {
             match placed {
                 Err(why) => {
                     for finding in indexes.iter().filter_map(|index| findings.get(*index)) {
-                        self.skip(finding, SkipReason::Refused(why.clone()));
+                        self.skip(finding, why.clone());
                     }
                 }
                 Ok(changes) => {
@@ -436,17 +436,19 @@ fn place_grant(
     role: &str,
     node_role: CallRole,
     actions: &[String],
-) -> Option<Result<Vec<Transition>, String>> {
+) -> Option<Result<Vec<Transition>, SkipReason>> {
     match estate {
         EstateRef::Aws(inventory) => {
             let account = inventory.accounts.first()?;
             let role = account.roles.iter().find(|known| known.name == role)?;
-            Some(grant::place(account, role, node_role, actions))
+            Some(
+                grant::place(account, role, node_role, actions).map_err(|error| SkipReason::Refused(error.to_string())),
+            )
         }
         EstateRef::Alibaba(inventory) => {
             let account = inventory.accounts.first()?;
             let role = account.principal(PrincipalKind::Role, role)?;
-            Some(alibaba::grant::place(account, role, actions))
+            Some(alibaba::grant::place(account, role, actions).map_err(|error| SkipReason::Refused(error.to_string())))
         }
     }
 }

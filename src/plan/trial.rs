@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use crate::baseline::BaselineError;
 use crate::estate::{EstateRef, Identity};
 use crate::finding::{Applicability, Finding, Fix};
 use crate::transition::Transition;
@@ -52,7 +53,7 @@ impl<'a> Trial<'a> {
     ///
     /// # Errors
     /// When the copy cannot be audited.
-    pub(crate) fn run(&self, wanted: &[(&Finding, &[Transition])]) -> Result<Tried, String> {
+    pub(crate) fn run(&self, wanted: &[(&Finding, &[Transition])]) -> Result<Tried, BaselineError> {
         let agreed: Vec<Finding> = wanted
             .iter()
             .map(|(finding, changes)| Finding {

@@ -11,6 +11,25 @@ use crate::rules::{self, Check, Outcome};
 
 use super::{Comparison, Finding, GoneFinding, NotAudited, Report, ResourceRef};
 
+/// Reasons not to pick one report of a set.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PickError {
+    /// The set holds no report of the cluster.
+    #[error("there is no report of the cluster `{cluster_id}`")]
+    None {
+        /// Cluster id.
+        cluster_id: String,
+    },
+    /// Several clusters have the id.
+    #[error("there are several clusters `{cluster_id}`, in {}", crate::text::list(accounts, 8))]
+    Several {
+        /// Cluster id.
+        cluster_id: String,
+        /// Their accounts and regions.
+        accounts: Vec<String>,
+    },
+}
+
 /// Why two reports cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompareError {

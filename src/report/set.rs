@@ -9,16 +9,14 @@ use serde::{Deserialize, Serialize};
 use crate::finding::{Severity, Status};
 use crate::json_input;
 
-use super::v1::BOM;
+use super::compare::PickError;
+use super::read::{BOM, SET_SCHEMA, schema_of};
 use super::{Account, GoneFinding, NotAudited, Report, ReportError, SCHEMA, Tool};
 
 mod compare;
 mod merge;
 
 pub use merge::{MergeError, MergeInput, MergeLimits};
-
-/// Schema of the JSON document; `docs/report-set.schema.json` describes it.
-pub const SET_SCHEMA: &str = "tagaudit.report-set/1";
 
 /// Reports of many targets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -477,8 +475,8 @@ impl ReportSet {
     /// The one report of a cluster.
     ///
     /// # Errors
-    /// In words, when there is none, or several.
-    pub fn pick(&self, cluster_id: &str, account_id: Option<&str>, region: Option<&str>) -> Result<Report, String> {
+    /// If there is none, or several.
+    pub fn pick(&self, cluster_id: &str, account_id: Option<&str>, region: Option<&str>) -> Result<Report, PickError> {
         let is_meant = |report: &Report| {
             report.cluster_id == cluster_id
                 && account_id.is_none_or(|id| report.accounts.iter().any(|account| account.account_id == id))
@@ -489,17 +487,15 @@ impl ReportSet {
         let accounts: Vec<String> = found.iter().flat_map(|report| report.accounts.iter().map(place)).collect();
         match (found.pop(), found.is_empty()) {
             (Some(report), true) => Ok(report),
-            (Some(_), false) => {
-                Err(format!("there are several clusters `{cluster_id}`, in {}", crate::text::list(&accounts, 8)))
-            }
-            (None, _) => Err(format!("there is no report of the cluster `{cluster_id}`")),
+            (Some(_), false) => Err(PickError::Several { cluster_id: cluster_id.to_owned(), accounts }),
+            (None, _) => Err(PickError::None { cluster_id: cluster_id.to_owned() }),
         }
     }
 
     /// Whether the bytes say that they are a set.
     #[must_use]
     pub fn is_one(bytes: &[u8]) -> bool {
-        super::v1::schema_of(bytes).as_deref() == Some(SET_SCHEMA)
+        schema_of(bytes).as_deref() == Some(SET_SCHEMA)
     }
 
     /// Reads a saved set, or a saved report as a set of one; `file` is only used in errors.

@@ -5,21 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{self, Applicability, ResourceRef, Severity, Status};
+use crate::finding::Severity;
 use crate::inventory::Provider;
-use crate::json_input::{self, JsonError};
-use crate::kubernetes::Place;
+use crate::json_input::{self};
 use crate::resource::ResourceKind;
 use crate::rules;
 use crate::text;
 use crate::topology::VpcTopology;
-use crate::transition::{self, Call};
-use crate::view::Confidence;
 
-use super::{RoleReport, SET_SCHEMA};
-
-/// Schema of the JSON report; `docs/report.schema.json` describes it.
-pub const SCHEMA: &str = "tagaudit.report/1";
+use super::RoleReport;
+use super::finding::Finding;
+use super::read::{BOM, ReportError, SCHEMA, schema_of};
 
 /// A report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -288,165 +284,6 @@ impl NotAudited {
     }
 }
 
-/// A finding of the report.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// Rule id.
-    pub rule: String,
-    /// How bad.
-    pub severity: Severity,
-    /// How sure it is that what it speaks of belongs to the cluster.
-    pub confidence: Confidence,
-    /// The resource it is about; the first of them when one cause shows on many.
-    pub resource: ResourceRef,
-    /// Other resources: what causes it, and where else it shows.
-    pub related: Vec<ResourceRef>,
-    /// Where it stands in files; empty for what stands in an account.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub locations: Vec<Location>,
-    /// One sentence with the facts.
-    pub message: String,
-    /// One sentence: what breaks.
-    pub impact: String,
-    /// What would fix it.
-    pub fix: Fix,
-    /// What a person has to know before it is fixed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub caveats: Vec<Caveat>,
-    /// Stable over runs: rule, resource or cause, and what is wrong; no times, no order.
-    pub fingerprint: String,
-    /// Whether it was there before.
-    pub status: Status,
-    /// How bad it was in the report that this one is compared with, where that was something else.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub previous_severity: Option<Severity>,
-    /// True if the report that this one is compared with did not run the rule: what is new is the rule, not what it found.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub rule_is_new: bool,
-    /// The decision to leave it as it is, or that it is over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waiver: Option<finding::Waiver>,
-}
-
-impl Finding {
-    /// What has changed since the report that this one is compared with, in a word or two.
-    #[must_use]
-    pub fn change(&self) -> Option<String> {
-        match (self.status, self.previous_severity) {
-            (Status::Waived, _) => None,
-            (Status::New, _) if self.rule_is_new => Some("new rule".to_owned()),
-            (Status::New, _) => Some("new".to_owned()),
-            (_, Some(before)) => Some(format!("was {}", before.name())),
-            (_, None) => None,
-        }
-    }
-
-    /// Whether it is new, or worse than it was.
-    #[must_use]
-    pub fn is_new_or_worse(&self) -> bool {
-        let is_worse = self.previous_severity.is_some_and(|before| before < self.severity);
-        self.is_open() && (self.status == Status::New || is_worse)
-    }
-
-    /// Where it stands: the place in a file, or the resource.
-    #[must_use]
-    pub fn place(&self) -> String {
-        match self.locations.first() {
-            Some(location) => format!("{}:{}:{}", location.file, location.line, location.column),
-            None => self.resource.id.clone(),
-        }
-    }
-
-    /// Whether something is to be done about it: it is there, and not waived.
-    #[must_use]
-    pub fn is_open(&self) -> bool {
-        match self.status {
-            Status::New | Status::Unchanged => true,
-            Status::Resolved | Status::Unknown | Status::Waived => false,
-        }
-    }
-
-    /// On how many more resources of the same kind it shows.
-    #[must_use]
-    pub fn more(&self) -> usize {
-        self.related.iter().filter(|related| related.kind == self.resource.kind).count()
-    }
-}
-
-/// What a person has to know before a finding is fixed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Caveat {
-    /// Its kind.
-    pub kind: finding::CaveatKind,
-    /// One sentence.
-    pub message: String,
-}
-
-/// A place in a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Location {
-    /// The file, as it was named.
-    pub file: String,
-    /// Which document of the file, for templates and plans.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub address: Option<String>,
-    /// Zero-based position of the statement, for policies.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub statement: Option<usize>,
-    /// One-based line on which it begins.
-    pub line: usize,
-    /// One-based column at which it begins, in characters.
-    pub column: usize,
-    /// One-based line on which it ends.
-    pub end_line: usize,
-    /// One-based column behind its last character.
-    pub end_column: usize,
-}
-
-/// What would fix a finding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fix {
-    /// Who decides.
-    pub applicability: Applicability,
-    /// What to do, one sentence.
-    pub summary: String,
-    /// The calls that make it, as far as they are known and held when they were tried on a copy of the account.
-    pub changes: Vec<Call>,
-    /// The answers to choose from, when there is a question.
-    pub choices: Vec<Choice>,
-    /// Commands for a person that were not tried, because no copy of the account shows their effect.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub untried: Vec<String>,
-}
-
-impl Fix {
-    /// What to do, with the commands that were not tried: for formats that have no place for commands.
-    #[must_use]
-    pub fn described(&self) -> String {
-        finding::described(&self.summary, &self.untried)
-    }
-
-    /// The lines of a shell that a person may copy: what was tried, then what was not, which says so.
-    #[must_use]
-    pub fn shown_commands(&self) -> Vec<String> {
-        let tried = self.changes.iter().flat_map(Call::shown_commands);
-        let untried = self.untried.iter().flat_map(|command| ["# not tried".to_owned(), command.clone()]);
-        tried.chain(untried).collect()
-    }
-}
-
-/// One of the answers to a question that only the operator can decide.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Choice {
-    /// The answer.
-    pub value: String,
-    /// What it means.
-    pub summary: String,
-    /// The calls that follow from it; none where it is nothing that the tool could write.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Call>,
-}
-
 /// The outcome of a rule over all regions, accounts and roles.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleOutcome {
@@ -474,60 +311,6 @@ pub struct Summary {
     pub waived: usize,
     /// Entries of `not_audited`.
     pub not_audited: usize,
-}
-
-/// Why a saved report cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ReportError {
-    /// The text is not JSON or not a report.
-    #[error("`{file}` is not a report: {error}")]
-    Malformed {
-        /// Name of the input.
-        file: String,
-        /// What is wrong, and where.
-        error: JsonError,
-    },
-    /// It contradicts itself: it was edited, or is not whole.
-    #[error("`{file}` contradicts itself: `{pointer}` {reason}")]
-    Contradiction {
-        /// Name of the input.
-        file: String,
-        /// Where.
-        pointer: String,
-        /// What is wrong there.
-        reason: String,
-    },
-    /// Another or a newer schema.
-    #[error("`{file}` has the schema `{found}`, and this version of tagaudit reads `{SCHEMA}` and `{SET_SCHEMA}`")]
-    Schema {
-        /// Name of the input.
-        file: String,
-        /// What it says.
-        found: String,
-    },
-}
-
-#[derive(Deserialize)]
-struct SchemaProbe {
-    schema: String,
-}
-
-/// What some editors and shells put before a text.
-pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
-
-/// The schema that a document says it has; what comes after the document is somebody else's to judge.
-pub(super) fn schema_of(bytes: &[u8]) -> Option<String> {
-    let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
-    schema_first(bytes).or_else(|| json_input::first::<SchemaProbe>(bytes).ok().map(|probe| probe.schema))
-}
-
-/// The schema of a document that begins with it, as all of ours do: of many megabytes nothing else is looked at.
-fn schema_first(bytes: &[u8]) -> Option<String> {
-    let head = std::str::from_utf8(bytes.get(..bytes.len().min(200))?).ok()?;
-    let value = head.trim_start().strip_prefix('{')?.trim_start().strip_prefix("\"schema\"")?;
-    let value = value.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
-    let (schema, _) = value.split_once('"')?;
-    (!schema.contains('\\')).then(|| schema.to_owned())
 }
 
 impl Report {
@@ -607,64 +390,6 @@ impl Report {
         match report.contradiction() {
             Some((pointer, reason)) => Err(ReportError::Contradiction { file: file.to_owned(), pointer, reason }),
             None => Ok(report),
-        }
-    }
-}
-
-impl From<&finding::Finding> for Finding {
-    fn from(finding: &finding::Finding) -> Self {
-        Self {
-            rule: finding.rule.to_owned(),
-            severity: finding.severity,
-            confidence: finding.confidence,
-            resource: finding.resource.clone(),
-            related: finding.related.clone(),
-            locations: finding.locations.iter().map(Location::from).collect(),
-            message: finding.message.clone(),
-            impact: finding.impact.clone(),
-            fix: Fix {
-                applicability: finding.fix.applicability,
-                summary: finding.fix.summary.clone(),
-                changes: transition::calls(&finding.commands),
-                choices: finding.fix.choices.iter().map(Choice::from).collect(),
-                untried: finding.fix.untried.clone(),
-            },
-            caveats: finding
-                .caveats
-                .iter()
-                .map(|caveat| Caveat { kind: caveat.kind(), message: caveat.to_string() })
-                .collect(),
-            fingerprint: finding.fingerprint.clone(),
-            status: finding.status,
-            previous_severity: None,
-            rule_is_new: false,
-            waiver: finding.waiver.clone(),
-        }
-    }
-}
-
-impl From<&Place> for Location {
-    fn from(place: &Place) -> Self {
-        Self {
-            file: place.file.to_string(),
-            address: None,
-            statement: None,
-            line: place.line,
-            column: place.column,
-            end_line: place.end_line,
-            end_column: place.end_column,
-        }
-    }
-}
-
-impl From<&finding::Choice> for Choice {
-    fn from(choice: &finding::Choice) -> Self {
-        let refused = choice.refused.as_ref();
-        Self {
-            value: choice.value.clone(),
-            summary: refused
-                .map_or_else(|| choice.summary.clone(), |why| format!("{} (refused: {why})", choice.summary)),
-            changes: if refused.is_some() { Vec::new() } else { transition::calls(&choice.changes) },
         }
     }
 }

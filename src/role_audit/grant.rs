@@ -5,6 +5,7 @@
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use thiserror::Error;
 
 use crate::controller::CallRole;
 use crate::inventory::{Account, Role};
@@ -85,39 +86,88 @@ pub fn inline_name(node_role: CallRole) -> String {
     format!("{NAME_PREFIX}{}", node_role.name())
 }
 
+/// The newest version, by id, that is not the default and holds a document that an undo replaced: a fix created it.
+/// Versions are id, true for the default, and document.
+#[must_use]
+pub fn undone_version<'v>(versions: &'v [(String, bool, Option<String>)], undone: Option<&str>) -> Option<&'v str> {
+    let number = |id: &str| id.trim_start_matches('v').parse::<u64>().unwrap_or_default();
+    let left =
+        versions.iter().filter(|(_, is_default, held)| !is_default && undone.is_some() && held.as_deref() == undone);
+    left.map(|(id, ..)| id.as_str()).max_by_key(|id| number(id))
+}
+
 /// The node role whose inline policy of ours has this name.
 #[must_use]
 pub fn node_role_of(policy_name: &str) -> Option<CallRole> {
     [CallRole::Controlplane, CallRole::Worker].into_iter().find(|role| inline_name(*role) == policy_name)
 }
 
+/// Actions that cannot be granted without losing or exceeding something.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum GrantError {
+    /// The inline policies of the role were not read.
+    #[error("the inline policies of the role were not read")]
+    InlinePolicies,
+    /// The attached policies of the role were not read.
+    #[error("the attached policies of the role were not read")]
+    AttachedPolicies,
+    /// The document of a policy was not read.
+    #[error("the policy `{0}` was not read")]
+    Policy(String),
+    /// An action is a pattern for all actions of a service.
+    #[error("`{0}` is a whole service")]
+    WholeService(String),
+    /// Others wrote to the policy.
+    #[error("the policy `{0}` holds something that tagaudit did not write, or that was changed since")]
+    ForeignPolicy(String),
+    /// Neither the inline policies nor a managed one have room.
+    #[error("the inline policies have no room left of {inline} characters, and a managed policy takes {managed}")]
+    TooLong {
+        /// Quota of the inline policies of a role, in characters.
+        inline: usize,
+        /// Quota of a managed policy, in characters.
+        managed: usize,
+    },
+    /// The inline policies have no room, and no managed policy can be attached.
+    #[error(
+        "the inline policies have no room left of {inline} characters, and {attached} managed policies are attached, of {quota} by default"
+    )]
+    TooManyAttached {
+        /// Quota of the inline policies of a role, in characters.
+        inline: usize,
+        /// Managed policies that are attached.
+        attached: usize,
+        /// Their quota.
+        quota: usize,
+    },
+}
+
 /// The writes that give a role these actions, which its nodes need as `node_role`. What our policy grants already stays.
 ///
 /// # Errors
-/// With the reason, for a person, when they cannot be written without losing or exceeding something.
+/// If they cannot be written without losing or exceeding something.
 pub fn place<S: AsRef<str>>(
     account: &Account,
     role: &Role,
     node_role: CallRole,
     actions: &[S],
-) -> Result<Vec<Transition>, String> {
+) -> Result<Vec<Transition>, GrantError> {
     let policy_name = inline_name(node_role);
-    let inline = role.inline_policies.as_deref().ok_or("the inline policies of the role were not read")?;
-    let attached = role.attached_policies.as_deref().ok_or("the attached policies of the role were not read")?;
+    let inline = role.inline_policies.as_deref().ok_or(GrantError::InlinePolicies)?;
+    let attached = role.attached_policies.as_deref().ok_or(GrantError::AttachedPolicies)?;
     if let Some(whole) = actions.iter().map(AsRef::as_ref).find(|action| is_whole_service(action)) {
-        return Err(format!("`{whole}` is a whole service"));
+        return Err(GrantError::WholeService(whole.to_owned()));
     }
     let wanted = || actions.iter().map(|action| action.as_ref().to_owned());
     let union = |held: &[String]| document(&held.iter().cloned().chain(wanted()).collect::<Vec<_>>());
-    let foreign = |name: &str| {
-        format!("the policy `{name}` holds something that tagaudit did not write, or that was changed since")
-    };
+    let unread = |name: &str| GrantError::Policy(name.to_owned());
+    let foreign = |name: &str| GrantError::ForeignPolicy(name.to_owned());
 
     let known = inline.iter().find(|policy| policy.name == policy_name);
     let held = match known {
         None => Vec::new(),
         Some(policy) => {
-            let text = policy.document.as_deref().ok_or_else(|| format!("the policy `{policy_name}` was not read"))?;
+            let text = policy.document.as_deref().ok_or_else(|| unread(&policy_name))?;
             own_actions(text).ok_or_else(|| foreign(&policy_name))?
         }
     };
@@ -133,16 +183,14 @@ pub fn place<S: AsRef<str>>(
     let (held, known) = if attached.contains(&policy_arn) {
         let policy = account.managed_policies.iter().find(|policy| policy.arn == policy_arn);
         let text = policy.and_then(|policy| policy.document.as_deref());
-        let text = text.ok_or_else(|| format!("the policy `{policy_arn}` was not read"))?;
+        let text = text.ok_or_else(|| unread(&policy_arn))?;
         (own_actions(text).ok_or_else(|| foreign(&policy_arn))?, Some(Value::Document(text.to_owned())))
     } else {
         (Vec::new(), None)
     };
     let document = union(&held);
     if counted(&document) > MANAGED_QUOTA {
-        return Err(format!(
-            "the inline policies have no room left of {INLINE_QUOTA} characters, and a managed policy takes {MANAGED_QUOTA}"
-        ));
+        return Err(GrantError::TooLong { inline: INLINE_QUOTA, managed: MANAGED_QUOTA });
     }
     let write = Transition {
         target: Target::policy(&policy_arn),
@@ -154,10 +202,11 @@ pub fn place<S: AsRef<str>>(
         return Ok(vec![write]);
     }
     if attached.len() >= ATTACHED_QUOTA {
-        return Err(format!(
-            "the inline policies have no room left of {INLINE_QUOTA} characters, and {} managed policies are attached, of {ATTACHED_QUOTA} by default",
-            attached.len()
-        ));
+        return Err(GrantError::TooManyAttached {
+            inline: INLINE_QUOTA,
+            attached: attached.len(),
+            quota: ATTACHED_QUOTA,
+        });
     }
     let attach = Transition::set(Target::role(&role.name), Attribute::AttachedPolicy { policy_arn }, Value::Attached);
     Ok(vec![write, attach])
@@ -229,7 +278,12 @@ mod tests {
     fn a_policy_of_our_name_that_others_wrote_is_left_alone() {
         let theirs = r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}"#;
         let role = role(&[("tagaudit-baseline-worker", theirs)], &[]);
-        assert!(place(&account(), &role, CallRole::Worker, &["ec2:CreateTags"]).unwrap_err().contains("did not write"));
+        assert!(
+            place(&account(), &role, CallRole::Worker, &["ec2:CreateTags"])
+                .unwrap_err()
+                .to_string()
+                .contains("did not write")
+        );
     }
 
     #[test]
@@ -241,10 +295,15 @@ mod tests {
 
         let attached: Vec<String> = (0..10).map(|n| format!("arn:aws:iam::123456789012:policy/p{n}")).collect();
         let crowded = role(&[("large", &large)], &attached);
-        assert!(place(&account(), &crowded, CallRole::Worker, &["ec2:CreateTags"]).unwrap_err().contains("10 managed"));
+        assert!(
+            place(&account(), &crowded, CallRole::Worker, &["ec2:CreateTags"])
+                .unwrap_err()
+                .to_string()
+                .contains("10 managed")
+        );
 
         let long: Vec<String> = (0..400).map(|n| format!("service{n}:SomeRatherLongAction")).collect();
-        assert!(place(&account(), &full, CallRole::Worker, &long).unwrap_err().contains("6144"));
+        assert!(place(&account(), &full, CallRole::Worker, &long).unwrap_err().to_string().contains("6144"));
     }
 
     #[test]

@@ -181,20 +181,32 @@ enum Selector {
     Tag(String, Option<String>),
 }
 
-impl FromStr for NodeRoleSelector {
-    type Err = String;
+/// A text that does not assign a role.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidSelector {
+    /// Another form.
+    #[error("`{0}` is not SELECTOR=ROLE[,ROLE], such as `asg:masters-*=controlplane,etcd`")]
+    Form(String),
+    /// An unknown role.
+    #[error("`{0}` is not a node role: controlplane, etcd or worker")]
+    Role(String),
+    /// An unknown kind of selector.
+    #[error("`{0}` is not a selector: an instance id, name:GLOB, profile:GLOB, asg:GLOB or tag:KEY[=VALUE]")]
+    Selector(String),
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (selector, names) = text.rsplit_once('=').ok_or_else(|| {
-            format!("`{text}` is not SELECTOR=ROLE[,ROLE], such as `asg:masters-*=controlplane,etcd`")
-        })?;
+impl FromStr for NodeRoleSelector {
+    type Err = InvalidSelector;
+
+    fn from_str(text: &str) -> Result<Self, InvalidSelector> {
+        let (selector, names) = text.rsplit_once('=').ok_or_else(|| InvalidSelector::Form(text.to_owned()))?;
         let roles = names
             .split(',')
             .map(|name| {
                 NodeRole::ALL
                     .into_iter()
                     .find(|role| role.name() == name || (*role == NodeRole::Controlplane && name == "control-plane"))
-                    .ok_or_else(|| format!("`{name}` is not a node role: controlplane, etcd or worker"))
+                    .ok_or_else(|| InvalidSelector::Role(name.to_owned()))
             })
             .collect::<Result<RoleSet, _>>()?;
         let selector = match selector.split_once(':') {
@@ -207,9 +219,7 @@ impl FromStr for NodeRoleSelector {
             },
             None if selector.starts_with("i-") => Selector::Id(selector.to_owned()),
             _ => {
-                return Err(format!(
-                    "`{selector}` is not a selector: an instance id, name:GLOB, profile:GLOB, asg:GLOB or tag:KEY[=VALUE]"
-                ));
+                return Err(InvalidSelector::Selector(selector.to_owned()));
             }
         };
         Ok(Self { selector, roles })

@@ -182,7 +182,7 @@ fn load_balancers_are_read_with_services_and_for_recordings_alone() {
         .output()
         .unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.code() == Some(3) && said.contains("record it anew"), "{said}");
+    assert!(output.status.code() == Some(3) && said.contains("record it again"), "{said}");
 }
 
 #[test]

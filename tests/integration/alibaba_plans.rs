@@ -3,13 +3,13 @@
 
 use proptest::prelude::*;
 use tagaudit::alibaba::{Inventory, PrincipalOptions};
+use tagaudit::audit::Auditor;
 use tagaudit::estate::{Estate, EstateRef};
 use tagaudit::finding::{Applicability, Finding};
 use tagaudit::kubernetes::Evidence;
 use tagaudit::plan::{self, Approvals, Plan, Planned, Scope, SkipReason, simulate};
 use tagaudit::report::SourceKind;
 use tagaudit::rules::{RULES, Rule};
-use tagaudit::scan::AlibabaAuditor;
 use tagaudit::tags::Tag;
 
 use super::alibaba_worlds::{self as worlds, World};
@@ -32,12 +32,12 @@ impl Told {
         Self { options, kubernetes, rules: RULES.to_vec() }
     }
 
-    fn auditor<'a>(&'a self, cluster_id: &'a str) -> AlibabaAuditor<'a> {
-        AlibabaAuditor {
+    fn auditor<'a>(&'a self, cluster_id: &'a str) -> Auditor<'a> {
+        Auditor {
             cluster_id,
             kubernetes: &self.kubernetes,
             selectors: &[],
-            options: &self.options,
+            role_audit: &self.options,
             rules: &self.rules,
             cloud_routes: false,
             installer: None,
@@ -46,7 +46,7 @@ impl Told {
     }
 
     fn findings(&self, inventory: &Inventory, cluster_id: &str) -> Vec<Finding> {
-        self.auditor(cluster_id).audit(inventory).unwrap().findings
+        self.auditor(cluster_id).audit(EstateRef::Alibaba(inventory)).unwrap().findings
     }
 
     fn plan(&self, inventory: &Inventory, cluster_id: &str, allow: bool) -> Planned {
@@ -65,7 +65,7 @@ impl Told {
         let allow =
             if allow { RULES.iter().filter(confirm).map(|rule| rule.id.to_owned()).collect() } else { Vec::new() };
         let auditor = self.auditor(cluster_id);
-        let audit = |estate: EstateRef<'_>, of: &str| auditor.again(estate, of);
+        let audit = |estate: EstateRef<'_>, of: &str| auditor.re_audit(estate, of);
         let findings = self.findings(inventory, cluster_id);
         let approvals = Approvals { allow, answers: Vec::new() };
         plan::build(EstateRef::Alibaba(inventory), &findings, &scope, &approvals, &audit).unwrap()

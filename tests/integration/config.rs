@@ -7,13 +7,13 @@ use std::process::Output;
 use clap::ValueEnum;
 use jiff::civil::Date;
 use proptest::prelude::*;
+use tagaudit::audit::Audit;
 use tagaudit::cli::config_schema;
 use tagaudit::config::{Config, OptionSpec, Takes};
 use tagaudit::finding::{Severity, Status};
 use tagaudit::inventory::Read;
 use tagaudit::render::{ReportFormat, TableOptions};
 use tagaudit::report::Report;
-use tagaudit::scan::Audit;
 
 use super::binary::{command, run};
 use super::documents::in_step;

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use tagaudit::audit::{Audit, Auditor, Purpose};
+use tagaudit::estate::EstateRef;
 use tagaudit::finding::Severity;
 use tagaudit::inventory::{Gap, Inventory, Provider, Read};
 use tagaudit::kubernetes::Evidence;
@@ -10,7 +12,6 @@ use tagaudit::nodes::{self, KubernetesNode};
 use tagaudit::report::Report;
 use tagaudit::role_audit::RoleAuditOptions;
 use tagaudit::rules::{RULES, Rule, of_provider};
-use tagaudit::scan::{Audit, Auditor, Purpose};
 
 use super::worlds::{self, World};
 
@@ -53,7 +54,7 @@ pub(crate) fn audited(
     kubernetes: &Evidence,
     baselines: &RoleAuditOptions,
 ) -> Audit {
-    auditor(cluster_id, kubernetes, baselines, &aws_rules()).audit(inventory).unwrap()
+    auditor(cluster_id, kubernetes, baselines, &aws_rules()).audit(EstateRef::Aws(inventory)).unwrap()
 }
 
 fn auditor<'a>(
@@ -63,13 +64,15 @@ fn auditor<'a>(
     rules: &'a [&'static Rule],
 ) -> Auditor<'a> {
     let source = tagaudit::report::SourceKind::Inventory;
-    Auditor { cluster_id, kubernetes, selectors: &[], role_audit, rules, cloud_routes: false, source }
+    Auditor { cluster_id, kubernetes, selectors: &[], role_audit, rules, cloud_routes: false, installer: None, source }
 }
 
 /// What a plan is made of.
 pub(crate) fn to_plan(inventory: &Inventory, cluster_id: &str, nodes: Option<&[KubernetesNode]>) -> Audit {
     let (evidence, baselines) = (Evidence::of_nodes(nodes.map(<[_]>::to_vec)), RoleAuditOptions::default());
-    auditor(cluster_id, &evidence, &baselines, &aws_rules()).audit_for(inventory, Purpose::Plan).unwrap()
+    auditor(cluster_id, &evidence, &baselines, &aws_rules())
+        .audit_for(EstateRef::Aws(inventory), Purpose::Plan)
+        .unwrap()
 }
 
 /// `UPDATE_FIXTURES=1 cargo test fixtures` rewrites what this compares.

@@ -1,12 +1,12 @@
 //! The gate before the first write: what was approved is a limit, and what is written is planned again from an account that was just read.
 
 use proptest::prelude::*;
+use tagaudit::audit::Purpose;
 use tagaudit::estate::EstateRef;
 use tagaudit::finding::{Applicability, Finding};
 use tagaudit::inventory::Inventory;
 use tagaudit::plan::{self, Answer, Approvals, Expect, Plan, PlannedChange, Scope};
 use tagaudit::rules::RULES;
-use tagaudit::scan::Purpose;
 use tagaudit::transition::{Attribute, Transition, Value};
 
 use super::printed::{Site, edited, edits, some_nodes, worlds};
@@ -42,7 +42,7 @@ impl Words {
 
 /// A plan of an account, within another where one was approved, and the answers that were given for it.
 fn plan_of(site: &Site<'_>, inventory: &Inventory, words: &Words, within: Option<&Plan>) -> (Plan, Vec<Answer>) {
-    let findings = site.auditor().audit_for(inventory, Purpose::Plan).unwrap().findings;
+    let findings = site.auditor().audit_for(EstateRef::Aws(inventory), Purpose::Plan).unwrap().findings;
     let scope = Scope {
         cluster_id: "bravo",
         created_at: "2026-01-01T00:00:00Z".into(),
@@ -54,7 +54,7 @@ fn plan_of(site: &Site<'_>, inventory: &Inventory, words: &Words, within: Option
         within,
     };
     let approvals = Approvals { allow: words.allow.clone(), answers: words.to(&findings) };
-    let audit = |estate: EstateRef<'_>, of: &str| site.auditor().again(estate, of);
+    let audit = |estate: EstateRef<'_>, of: &str| site.auditor().re_audit(estate, of);
     let planned = plan::build(EstateRef::Aws(inventory), &findings, &scope, &approvals, &audit).unwrap();
     let plan = if planned.rejected.is_empty() { planned.plan } else { Plan { changes: Vec::new(), ..planned.plan } };
     (plan, approvals.answers)

@@ -1,12 +1,12 @@
 //! Rules that hold what Kubernetes says against what the cloud says.
 
 use serde_json::{Value, json};
+use tagaudit::audit::Audit;
 use tagaudit::finding::Severity;
 use tagaudit::inventory::{InterfaceAddresses, Inventory};
 use tagaudit::kubernetes::Evidence;
 use tagaudit::role_audit::RoleAuditOptions;
 use tagaudit::rules::Outcome;
-use tagaudit::scan::Audit;
 
 use super::binary::command;
 use super::fixtures::audited;

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tagaudit::audit::{Audit, Auditor};
+use tagaudit::estate::EstateRef;
 use tagaudit::finding::Finding;
 use tagaudit::inventory::{Gap, Inventory, Read};
 use tagaudit::nodes::KubernetesNode;
@@ -10,8 +12,6 @@ use tagaudit::render::{self, TableOptions};
 use tagaudit::report::Report;
 use tagaudit::role_audit::RoleAuditOptions;
 use tagaudit::rules::{Check, Outcome, RULES};
-use tagaudit::scan;
-use tagaudit::scan::Audit;
 use tagaudit::view::ClusterView;
 
 use super::fixtures::{aws_rules, parsed_nodes, to_plan as report};
@@ -222,16 +222,17 @@ fn with(
     baselines: &RoleAuditOptions,
 ) -> Audit {
     let evidence = tagaudit::kubernetes::Evidence::of_nodes(nodes.map(<[_]>::to_vec));
-    let auditor = scan::Auditor {
+    let auditor = Auditor {
         cluster_id,
         kubernetes: &evidence,
         selectors: &[],
         role_audit: baselines,
         rules: &RULES,
         cloud_routes: false,
+        installer: None,
         source: tagaudit::report::SourceKind::Inventory,
     };
-    auditor.audit(inventory).unwrap()
+    auditor.audit(EstateRef::Aws(inventory)).unwrap()
 }
 
 #[test]

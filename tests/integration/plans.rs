@@ -28,7 +28,7 @@ fn build(
     approvals: &Approvals,
     created: &str,
     expires: &str,
-) -> Result<Planned, String> {
+) -> Result<Planned, plan::BuildError> {
     let findings = report(inventory, cluster_id, nodes.as_deref()).findings;
     let scope = Scope {
         cluster_id,
@@ -42,16 +42,17 @@ fn build(
     };
     let rules: Vec<_> = RULES.to_vec();
     let evidence = tagaudit::kubernetes::Evidence::of_nodes(nodes.clone());
-    let options = tagaudit::scan::Auditor {
+    let options = tagaudit::audit::Auditor {
         cluster_id,
         kubernetes: &evidence,
         selectors: &[],
         role_audit: &tagaudit::role_audit::RoleAuditOptions::default(),
         rules: &rules,
         cloud_routes: false,
+        installer: None,
         source: tagaudit::report::SourceKind::Inventory,
     };
-    let audit = |estate: EstateRef<'_>, of: &str| options.again(estate, of);
+    let audit = |estate: EstateRef<'_>, of: &str| options.re_audit(estate, of);
     plan::build(EstateRef::Aws(inventory), &findings, &scope, approvals, &audit)
 }
 
@@ -235,7 +236,9 @@ fn groups_of_nodes_that_only_the_nodes_name_are_looked_after_too() {
 fn wishes_that_fit_nothing_say_what_there_is() {
     let world = named("demo");
     let wrong = |approvals: Approvals| {
-        build(&world.inventory, "demo", &None, &approvals, "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z").unwrap_err()
+        build(&world.inventory, "demo", &None, &approvals, "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z")
+            .unwrap_err()
+            .to_string()
     };
     let choose = |text: &str| Approvals { allow: Vec::new(), answers: vec![text.parse().unwrap()] };
     // The same command is run again when it has done its work: that is no error.

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use tagaudit::audit::Auditor;
 use tagaudit::clusters::Clusters;
 use tagaudit::estate::{Estate, EstateRef};
 use tagaudit::finding::{Applicability, Finding, Severity};
@@ -14,7 +15,6 @@ use tagaudit::plan::{self, simulate};
 use tagaudit::report::SourceKind;
 use tagaudit::role_audit::RoleAuditOptions;
 use tagaudit::rules::RULES;
-use tagaudit::scan::Auditor;
 use tagaudit::transition::Transition;
 
 use super::fixtures::parsed_nodes;
@@ -42,12 +42,13 @@ impl<'a> Site<'a> {
             role_audit: &self.baselines,
             rules: &RULES,
             cloud_routes: false,
+            installer: None,
             source: SourceKind::Inventory,
         }
     }
 
     fn report(&self) -> Vec<Finding> {
-        self.auditor().audit(self.inventory).unwrap().findings
+        self.auditor().audit(EstateRef::Aws(self.inventory)).unwrap().findings
     }
 
     fn clusters(&self) -> BTreeSet<String> {
@@ -66,8 +67,8 @@ impl<'a> Site<'a> {
         let auditor = self.auditor();
         let mut harm = Vec::new();
         for cluster in self.clusters() {
-            let before = auditor.again(EstateRef::Aws(self.inventory), &cluster).unwrap();
-            let now = auditor.again(after.as_ref(), &cluster).unwrap();
+            let before = auditor.re_audit(EstateRef::Aws(self.inventory), &cluster).unwrap();
+            let now = auditor.re_audit(after.as_ref(), &cluster).unwrap();
             let new = plan::created(&before, now, cluster == self.cluster_id);
             let new = new.into_iter().filter(|finding| finding.severity >= Severity::Warning);
             harm.extend(new.map(|finding| format!("{cluster}: {} {}", finding.rule, finding.message)));

@@ -13,12 +13,20 @@ pub(in crate::cli) const MAX_CHANGES: usize = 50;
 /// Default of `--verify-timeout`, in seconds.
 const VERIFY_TIMEOUT: u64 = 60;
 
-/// A value of `--plan-valid-for`.
-fn valid_for(text: &str) -> Result<jiff::SignedDuration, String> {
-    let duration: jiff::SignedDuration =
-        text.parse().map_err(|_| "it is a number of hours or minutes, such as `24h` or `90m`".to_owned())?;
+/// A value that `--plan-valid-for` refuses.
+#[derive(Debug, thiserror::Error)]
+enum InvalidLifetime {
+    #[error("it is a number of hours or minutes, such as `24h` or `90m`")]
+    Form,
+    #[error("it is at least a minute, and at most a week (`168h`)")]
+    Range,
+}
+
+/// Parses `--plan-valid-for`.
+fn valid_for(text: &str) -> Result<jiff::SignedDuration, InvalidLifetime> {
+    let duration: jiff::SignedDuration = text.parse().map_err(|_| InvalidLifetime::Form)?;
     if duration < jiff::SignedDuration::from_mins(1) || duration > plan::MAX_LIFETIME {
-        return Err("it is at least a minute, and at most a week (`168h`)".to_owned());
+        return Err(InvalidLifetime::Range);
     }
     Ok(duration)
 }

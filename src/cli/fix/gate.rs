@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::apply::Connection;
+use crate::audit::Purpose;
 use crate::cli::failure::{Exit, Failure, provider_failure};
 use crate::cli::session::Scope;
 use crate::cli::terminal::line;
@@ -17,7 +18,6 @@ use crate::provider::alibaba::live;
 use crate::provider::aws;
 use crate::report::SourceKind;
 use crate::rules::{RULES, Rule};
-use crate::scan::Purpose;
 use crate::text;
 
 use super::{Asked, make};
@@ -135,7 +135,10 @@ pub(super) fn tell_created(
         plan::Kind::Undo => clusters.remove(scope.cluster_id),
     };
     let find = |estate: &Estate, cluster: &str| {
-        scope.again(&RULES, SourceKind::Live, estate.as_ref(), cluster).map_err(Failure::usage)
+        scope
+            .auditor(&RULES, SourceKind::Live)
+            .re_audit(estate.as_ref(), cluster)
+            .map_err(|error| Failure::from_error(Exit::Usage, &error))
     };
     for cluster in clusters {
         let (known, now) = (find(before, &cluster)?, find(after, &cluster)?);

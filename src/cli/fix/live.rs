@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use sha2::{Digest, Sha256};
 
 use crate::apply::{self as engine, Applied, ApplyError, Connection, Stop, is_whole};
+use crate::audit::{Audit, Purpose};
 use crate::cli::clock::{now, stamp};
 use crate::cli::failure::{Exit, Failure, provider_failure};
 use crate::cli::files;
@@ -27,7 +28,6 @@ use crate::provider::aws;
 use crate::render;
 use crate::report::SourceKind;
 use crate::rules::{self, RULES, Rule};
-use crate::scan::{Audit, Purpose};
 use crate::text;
 
 use super::args::{ApplyArgs, CarryOutArgs, UndoArgs};

@@ -57,7 +57,15 @@ enum CaseValue {
     Many(Vec<String>),
 }
 
-fn compile(policies: &[CasePolicy], dialect: Option<&'static Dialect>) -> Result<Vec<CompiledPolicy>, String> {
+/// A policy of a question that is not a policy document.
+#[derive(Debug, thiserror::Error)]
+#[error("policy `{name}`: {error}")]
+struct InvalidPolicy {
+    name: String,
+    error: policy::DocumentError,
+}
+
+fn compile(policies: &[CasePolicy], dialect: Option<&'static Dialect>) -> Result<Vec<CompiledPolicy>, InvalidPolicy> {
     policies
         .iter()
         .map(|policy| {
@@ -67,8 +75,8 @@ fn compile(policies: &[CasePolicy], dialect: Option<&'static Dialect>) -> Result
                 Ok(text) => text.into(),
                 Err(_) => raw.into(),
             };
-            let document =
-                Document::parse_as(&text, dialect).map_err(|error| format!("policy `{}`: {error}", policy.name))?;
+            let document = Document::parse_as(&text, dialect)
+                .map_err(|error| InvalidPolicy { name: policy.name.clone(), error })?;
             Ok(CompiledPolicy::new(&document))
         })
         .collect()
@@ -87,7 +95,7 @@ fn answer(line: &str, dialect: Option<&'static Dialect>) -> Result<CaseAnswer, (
         let id = serde_json::from_str::<Value>(line).ok().and_then(|value| value.get("id").cloned());
         (id.unwrap_or(Value::Null), format!("column {}: {}", error.column(), text::without_position(&error)))
     })?;
-    let fail = |error: String| (case.id.clone(), error);
+    let fail = |error: InvalidPolicy| (case.id.clone(), error.to_string());
     let compile = |policies: &[CasePolicy]| compile(policies, dialect);
     let identity = compile(&case.identity_policies).map_err(fail)?;
     let boundary = compile(case.permissions_boundary.as_slice()).map_err(fail)?;

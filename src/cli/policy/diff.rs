@@ -49,7 +49,7 @@ pub(super) fn found(path: &Path, pseudo: &Pseudo) -> Result<templates::Found, Fa
 pub(super) fn parse(policy: &FoundPolicy, dialect: &'static Dialect) -> Result<NamedDocument, Failure> {
     let document = policy.evaluable(dialect).map_err(|error| {
         Failure::usage(format!("the policy `{}` cannot be evaluated", policy.address))
-            .cause(error)
+            .cause(error.to_string())
             .help("`tagaudit policy lint` shows the place")
     })?;
     Ok(NamedDocument { name: policy.address.clone(), document })

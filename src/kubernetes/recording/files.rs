@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 use crate::inventory::kubernetes::{List, RecordedList, Recording};
 use crate::text;
 
-use super::super::evidence::{Evidence, KubernetesError};
+use super::super::error::KubernetesError;
+use super::super::evidence::Evidence;
 use super::super::read::first_look;
 use super::super::source::Source;
 use super::recorded_text;

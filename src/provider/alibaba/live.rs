@@ -14,13 +14,15 @@ use crate::provider::error::{self, Error, ErrorKind};
 use crate::target;
 
 use client::{Client, Limits};
-use credentials::{Assume, Credentials, Environment};
+use credentials::{Assume, Credentials};
+use environment::Environment;
 use session::Session;
 use transport::Transport;
 
 mod client;
 mod credentials;
 mod endpoint;
+mod environment;
 mod pages;
 mod profile;
 mod regions;

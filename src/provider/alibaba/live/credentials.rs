@@ -4,8 +4,6 @@
 //! The sources themselves are those of `reqsign-aliyun-oss` ("oss" in its name is where it comes from: what it gets are keys for any
 //! product); its own order is another one, which would take the role of the instance before that of a Pod.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -14,10 +12,11 @@ use reqsign_aliyun_oss::{
     AssumeRoleWithOidcCredentialProvider, Credential, CredentialsFileCredentialProvider,
     CredentialsUriCredentialProvider, EcsRamRoleCredentialProvider,
 };
-use reqsign_core::{Context, Env, FileRead, HttpSend, ProvideCredential, SigningCredential};
+use reqsign_core::{Context, FileRead, HttpSend, ProvideCredential, SigningCredential};
 
 use crate::provider::error::Error;
 
+use super::environment::Environment;
 use super::profile::{Mode, Profile};
 use super::transport::Transport;
 
@@ -107,41 +106,6 @@ impl FileRead for Files {
     async fn file_read(&self, path: &str) -> reqsign_core::Result<Vec<u8>> {
         std::fs::read(path)
             .map_err(|error| reqsign_core::Error::config_invalid(format!("cannot read `{path}`: {error}")))
-    }
-}
-
-/// The environment of the process, in which what is empty is not there.
-#[derive(Debug, Clone)]
-pub(super) struct Environment(pub(super) HashMap<String, String>);
-
-impl Environment {
-    /// As the process has it.
-    pub(super) fn of_process() -> Self {
-        let all = std::env::vars_os();
-        let text = |value: std::ffi::OsString| value.to_string_lossy().into_owned();
-        Self(all.map(|(name, value)| (text(name), text(value))).filter(|(_, value)| !value.is_empty()).collect())
-    }
-
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
-    }
-
-    fn is_true(&self, name: &str) -> bool {
-        self.get(name).is_some_and(|value| value.eq_ignore_ascii_case("true"))
-    }
-}
-
-impl Env for Environment {
-    fn var(&self, key: &str) -> Option<String> {
-        self.get(key).map(str::to_owned)
-    }
-
-    fn vars(&self) -> HashMap<String, String> {
-        self.0.clone()
-    }
-
-    fn home_dir(&self) -> Option<PathBuf> {
-        self.get("HOME").or_else(|| self.get("USERPROFILE")).map(PathBuf::from)
     }
 }
 

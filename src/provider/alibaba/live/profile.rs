@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::json_input;
 use crate::provider::error::Error;
 
-use super::credentials::Environment;
+use super::environment::Environment;
 
 /// Largest configuration that is read.
 const MAX_BYTES: usize = 4 << 20;

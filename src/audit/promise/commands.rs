@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::baseline::BaselineError;
 use crate::finding::{Applicability, Caveat, Finding};
 use crate::plan::Trial;
 use crate::transition::{Operation, Transition};
@@ -10,7 +11,7 @@ use crate::transition::{Operation, Transition};
 const EXACT: usize = 10_000;
 /// Findings of a kind that are tried one by one where the kind as a whole is refused.
 const ONE_BY_ONE: usize = 16;
-/// Findings that are left out one after the other before what follows is left out as a whole.
+/// Findings that are dropped one after the other before the rest is dropped as a whole.
 const LEFT_OUT: usize = 16;
 
 /// Something that is tried: a finding, and which answer of its question.
@@ -20,11 +21,11 @@ struct Candidate {
     answer: Option<usize>,
 }
 
-/// Keeps the commands that hold, and says of the others why not.
+/// Drops the commands that a trial refuses, with the reason.
 ///
 /// # Errors
 /// When the copy cannot be audited.
-pub(super) fn keep(trial: &Trial<'_>, instances: usize, findings: &mut [&mut Finding]) -> Result<(), String> {
+pub(super) fn verify(trial: &Trial<'_>, instances: usize, findings: &mut [&mut Finding]) -> Result<(), BaselineError> {
     join_policies(trial, findings)?;
     let all: Vec<Candidate> = candidates(findings);
     let is_exact = all.len().saturating_mul(instances.max(1)) <= EXACT;
@@ -86,7 +87,7 @@ fn refuse(findings: &mut [&mut Finding], candidate: Candidate, why: String) {
 
 /// One command for each policy: what several findings grant to one role goes into one, which stands with the first of them.
 /// A second one of the same name would replace the first. Source: IAM API Reference, `PutRolePolicy`.
-fn join_policies(trial: &Trial<'_>, findings: &mut [&mut Finding]) -> Result<(), String> {
+fn join_policies(trial: &Trial<'_>, findings: &mut [&mut Finding]) -> Result<(), BaselineError> {
     let mut of_role: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (index, finding) in findings.iter().enumerate() {
         if finding.fix.applicability != Applicability::Choice
@@ -129,8 +130,8 @@ fn refused_alone(
     findings: &[&mut Finding],
     all: &[Candidate],
     is_exact: bool,
-) -> Result<(Vec<(Candidate, String)>, bool), String> {
-    let run = |wanted: &[Candidate]| -> Result<Option<String>, String> {
+) -> Result<(Vec<(Candidate, String)>, bool), BaselineError> {
+    let run = |wanted: &[Candidate]| -> Result<Option<String>, BaselineError> {
         let wanted: Vec<(&Finding, &[Transition])> = wanted
             .iter()
             .filter_map(|one| get(findings, one.finding).map(|finding| (finding, changes(finding, one.answer))))
@@ -138,7 +139,7 @@ fn refused_alone(
         Ok(trial.run(&wanted)?.refused)
     };
     let mut refused = Vec::new();
-    let mut one_by_one = |wanted: &[Candidate]| -> Result<(), String> {
+    let mut one_by_one = |wanted: &[Candidate]| -> Result<(), BaselineError> {
         for candidate in wanted {
             if let Some(why) = run(std::slice::from_ref(candidate))? {
                 refused.push((*candidate, why));
@@ -191,10 +192,10 @@ fn printed(findings: &[&mut Finding]) -> Vec<usize> {
 }
 
 /// Takes out what does harm after the commands before it, until all that is left can be run from the first to the last.
-fn refuse_together(trial: &Trial<'_>, findings: &mut [&mut Finding]) -> Result<(), String> {
+fn refuse_together(trial: &Trial<'_>, findings: &mut [&mut Finding]) -> Result<(), BaselineError> {
     for round in 0.. {
         let order = printed(findings);
-        let run = |number: usize| -> Result<Option<String>, String> {
+        let run = |number: usize| -> Result<Option<String>, BaselineError> {
             let wanted: Vec<(&Finding, &[Transition])> = order
                 .iter()
                 .take(number)
@@ -234,11 +235,11 @@ fn refused_answers(
     trial: &Trial<'_>,
     findings: &[&mut Finding],
     is_exact: bool,
-) -> Result<Vec<(Candidate, String)>, String> {
+) -> Result<Vec<(Candidate, String)>, BaselineError> {
     let order = printed(findings);
     let others: Vec<Candidate> =
         candidates(findings).into_iter().filter(|one| one.answer.is_some_and(|at| at > 0)).collect();
-    let run = |instead: &[Candidate]| -> Result<Option<String>, String> {
+    let run = |instead: &[Candidate]| -> Result<Option<String>, BaselineError> {
         let mut at_all: BTreeSet<usize> = order.iter().copied().collect();
         at_all.extend(instead.iter().map(|one| one.finding));
         let of = |at: usize| {

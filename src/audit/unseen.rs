@@ -21,7 +21,7 @@ pub(super) struct Named<'a> {
 pub(super) enum Listing {
     /// Nobody asked for its instances.
     NotAsked,
-    /// A gap says already that the list is not whole.
+    /// A gap already marks the list as incomplete.
     Incomplete,
     /// The list is whole, and holds no instance.
     Empty,
@@ -29,7 +29,7 @@ pub(super) enum Listing {
     Whole,
 }
 
-/// Gaps of the lists of instances that cannot be what they seem. A few Nodes whose instance is gone are a fact, and a rule's business;
+/// Gaps of the lists of instances that cannot be what they seem. A few Nodes whose instance was terminated are a fact, and a rule's business;
 /// where most of them are missing, the list is of another account, region or filter, or the Nodes are of another cluster.
 pub(super) fn gaps(read: Read, named: BTreeMap<&str, Named<'_>>, listing: impl Fn(&str) -> Listing) -> Vec<Gap> {
     let gap = |region: &str, reason: &str, message: String| Gap {
@@ -130,7 +130,7 @@ pub(super) fn of_aws(view: &ClusterView<'_>) -> Vec<Gap> {
     found
 }
 
-/// The gap of Nodes that have no instance in common with the cluster's tag: which of the two is the cluster's, nobody can say.
+/// The gap of Nodes that have no instance in common with the cluster's tag: which of the two belongs to the cluster is unknown.
 pub(super) fn contradiction(read: Read, apart: &Apart) -> Gap {
     Gap {
         read,

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::audit::{self, Audit};
 use crate::finding::Severity;
-use crate::report::{self, Finding, Report, RuleOutcome, SCHEMA, Summary, Tool};
-
 use crate::topology;
 
-use super::{Audit, NotAudited};
+use super::{Finding, NotAudited, Report, RuleOutcome, SCHEMA, Summary, Tool};
 
 impl Report {
-    /// What an audit comes to.
+    /// The report of an audit.
     #[must_use]
     pub fn new(audit: &Audit) -> Self {
         let mut findings: BTreeMap<String, usize> = BTreeMap::new();
@@ -31,7 +30,7 @@ impl Report {
             configuration: audit.configuration.clone(),
             complete: audit.is_complete(),
             nothing_to_audit: audit.nothing_to_audit,
-            not_audited: audit.not_audited.iter().map(report::NotAudited::from).collect(),
+            not_audited: audit.not_audited.iter().map(NotAudited::from).collect(),
             findings: audit.findings.iter().map(Finding::from).collect(),
             roles: audit.roles.clone(),
             rules: audit.rules.iter().map(RuleOutcome::from).collect(),
@@ -48,8 +47,8 @@ impl Report {
     }
 }
 
-impl From<&NotAudited> for report::NotAudited {
-    fn from(entry: &NotAudited) -> Self {
+impl From<&audit::NotAudited> for NotAudited {
+    fn from(entry: &audit::NotAudited) -> Self {
         Self {
             what: entry.what.to_owned(),
             resource: entry.resource.clone(),

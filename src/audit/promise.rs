@@ -1,10 +1,11 @@
-//! What a report promises. `[safe]`: each rule decides by itself, and only the plan sees what all the changes together come to; what the
+//! Checks of the promises of a report. `[safe]`: each rule decides by itself, and only the plan sees the result of all changes; what the
 //! plan would refuse is not shown as safe. A printed command: it was tried on a copy of the account, alone and with all others of the
 //! report in their order; what is refused there is printed as a reason.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
+use crate::baseline::BaselineError;
 use crate::estate::{EstateRef, Identity};
 use crate::finding::{Applicability, Caveat, Finding};
 use crate::plan::{self, Approvals, SkipReason};
@@ -14,8 +15,8 @@ use super::Purpose;
 
 mod commands;
 
-/// Makes `confirm` of what is called safe and would be refused, and says why; then keeps for a report those commands that hold.
-pub(super) fn keep(
+/// Downgrades safe fixes that a plan would refuse to `confirm`, with the reason; for a report, drops commands that a trial refuses.
+pub(super) fn verify(
     estate: EstateRef<'_>,
     scope: &plan::Scope<'_>,
     audit: &plan::Audit<'_>,
@@ -43,7 +44,7 @@ pub(super) fn keep(
         if part.is_none() && scope.rules.len() == RULES.len() {
             known.borrow_mut().insert(scope.cluster_id.to_owned(), findings.to_vec());
         }
-        let audit = |of: EstateRef<'_>, cluster_id: &str| -> Result<Vec<Finding>, String> {
+        let audit = |of: EstateRef<'_>, cluster_id: &str| -> Result<Vec<Finding>, BaselineError> {
             if !of.is_same(estate) {
                 return audit(of, cluster_id);
             }
@@ -71,8 +72,8 @@ fn keep_safe(estate: EstateRef<'_>, scope: &plan::Scope<'_>, audit: &plan::Audit
     let refusals = refusals(estate, scope, audit, &found);
     for finding in here.iter_mut().filter(|finding| is_safe(finding)) {
         let refused = match &refusals {
-            Err(why) => Some(why),
-            Ok(left) => left
+            Refusals::Plan(why) => Some(why),
+            Refusals::Fixes(left) => left
                 .iter()
                 .find(|(rule, id, _)| {
                     *rule == finding.rule
@@ -95,7 +96,7 @@ fn keep_commands(
     here: &mut [&mut Finding],
 ) {
     let trial = plan::Trial::new(account, estate, scope, audit);
-    if let Err(why) = commands::keep(&trial, estate.instances(), here) {
+    if let Err(why) = commands::verify(&trial, estate.instances(), here) {
         // What could not be tried is not printed.
         for finding in here {
             let had = std::mem::take(&mut finding.commands);
@@ -106,20 +107,26 @@ fn keep_commands(
     }
 }
 
-/// What a plan of all that is safe refuses: rule, resource and reason; or why there is no plan at all.
-fn refusals(
-    estate: EstateRef<'_>,
-    scope: &plan::Scope<'_>,
-    audit: &plan::Audit<'_>,
-    findings: &[Finding],
-) -> Result<Vec<(&'static str, String, String)>, String> {
-    let planned = plan::build(estate, findings, scope, &Approvals::default(), audit)?;
+/// Refusals of a plan of all safe fixes.
+enum Refusals {
+    /// There is no plan at all.
+    Plan(String),
+    /// Rule, resource and reason of each fix that the plan skips.
+    Fixes(Vec<(&'static str, String, String)>),
+}
+
+/// Refusals of a plan of all safe fixes.
+fn refusals(estate: EstateRef<'_>, scope: &plan::Scope<'_>, audit: &plan::Audit<'_>, findings: &[Finding]) -> Refusals {
+    let planned = match plan::build(estate, findings, scope, &Approvals::default(), audit) {
+        Ok(planned) => planned,
+        Err(error) => return Refusals::Plan(error.to_string()),
+    };
     if !planned.rejected.is_empty() {
-        return Err(planned.rejected.join("; "));
+        return Refusals::Plan(planned.rejected.join("; "));
     }
     let refused = planned.skipped.into_iter().filter_map(|left| match left.reason {
         SkipReason::Refused(why) => Some((left.rule, left.resource, why)),
         SkipReason::Allow | SkipReason::Question(_) | SkipReason::ByHand(_) | SkipReason::BeyondApproved => None,
     });
-    Ok(refused.collect())
+    Refusals::Fixes(refused.collect())
 }

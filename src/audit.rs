@@ -1,0 +1,237 @@
+//! The audit of a cluster as one pure function: an estate in, findings and gaps out.
+
+use std::collections::BTreeMap;
+
+use crate::baseline::BaselineError;
+use crate::estate::{EstateRef, Identity};
+use crate::finding::{Finding, Severity, Status};
+use crate::inventory::{Gap, Provider};
+use crate::kubernetes::Evidence;
+use crate::nodes::KubernetesNode;
+use crate::plan;
+use crate::report::{Account, Configuration, RoleReport, Source, SourceKind};
+use crate::resource::ResourceKind;
+use crate::role_audit::RoleAuditOptions;
+use crate::rules::alibaba::Installer;
+use crate::rules::{Outcomes, RULES, Rule, RuleOutcome};
+use crate::topology::VpcTopology;
+use crate::view::{Apart, NodeRoleSelector, RoleAssignment};
+
+mod alibaba;
+mod aws;
+mod not_audited;
+mod promise;
+mod unseen;
+
+pub use not_audited::NotAudited;
+
+/// What an audit is needed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A report prints commands: each has to be tried first.
+    Report,
+    /// A plan is made of the findings, and tries what it holds by itself.
+    Plan,
+}
+/// Audits estates for a cluster, all with the same options: the one that was read, and what plans would make of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Auditor<'a> {
+    /// The cluster id.
+    pub cluster_id: &'a str,
+    /// The state of the cluster in Kubernetes, as far as it was given.
+    pub kubernetes: &'a Evidence,
+    /// `--node-role`.
+    pub selectors: &'a [NodeRoleSelector],
+    /// Baselines and options for roles and principals.
+    pub role_audit: &'a RoleAuditOptions,
+    /// Rules to run; those of other clouds are skipped.
+    pub rules: &'a [&'static Rule],
+    /// `--cloud-routes`.
+    pub cloud_routes: bool,
+    /// `--installer`; for Alibaba Cloud alone.
+    pub installer: Option<Installer>,
+    /// Origin of the evidence.
+    pub source: SourceKind,
+}
+
+/// Results of the rules of one cloud, with the parts of an audit that its inventory gives.
+struct Examined {
+    outcomes: Outcomes,
+    /// Reads that failed, and lists that the Nodes contradict.
+    gaps: Vec<Gap>,
+    /// True if something that was read belongs to the cluster.
+    is_anything_here: bool,
+    roles: Vec<RoleReport>,
+    resources: BTreeMap<ResourceKind, usize>,
+    nodes: BTreeMap<String, usize>,
+    topology: Vec<VpcTopology>,
+}
+
+impl<'a> Auditor<'a> {
+    fn nodes(&self) -> Option<&'a [KubernetesNode]> {
+        self.kubernetes.nodes.as_deref()
+    }
+
+    /// Audits an estate for a report. Fixes that are called safe are those that `--fix` makes without consent, and every printed command
+    /// was tried on a copy.
+    ///
+    /// # Errors
+    /// When a baseline is broken.
+    pub fn audit(&self, estate: EstateRef<'_>) -> Result<Audit, BaselineError> {
+        self.audit_for(estate, Purpose::Report)
+    }
+
+    /// Audits an estate for a report or a plan.
+    ///
+    /// # Errors
+    /// When a baseline is broken.
+    pub fn audit_for(&self, estate: EstateRef<'_>, purpose: Purpose) -> Result<Audit, BaselineError> {
+        let examined = match estate {
+            EstateRef::Aws(inventory) => aws::examine(self, inventory)?,
+            EstateRef::Alibaba(inventory) => alibaba::examine(self, inventory)?,
+        };
+        let Outcomes { mut findings, rules, unread, uncompared, unlisted } = examined.outcomes;
+        let re_audit = |estate: EstateRef<'_>, cluster_id: &str| self.re_audit(estate, cluster_id);
+        let scope = plan::Scope::preview(self.cluster_id, self.source, self.nodes(), self.rules);
+        promise::verify(estate, &scope, &re_audit, purpose, &mut findings);
+        let not_audited = not_audited::not_audited(&examined.gaps, unread, uncompared, &unlisted);
+        let account = |identity: Identity| Account {
+            account_id: identity.account_id,
+            partition: identity.partition,
+            regions: identity.regions,
+            caller: self.source.caller(&identity.caller_arn),
+        };
+        Ok(Audit {
+            provider: estate.provider(),
+            cluster_id: self.cluster_id.to_owned(),
+            accounts: estate.identities().into_iter().map(account).collect(),
+            configuration: None,
+            source: Source {
+                kind: self.source,
+                collected_at: estate.collected_at(),
+                collected_until: estate.collected_until(),
+                profile: estate.profile(),
+            },
+            nothing_to_audit: findings.is_empty() && not_audited.is_empty() && !examined.is_anything_here,
+            not_audited,
+            findings,
+            roles: examined.roles,
+            rules,
+            resources: examined.resources,
+            nodes: examined.nodes,
+            topology: examined.topology,
+        })
+    }
+
+    /// The contradiction between the cluster's tag and its Nodes, where both name instances and have none in common.
+    #[must_use]
+    pub fn apart(&self, estate: EstateRef<'_>) -> Option<Apart> {
+        match estate {
+            EstateRef::Aws(inventory) => aws::apart(self, inventory),
+            EstateRef::Alibaba(inventory) => alibaba::apart(self, inventory),
+        }
+    }
+
+    /// Findings of all rules in a changed estate, for the audited cluster or another one near it: a change must break nothing, whichever
+    /// rules the operator selected.
+    ///
+    /// # Errors
+    /// When a baseline is broken.
+    pub fn re_audit(&self, estate: EstateRef<'_>, cluster_id: &str) -> Result<Vec<Finding>, BaselineError> {
+        let is_other = cluster_id != self.cluster_id;
+        let rules: Vec<&'static Rule> =
+            RULES.iter().copied().filter(|rule| !(is_other && rule.check.is_of_policies())).collect();
+        // The roles, principals and Nodes of other clusters were not read.
+        let defaults = RoleAuditOptions::default();
+        let nothing = Evidence::default();
+        let auditor = if is_other {
+            Auditor {
+                cluster_id,
+                kubernetes: &nothing,
+                selectors: &[],
+                role_audit: &defaults,
+                rules: &rules,
+                cloud_routes: false,
+                installer: None,
+                source: self.source,
+            }
+        } else {
+            Auditor { rules: &rules, ..*self }
+        };
+        auditor.findings(estate)
+    }
+
+    /// Findings as the rules give them: their fixes were not tried.
+    ///
+    /// # Errors
+    /// When a baseline is broken.
+    pub fn findings(&self, estate: EstateRef<'_>) -> Result<Vec<Finding>, BaselineError> {
+        match estate {
+            EstateRef::Aws(inventory) => aws::findings(self, inventory),
+            EstateRef::Alibaba(inventory) => alibaba::findings(self, inventory),
+        }
+    }
+}
+
+/// Result of an audit.
+#[derive(Debug, Clone)]
+pub struct Audit {
+    /// Cloud.
+    pub provider: Provider,
+    /// Audited cluster id.
+    pub cluster_id: String,
+    /// Accounts and regions that were read.
+    pub accounts: Vec<Account>,
+    /// Where the evidence comes from.
+    pub source: Source,
+    /// The configuration that changed severities and waived findings, where there was one.
+    pub configuration: Option<Configuration>,
+    /// What could not be audited.
+    pub not_audited: Vec<NotAudited>,
+    /// True if nothing that was read is of the cluster, and there is no finding.
+    pub nothing_to_audit: bool,
+    /// Findings, worst first.
+    pub findings: Vec<Finding>,
+    /// The roles of the nodes, compared with their baselines.
+    pub roles: Vec<RoleReport>,
+    /// What became of each rule that was asked for, by its id.
+    pub rules: Vec<RuleOutcome>,
+    /// Resources read, by kind.
+    pub resources: BTreeMap<ResourceKind, usize>,
+    /// Nodes of the cluster, by role set.
+    pub nodes: BTreeMap<String, usize>,
+    /// The cluster in its network.
+    pub topology: Vec<VpcTopology>,
+}
+
+impl Audit {
+    /// Whether everything could be audited.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.not_audited.is_empty()
+    }
+
+    /// How many findings are at least this bad.
+    #[must_use]
+    pub fn at_least(&self, severity: Severity) -> usize {
+        self.open().filter(|finding| finding.severity >= severity).count()
+    }
+
+    /// The findings that are not waived.
+    pub fn open(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.status != Status::Waived)
+    }
+}
+
+/// How many nodes have each set of roles; a question mark marks a guess.
+fn count_nodes<'r>(assigned: impl Iterator<Item = &'r RoleAssignment>) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    for assignment in assigned {
+        let mut roles = assignment.roles.describe();
+        if !assignment.roles.is_unknown() && !assignment.is_reliable() {
+            roles.push('?');
+        }
+        *counts.entry(roles).or_default() += 1;
+    }
+    counts
+}

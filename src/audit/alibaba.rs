@@ -1,0 +1,163 @@
+//! The audit of an inventory of Alibaba Cloud.
+
+use std::collections::BTreeMap;
+
+use crate::alibaba::principals::{self, PrincipalAudit, PrincipalAudits, PrincipalOptions};
+use crate::alibaba::provider_id::{self, ProviderId};
+use crate::alibaba::{ClusterView, Inventory, RegionView};
+use crate::baseline::BaselineError;
+use crate::finding::Finding;
+use crate::inventory::{Gap, Provider, REASON_NOT_PROVIDED, Read};
+use crate::report::{ActionReport, RoleReport};
+use crate::rules::Outcomes;
+use crate::rules::alibaba::{self, Context};
+use crate::target;
+use crate::view::Apart;
+
+use super::unseen::{self, Listing, Named};
+use super::{Auditor, Examined, count_nodes};
+
+fn view<'a>(auditor: &Auditor<'a>, inventory: &'a Inventory) -> ClusterView<'a> {
+    ClusterView::new(inventory, auditor.cluster_id, auditor.nodes(), auditor.selectors)
+}
+
+pub(super) fn apart(auditor: &Auditor<'_>, inventory: &Inventory) -> Option<Apart> {
+    view(auditor, inventory).apart()
+}
+
+pub(super) fn findings(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Vec<Finding>, BaselineError> {
+    let view = view(auditor, inventory);
+    Ok(run(auditor, &view, &gaps(auditor, &view))?.1.findings)
+}
+
+pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Examined, BaselineError> {
+    let view = view(auditor, inventory);
+    let gaps = gaps(auditor, &view);
+    let (compared, outcomes) = run(auditor, &view, &gaps)?;
+    Ok(Examined {
+        outcomes,
+        gaps,
+        is_anything_here: view.members().next().is_some() || view.is_anything_tagged(),
+        roles: compared.audits.iter().map(role_report).collect(),
+        resources: alibaba::count(inventory),
+        nodes: count_nodes(view.members().map(|member| &member.roles)),
+        topology: crate::topology::of_alibaba(&view),
+    })
+}
+
+/// Compares the principals and runs the rules.
+fn run<'v>(
+    auditor: &Auditor<'_>,
+    view: &'v ClusterView<'v>,
+    gaps: &[Gap],
+) -> Result<(PrincipalAudits<'v>, Outcomes), BaselineError> {
+    let wants_policies = auditor.rules.iter().any(|rule| rule.check.is_of_policies());
+    let options = with_evidence(auditor);
+    let compared = if wants_policies { principals::audit(view, &options)? } else { PrincipalAudits::default() };
+    let context = Context {
+        view,
+        gaps,
+        principals: &compared,
+        options: &options,
+        cloud_routes: auditor.cloud_routes || writes_routes(auditor),
+        installer: auditor.installer,
+        kubernetes: auditor.kubernetes,
+    };
+    let outcomes = alibaba::run(&context, auditor.rules);
+    Ok((compared, outcomes))
+}
+
+/// Everything that is unknown of a cluster: reads that failed, and lists that its Nodes contradict.
+fn gaps(auditor: &Auditor<'_>, view: &ClusterView<'_>) -> Vec<Gap> {
+    let mut gaps = view.inventory.gaps.clone();
+    gaps.extend(unseen_nodes(view));
+    if auditor.kubernetes.services.is_some() {
+        gaps.extend(unasked_load_balancers(view));
+    }
+    gaps.sort();
+    gaps
+}
+
+/// The options, completed from the evidence where they are silent: the version of the controller, and credentials other than those of its
+/// nodes.
+fn with_evidence(auditor: &Auditor<'_>) -> PrincipalOptions {
+    let mut options = auditor.role_audit.clone();
+    let controllers = auditor.kubernetes.controllers().iter().filter(|one| one.cloud == Provider::Alibaba);
+    options.controller_version = options.controller_version.or_else(|| controllers.filter_map(|one| one.version).min());
+    options.credentials_elsewhere |= auditor.kubernetes.own_credentials(Provider::Alibaba).is_some()
+        || crate::rules::has_alibaba_key(auditor.kubernetes);
+    options
+}
+
+/// True if a flag of the controller switches routes on.
+fn writes_routes(auditor: &Auditor<'_>) -> bool {
+    let mut controllers = auditor.kubernetes.controllers().iter().filter(|one| one.cloud == Provider::Alibaba);
+    controllers.any(|one| one.is_on("configure-cloud-routes", false))
+}
+
+/// Regions of recordings that were made before load balancers were read.
+fn unasked_load_balancers(view: &ClusterView<'_>) -> impl Iterator<Item = Gap> {
+    let unasked = view.regions.iter().filter(|view| view.region.load_balancers.is_none());
+    unasked.flat_map(|view| {
+        [Read::SlbDescribeLoadBalancers, Read::NlbListLoadBalancers].map(|read| Gap {
+            read,
+            account_id: Some(view.account.account_id.clone()),
+            region: Some(view.region.name.clone()),
+            resource: None,
+            policy: None,
+            reason: REASON_NOT_PROVIDED.to_owned(),
+            message: "the recording holds no load balancers: record it again".to_owned(),
+        })
+    })
+}
+
+/// Nodes whose instances nobody looked for, or that a list does not hold though it must: ECS once answered so to a caller without
+/// permission. Source: ECS documentation, "Changes to the authentication mechanism for ECS query APIs" (2025-09-25).
+fn unseen_nodes(view: &ClusterView<'_>) -> Vec<Gap> {
+    let here =
+        |name: &str| -> Vec<&RegionView<'_>> { view.regions.iter().filter(|view| view.region.name == name).collect() };
+    let mut named: BTreeMap<&str, Named<'_>> = BTreeMap::new();
+    for node in view.nodes.into_iter().flatten() {
+        if let Some(ProviderId::Instance { region, id, .. }) = provider_id::parse(&node.provider_id)
+            && target::is_region(region)
+        {
+            let entry = named.entry(region).or_default();
+            entry.nodes += 1;
+            let is_listed =
+                here(region).iter().any(|view| view.region.instances.iter().any(|instance| instance.id == id));
+            if !is_listed && !here(region).iter().any(|view| view.region.gone.iter().any(|gone| gone == id)) {
+                entry.missing.insert(id);
+            }
+        }
+    }
+    let mut found = unseen::gaps(Read::EcsDescribeInstances, named, |region| {
+        let is_said = view.inventory.gaps.iter().any(|gap| {
+            gap.read == Read::EcsDescribeInstances && gap.region.as_deref().is_none_or(|name| name == region)
+        });
+        if is_said {
+            Listing::Incomplete
+        } else if !view.has_region(region) {
+            Listing::NotAsked
+        } else if here(region).iter().all(|view| view.region.instances.is_empty()) {
+            Listing::Empty
+        } else {
+            Listing::Whole
+        }
+    });
+    found.extend(view.apart().map(|apart| unseen::contradiction(Read::EcsDescribeInstances, &apart)));
+    found
+}
+
+fn role_report(audit: &PrincipalAudit<'_>) -> RoleReport {
+    let arn = audit.account.arn_of(audit.principal);
+    let baseline =
+        if audit.is_of_another() { "not compared: the controller has other credentials" } else { &audit.baseline };
+    // What another principal does is not asked of this one.
+    let actions = if audit.is_of_another() { &[] } else { audit.actions.as_slice() };
+    RoleReport {
+        node_roles: audit.node_roles.iter().collect(),
+        instances: audit.members.iter().map(|member| member.instance.id.clone()).collect(),
+        actions: actions.iter().map(|one| ActionReport::new(&one.action, &one.assessment)).collect(),
+        ..RoleReport::of_policies(arn, baseline.to_owned(), &audit.beyond, &audit.tightened)
+    }
+}

@@ -1,0 +1,99 @@
+//! The audit of an inventory of AWS.
+
+use std::collections::BTreeMap;
+
+use crate::baseline::BaselineError;
+use crate::finding::Finding;
+use crate::inventory::{Gap, Inventory, Provider};
+use crate::report::{ActionReport, RoleReport};
+use crate::resource::ResourceKind;
+use crate::role_audit::{self, RoleAudit, RoleAudits};
+use crate::rules::{self, Context, Outcomes};
+use crate::topology::topology;
+use crate::view::{Apart, ClusterView};
+
+use super::{Auditor, Examined, count_nodes, unseen};
+
+fn view<'a>(auditor: &Auditor<'a>, inventory: &'a Inventory) -> ClusterView<'a> {
+    ClusterView::new(inventory, auditor.cluster_id, auditor.nodes(), auditor.selectors)
+}
+
+pub(super) fn apart(auditor: &Auditor<'_>, inventory: &Inventory) -> Option<Apart> {
+    view(auditor, inventory).apart()
+}
+
+pub(super) fn findings(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Vec<Finding>, BaselineError> {
+    let view = view(auditor, inventory);
+    Ok(run(auditor, &view, &gaps(&view))?.1.findings)
+}
+
+pub(super) fn examine(auditor: &Auditor<'_>, inventory: &Inventory) -> Result<Examined, BaselineError> {
+    let view = view(auditor, inventory);
+    let gaps = gaps(&view);
+    let (roles, outcomes) = run(auditor, &view, &gaps)?;
+    Ok(Examined {
+        outcomes,
+        gaps,
+        is_anything_here: view.is_anything_here(),
+        roles: roles.audits.iter().map(role_report).collect(),
+        resources: count_resources(inventory),
+        nodes: count_nodes(view.members().map(|member| &member.roles)),
+        topology: topology(&view),
+    })
+}
+
+/// Compares the roles and runs the rules.
+fn run<'v>(
+    auditor: &Auditor<'_>,
+    view: &'v ClusterView<'v>,
+    gaps: &[Gap],
+) -> Result<(RoleAudits<'v>, Outcomes), BaselineError> {
+    let selected = rules::of_provider(auditor.rules, Provider::Aws);
+    let wants_policies = selected.iter().any(|rule| rule.check.is_of_policies());
+    let roles = if wants_policies { role_audit::audit(view, auditor.role_audit)? } else { RoleAudits::default() };
+    let context = Context {
+        view,
+        gaps,
+        roles: &roles,
+        controller_version: auditor.role_audit.controller_version,
+        credentials_elsewhere: auditor.role_audit.credentials_elsewhere,
+        cloud_routes: auditor.cloud_routes,
+        kubernetes: auditor.kubernetes,
+    };
+    let outcomes = rules::run(&context, &selected);
+    Ok((roles, outcomes))
+}
+
+/// Everything that is unknown of a cluster: what could not be read, and lists that its Nodes contradict.
+fn gaps(view: &ClusterView<'_>) -> Vec<Gap> {
+    let mut gaps = view.inventory.gaps.clone();
+    gaps.extend(unseen::of_aws(view));
+    gaps.sort();
+    gaps
+}
+
+fn count_resources(inventory: &Inventory) -> BTreeMap<ResourceKind, usize> {
+    let mut counts: BTreeMap<ResourceKind, usize> = BTreeMap::new();
+    let mut add = |kind: ResourceKind, number: usize| *counts.entry(kind).or_default() += number;
+    for account in &inventory.accounts {
+        add(ResourceKind::Role, account.roles.len());
+        add(ResourceKind::InstanceProfile, account.instance_profiles.len());
+        for region in &account.regions {
+            for kind in ResourceKind::ALL.into_iter().filter(|kind| kind.is_ec2()) {
+                add(kind, 0);
+            }
+            region.tagged().filter(|resource| resource.is_live()).for_each(|resource| add(resource.kind(), 1));
+        }
+    }
+    counts
+}
+
+fn role_report(audit: &RoleAudit<'_>) -> RoleReport {
+    RoleReport {
+        node_roles: audit.node_roles.iter().collect(),
+        instances: audit.members.iter().map(|member| member.instance.id.clone()).collect(),
+        actions: audit.actions.iter().map(|one| ActionReport::new(&one.action, &one.assessment)).collect(),
+        assumable_roles: audit.more_privileged.iter().map(|arn| (*arn).to_owned()).collect(),
+        ..RoleReport::of_policies(audit.role.arn.clone(), audit.baseline.clone(), &audit.beyond, &audit.tightened)
+    }
+}

@@ -1,0 +1,65 @@
+//! Saved reports: their schemas, and errors of reading them.
+
+use serde::Deserialize;
+
+use crate::json_input::{self, JsonError};
+
+/// Schema of the JSON report; `docs/report.schema.json` describes it.
+pub const SCHEMA: &str = "tagaudit.report/1";
+
+/// Why a saved report cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReportError {
+    /// The text is not JSON or not a report.
+    #[error("`{file}` is not a report: {error}")]
+    Malformed {
+        /// Name of the input.
+        file: String,
+        /// What is wrong, and where.
+        error: JsonError,
+    },
+    /// It contradicts itself: it was edited, or is not whole.
+    #[error("`{file}` contradicts itself: `{pointer}` {reason}")]
+    Contradiction {
+        /// Name of the input.
+        file: String,
+        /// Where.
+        pointer: String,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// Another or a newer schema.
+    #[error("`{file}` has the schema `{found}`, and this version of tagaudit reads `{SCHEMA}` and `{SET_SCHEMA}`")]
+    Schema {
+        /// Name of the input.
+        file: String,
+        /// Its schema.
+        found: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct SchemaProbe {
+    schema: String,
+}
+
+/// What some editors and shells put before a text.
+pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// The `schema` of a document; text after the document is not checked here.
+pub(super) fn schema_of(bytes: &[u8]) -> Option<String> {
+    let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes);
+    schema_first(bytes).or_else(|| json_input::first::<SchemaProbe>(bytes).ok().map(|probe| probe.schema))
+}
+
+/// The schema of a document that begins with it, as all of ours do: of many megabytes nothing else is read.
+fn schema_first(bytes: &[u8]) -> Option<String> {
+    let head = std::str::from_utf8(bytes.get(..bytes.len().min(200))?).ok()?;
+    let value = head.trim_start().strip_prefix('{')?.trim_start().strip_prefix("\"schema\"")?;
+    let value = value.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    let (schema, _) = value.split_once('"')?;
+    (!schema.contains('\\')).then(|| schema.to_owned())
+}
+
+/// Schema of the JSON document; `docs/report-set.schema.json` describes it.
+pub const SET_SCHEMA: &str = "tagaudit.report-set/1";
