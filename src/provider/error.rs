@@ -48,10 +48,15 @@ impl Error {
     }
 }
 
+/// An invalid endpoint for an error message. A text with `@` may hold a password, which cannot be located where the URL does not parse.
+pub(crate) fn endpoint_in_words(name: &str, value: &str) -> String {
+    if value.contains('@') { format!("the value of {name}") } else { format!("{name} `{value}`") }
+}
+
 /// Refuses an endpoint that cannot be parsed, which would be ignored, and one to which requests would travel unencrypted.
 pub(crate) fn check_endpoint(name: &str, value: &str, insecure: bool) -> Result<(), Error> {
     let url = Url::parse(value).map_err(|error| {
-        Error::usage(format!("{name} is `{value}`, not a URL"))
+        Error::usage(format!("{} is not a valid URL", endpoint_in_words(name, value)))
             .cause(error.to_string())
             .help("for example https://ec2.example.com")
     })?;

@@ -20,7 +20,7 @@ use crate::target;
 use super::profile::Chosen;
 use super::strict::Strict;
 use super::{Error, Request};
-use crate::provider::error::check_endpoint;
+use crate::provider::error::{check_endpoint, endpoint_in_words};
 
 /// Attempts of a read, the first included. Reads can be repeated; throttling is waited out within the deadline.
 const READ_ATTEMPTS: u32 = 8;
@@ -91,11 +91,9 @@ pub(super) fn validate_environment(request: &Request<'_>) -> Result<(), Error> {
                 continue;
             };
             if let Err(error) = Url::parse(value) {
-                return Err(Error::usage(format!(
-                    "`endpoint_url` in line {} of `{file}` is `{value}`, not a URL",
-                    number + 1
-                ))
-                .cause(error.to_string()));
+                let name = format!("`endpoint_url` in line {} of `{file}`", number + 1);
+                return Err(Error::usage(format!("{} is not a valid URL", endpoint_in_words(&name, value)))
+                    .cause(error.to_string()));
             }
         }
     }
@@ -319,6 +317,15 @@ mod tests {
             assert!(check_endpoint("--endpoint-url", bad, false).is_err(), "{bad}");
         }
         assert!(check_endpoint("--endpoint-url", "http://10.0.0.1", true).is_ok());
+    }
+
+    #[test]
+    fn a_password_in_a_malformed_endpoint_is_not_shown() {
+        for bad in ["http://user:se/cret@127.0.0.1:1/", "https://user:se?cret@:x/", "://user:secret@host"] {
+            let error = check_endpoint("--endpoint-url", bad, false).unwrap_err();
+            let shown = format!("{error:?}");
+            assert!(!shown.contains("cret") && shown.contains("--endpoint-url"), "{shown}");
+        }
     }
 
     #[test]
