@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::estate::Estate;
 use crate::journal::{Journal, JournalError, Outcome, Progress, Record};
-use crate::plan::{Fit, Plan, PlannedChange, batches, fit, observe, waves};
+use crate::plan::{Fit, Kind, Plan, PlannedChange, batches, fit, observe, waves};
 use crate::provider::signals::SignalGuard;
 use crate::provider::write_error::{WriteError, WriteErrorKind};
 use crate::transition::{Attribute, Transition};
@@ -147,6 +147,28 @@ impl<'a> Applier<'a, '_> {
             }
             if stopped.is_some() {
                 return Ok(stopped);
+            }
+        }
+        self.delete_undone_versions().await
+    }
+
+    /// Deletes versions of policies that the fix created and this undo replaced. An undo that was interrupted finds them again: the run
+    /// stays open until none is left.
+    async fn delete_undone_versions(&self) -> Step {
+        if self.plan.kind != Kind::Undo {
+            return Ok(None);
+        }
+        for change in &self.plan.changes {
+            let is_undone = matches!(self.progress(change), Progress::Settled(Outcome::Applied | Outcome::Unchanged));
+            if !is_undone {
+                continue;
+            }
+            if let Err(error) = self.writer.delete_undone_version(change).await {
+                let policy = &change.transition.target.id;
+                return Ok(Some(Stop::Blocked(format!(
+                    "cannot delete the version of `{policy}` that the fix created: {}",
+                    error.message
+                ))));
             }
         }
         Ok(None)

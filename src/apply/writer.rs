@@ -73,6 +73,17 @@ impl Writer {
         }
     }
 
+    /// Deletes the version of a policy that a fix created and an undo replaced as the default.
+    #[cfg_attr(not(feature = "aws"), expect(clippy::unused_async, reason = "the SDK of AWS is asynchronous"))]
+    pub(super) async fn delete_undone_version(&self, change: &PlannedChange) -> Result<(), WriteError> {
+        match self {
+            #[cfg(feature = "aws")]
+            Self::Aws(writer) => writer.delete_undone_version(change).await,
+            #[cfg(feature = "alibaba")]
+            Self::Alibaba(writer) => writer.delete_undone_version(change),
+        }
+    }
+
     /// Makes a batch of changes, once. The request id of the answer comes back.
     #[cfg_attr(not(feature = "aws"), expect(clippy::unused_async, reason = "the SDK of AWS is asynchronous"))]
     pub(super) async fn write(&self, plan: &Plan, batch: &[&PlannedChange]) -> Result<Option<String>, WriteError> {

@@ -763,6 +763,25 @@ fn a_new_version_is_taken_back_to_the_old_one() {
     assert_eq!(actions, ["CreatePolicyVersion", "SetDefaultPolicyVersion", "DeletePolicyVersion"]);
 }
 
+#[test]
+fn an_undo_that_was_interrupted_deletes_the_version_of_the_fix() {
+    let denied = Fault::Error(403, "AccessDenied", "User is not authorized to perform: iam:DeletePolicyVersion");
+    for fault in [Fault::KillBefore, denied] {
+        let site = Site::new(Mock::serve(&full_role(true)).fault_on("iam:DeletePolicyVersion", &[1], fault));
+        let before = site.mock.inventory();
+        let ended = site.fix(&[ALLOW_GRANT, &["--journal", "journal.jsonl"]].concat());
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let undo = ["undo", "journal.jsonl", "--yes", "--expect-account", ACCOUNT];
+        let interrupted = site.start(&undo).wait().unwrap();
+        assert_ne!(interrupted.code(), Some(0));
+        site.mock.heal();
+        let undone = site.undo(&[]);
+        assert_eq!(undone.code, Some(0), "{}", undone.stderr);
+        assert!(site.mock.inventory() == before);
+        assert_eq!(site.mock.writes().last().unwrap().action, "DeletePolicyVersion", "{}", undone.stderr);
+    }
+}
+
 /// An undo of a later fix was interrupted between `SetDefaultPolicyVersion` and `DeletePolicyVersion`: its version is still stored.
 #[test]
 fn a_policy_is_deleted_with_the_versions_that_tagaudit_left() {

@@ -302,8 +302,25 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes a document the default of a managed policy by a new version; taking it back makes the version that holds the old
-    /// document the default again, and removes the one that was made.
+    /// Deletes the version that a fix created and its undo replaced as the default. The policy itself existed before the fix, and stays.
+    pub(crate) async fn delete_undone_version(&self, change: &PlannedChange) -> Result<(), WriteError> {
+        let Transition { target, attribute: Attribute::ManagedPolicy {}, old: Some(undone), new: Some(_) } =
+            &change.transition
+        else {
+            return Ok(());
+        };
+        let (client, arn) = (self.session.iam_writer(), target.id.as_str());
+        let versions = self.versions(&client, arn).await.map_err(|error| WriteError::from(&error))?;
+        if let Some(version) = grant::undone_version(&versions, undone.document()) {
+            let request = client.delete_policy_version().policy_arn(arn).version_id(version);
+            let sent = self.send(Operation::DeletePolicyVersion, "", || request.send()).await;
+            sent.map_err(|error| WriteError::from(&error))?;
+        }
+        Ok(())
+    }
+
+    /// Makes a document the default of a managed policy by a new version; an undo makes the version that holds the old document the
+    /// default again.
     async fn new_default(
         &self,
         client: &aws_sdk_iam::Client,
@@ -331,15 +348,7 @@ impl Writer {
             return self.send(Operation::CreatePolicyVersion, "", || request.send()).await;
         };
         let request = client.set_default_policy_version().policy_arn(arn).version_id(version);
-        let sent = self.send(Operation::SetDefaultPolicyVersion, "", || request.send()).await?;
-        if plan.kind == Kind::Undo
-            && let Some((ours, ..)) = versions.iter().find(|(_, is_default, _)| *is_default)
-        {
-            let request = client.delete_policy_version().policy_arn(arn).version_id(ours);
-            // The old document is the default again. A version that is left behind goes with the policy.
-            let _ = self.send(Operation::DeletePolicyVersion, "", || request.send()).await;
-        }
-        Ok(sent)
+        self.send(Operation::SetDefaultPolicyVersion, "", || request.send()).await
     }
 
     /// Versions of a managed policy: id, whether it is the default, document.

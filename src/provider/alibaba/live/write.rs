@@ -11,6 +11,7 @@ use crate::provider::alibaba::answers::{Done, Instances, PolicyAnswer, PolicyLis
 use crate::provider::error::Error;
 use crate::provider::write_error::{WriteError, WriteErrorKind};
 use crate::resource::ResourceKind;
+use crate::role_audit::grant::undone_version;
 use crate::transition::{Attribute, Operation, Transition, Value, policy_name};
 
 use super::client::{Call, CallError, CallErrorKind, api_of_operation, is_passing};
@@ -280,8 +281,23 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes a document the default of a custom policy by a new version; taking it back makes the version that holds the old document the
-    /// default again, and removes the one that was made. None is ever deleted to make room.
+    /// Deletes the version that a fix created and its undo replaced as the default. The policy itself existed before the fix, and stays.
+    pub(crate) fn delete_undone_version(&self, change: &PlannedChange) -> Result<(), WriteError> {
+        let Transition { target, attribute: Attribute::ManagedPolicy {}, old: Some(undone), new: Some(_) } =
+            &change.transition
+        else {
+            return Ok(());
+        };
+        let name = policy_name(&target.id);
+        let versions = self.versions(name).map_err(|error| WriteError::from(&error))?;
+        if let Some(version) = undone_version(&versions, undone.document()) {
+            self.delete_version(name, version).map_err(|error| WriteError::from(&error))?;
+        }
+        Ok(())
+    }
+
+    /// Makes a document the default of a custom policy by a new version; an undo makes the version that holds the old document the default
+    /// again. None is ever deleted to make room.
     fn new_default(&self, plan: &Plan, arn: &str, document: &str) -> Result<Option<String>, CallError> {
         let name = policy_name(arn);
         let attaches = plan.kind == Kind::Fix
@@ -301,14 +317,7 @@ impl Writer {
             return self.send(Operation::RamCreatePolicyVersion, self.session.home(), &arguments);
         };
         let arguments = [("PolicyName", name), ("VersionId", version.as_str())];
-        let sent = self.send(Operation::RamSetDefaultPolicyVersion, self.session.home(), &arguments)?;
-        if plan.kind == Kind::Undo
-            && let Some((ours, ..)) = versions.iter().find(|(_, is_default, _)| *is_default)
-        {
-            // The old document is the default again. A version that is left behind goes with the policy.
-            let _ = self.delete_version(name, ours);
-        }
-        Ok(sent)
+        self.send(Operation::RamSetDefaultPolicyVersion, self.session.home(), &arguments)
     }
 
     /// Versions of a custom policy: id, whether it is the default, document.
