@@ -97,7 +97,7 @@ pub enum ExampleError {
     #[error("`{0}` is not an image")]
     Image(String),
     /// The image has no tag, or one that is not a version.
-    #[error("the tag of `{0}` is not a version")]
+    #[error("`{0}` has no tag that is a version")]
     Tag(String),
     /// A version of the controller before the first with an example.
     #[error("there is no example for version {version} of the controller: {first} is the first known")]

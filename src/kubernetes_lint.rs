@@ -40,8 +40,10 @@ impl KubernetesLint {
         self.findings.iter().filter(|finding| finding.status != Status::Waived)
     }
 
-    /// Runs the rules that ask no cloud on what is of one cluster, each by itself.
+    /// Runs those of the selected rules that need no cloud on each cluster by itself.
     pub fn check(&mut self, clusters: &[Evidence], selected: &[&'static Rule]) {
+        let on_files: Vec<&'static Rule> =
+            selected.iter().copied().filter(|rule| rules::is_on_evidence(rule)).collect();
         for evidence in clusters {
             self.texts.extend(evidence.sources.iter().map(|source| (Arc::clone(&source.file), Arc::clone(source))));
             let context = KubernetesContext {
@@ -51,7 +53,7 @@ impl KubernetesLint {
                 controller_version: None,
                 alibaba: None,
             };
-            let outcomes = rules::run_on_evidence(&context, selected);
+            let outcomes = rules::run(&context, &on_files);
             self.findings.extend(outcomes.findings);
             if self.rules.is_empty() {
                 self.rules = outcomes.rules;

@@ -22,8 +22,10 @@ mod alibaba_node;
 mod alibaba_policy;
 mod alibaba_safety;
 mod alibaba_service;
+mod aws;
 mod cloud_controller;
 mod cluster_configuration;
+mod files;
 pub(crate) mod fix_safety;
 mod iam;
 mod instance;
@@ -34,6 +36,7 @@ mod network;
 mod node;
 mod node_arguments;
 mod orphans;
+mod outcome;
 mod ownership;
 mod region;
 mod run;
@@ -48,7 +51,8 @@ use region::{has, ids, instances_phrase, safe_if_certain};
 
 pub(crate) use load_balancer_subnets::is_public;
 pub use load_balancer_subnets::{Candidate, Scheme, choose_subnets};
-pub use run::{Outcome, Outcomes, RuleOutcome, run, run_on_evidence};
+pub use outcome::{Outcome, Outcomes, RuleOutcome};
+pub use run::{RuleContext, Task, run};
 pub use subjects::Subjects;
 
 /// What is said of actions that a baseline asks for with limits, which a policy of our own would not have.
@@ -167,7 +171,7 @@ impl Check {
     #[must_use]
     pub fn is_of_policies(&self) -> bool {
         match self {
-            Self::Role(_) | Self::Alibaba(alibaba::Check::Principal(_)) => true,
+            Self::Role(_) | Self::Alibaba(alibaba::Check::Principal(_) | alibaba::Check::Trust(_)) => true,
             Self::Region(_)
             | Self::Account(_)
             | Self::Cluster(_)
@@ -175,6 +179,17 @@ impl Check {
             | Self::Joined(_)
             | Self::Evidence(..)
             | Self::Alibaba(_) => false,
+        }
+    }
+
+    /// True if it reads the state of the cluster in Kubernetes.
+    fn is_on_kubernetes(&self) -> bool {
+        match self {
+            Self::Evidence(..)
+            | Self::Kubernetes(_)
+            | Self::Joined(_)
+            | Self::Alibaba(alibaba::Check::Kubernetes(_) | alibaba::Check::Services(_)) => true,
+            Self::Region(_) | Self::Role(_) | Self::Account(_) | Self::Cluster(_) | Self::Alibaba(_) => false,
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::baseline::BaselineError;
 use crate::finding::Finding;
 use crate::inventory::{Gap, Provider, REASON_NOT_PROVIDED, Read};
 use crate::report::{ActionReport, RoleReport};
-use crate::rules::Outcomes;
 use crate::rules::alibaba::{self, Context};
+use crate::rules::{self, Outcomes};
 use crate::target;
 use crate::view::Apart;
 
@@ -51,7 +51,8 @@ fn run<'v>(
     view: &'v ClusterView<'v>,
     gaps: &[Gap],
 ) -> Result<(PrincipalAudits<'v>, Outcomes), BaselineError> {
-    let wants_policies = auditor.rules.iter().any(|rule| rule.check.is_of_policies());
+    let selected = rules::of_provider(auditor.rules, Provider::Alibaba);
+    let wants_policies = selected.iter().any(|rule| rule.check.is_of_policies());
     let options = with_evidence(auditor);
     let compared = if wants_policies { principals::audit(view, &options)? } else { PrincipalAudits::default() };
     let context = Context {
@@ -63,7 +64,7 @@ fn run<'v>(
         installer: auditor.installer,
         kubernetes: auditor.kubernetes,
     };
-    let outcomes = alibaba::run(&context, auditor.rules);
+    let outcomes = rules::run(&context, &selected);
     Ok((compared, outcomes))
 }
 
@@ -84,8 +85,8 @@ fn with_evidence(auditor: &Auditor<'_>) -> PrincipalOptions {
     let mut options = auditor.role_audit.clone();
     let controllers = auditor.kubernetes.controllers().iter().filter(|one| one.cloud == Provider::Alibaba);
     options.controller_version = options.controller_version.or_else(|| controllers.filter_map(|one| one.version).min());
-    options.credentials_elsewhere |= auditor.kubernetes.own_credentials(Provider::Alibaba).is_some()
-        || crate::rules::has_alibaba_key(auditor.kubernetes);
+    options.credentials_elsewhere |=
+        auditor.kubernetes.own_credentials(Provider::Alibaba).is_some() || rules::has_alibaba_key(auditor.kubernetes);
     options
 }
 

@@ -77,7 +77,7 @@ pub(super) fn migrate(args: &MigrateArgs) -> Result<Exit, Failure> {
             controller_version: args.audit.controller_version,
             alibaba: None,
         };
-        let outcomes = rules::run_on_evidence(&context, &selected);
+        let outcomes = rules::run(&context, &selected);
         let judged = Judged { findings: &outcomes.findings, rules: &outcomes.rules, has_cloud: false };
         return write(args, &Migration::assess(&evidence, judged));
     };

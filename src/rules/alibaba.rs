@@ -1,7 +1,7 @@
-//! Running the rules of Alibaba Cloud: what a check of them may look at, and what became of each.
+//! Checks of a cluster in Alibaba Cloud.
 
 use crate::alibaba::{ClusterView, Inventory, Member, PrincipalAudit, PrincipalAudits, PrincipalOptions, RegionView};
-use crate::finding::{Cause, Finding, Key, ResourceRef, Severity};
+use crate::finding::{Cause, Caveat, Key, ResourceRef, Severity};
 use crate::inventory::{Gap, Provider, Read};
 use crate::kubernetes::{Evidence, Service};
 use crate::nodes::KubernetesNode;
@@ -11,8 +11,8 @@ use crate::tags;
 use crate::view::Confidence;
 
 use super::alibaba_safety;
-use super::run::{conclude, describe, made, misses, sort};
-use super::{Checked, Counted, Fix, KubernetesContext, Outcome, Outcomes, Rule, RuleOutcome, Violation};
+use super::run::{RuleContext, Task};
+use super::{Counted, Fix, KubernetesContext, Rule, Violation};
 
 /// An installer whose tags are checked on request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,16 @@ impl Context<'_> {
     pub fn cluster_id(&self) -> &str {
         self.view.cluster_id
     }
+
+    fn on_kubernetes(&self) -> KubernetesContext<'_> {
+        KubernetesContext {
+            cluster_id: self.cluster_id(),
+            evidence: self.kubernetes,
+            cloud: Some(Provider::Alibaba),
+            controller_version: self.options.controller_version,
+            alibaba: Some(self.view),
+        }
+    }
 }
 
 /// A check, by what it is done for one at a time.
@@ -59,8 +69,10 @@ impl Context<'_> {
 pub enum Check {
     /// A region of an account.
     Region(fn(&Context<'_>, &RegionView<'_>) -> Counted),
-    /// A principal that was compared.
+    /// The permissions of a principal that was compared.
     Principal(fn(&Context<'_>, &PrincipalAudit<'_>) -> Counted),
+    /// The trust policy of a principal that was compared.
+    Trust(fn(&Context<'_>, &PrincipalAudit<'_>) -> Counted),
     /// The cluster in everything that was read.
     Cluster(fn(&Context<'_>) -> Counted),
     /// The Nodes of the cluster, where they are known.
@@ -69,126 +81,89 @@ pub enum Check {
     Services(fn(&Context<'_>, &[Service]) -> Counted),
 }
 
-/// Runs the selected rules; those of other clouds are left out.
-#[must_use]
-pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
-    let gaps = context.gaps;
-    let mut all = Outcomes::default();
-    for rule in selected {
-        let counted_of = match rule.check {
-            super::Check::Alibaba(check) => results(context, rule, check, gaps),
-            super::Check::Evidence(providers, check) if providers.contains(&Provider::Alibaba) => {
-                let asked = KubernetesContext {
-                    cluster_id: context.cluster_id(),
-                    evidence: context.kubernetes,
-                    cloud: Some(Provider::Alibaba),
-                    controller_version: context.options.controller_version,
-                    alibaba: Some(context.view),
-                };
-                vec![check(&asked)]
-            }
+/// Why a rule on Services does not apply.
+pub(super) const SERVICES_NOT_GIVEN: &str = "the Services are not known: give them with --kubernetes";
+
+impl RuleContext for Context<'_> {
+    fn tasks(&self, rule: &'static Rule) -> Vec<Task<'_>> {
+        let check = match rule.check {
+            super::Check::Alibaba(check) => check,
+            super::Check::Evidence(_, check) => return vec![Box::new(move || check(&self.on_kubernetes()))],
             super::Check::Region(_)
             | super::Check::Role(_)
             | super::Check::Account(_)
             | super::Check::Cluster(_)
             | super::Check::Kubernetes(_)
-            | super::Check::Joined(_)
-            | super::Check::Evidence(..) => continue,
+            | super::Check::Joined(_) => return Vec::new(),
         };
-        let mut outcome = RuleOutcome { rule: rule.id, outcome: Outcome::NotApplicable, checked: 0, why: None };
-        for counted in counted_of {
-            outcome.checked += counted.checked;
-            match counted.outcome {
-                Checked::NotApplicable(why) => outcome.why = outcome.why.take().or(Some(why.to_owned())),
-                Checked::Done(violations) => {
-                    if !violations.is_empty() {
-                        outcome.outcome = Outcome::Failed;
-                    }
-                    let finished = violations.into_iter().map(|violation| finish(rule, violation, context.view));
-                    all.findings.extend(finished);
-                }
+        let stops = |gap: &&Gap| gap.is_of_list() && rule.reads.contains(&gap.read);
+        let needed: Vec<&Gap> = self.gaps.iter().filter(stops).collect();
+        let unentered = !rule.reads.is_empty() && self.gaps.iter().any(|gap| gap.read == Read::AssumeRole);
+        // Regions of which only the Nodes tell hide nothing of what was read.
+        let is_elsewhere = |gap: &&&Gap| gap.region.as_ref().is_some_and(|name| !self.view.has_region(name));
+        let all_is_read = needed.iter().all(|gap| is_elsewhere(&gap)) && !unentered;
+        match check {
+            Check::Region(check) => {
+                let regions = self.view.regions.iter().filter(|view| {
+                    !needed.iter().any(|gap| {
+                        gap.is_of_account(&view.account.account_id)
+                            && gap.region.as_ref().is_none_or(|name| *name == view.region.name)
+                    })
+                });
+                regions.map(|view| -> Task<'_> { Box::new(move || check(self, view)) }).collect()
             }
+            Check::Principal(check) | Check::Trust(check) => {
+                let audits = self
+                    .principals
+                    .audits
+                    .iter()
+                    .filter(|audit| !needed.iter().any(|gap| gap.is_of_account(&audit.account.account_id)));
+                audits.map(|audit| -> Task<'_> { Box::new(move || check(self, audit)) }).collect()
+            }
+            Check::Cluster(check) if all_is_read => vec![Box::new(move || check(self))],
+            Check::Kubernetes(check) if all_is_read => {
+                let nodes = self.view.nodes.into_iter();
+                nodes.map(|nodes| -> Task<'_> { Box::new(move || check(self, nodes)) }).collect()
+            }
+            Check::Services(_) if self.kubernetes.services.is_none() => {
+                vec![Box::new(|| Counted::not_applicable(SERVICES_NOT_GIVEN))]
+            }
+            Check::Services(check) if all_is_read => {
+                let services = self.kubernetes.services.as_deref().into_iter();
+                services.map(|services| -> Task<'_> { Box::new(move || check(self, services)) }).collect()
+            }
+            Check::Cluster(_) | Check::Kubernetes(_) | Check::Services(_) => Vec::new(),
         }
-        let of_roles: Vec<&RoleGap> = context.principals.gaps.iter().filter(|gap| concerns(rule, gap)).collect();
-        let reads = || gaps.iter().filter(|gap| misses(rule, gap));
-        let first = reads().next().map(describe).or_else(|| of_roles.first().map(|gap| gap.describe()));
-        let missed = first.map(|first| match reads().count() + of_roles.len() {
-            1 => first,
-            several => format!("{first}; and {} more", several - 1),
-        });
-        conclude(rule, &mut outcome, missed, context.view.nodes);
-        all.rules.push(outcome);
     }
-    let of_alibaba = || selected.iter().filter(|rule| rule.providers().contains(&Provider::Alibaba));
-    all.unread = gaps
-        .iter()
-        .map(|gap| (gap.clone(), of_alibaba().filter(|rule| misses(rule, gap)).map(|rule| rule.id).collect()))
-        .collect();
-    let of_gap = |gap: &RoleGap| of_alibaba().filter(|rule| concerns(rule, gap)).map(|rule| rule.id).collect();
-    all.uncompared = context.principals.gaps.iter().map(|gap| (gap.clone(), of_gap(gap))).collect();
-    all.unlisted = super::unread_lists::mark(&context.kubernetes.gaps, &mut all.rules);
-    sort(&mut all.findings);
-    all
-}
 
-/// Whether a rule says nothing about a principal because of a gap: one is about trust, the others about permissions.
-fn concerns(rule: &Rule, gap: &RoleGap) -> bool {
-    rule.check.is_of_policies() && gap.is_of_trust() == (rule.id == OF_TRUST)
-}
-
-/// Why a rule on Services does not apply.
-pub(super) const SERVICES_NOT_GIVEN: &str = "the Services are not known: give them with --kubernetes";
-
-/// The rule that reads trust policies.
-const OF_TRUST: &str = "ram-role-trust-not-ecs";
-
-/// The checks of a rule that can be made. A rule is not run where a list that it needs is unknown.
-fn results(context: &Context<'_>, rule: &Rule, check: Check, gaps: &[Gap]) -> Vec<Counted> {
-    let stops = |gap: &&Gap| gap.is_of_list() && rule.reads.contains(&gap.read);
-    let needed: Vec<&Gap> = gaps.iter().filter(stops).collect();
-    let unentered = !rule.reads.is_empty() && gaps.iter().any(|gap| gap.read == Read::AssumeRole);
-    // What only the Nodes tell of hides nothing of what was read.
-    let is_elsewhere = |gap: &&&Gap| gap.region.as_ref().is_some_and(|name| !context.view.has_region(name));
-    let all_is_read = needed.iter().all(|gap| is_elsewhere(&gap)) && !unentered;
-    match check {
-        Check::Region(check) => {
-            let regions = context.view.regions.iter().filter(|view| {
-                !needed.iter().any(|gap| {
-                    gap.is_of_account(&view.account.account_id)
-                        && gap.region.as_ref().is_none_or(|name| *name == view.region.name)
-                })
-            });
-            regions.map(|view| check(context, view)).collect()
-        }
-        Check::Principal(check) => {
-            let audits = context
-                .principals
-                .audits
-                .iter()
-                .filter(|audit| !needed.iter().any(|gap| gap.is_of_account(&audit.account.account_id)));
-            audits.map(|audit| check(context, audit)).collect()
-        }
-        Check::Cluster(check) if all_is_read => vec![check(context)],
-        Check::Kubernetes(check) if all_is_read => {
-            context.view.nodes.map(|nodes| check(context, nodes)).into_iter().collect()
-        }
-        Check::Services(_) if context.kubernetes.services.is_none() => {
-            vec![Counted::not_applicable(SERVICES_NOT_GIVEN)]
-        }
-        Check::Services(check) if all_is_read => {
-            context.kubernetes.services.as_deref().map(|services| check(context, services)).into_iter().collect()
-        }
-        Check::Cluster(_) | Check::Kubernetes(_) | Check::Services(_) => Vec::new(),
+    fn gaps(&self) -> &[Gap] {
+        self.gaps
     }
-}
 
-fn finish(rule: &Rule, mut violation: Violation, view: &ClusterView<'_>) -> Finding {
-    let caveats = alibaba_safety::check(&mut violation, view);
-    let named = std::iter::once(&violation.resource).chain(&violation.related);
-    let instances = named.filter(|named| named.kind == ResourceKind::Instance);
-    let members = instances.filter_map(|named| view.regions.iter().find_map(|region| region.member(&named.id)));
-    let confidence = members.map(|member| member.evidence.confidence()).min().unwrap_or(Confidence::Certain);
-    made(rule, violation, confidence, caveats)
+    fn role_gaps(&self) -> &[RoleGap] {
+        &self.principals.gaps
+    }
+
+    /// A gap concerns either the trust policy of a principal or its permissions.
+    fn is_missed(&self, rule: &Rule, gap: &RoleGap) -> bool {
+        match rule.check {
+            super::Check::Alibaba(Check::Trust(_)) => gap.is_of_trust(),
+            _ => rule.check.is_of_policies() && !gap.is_of_trust(),
+        }
+    }
+
+    fn evidence(&self) -> &Evidence {
+        self.kubernetes
+    }
+
+    fn judge(&self, violation: &mut Violation) -> (Confidence, Vec<Caveat>) {
+        let caveats = alibaba_safety::check(violation, self.view);
+        let named = std::iter::once(&violation.resource).chain(&violation.related);
+        let instances = named.filter(|named| named.kind == ResourceKind::Instance);
+        let members =
+            instances.filter_map(|named| self.view.regions.iter().find_map(|region| region.member(&named.id)));
+        (members.map(|member| member.evidence.confidence()).min().unwrap_or(Confidence::Certain), caveats)
+    }
 }
 
 /// A resource of a region.

@@ -1,133 +1,61 @@
-//! Running the rules: which checks can be made with what was read, what they find, and what became of each rule.
+//! The runner: the checks that what was read allows, their findings, and the outcome of each rule. Clouds and files give it a
+//! [`RuleContext`] each.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use serde::{Deserialize, Serialize};
-
 use crate::finding::{Cause, Caveat, Finding, Status, fingerprint};
-use crate::inventory::{Account, Gap, Read};
-use crate::kubernetes::ListGap;
-use crate::nodes::KubernetesNode;
-use crate::resource::ResourceKind;
-use crate::role_audit::{RoleAudit, RoleGap};
-use crate::view::{ClusterView, Confidence, RegionView};
+use crate::inventory::{Gap, Read};
+use crate::kubernetes::Evidence;
+use crate::role_audit::RoleGap;
+use crate::view::Confidence;
 
-use super::{Check, Checked, Context, Counted, KubernetesContext, Rule, Violation, fix_safety, unread_lists};
-
-/// What became of a rule; always one of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// Everything that it looks at was looked at, and is in order.
-    Passed,
-    /// It has findings.
-    Failed,
-    /// There is nothing here that it could say something about.
-    NotApplicable,
-    /// It found nothing, and something that it looks at was not read.
-    NotAudited,
-}
-
-impl Outcome {
-    /// The word used in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::NotApplicable => "not_applicable",
-            Self::NotAudited => "not_audited",
-        }
-    }
-
-    /// The same for a person.
-    #[must_use]
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::NotApplicable => "not applicable",
-            Self::NotAudited => "not audited",
-        }
-    }
-}
-
-/// The outcome of a rule over all regions, accounts and roles.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleOutcome {
-    /// Rule id.
-    pub rule: &'static str,
-    /// What became of it.
-    pub outcome: Outcome,
-    /// How many resources it was checked on.
-    pub checked: usize,
-    /// Why it was not checked, or not everywhere.
-    pub why: Option<String>,
-}
-
-impl RuleOutcome {
-    /// Takes what became of the same rule elsewhere.
-    pub(crate) fn add(&mut self, other: Self) {
-        let weight = |outcome: Outcome| match outcome {
-            Outcome::Failed => 3,
-            Outcome::NotAudited => 2,
-            Outcome::Passed => 1,
-            Outcome::NotApplicable => 0,
-        };
-        let checked = self.checked + other.checked;
-        if weight(other.outcome) > weight(self.outcome) {
-            *self = other;
-        }
-        self.checked = checked;
-    }
-}
-
-/// What running the rules gave.
-#[derive(Debug, Default)]
-pub struct Outcomes {
-    /// Findings, worst first, then by rule and resource.
-    pub findings: Vec<Finding>,
-    /// Outcomes of the selected rules, by rule.
-    pub rules: Vec<RuleOutcome>,
-    /// Each read that failed, with the ids of the rules that were not checked on what it would have shown.
-    pub unread: Vec<(Gap, Vec<&'static str>)>,
-    /// Each role that was not compared, or not wholly, with the ids of the rules that were not checked on it.
-    pub uncompared: Vec<(RoleGap, Vec<&'static str>)>,
-    /// Each list of a live cluster that was not read, with the ids of the rules that look at it.
-    pub unlisted: Vec<(ListGap, Vec<&'static str>)>,
-}
+use super::outcome::{Outcome, Outcomes, RuleOutcome};
+use super::{Checked, Counted, Rule, Violation, unread_lists};
 
 /// One check to run.
-#[derive(Clone, Copy)]
-enum Task<'t, 'v> {
-    Region(fn(&Context<'_>, &RegionView<'_>) -> Checked, &'t RegionView<'v>),
-    Role(fn(&Context<'_>, &RoleAudit<'_>) -> Checked, &'t RoleAudit<'v>),
-    Account(fn(&Context<'_>, &Account) -> Checked, &'t Account),
-    Cluster(fn(&Context<'_>) -> Checked),
-    Kubernetes(fn(&Context<'_>, &[KubernetesNode]) -> Checked, &'t [KubernetesNode]),
-    Joined(fn(&Context<'_>) -> Counted),
-    Evidence(fn(&KubernetesContext<'_>) -> Counted),
+pub type Task<'t> = Box<dyn Fn() -> Counted + Send + Sync + 't>;
+
+/// A cluster as rules see it: in an account of one cloud, or in files alone.
+pub trait RuleContext: Sync {
+    /// The checks of a rule that can be made. A rule is not run where a list that it needs is unknown; a gap of one resource leaves the
+    /// list complete, and the check sees that resource's field as unread.
+    fn tasks(&self, rule: &'static Rule) -> Vec<Task<'_>>;
+
+    /// Reads that failed, and lists that the Nodes contradict.
+    fn gaps(&self) -> &[Gap];
+
+    /// Roles and principals that were not compared, or not wholly.
+    fn role_gaps(&self) -> &[RoleGap];
+
+    /// True if a rule is not checked on a role because of a gap.
+    fn is_missed(&self, rule: &Rule, gap: &RoleGap) -> bool;
+
+    /// The state of the cluster in Kubernetes.
+    fn evidence(&self) -> &Evidence;
+
+    /// Confidence that the resources of a violation belong to the cluster, and caveats of its fix; takes `safe` from a fix where that is
+    /// not provable.
+    fn judge(&self, violation: &mut Violation) -> (Confidence, Vec<Caveat>);
 }
 
-/// What a task gave.
+/// Results of a task.
 struct Done {
     /// Position of its rule among the selected ones.
     rule: usize,
-    /// How many resources it looked at.
+    /// Number of checked resources.
     checked: usize,
-    /// Why it says nothing.
+    /// Reason that the rule does not apply.
     not_applicable: Option<&'static str>,
     findings: Vec<Finding>,
 }
 
-/// Runs the selected rules.
+/// Runs the selected rules, all of them of the cloud of the context.
 #[must_use]
-pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
-    let gaps = context.gaps;
-    let mut tasks: Vec<(usize, Task<'_, '_>)> = Vec::new();
+pub fn run(context: &impl RuleContext, selected: &[&'static Rule]) -> Outcomes {
+    let mut tasks: Vec<(usize, Task<'_>)> = Vec::new();
     for (index, rule) in selected.iter().enumerate() {
-        tasks.extend(tasks_of(context, rule, gaps).into_iter().map(|task| (index, task)));
+        tasks.extend(context.tasks(rule).into_iter().map(|task| (index, task)));
     }
     let mut rules: Vec<RuleOutcome> = selected
         .iter()
@@ -146,58 +74,30 @@ pub fn run(context: &Context<'_>, selected: &[&'static Rule]) -> Outcomes {
         }
         findings.extend(done.findings);
     }
-    let unread: Vec<(Gap, Vec<&'static str>)> = gaps
-        .iter()
-        .map(|gap| (gap.clone(), selected.iter().filter(|rule| misses(rule, gap)).map(|rule| rule.id).collect()))
-        .collect();
-    let of_policies: Vec<&'static str> =
-        selected.iter().filter(|rule| rule.check.is_of_policies()).map(|rule| rule.id).collect();
-    let uncompared: Vec<(RoleGap, Vec<&'static str>)> =
-        context.roles.gaps.iter().map(|gap| (gap.clone(), of_policies.clone())).collect();
+    let ids = |is_missed: &dyn Fn(&Rule) -> bool| -> Vec<&'static str> {
+        selected.iter().filter(|rule| is_missed(rule)).map(|rule| rule.id).collect()
+    };
+    let unread = context.gaps().iter().map(|gap| (gap.clone(), ids(&|rule| misses(rule, gap)))).collect();
+    let uncompared =
+        context.role_gaps().iter().map(|gap| (gap.clone(), ids(&|rule| context.is_missed(rule, gap)))).collect();
     for (rule, outcome) in selected.iter().zip(&mut rules) {
-        let reads = || gaps.iter().filter(|gap| misses(rule, gap));
-        let of_roles = if rule.check.is_of_policies() { context.roles.gaps.as_slice() } else { &[] };
-        let first = reads().next().map(describe).or_else(|| of_roles.first().map(RoleGap::describe));
-        let missed = first.map(|first| match reads().count() + of_roles.len() {
+        let reads = || context.gaps().iter().filter(|gap| misses(rule, gap));
+        let role_gaps = || context.role_gaps().iter().filter(|gap| context.is_missed(rule, gap));
+        let first = reads().next().map(describe).or_else(|| role_gaps().next().map(RoleGap::describe));
+        let missed = first.map(|first| match reads().count() + role_gaps().count() {
             1 => first,
             several => format!("{first}; and {} more", several - 1),
         });
-        conclude(rule, outcome, missed, context.view.nodes);
+        conclude(context, rule, outcome, missed);
     }
     sort(&mut findings);
-    let unlisted = unread_lists::mark(&context.kubernetes.gaps, &mut rules);
+    let unlisted = unread_lists::mark(&context.evidence().gaps, selected, &mut rules);
     Outcomes { findings, rules, unread, uncompared, unlisted }
-}
-
-/// Runs those of the selected rules that ask no cloud.
-#[must_use]
-pub fn run_on_evidence(context: &KubernetesContext<'_>, selected: &[&'static Rule]) -> Outcomes {
-    let mut all = Outcomes::default();
-    for rule in selected {
-        let Check::Evidence(_, check) = rule.check else { continue };
-        let Counted { checked, outcome: found } = check(context);
-        let mut outcome = RuleOutcome { rule: rule.id, outcome: Outcome::NotApplicable, checked, why: None };
-        match found {
-            Checked::NotApplicable(why) => outcome.why = Some(why.to_owned()),
-            Checked::Done(violations) => {
-                if !violations.is_empty() {
-                    outcome.outcome = Outcome::Failed;
-                }
-                let made = violations.into_iter().map(|one| made(rule, one, Confidence::Certain, Vec::new()));
-                all.findings.extend(made);
-            }
-        }
-        conclude(rule, &mut outcome, None, context.evidence.nodes.as_deref());
-        all.rules.push(outcome);
-    }
-    all.unlisted = unread_lists::mark(&context.evidence.gaps, &mut all.rules);
-    sort(&mut all.findings);
-    all
 }
 
 /// Worst first, then by rule and resource. What is known again by the same and says the same is one finding, at all of its places; what
 /// says something else is counted.
-pub(super) fn sort(findings: &mut Vec<Finding>) {
+fn sort(findings: &mut Vec<Finding>) {
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut distinct: Vec<Finding> = Vec::with_capacity(findings.len());
     for mut finding in findings.drain(..) {
@@ -229,13 +129,8 @@ pub(super) fn sort(findings: &mut Vec<Finding>) {
     });
 }
 
-/// The outcome of a rule whose checks were made; `missed` says what was not read of what it looks at.
-pub(super) fn conclude(
-    rule: &Rule,
-    outcome: &mut RuleOutcome,
-    missed: Option<String>,
-    nodes: Option<&[KubernetesNode]>,
-) {
+/// The outcome of a rule whose checks were made; `missed` describes what was not read of its resources.
+fn conclude(context: &impl RuleContext, rule: &Rule, outcome: &mut RuleOutcome, missed: Option<String>) {
     if outcome.outcome == Outcome::Failed {
         outcome.why = missed;
     } else if missed.is_some() {
@@ -246,89 +141,37 @@ pub(super) fn conclude(
         outcome.why = None;
     } else {
         outcome.outcome = Outcome::NotApplicable;
+        let nodes = context.evidence().nodes.as_deref();
         outcome.why = outcome.why.take().or_else(|| Some(rule.subjects.none(rule, nodes)));
     }
 }
 
-pub(super) fn describe(gap: &Gap) -> String {
+fn describe(gap: &Gap) -> String {
     let region = gap.region.as_ref().map(|region| format!(" in {region}")).unwrap_or_default();
     format!("{}{region} failed: {}", gap.read, gap.reason)
 }
 
-/// Whether something that a rule looks at is not seen because of a gap. An account that could not be entered hides it all.
-pub(super) fn misses(rule: &Rule, gap: &Gap) -> bool {
+/// True if a gap hides resources of a rule. An account that could not be entered hides all of them.
+fn misses(rule: &Rule, gap: &Gap) -> bool {
     rule.reads.contains(&gap.read)
         || gap.read == Read::AssumeRole
         || gap.read.kinds().iter().any(|kind| rule.resources.contains(kind))
 }
-
-/// The checks of a rule that can be made. A rule is not run where a list that it needs is unknown; a gap of one resource
-/// leaves the list complete, and the check sees that resource's field as unread.
-fn tasks_of<'t, 'v>(context: &'t Context<'v>, rule: &Rule, gaps: &[Gap]) -> Vec<Task<'t, 'v>> {
-    let stops = |gap: &&Gap| gap.is_of_list() && rule.reads.contains(&gap.read);
-    let needed: Vec<&Gap> = gaps.iter().filter(stops).collect();
-    let is_read = |account: &Account| !needed.iter().any(|gap| gap.is_of_account(&account.account_id));
-    // An account that was not read at all leaves every list of the whole unknown.
-    let all_is_read =
-        || needed.is_empty() && (rule.reads.is_empty() || !gaps.iter().any(|gap| gap.read == Read::AssumeRole));
-    match rule.check {
-        Check::Region(check) => {
-            let regions = context.view.regions.iter().filter(|region| {
-                !needed.iter().any(|gap| {
-                    gap.is_of_account(&region.account.account_id)
-                        && gap.region.as_ref().is_none_or(|name| *name == region.region.name)
-                })
-            });
-            regions.map(|region| Task::Region(check, region)).collect()
-        }
-        Check::Role(check) => {
-            let audits = context.roles.audits.iter().filter(|audit| is_read(audit.account));
-            audits.map(|audit| Task::Role(check, audit)).collect()
-        }
-        Check::Account(check) => {
-            let accounts = context.view.inventory.accounts.iter().filter(|account| is_read(account));
-            accounts.map(|account| Task::Account(check, account)).collect()
-        }
-        Check::Cluster(check) if all_is_read() => vec![Task::Cluster(check)],
-        Check::Kubernetes(check) if all_is_read() => {
-            context.view.nodes.map(|nodes| Task::Kubernetes(check, nodes)).into_iter().collect()
-        }
-        Check::Joined(check) if all_is_read() => vec![Task::Joined(check)],
-        Check::Evidence(_, check) => vec![Task::Evidence(check)],
-        Check::Cluster(_) | Check::Kubernetes(_) | Check::Joined(_) | Check::Alibaba(_) => Vec::new(),
-    }
+fn run_task(context: &impl RuleContext, task: &Task<'_>, index: usize, rule: &Rule) -> Done {
+    let Counted { checked, outcome } = task();
+    let (violations, not_applicable) = match outcome {
+        Checked::Done(violations) => (violations, None),
+        Checked::NotApplicable(why) => (Vec::new(), Some(why)),
+    };
+    let findings = violations.into_iter().map(|mut violation| {
+        let (confidence, caveats) = context.judge(&mut violation);
+        into_finding(rule, violation, confidence, caveats)
+    });
+    Done { rule: index, checked, not_applicable, findings: findings.collect() }
 }
 
-impl Task<'_, '_> {
-    fn run(self, context: &Context<'_>, index: usize, rule: &Rule) -> Done {
-        let (checked, outcome) = match self {
-            Self::Region(check, region) => (rule.subjects.count_in_region(rule, region), check(context, region)),
-            Self::Role(check, audit) => (1, check(context, audit)),
-            Self::Account(check, account) => {
-                (rule.subjects.in_account(context.view, account).len(), check(context, account))
-            }
-            Self::Cluster(check) => (1, check(context)),
-            Self::Kubernetes(check, nodes) => (nodes.len(), check(context, nodes)),
-            Self::Joined(check) => {
-                let Counted { checked, outcome } = check(context);
-                (checked, outcome)
-            }
-            Self::Evidence(check) => {
-                let Counted { checked, outcome } = check(&context.on_kubernetes());
-                (checked, outcome)
-            }
-        };
-        let (violations, not_applicable) = match outcome {
-            Checked::Done(violations) => (violations, None),
-            Checked::NotApplicable(why) => (Vec::new(), Some(why)),
-        };
-        let findings = violations.into_iter().map(|violation| finish(rule, violation, context.view)).collect();
-        Done { rule: index, checked, not_applicable, findings }
-    }
-}
-
-/// Runs the checks on every core: they are pure and share nothing. What they give comes in the order of the tasks.
-fn run_tasks(context: &Context<'_>, selected: &[&'static Rule], tasks: &[(usize, Task<'_, '_>)]) -> Vec<Done> {
+/// Runs the checks on every core: they are pure and share nothing. Results are in the order of the tasks.
+fn run_tasks(context: &impl RuleContext, selected: &[&'static Rule], tasks: &[(usize, Task<'_>)]) -> Vec<Done> {
     let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(tasks.len()).max(1);
     let next = AtomicUsize::new(0);
     let work = || {
@@ -337,7 +180,7 @@ fn run_tasks(context: &Context<'_>, selected: &[&'static Rule], tasks: &[(usize,
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some((index, task)) = tasks.get(at) else { return all };
             if let Some(rule) = selected.get(*index) {
-                all.push((at, task.run(context, *index, rule)));
+                all.push((at, run_task(context, task, *index, rule)));
             }
         }
     };
@@ -356,22 +199,8 @@ fn run_tasks(context: &Context<'_>, selected: &[&'static Rule], tasks: &[(usize,
     all.into_iter().map(|(_, done)| done).collect()
 }
 
-/// How sure it is that what a violation speaks of belongs to the cluster.
-fn confidence(violation: &Violation, view: &ClusterView<'_>) -> Confidence {
-    let named = std::iter::once(&violation.resource).chain(&violation.related);
-    let instances = named.filter(|named| named.kind == ResourceKind::Instance);
-    let members = instances.filter_map(|named| view.regions.iter().find_map(|region| region.member(&named.id)));
-    members.map(|member| member.evidence.confidence()).min().unwrap_or(Confidence::Certain)
-}
-
-fn finish(rule: &Rule, mut violation: Violation, view: &ClusterView<'_>) -> Finding {
-    let caveats = fix_safety::check(&mut violation, view);
-    let confidence = confidence(&violation, view);
-    made(rule, violation, confidence, caveats)
-}
-
-/// A violation with what its rule says.
-pub(super) fn made(rule: &Rule, violation: Violation, confidence: Confidence, caveats: Vec<Caveat>) -> Finding {
+/// A violation, completed from its rule.
+fn into_finding(rule: &Rule, violation: Violation, confidence: Confidence, caveats: Vec<Caveat>) -> Finding {
     let scope = violation.resource.account_id.as_deref().unwrap_or_default();
     let scope = format!("{scope}/{}", violation.resource.region.as_deref().unwrap_or_default());
     Finding {

@@ -2,25 +2,18 @@
 
 use crate::kubernetes::ListGap;
 
-use super::{Check, Outcome, Rule, RuleOutcome, alibaba};
-
-/// Whether a rule looks at what Kubernetes says.
-fn is_on_kubernetes(rule: &Rule) -> bool {
-    match rule.check {
-        Check::Evidence(..)
-        | Check::Kubernetes(_)
-        | Check::Joined(_)
-        | Check::Alibaba(alibaba::Check::Kubernetes(_) | alibaba::Check::Services(_)) => true,
-        Check::Region(_) | Check::Role(_) | Check::Account(_) | Check::Cluster(_) | Check::Alibaba(_) => false,
-    }
-}
+use super::Rule;
+use super::outcome::{Outcome, RuleOutcome};
 
 /// Marks the rules that found nothing and may have missed something as not audited; each gap with the ids of the rules that look at
 /// what it hides.
-pub(super) fn mark(gaps: &[ListGap], outcomes: &mut [RuleOutcome]) -> Vec<(ListGap, Vec<&'static str>)> {
+pub(super) fn mark(
+    gaps: &[ListGap],
+    selected: &[&'static Rule],
+    outcomes: &mut [RuleOutcome],
+) -> Vec<(ListGap, Vec<&'static str>)> {
     let mut unread: Vec<(ListGap, Vec<&'static str>)> = gaps.iter().map(|gap| (gap.clone(), Vec::new())).collect();
-    for outcome in outcomes {
-        let Some(rule) = super::find(outcome.rule).filter(|rule| is_on_kubernetes(rule)) else { continue };
+    for (rule, outcome) in selected.iter().zip(outcomes).filter(|(rule, _)| rule.check.is_on_kubernetes()) {
         let mut first = None;
         for (gap, rules) in &mut unread {
             if gap.list.looked_at().iter().any(|kind| rule.resources.contains(kind)) {

@@ -383,7 +383,7 @@ fn findings(evidence: &Evidence) -> Vec<String> {
         controller_version: None,
         alibaba: None,
     };
-    let all = rules::run_on_evidence(&context, &selected);
+    let all = rules::run(&context, &selected);
     let mut found: Vec<String> = all.findings.iter().map(|one| format!("{} {}", one.rule, one.message)).collect();
     found.sort();
     found

@@ -52,7 +52,7 @@ fn assessed(evidence: &Evidence) -> Migration {
         controller_version: None,
         alibaba: None,
     };
-    let outcomes = rules::run_on_evidence(&context, &selected);
+    let outcomes = rules::run(&context, &selected);
     let judged = Judged { findings: &outcomes.findings, rules: &outcomes.rules, has_cloud: false };
     Migration::assess(evidence, judged)
 }

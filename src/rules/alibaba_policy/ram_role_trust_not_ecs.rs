@@ -21,7 +21,7 @@ pub(super) const RULE: Rule = Rule {
     example: "role `k8s-worker` of 4 nodes does not trust ecs.aliyuncs.com",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
     subjects: Subjects::RamPrincipals,
-    check: Check::Alibaba(alibaba::Check::Principal(check)),
+    check: Check::Alibaba(alibaba::Check::Trust(check)),
 };
 
 fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
