@@ -359,7 +359,7 @@ fn examples_on_alibaba_cloud_pass_lint_and_cover_what_the_controller_calls() {
     assert!(refused(&["--cloud", "alibaba"]).contains("--controller-image"));
     assert!(refused(&["--cloud", "alibaba", "--controller-image", "a/b:v2.3.0"]).contains("2.4.0 is the first"));
     assert!(refused(&["--cloud", "alibaba", "--controller-image", "a/b"]).contains("has no tag that is a version"));
-    assert!(refused(&["--cloud", "alibaba", "--controller-image", "a/b:v2.4.0\n- x"]).contains("is no image"));
+    assert!(refused(&["--cloud", "alibaba", "--controller-image", "a/b:v2.4.0\n- x"]).contains("is not an image"));
     assert!(refused(&["--controller-image", image]).contains("for Alibaba Cloud"));
     let rke =
         run(&["example", "rke", "--cloud", "alibaba", "--kubernetes-version", "1.30", "--controller-image", image]);
