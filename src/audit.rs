@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::baseline::BaselineError;
-use crate::estate::{EstateRef, Identity};
+use crate::estate::{Account, EstateRef, Identity, Source, SourceKind};
 use crate::finding::{Finding, Severity, Status};
 use crate::inventory::{Gap, Provider};
 use crate::kubernetes::Evidence;
 use crate::nodes::KubernetesNode;
 use crate::plan;
-use crate::report::{Account, Configuration, RoleReport, Source, SourceKind};
 use crate::resource::ResourceKind;
 use crate::role_audit::RoleAuditOptions;
 use crate::rules::alibaba::Installer;
@@ -19,11 +18,15 @@ use crate::view::{Apart, NodeRoleSelector, RoleAssignment};
 
 mod alibaba;
 mod aws;
+mod configuration;
 mod not_audited;
 mod promise;
+mod roles;
 mod unseen;
 
+pub use configuration::Configuration;
 pub use not_audited::NotAudited;
+pub use roles::{ActionReport, ExcessReport, RoleReport};
 
 /// What an audit is needed for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,6 +5,10 @@ use crate::alibaba;
 use crate::inventory::kubernetes::Recording;
 use crate::inventory::{Gap, Inventory, InventoryError, MissingRegion, Provider};
 
+mod source;
+
+pub use source::{Account, Source, SourceKind};
+
 /// What was read of a cloud.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Estate {

@@ -1,12 +1,5 @@
 //! Reports: versioned types of their own, so that changes inside do not break the scripts of others.
 
-use serde::{Deserialize, Serialize};
-
-use crate::policy::{
-    AccessLevel, Assessment, Beyond, EscalationPath, Excess, NotGranted, ServiceExcess, StatementRef, Verdict,
-};
-use crate::view::NodeRole;
-
 mod audit;
 mod compare;
 mod consistency;
@@ -21,6 +14,8 @@ mod set;
 mod v1;
 mod view;
 
+pub use crate::audit::{ActionReport, Configuration, ExcessReport, RoleReport};
+pub use crate::estate::{Account, Source, SourceKind};
 pub use crate::finding::ResourceRef;
 pub use compare::{CompareError, PickError};
 pub use finding::{Caveat, Choice, Finding, Fix, Location};
@@ -34,127 +29,5 @@ pub use read::{ReportError, SCHEMA, SET_SCHEMA};
 pub use set::{
     MergeError, MergeInput, MergeLimits, PresentShard, ReportSet, SetSummary, Shards, TargetOutcome, TargetReport,
 };
-pub use v1::{
-    Account, Comparison, Configuration, GoneFinding, NotAudited, Report, RuleOutcome, Source, SourceKind, Summary, Tool,
-};
+pub use v1::{Comparison, GoneFinding, NotAudited, Report, RuleOutcome, Summary, Tool};
 pub use view::{Changes, Found, Gone, ReportView};
-
-/// A role compared with its baseline.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RoleReport {
-    /// ARN.
-    pub role: String,
-    /// Roles of the nodes that hold it; empty when unknown.
-    pub node_roles: Vec<NodeRole>,
-    /// Instances that hold it.
-    pub instances: Vec<String>,
-    /// Name of the baseline.
-    pub baseline: String,
-    /// One entry per baseline action.
-    pub actions: Vec<ActionReport>,
-    /// What goes beyond the baseline, by pattern as granted.
-    pub excess: Vec<ExcessReport>,
-    /// The same by service and access level.
-    pub excess_by_service: Vec<ServiceExcess>,
-    /// Privilege escalation paths that what goes beyond the baseline opens.
-    pub escalation_paths: Vec<EscalationPath>,
-    /// More privileged roles of the account that it may assume.
-    pub assumable_roles: Vec<String>,
-    /// The smallest policy that still covers the baseline, when something goes beyond it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tightened_policy: Option<serde_json::Value>,
-}
-
-impl RoleReport {
-    /// The parts that come from the policies.
-    #[must_use]
-    pub fn of_policies(role: String, baseline: String, beyond: &Beyond, tightened: &str) -> Self {
-        Self {
-            role,
-            node_roles: Vec::new(),
-            instances: Vec::new(),
-            baseline,
-            actions: Vec::new(),
-            excess: beyond.excess.iter().map(ExcessReport::new).collect(),
-            excess_by_service: beyond.services.clone(),
-            escalation_paths: beyond.paths.clone(),
-            assumable_roles: Vec::new(),
-            tightened_policy: if beyond.excess.is_empty() { None } else { serde_json::from_str(tightened).ok() },
-        }
-    }
-}
-
-/// The verdict on one action.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ActionReport {
-    /// Action.
-    pub action: String,
-    /// The verdict.
-    pub verdict: Verdict,
-    /// Statements that decided it.
-    pub because: Vec<StatementRef>,
-    /// Resources it is limited to.
-    pub only_on: Vec<String>,
-    /// Conditions it is limited to.
-    pub only_if: Vec<String>,
-    /// What of the baseline is not granted, each with a resource that shows it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub not_granted: Vec<NotGranted>,
-    /// Why there is no verdict.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-impl ActionReport {
-    /// An assessment for the report.
-    #[must_use]
-    pub fn new(action: &str, assessment: &Assessment) -> Self {
-        let undecided = assessment.verdict == Verdict::Undecided;
-        Self {
-            action: action.to_owned(),
-            verdict: assessment.verdict,
-            because: assessment.because.clone(),
-            only_on: assessment.only_on(),
-            only_if: assessment.only_if(),
-            not_granted: assessment.not_granted.clone(),
-            reason: undecided.then(|| assessment.undecided_by.join("; ")),
-        }
-    }
-}
-
-/// Something granted beyond the baseline.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ExcessReport {
-    /// Action pattern.
-    pub action: String,
-    /// The highest access that it gives beyond the baseline.
-    pub access_level: AccessLevel,
-    /// How many actions beyond the baseline it grants today.
-    pub actions: usize,
-    /// The worst of them, a few.
-    pub worst: Vec<String>,
-    /// Whether it will grant actions that AWS is yet to add.
-    pub open_ended: bool,
-    /// Statements that grant it.
-    pub because: Vec<StatementRef>,
-    /// Whether it is part of a privilege escalation path.
-    pub escalation: bool,
-    /// Resources on which the baseline asks for it, when the excess is that it is granted on others too.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub needed_on: Vec<String>,
-}
-
-impl ExcessReport {
-    fn new(excess: &Excess) -> Self {
-        Self {
-            action: excess.action.clone(),
-            access_level: excess.access_level,
-            actions: excess.actions,
-            worst: excess.worst.clone(),
-            open_ended: excess.is_open_ended,
-            because: excess.because.clone(),
-            escalation: excess.escalation,
-            needed_on: excess.needed_on.clone(),
-        }
-    }
-}

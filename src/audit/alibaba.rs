@@ -8,14 +8,13 @@ use crate::alibaba::{ClusterView, Inventory, RegionView};
 use crate::baseline::BaselineError;
 use crate::finding::Finding;
 use crate::inventory::{Gap, Provider, REASON_NOT_PROVIDED, Read};
-use crate::report::{ActionReport, RoleReport};
 use crate::rules::alibaba::{self, Context};
 use crate::rules::{self, Outcomes};
 use crate::target;
 use crate::view::Apart;
 
 use super::unseen::{self, Listing, Named};
-use super::{Auditor, Examined, count_nodes};
+use super::{ActionReport, Auditor, Examined, RoleReport, count_nodes};
 
 fn view<'a>(auditor: &Auditor<'a>, inventory: &'a Inventory) -> ClusterView<'a> {
     ClusterView::new(inventory, auditor.cluster_id, auditor.nodes(), auditor.selectors)

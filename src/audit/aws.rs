@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use crate::baseline::BaselineError;
 use crate::finding::Finding;
 use crate::inventory::{Gap, Inventory, Provider};
-use crate::report::{ActionReport, RoleReport};
 use crate::resource::ResourceKind;
 use crate::role_audit::{self, RoleAudit, RoleAudits};
 use crate::rules::{self, Context, Outcomes};
 use crate::topology::topology;
 use crate::view::{Apart, ClusterView};
 
-use super::{Auditor, Examined, count_nodes, unseen};
+use super::{ActionReport, Auditor, Examined, RoleReport, count_nodes, unseen};
 
 fn view<'a>(auditor: &Auditor<'a>, inventory: &'a Inventory) -> ClusterView<'a> {
     ClusterView::new(inventory, auditor.cluster_id, auditor.nodes(), auditor.selectors)

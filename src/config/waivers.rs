@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 
-use crate::audit::Audit;
+use crate::audit::{Audit, Configuration};
 use crate::finding::{self, Finding, ResourceRef, Status};
 use crate::policy;
-use crate::report::Configuration;
 use crate::rules::Outcome;
 
 use super::{Config, Place, Waiver};

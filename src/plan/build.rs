@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use thiserror::Error;
 
 use crate::baseline::BaselineError;
-use crate::estate::EstateRef;
+use crate::estate::{EstateRef, SourceKind};
 use crate::finding::Finding;
 use crate::nodes::KubernetesNode;
-use crate::report::SourceKind;
 use crate::rules::Rule;
 use crate::text;
 

@@ -48,15 +48,16 @@ impl Error {
     }
 }
 
-/// An invalid endpoint for an error message. A text with `@` may hold a password, which cannot be located where the URL does not parse.
-pub(crate) fn endpoint_in_words(name: &str, value: &str) -> String {
-    if value.contains('@') { format!("the value of {name}") } else { format!("{name} `{value}`") }
+/// Error message for an endpoint that is not a URL. A text with `@` may hold a password, which cannot be located without a parser: it is not
+/// shown.
+pub(crate) fn malformed_endpoint(name: &str, value: &str) -> String {
+    if value.contains('@') { format!("{name} is not a URL") } else { format!("{name} is `{value}`, not a URL") }
 }
 
 /// Refuses an endpoint that cannot be parsed, which would be ignored, and one to which requests would travel unencrypted.
 pub(crate) fn check_endpoint(name: &str, value: &str, insecure: bool) -> Result<(), Error> {
     let url = Url::parse(value).map_err(|error| {
-        Error::usage(format!("{} is not a valid URL", endpoint_in_words(name, value)))
+        Error::usage(malformed_endpoint(name, value))
             .cause(error.to_string())
             .help("for example https://ec2.example.com")
     })?;

@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::audit::{Configuration, RoleReport};
+use crate::estate::{Account, Source};
 use crate::finding::Severity;
 use crate::inventory::Provider;
-use crate::json_input::{self};
+use crate::json_input;
 use crate::resource::ResourceKind;
 use crate::rules;
 use crate::text;
 use crate::topology::VpcTopology;
 
-use super::RoleReport;
 use super::finding::Finding;
 use super::read::{BOM, ReportError, SCHEMA, schema_of};
 
@@ -58,26 +59,6 @@ pub struct Report {
     pub comparison: Option<Comparison>,
     /// Counts.
     pub summary: Summary,
-}
-
-/// A configuration that a report was made with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Configuration {
-    /// The file, as it was named.
-    pub file: String,
-    /// Severities that it gives to rules.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub severities: BTreeMap<String, Severity>,
-}
-
-impl Configuration {
-    /// The file, and what it changes.
-    #[must_use]
-    pub fn describe(&self) -> String {
-        let changed = self.severities.iter().map(|(rule, severity)| format!("{rule} is {}", severity.name()));
-        let changed: Vec<String> = changed.collect();
-        if changed.is_empty() { self.file.clone() } else { format!("{}: {}", self.file, changed.join(", ")) }
-    }
 }
 
 /// A report beside an earlier one.
@@ -148,89 +129,6 @@ impl Tool {
     #[must_use]
     pub fn this() -> Self {
         Self { name: "tagaudit".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() }
-    }
-}
-
-/// An account of the report.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Account {
-    /// Account id.
-    pub account_id: String,
-    /// Partition.
-    pub partition: String,
-    /// Regions.
-    pub regions: Vec<String>,
-    /// ARN of the caller who read it, where it was read for this report.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub caller: Option<String>,
-}
-
-/// Where the evidence comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
-    /// `live` or `inventory`.
-    pub kind: SourceKind,
-    /// When reading it began, if that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub collected_at: Option<String>,
-    /// When reading it ended, if that is known: what changed in between may be in one list and not in another.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub collected_until: Option<String>,
-    /// The profile of the credentials that it was read with, where one was named and it was read for this report.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub profile: Option<String>,
-}
-
-impl Source {
-    /// The caller who read an account, and the profile, where it was read for this report.
-    #[must_use]
-    pub fn describe_caller(&self, account: &Account) -> Option<String> {
-        let caller = account.caller.as_ref()?;
-        Some(match &self.profile {
-            Some(profile) => format!("{caller}, profile {profile}"),
-            None => caller.clone(),
-        })
-    }
-
-    /// What it is, and of when.
-    #[must_use]
-    pub fn describe(&self) -> String {
-        let until = self.collected_until.as_ref().filter(|until| self.collected_at.as_ref() != Some(*until));
-        let until = until.map(|until| format!(" to {until}")).unwrap_or_default();
-        match (&self.collected_at, self.kind) {
-            (Some(at), SourceKind::Live) => format!("live at {at}{until}"),
-            (Some(at), SourceKind::Inventory) => format!("recorded inventory of {at}{until}"),
-            (None, _) => "recorded evidence without a date".to_owned(),
-        }
-    }
-}
-
-/// Kinds of evidence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SourceKind {
-    /// Read from the account for this report.
-    Live,
-    /// Recorded before.
-    Inventory,
-}
-
-impl SourceKind {
-    /// The caller who read an account, where that was for this report: a recording was made by somebody else.
-    #[must_use]
-    pub fn caller(self, arn: &str) -> Option<String> {
-        (self == Self::Live && !arn.is_empty()).then(|| arn.to_owned())
-    }
-}
-
-impl SourceKind {
-    /// The word used in reports and plans.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Live => "live",
-            Self::Inventory => "inventory",
-        }
     }
 }
 

@@ -21,6 +21,18 @@ fn told(objects: &[Value], rule: &str) -> Vec<(Severity, String)> {
     found.map(|finding| (finding.severity, finding.message)).collect()
 }
 
+/// The words that a report uses for machine sets appear in the path of a configuration for one node.
+#[test]
+fn the_name_of_a_folder_does_not_make_a_machine_set() {
+    let text = "server: https://10.0.0.1:9345\ntoken: t\nkubelet-arg: [provider-id=aws:///eu-west-1a/i-0123456789abcdef0]\nnode-name: n1\n";
+    for file in ["a/config.yaml", "x, machines of y/config.yaml", "KubeadmConfig in x/config.yaml"] {
+        let mut checked = KubernetesLint::default();
+        checked.check(&[Evidence::parse(file, text.as_bytes().to_vec()).unwrap()], &RULES);
+        let found: Vec<_> = checked.findings.iter().map(|finding| finding.rule).collect();
+        assert_eq!(found, Vec::<&str>::new(), "{file}");
+    }
+}
+
 fn node(created: &str, version: &str, provider_id: &str, waits: bool, addresses: &[&str]) -> Value {
     let taints =
         if waits { json!([{"key": UNINITIALIZED, "value": "true", "effect": "NoSchedule"}]) } else { json!([]) };

@@ -20,7 +20,7 @@ use crate::target;
 use super::profile::Chosen;
 use super::strict::Strict;
 use super::{Error, Request};
-use crate::provider::error::{check_endpoint, endpoint_in_words};
+use crate::provider::error::{check_endpoint, malformed_endpoint};
 
 /// Attempts of a read, the first included. Reads can be repeated; throttling is waited out within the deadline.
 const READ_ATTEMPTS: u32 = 8;
@@ -92,8 +92,7 @@ pub(super) fn validate_environment(request: &Request<'_>) -> Result<(), Error> {
             };
             if let Err(error) = Url::parse(value) {
                 let name = format!("`endpoint_url` in line {} of `{file}`", number + 1);
-                return Err(Error::usage(format!("{} is not a valid URL", endpoint_in_words(&name, value)))
-                    .cause(error.to_string()));
+                return Err(Error::usage(malformed_endpoint(&name, value)).cause(error.to_string()));
             }
         }
     }
