@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::journal::{Journal, JournalError, Outcome, Record, SCHEMA};
 use crate::plan::{DryRunAnswer, Plan, PlannedChange, batches};
+use crate::provider::account_writer::AccountWriter;
 use crate::provider::signals::SignalGuard;
 use crate::provider::{Error, ErrorKind};
 
@@ -17,8 +18,6 @@ mod applier;
 mod writer;
 
 use applier::Applier;
-use writer::Writer;
-
 pub use writer::Connection;
 
 /// What came of a change, and why.
@@ -101,8 +100,8 @@ fn runtime() -> Result<tokio::runtime::Runtime, ApplyError> {
     })
 }
 
-async fn connect(plan: &Plan, connection: &Connection<'_>) -> Result<Writer, ApplyError> {
-    let writer = Writer::connect(connection).await.map_err(ApplyError::Provider)?;
+async fn connect(plan: &Plan, connection: &Connection<'_>) -> Result<Box<dyn AccountWriter>, ApplyError> {
+    let writer = connection.open().await.map_err(ApplyError::Provider)?;
     let (account, partition) = writer.account();
     if (account, partition) != (plan.account_id.as_str(), plan.partition.as_str()) {
         return Err(ApplyError::OtherAccount {

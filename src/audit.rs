@@ -143,7 +143,7 @@ impl<'a> Auditor<'a> {
     pub fn re_audit(&self, estate: EstateRef<'_>, cluster_id: &str) -> Result<Vec<Finding>, BaselineError> {
         let is_other = cluster_id != self.cluster_id;
         let rules: Vec<&'static Rule> =
-            RULES.iter().copied().filter(|rule| !(is_other && rule.check.is_of_policies())).collect();
+            RULES.iter().copied().filter(|rule| !(is_other && rule.check.inspects_policies())).collect();
         // The roles, principals and Nodes of other clusters were not read.
         let defaults = RoleAuditOptions::default();
         let nothing = Evidence::default();

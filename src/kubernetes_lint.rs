@@ -42,8 +42,7 @@ impl KubernetesLint {
 
     /// Runs those of the selected rules that need no cloud on each cluster by itself.
     pub fn check(&mut self, clusters: &[Evidence], selected: &[&'static Rule]) {
-        let on_files: Vec<&'static Rule> =
-            selected.iter().copied().filter(|rule| rules::is_on_evidence(rule)).collect();
+        let on_files: Vec<&'static Rule> = selected.iter().copied().filter(|rule| rule.is_on_evidence()).collect();
         for evidence in clusters {
             self.texts.extend(evidence.sources.iter().map(|source| (Arc::clone(&source.file), Arc::clone(source))));
             let context = KubernetesContext {

@@ -1,5 +1,7 @@
 //! Providers fill an [`crate::inventory::Inventory`]; nothing after them touches network, clock or environment.
 
+#[cfg(any(feature = "aws", feature = "alibaba"))]
+pub(crate) mod account_writer;
 pub mod alibaba;
 #[cfg(feature = "aws")]
 pub mod aws;

@@ -8,11 +8,12 @@ use tokio::time::Instant;
 use crate::estate::Estate;
 use crate::journal::{Journal, JournalError, Outcome, Progress, Record};
 use crate::plan::{Fit, Kind, Plan, PlannedChange, batches, fit, observe, waves};
+use crate::provider::account_writer::AccountWriter;
 use crate::provider::signals::SignalGuard;
 use crate::provider::write_error::{WriteError, WriteErrorKind};
 use crate::transition::{Attribute, Transition};
 
-use super::writer::{Writer, pauses};
+use super::writer::pauses;
 use super::{Applied, ChangeOutcome, Options, Stop, now};
 
 /// Tries of a write that was throttled, or of which nothing was seen afterwards.
@@ -22,7 +23,7 @@ const TRIES: usize = 5;
 const REFUSED_IN_A_ROW: usize = 3;
 
 pub(super) struct Applier<'a, 'r> {
-    pub(super) writer: Writer,
+    pub(super) writer: Box<dyn AccountWriter>,
     pub(super) plan: &'a Plan,
     pub(super) journal: &'a mut Journal,
     pub(super) run: &'a str,

@@ -50,8 +50,8 @@ fn run<'v>(
     view: &'v ClusterView<'v>,
     gaps: &[Gap],
 ) -> Result<(PrincipalAudits<'v>, Outcomes), BaselineError> {
-    let selected = rules::of_provider(auditor.rules, Provider::Alibaba);
-    let wants_policies = selected.iter().any(|rule| rule.check.is_of_policies());
+    let selected = rules::for_provider(auditor.rules, Provider::Alibaba);
+    let wants_policies = selected.iter().any(|rule| rule.check.inspects_policies());
     let options = with_evidence(auditor);
     let compared = if wants_policies { principals::audit(view, &options)? } else { PrincipalAudits::default() };
     let context = Context {

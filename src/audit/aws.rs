@@ -7,7 +7,8 @@ use crate::finding::Finding;
 use crate::inventory::{Gap, Inventory, Provider};
 use crate::resource::ResourceKind;
 use crate::role_audit::{self, RoleAudit, RoleAudits};
-use crate::rules::{self, Context, Outcomes};
+use crate::rules::aws::Context;
+use crate::rules::{self, Outcomes};
 use crate::topology::topology;
 use crate::view::{Apart, ClusterView};
 
@@ -47,8 +48,8 @@ fn run<'v>(
     view: &'v ClusterView<'v>,
     gaps: &[Gap],
 ) -> Result<(RoleAudits<'v>, Outcomes), BaselineError> {
-    let selected = rules::of_provider(auditor.rules, Provider::Aws);
-    let wants_policies = selected.iter().any(|rule| rule.check.is_of_policies());
+    let selected = rules::for_provider(auditor.rules, Provider::Aws);
+    let wants_policies = selected.iter().any(|rule| rule.check.inspects_policies());
     let roles = if wants_policies { role_audit::audit(view, auditor.role_audit)? } else { RoleAudits::default() };
     let context = Context {
         view,

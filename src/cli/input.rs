@@ -276,13 +276,13 @@ pub(super) fn language(args: &LanguageArgs, found: Option<&'static Dialect>) -> 
 
 /// Whether anything that was asked for is checked of a cloud: that nothing was found by no rule says nothing.
 pub(super) fn check_rules(args: &ScanArgs, rules: &[&'static Rule], provider: Provider) -> Result<(), Failure> {
-    let of_cloud = rules::of_provider(rules, provider);
+    let of_cloud = rules::for_provider(rules, provider);
     let is_asked = |rule: &Rule| args.rule.iter().any(|pattern| policy::matches(pattern, rule.id));
     let help = format!("`tagaudit rules` lists them; here they are those of {}", provider.describe());
     if of_cloud.is_empty() {
         return Err(Failure::usage("--skip-rule leaves no rule to check").help(help));
     }
-    if !args.rule.is_empty() && !rules::of_provider(&RULES, provider).iter().any(|rule| is_asked(rule)) {
+    if !args.rule.is_empty() && !rules::for_provider(&RULES, provider).iter().any(|rule| is_asked(rule)) {
         let asked = args.rule.join("`, `");
         let message = format!("`{asked}` names no rule of {}", provider.describe());
         return Err(Failure::usage(message).help(help));
@@ -307,7 +307,7 @@ pub(super) fn chosen_rules(chosen: &[String], skipped: &[String]) -> Result<Vec<
         .iter()
         .copied()
         // An id that matches nothing would make every other rule silent: that is said whatever is asked for.
-        .filter(|rule| chosen.is_empty() || matches(chosen, rule) || rule.id.ends_with("cluster-id-unexpected"))
+        .filter(|rule| chosen.is_empty() || matches(chosen, rule) || rule.always_runs)
         .filter(|rule| !matches(skipped, rule))
         .collect())
 }

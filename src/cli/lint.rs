@@ -10,7 +10,6 @@ use crate::inventory::Provider;
 use crate::kubernetes::{Evidence, Target};
 use crate::kubernetes_lint::KubernetesLint;
 use crate::render::FindingsFormat;
-use crate::rules;
 use crate::text;
 
 use super::failure::{Exit, Failure};
@@ -54,7 +53,7 @@ pub(super) struct LintArgs {
 pub(super) fn lint(args: &LintArgs) -> Result<(KubernetesLint, Option<Failure>), Failure> {
     let mut selected = input::chosen_rules(&args.rule, &args.skip_rule)?;
     let clouds = args.provider.map_or(vec![Provider::Aws, Provider::Alibaba], |name| vec![name.into()]);
-    selected.retain(|rule| rules::is_on_evidence(rule) && rule.providers().iter().any(|cloud| clouds.contains(cloud)));
+    selected.retain(|rule| rule.is_on_evidence() && rule.providers().iter().any(|cloud| clouds.contains(cloud)));
     if selected.is_empty() {
         return Err(Failure::usage("--rule and --skip-rule leave no rule that looks at files")
             .help("`tagaudit rules` lists them"));

@@ -69,7 +69,7 @@ pub(super) fn migrate(args: &MigrateArgs) -> Result<Exit, Failure> {
             Scope::read("cluster", &args.audit, &args.source.connection, &args.output.terminal)?.kubernetes,
             args,
         )?;
-        let selected: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| rules::is_on_evidence(rule)).collect();
+        let selected: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| rule.is_on_evidence()).collect();
         let context = KubernetesContext {
             cluster_id: "cluster",
             evidence: &evidence,

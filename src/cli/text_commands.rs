@@ -71,7 +71,7 @@ pub fn rules_markdown() -> String {
             "\n**{}**\n\n| rule | what is wrong | severity | fix |\n|---|---|---|---|",
             provider.describe()
         );
-        for rule in rules::of_provider(&RULES, provider) {
+        for rule in rules::for_provider(&RULES, provider) {
             let _ = writeln!(
                 page,
                 "| [`{0}`](#{0}) | {1} | {2} | {3} |",

@@ -9,7 +9,7 @@ use crate::kubernetes::{
     CloudController, Document, DocumentKind, EBS_DRIVER, Evidence, Ingress, Service, is_of_all_namespaces,
 };
 use crate::nodes::KubernetesNode;
-use crate::rules::Outcome;
+use crate::rules::{self, Outcome, Prerequisite};
 use crate::text;
 
 use super::Judged;
@@ -72,41 +72,12 @@ impl Check {
     }
 }
 
-/// Rules of each check; a name that ends with `*` stands for all that begin so.
-const TAGS: &[&str] = &[
-    "cluster-id-unexpected",
-    "cluster-tag-*",
-    "controlplane-cluster-id-disagreement",
-    "elb-subnets-*",
-    "instance-cluster-tag-*",
-    "instance-legacy-tag-mismatch",
-    "route-table-tag-count",
-    "sg-*",
-    "subnet-*",
-];
-const POLICIES: &[&str] = &[
-    "iam-action-denied",
-    "iam-action-missing",
-    "iam-action-partial",
-    "iam-controller-action-missing",
-    "iam-condition-tag-missing",
-];
-const PROFILES: &[&str] = &["imds-*", "instance-profile-*", "instance-role-trust-not-ec2"];
-const NAMES: &[&str] =
-    &["instance-without-node", "node-name-constant", "node-name-mismatch", "rke-metadata-hostname-off"];
-const SERVICES: &[&str] = &["svc-*"];
-const CONTROLLER: &[&str] =
-    &["ccm-*", "controller-manifest-obsolete", "helm-chart-not-bootstrap", "node-controller-disabled"];
-const STORAGE: &[&str] = &["ebs-csi-driver-missing", "feature-gate-removed"];
-const INSTANCES: &[&str] = &["node-address-of-another-instance", "node-provider-id-*", "node-without-instance"];
-const LABELS: &[&str] = &["node-zone-label-mismatch"];
-
 /// What stands in the list of reasons, at most.
 const SHOWN: usize = 3;
 
-/// Whether a rule is one of those.
-fn is_of(names: &[&str], rule: &str) -> bool {
-    names.iter().any(|name| name.strip_suffix('*').map_or(*name == rule, |beginning| rule.starts_with(beginning)))
+/// True if a rule decides this step.
+fn decides(rule: &str, step: Prerequisite) -> bool {
+    rules::find(rule).is_some_and(|rule| rule.migration == Some(step))
 }
 
 type Verdict = (State, Vec<String>);
@@ -116,11 +87,11 @@ fn not_audited(why: impl Into<String>) -> Verdict {
 }
 
 /// What rules say: wrong where one has an error, and right where all were looked at.
-fn by_rules(judged: Judged<'_>, names: &[&str]) -> Verdict {
+fn by_rules(judged: Judged<'_>, step: Prerequisite) -> Verdict {
     let wrong: Vec<&Finding> = judged
         .findings
         .iter()
-        .filter(|finding| finding.severity == Severity::Error && is_of(names, finding.rule))
+        .filter(|finding| finding.severity == Severity::Error && decides(finding.rule, step))
         .collect();
     if !wrong.is_empty() {
         let mut why: Vec<String> =
@@ -130,7 +101,7 @@ fn by_rules(judged: Judged<'_>, names: &[&str]) -> Verdict {
         }
         return (State::Failed, why);
     }
-    let mine = || judged.rules.iter().filter(|outcome| is_of(names, outcome.rule));
+    let mine = || judged.rules.iter().filter(|outcome| decides(outcome.rule, step));
     let unread = mine().find(|outcome| outcome.outcome == Outcome::NotAudited);
     if let Some(unread) = unread {
         let why = unread.why.clone().unwrap_or_default();
@@ -143,15 +114,15 @@ fn by_rules(judged: Judged<'_>, names: &[&str]) -> Verdict {
     let warnings = judged
         .findings
         .iter()
-        .filter(|finding| finding.severity == Severity::Warning && is_of(names, finding.rule))
+        .filter(|finding| finding.severity == Severity::Warning && decides(finding.rule, step))
         .count();
     let why = (warnings > 0).then(|| format!("{} beside it", text::count(warnings, "warning")));
     (State::Passed, why.into_iter().collect())
 }
 
-fn of_cloud(judged: Judged<'_>, names: &[&str]) -> Verdict {
+fn of_cloud(judged: Judged<'_>, step: Prerequisite) -> Verdict {
     if judged.has_cloud {
-        by_rules(judged, names)
+        by_rules(judged, step)
     } else {
         not_audited("AWS was not asked: give --cluster-id, and --inventory unless it is read live")
     }
@@ -160,9 +131,21 @@ fn of_cloud(judged: Judged<'_>, names: &[&str]) -> Verdict {
 /// What has to be right before the switch.
 pub(super) fn before(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Vec<Check> {
     vec![
-        Check::new("P1", "instances, subnets and one security group have the cluster tag", of_cloud(judged, TAGS)),
-        Check::new("P2", "the policies of control planes and workers are complete", of_cloud(judged, POLICIES)),
-        Check::new("P3", "instance profiles are attached and the metadata can be read", of_cloud(judged, PROFILES)),
+        Check::new(
+            "P1",
+            "instances, subnets and one security group have the cluster tag",
+            of_cloud(judged, Prerequisite::Tags),
+        ),
+        Check::new(
+            "P2",
+            "the policies of control planes and workers are complete",
+            of_cloud(judged, Prerequisite::Policies),
+        ),
+        Check::new(
+            "P3",
+            "instance profiles are attached and the metadata can be read",
+            of_cloud(judged, Prerequisite::Profiles),
+        ),
         Check::new("P4", "Nodes are called as the cloud controller looks for them", names(judged)),
         Check::new("P5", "Services ask for nothing that the cloud controller refuses", services(evidence, judged)),
         Check::new("P6", "the cloud controller fits this cluster", controller(evidence, signals, judged)),
@@ -190,8 +173,8 @@ fn readiness(signals: &Signals<'_>) -> Option<Verdict> {
 }
 
 fn names(judged: Judged<'_>) -> Verdict {
-    let found = by_rules(judged, NAMES);
-    if found.0 == State::Failed { found } else { of_cloud(judged, NAMES) }
+    let found = by_rules(judged, Prerequisite::Names);
+    if found.0 == State::Failed { found } else { of_cloud(judged, Prerequisite::Names) }
 }
 
 fn services(evidence: &Evidence, judged: Judged<'_>) -> Verdict {
@@ -201,7 +184,7 @@ fn services(evidence: &Evidence, judged: Judged<'_>) -> Verdict {
             if asked == 0 {
                 (State::Passed, vec!["no Service is of type LoadBalancer".to_owned()])
             } else {
-                by_rules(judged, SERVICES)
+                by_rules(judged, Prerequisite::Services)
             }
         }
         _ => not_audited("Services of all namespaces were not given"),
@@ -214,7 +197,7 @@ fn controller(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) ->
             "give the manifest, or the values of the chart, that is to be installed: --kubernetes FILE",
         );
     }
-    let found = by_rules(judged, CONTROLLER);
+    let found = by_rules(judged, Prerequisite::Controller);
     // A chart brings the rights along.
     let needs_rights =
         signals.working.iter().chain(&signals.idle).chain(&signals.planned).any(|one| one.chart.is_none());
@@ -256,7 +239,7 @@ fn storage(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'_>) -> Ve
     if !uses_ebs && has(DocumentKind::PersistentVolume) && has(DocumentKind::StorageClass) {
         return (State::Passed, vec!["no volume and no storage class is of EBS".to_owned()]);
     }
-    let found = by_rules(judged, STORAGE);
+    let found = by_rules(judged, Prerequisite::Storage);
     if found.0 == State::Failed {
         return found;
     }
@@ -311,7 +294,11 @@ pub(super) fn after(evidence: &Evidence, signals: &Signals<'_>, judged: Judged<'
     vec![
         Check::new("V1", "no Node waits to be initialised", waiting(evidence)),
         Check::new("V2", "every Node names its instance", provider_ids(evidence, judged)),
-        Check::new("V3", "zone, region and type of Nodes are those of their instances", of_cloud(judged, LABELS)),
+        Check::new(
+            "V3",
+            "zone, region and type of Nodes are those of their instances",
+            of_cloud(judged, Prerequisite::Labels),
+        ),
         Check::new("V4", "Services have the load balancer that is theirs", host_names(evidence)),
         Check::new("V5", "a cloud controller leads", leads(evidence, signals)),
         Check::new("V6", "a new Node is initialised", newest(evidence, signals)),
@@ -362,7 +349,7 @@ fn provider_ids(evidence: &Evidence, judged: Judged<'_>) -> Verdict {
     if !elsewhere.is_empty() {
         why.push(format!("with an id of another controller: {}", text::list(&elsewhere, SHOWN)));
     }
-    if why.is_empty() { of_cloud(judged, INSTANCES) } else { (State::Failed, why) }
+    if why.is_empty() { of_cloud(judged, Prerequisite::Instances) } else { (State::Failed, why) }
 }
 
 /// The name that both controllers give the load balancer of a Service: by its id, so that the one that is there is found again.
@@ -542,11 +529,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_of_a_check_is_that_of_a_rule() {
-        for names in [TAGS, POLICIES, PROFILES, NAMES, SERVICES, CONTROLLER, STORAGE, INSTANCES, LABELS] {
-            for name in names {
-                assert!(crate::rules::RULES.iter().any(|rule| is_of(&[name], rule.id)), "{name}");
-            }
+    fn every_prerequisite_is_decided_by_a_rule() {
+        use Prerequisite::{Controller, Instances, Labels, Names, Policies, Profiles, Services, Storage, Tags};
+        for step in [Controller, Instances, Labels, Names, Policies, Profiles, Services, Storage, Tags] {
+            assert!(rules::RULES.iter().any(|rule| rule.migration == Some(step)), "{step:?}");
         }
     }
 

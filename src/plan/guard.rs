@@ -7,6 +7,7 @@ use crate::estate::EstateRef;
 use crate::finding::{Finding, Severity};
 use crate::inventory::{Gap, Inventory, Provider, Read, Region};
 use crate::resource::ResourceKind;
+use crate::rules;
 use crate::tags;
 use crate::text;
 use crate::transition::{Attribute, Target, Transition};
@@ -177,9 +178,7 @@ impl NodeGroups {
 #[must_use]
 pub fn created(before: &[Finding], mut after: Vec<Finding>, is_own: bool) -> Vec<Finding> {
     if !is_own {
-        // That a neighbour is named nowhere any more is what an answer can be meant to do; that it has neighbours was so before.
-        let meant = ["cluster-id-unexpected", "ali-cluster-id-unexpected", "ali-vpc-several-clusters"];
-        after.retain(|finding| !meant.contains(&finding.rule));
+        after.retain(|finding| rules::find(finding.rule).is_none_or(|rule| !rule.spares_neighbours));
     }
     let by_resource = |findings: &[Finding]| {
         let mut worst: BTreeMap<(&'static str, String), Severity> = BTreeMap::new();

@@ -28,7 +28,7 @@ mod write;
 pub use super::error::{Error, ErrorKind};
 use crate::provider::signals::until_signal;
 pub use targets::{Identity, ManyTargets, Members, collect_each};
-pub(crate) use write::{DRY_RUN_IGNORED, Writer};
+pub(crate) use write::Writer;
 
 /// What is to be read, and how.
 #[derive(Debug, Clone)]

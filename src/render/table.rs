@@ -90,7 +90,7 @@ fn outcomes(report: &Report) -> String {
     // Half of the rules look at what nobody gave: that is no fault of the cluster, and easily changed.
     let is_given = report.options.iter().any(|option| option == "--kubernetes");
     let is_waiting = |rule: &&RuleOutcome| {
-        rule.outcome == Outcome::NotApplicable && rules::find(&rule.rule).is_some_and(rules::is_on_evidence)
+        rule.outcome == Outcome::NotApplicable && rules::find(&rule.rule).is_some_and(rules::Rule::is_on_evidence)
     };
     match report.rules.iter().filter(is_waiting).count() {
         0 => described,

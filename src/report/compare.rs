@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::finding::{Severity, Status};
-use crate::rules::{self, Check, Outcome};
+use crate::rules::{self, Outcome};
 
 use super::{Comparison, Finding, GoneFinding, NotAudited, Report, ResourceRef};
 
@@ -179,11 +179,7 @@ impl Report {
 
     /// Whether Kubernetes' own Nodes were part of the evidence: only then do the rules about them apply.
     fn knows_nodes(&self) -> bool {
-        let is_about_nodes = |id: &str| {
-            rules::find(id).is_some_and(|rule| {
-                matches!(rule.check, Check::Kubernetes(_) | Check::Alibaba(rules::alibaba::Check::Kubernetes(_)))
-            })
-        };
+        let is_about_nodes = |id: &str| rules::find(id).is_some_and(|rule| rule.check.inspects_nodes());
         self.rules.iter().any(|rule| rule.outcome != Outcome::NotApplicable && is_about_nodes(&rule.rule))
     }
 }

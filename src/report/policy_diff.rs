@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::finding::{Applicability, Cause, ResourceRef, Status, fingerprint};
 use crate::policy::Verdict;
 use crate::resource::ResourceKind;
-use crate::rules::{self, Outcome};
+use crate::rules::{COMPARED, Outcome, Rule};
 use crate::text;
 use crate::view::Confidence;
 
@@ -16,10 +16,6 @@ pub const POLICY_DIFF_SCHEMA: &str = "tagaudit.policy-diff/1";
 
 /// Names in a message before the rest is counted.
 const NAMED: usize = 6;
-
-/// The rules that a comparison answers, as a scan has them.
-const RULES: [&str; 5] =
-    ["iam-action-denied", "iam-action-excess", "iam-action-missing", "iam-action-partial", "iam-privilege-escalation"];
 
 /// Policies compared with a baseline, without an account.
 #[derive(Debug, Clone, Serialize)]
@@ -66,9 +62,9 @@ impl PolicyDiff {
                 actions.map(|action| action.action.as_str()).collect()
             };
             for (rule, words, verdict) in [
-                ("iam-action-missing", "lacks", Verdict::Missing),
-                ("iam-action-denied", "is denied", Verdict::Denied),
-                ("iam-action-partial", "has only in part", Verdict::Partial),
+                (COMPARED.missing, "lacks", Verdict::Missing),
+                (COMPARED.denied, "is denied", Verdict::Denied),
+                (COMPARED.partial, "has only in part", Verdict::Partial),
             ] {
                 let actions = of(verdict);
                 if !actions.is_empty() {
@@ -87,17 +83,17 @@ impl PolicyDiff {
                 let excess: Vec<&str> = role.excess.iter().map(|excess| excess.action.as_str()).collect();
                 let named = text::list(&excess, NAMED);
                 let message = format!("`{}` goes beyond {}: {named}", role.role, role.baseline);
-                findings.push(finding("iam-action-excess", role, file, message));
+                findings.push(finding(COMPARED.excess, role, file, message));
             }
             if !role.escalation_paths.is_empty() {
                 let number = text::count(role.escalation_paths.len(), "privilege escalation path");
                 let message = format!("`{}` opens {number} beyond {}", role.role, role.baseline);
-                findings.push(finding("iam-privilege-escalation", role, file, message));
+                findings.push(finding(COMPARED.escalation, role, file, message));
             }
         }
-        let rules = RULES.map(|rule| RuleOutcome {
-            rule: rule.to_owned(),
-            outcome: if findings.iter().any(|finding| finding.rule == rule) {
+        let rules = COMPARED.all().map(|rule| RuleOutcome {
+            rule: rule.id.to_owned(),
+            outcome: if findings.iter().any(|finding| finding.rule == rule.id) {
                 Outcome::Failed
             } else if !not_audited.is_empty() {
                 Outcome::NotAudited
@@ -115,15 +111,14 @@ impl PolicyDiff {
 }
 
 fn unread(reason: &str, message: String) -> NotAudited {
-    NotAudited::of_policy(reason, message, RULES.map(str::to_owned).into())
+    NotAudited::of_policy(reason, message, COMPARED.all().map(|rule| rule.id.to_owned()).into())
 }
 
-fn finding(rule: &str, compared: &RoleReport, file: &str, message: String) -> Finding {
-    let known = rules::find(rule);
+fn finding(rule: &Rule, compared: &RoleReport, file: &str, message: String) -> Finding {
     let cause = Cause::Pair(compared.role.as_str().into(), compared.baseline.as_str().into());
     Finding {
-        rule: rule.to_owned(),
-        severity: known.map_or(crate::finding::Severity::Error, |rule| rule.severity.default),
+        rule: rule.id.to_owned(),
+        severity: rule.severity.default,
         confidence: Confidence::Certain,
         resource: ResourceRef::bare(ResourceKind::Role, compared.role.clone()),
         related: Vec::new(),
@@ -137,7 +132,7 @@ fn finding(rule: &str, compared: &RoleReport, file: &str, message: String) -> Fi
             end_column: 1,
         }],
         message,
-        impact: known.map_or_else(String::new, |rule| rule.impact.to_owned()),
+        impact: rule.impact.to_owned(),
         fix: Fix {
             applicability: Applicability::None,
             summary: "`--format table` shows each action with the statement that decides it".to_owned(),
@@ -146,7 +141,7 @@ fn finding(rule: &str, compared: &RoleReport, file: &str, message: String) -> Fi
             untried: Vec::new(),
         },
         caveats: Vec::new(),
-        fingerprint: fingerprint(rule, &compared.role, &cause, &compared.role),
+        fingerprint: fingerprint(rule.id, &compared.role, &cause, &compared.role),
         status: Status::New,
         previous_severity: None,
         rule_is_new: false,

@@ -1,18 +1,16 @@
 //! Checks of a cluster in Alibaba Cloud.
 
 use crate::alibaba::{ClusterView, Inventory, Member, PrincipalAudit, PrincipalAudits, PrincipalOptions, RegionView};
-use crate::finding::{Cause, Caveat, Key, ResourceRef, Severity};
-use crate::inventory::{Gap, Provider, Read};
+use crate::finding::{Cause, Fix, Key, ResourceRef, Severity};
+use crate::inventory::{Gap, Provider};
 use crate::kubernetes::{Evidence, Service};
 use crate::nodes::KubernetesNode;
 use crate::resource::ResourceKind;
-use crate::role_audit::RoleGap;
 use crate::tags;
-use crate::view::Confidence;
 
-use super::alibaba_safety;
-use super::run::{RuleContext, Task};
-use super::{Counted, Fix, KubernetesContext, Rule, Violation};
+use super::check_result::CheckResult;
+use super::kubernetes_context::KubernetesContext;
+use super::violation::Violation;
 
 /// An installer whose tags are checked on request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +51,7 @@ impl Context<'_> {
         self.view.cluster_id
     }
 
-    fn on_kubernetes(&self) -> KubernetesContext<'_> {
+    pub(super) fn on_kubernetes(&self) -> KubernetesContext<'_> {
         KubernetesContext {
             cluster_id: self.cluster_id(),
             evidence: self.kubernetes,
@@ -68,103 +66,21 @@ impl Context<'_> {
 #[derive(Debug, Clone, Copy)]
 pub enum Check {
     /// A region of an account.
-    Region(fn(&Context<'_>, &RegionView<'_>) -> Counted),
+    Region(fn(&Context<'_>, &RegionView<'_>) -> CheckResult),
     /// The permissions of a principal that was compared.
-    Principal(fn(&Context<'_>, &PrincipalAudit<'_>) -> Counted),
+    Principal(fn(&Context<'_>, &PrincipalAudit<'_>) -> CheckResult),
     /// The trust policy of a principal that was compared.
-    Trust(fn(&Context<'_>, &PrincipalAudit<'_>) -> Counted),
+    Trust(fn(&Context<'_>, &PrincipalAudit<'_>) -> CheckResult),
     /// The cluster in everything that was read.
-    Cluster(fn(&Context<'_>) -> Counted),
+    Cluster(fn(&Context<'_>) -> CheckResult),
     /// The Nodes of the cluster, where they are known.
-    Kubernetes(fn(&Context<'_>, &[KubernetesNode]) -> Counted),
+    Nodes(fn(&Context<'_>, &[KubernetesNode]) -> CheckResult),
     /// Its Services, where they are known.
-    Services(fn(&Context<'_>, &[Service]) -> Counted),
+    Services(fn(&Context<'_>, &[Service]) -> CheckResult),
 }
 
 /// Why a rule on Services does not apply.
 pub(super) const SERVICES_NOT_GIVEN: &str = "the Services are not known: give them with --kubernetes";
-
-impl RuleContext for Context<'_> {
-    fn tasks(&self, rule: &'static Rule) -> Vec<Task<'_>> {
-        let check = match rule.check {
-            super::Check::Alibaba(check) => check,
-            super::Check::Evidence(_, check) => return vec![Box::new(move || check(&self.on_kubernetes()))],
-            super::Check::Region(_)
-            | super::Check::Role(_)
-            | super::Check::Account(_)
-            | super::Check::Cluster(_)
-            | super::Check::Kubernetes(_)
-            | super::Check::Joined(_) => return Vec::new(),
-        };
-        let stops = |gap: &&Gap| gap.is_of_list() && rule.reads.contains(&gap.read);
-        let needed: Vec<&Gap> = self.gaps.iter().filter(stops).collect();
-        let unentered = !rule.reads.is_empty() && self.gaps.iter().any(|gap| gap.read == Read::AssumeRole);
-        // Regions of which only the Nodes tell hide nothing of what was read.
-        let is_elsewhere = |gap: &&&Gap| gap.region.as_ref().is_some_and(|name| !self.view.has_region(name));
-        let all_is_read = needed.iter().all(|gap| is_elsewhere(&gap)) && !unentered;
-        match check {
-            Check::Region(check) => {
-                let regions = self.view.regions.iter().filter(|view| {
-                    !needed.iter().any(|gap| {
-                        gap.is_of_account(&view.account.account_id)
-                            && gap.region.as_ref().is_none_or(|name| *name == view.region.name)
-                    })
-                });
-                regions.map(|view| -> Task<'_> { Box::new(move || check(self, view)) }).collect()
-            }
-            Check::Principal(check) | Check::Trust(check) => {
-                let audits = self
-                    .principals
-                    .audits
-                    .iter()
-                    .filter(|audit| !needed.iter().any(|gap| gap.is_of_account(&audit.account.account_id)));
-                audits.map(|audit| -> Task<'_> { Box::new(move || check(self, audit)) }).collect()
-            }
-            Check::Cluster(check) if all_is_read => vec![Box::new(move || check(self))],
-            Check::Kubernetes(check) if all_is_read => {
-                let nodes = self.view.nodes.into_iter();
-                nodes.map(|nodes| -> Task<'_> { Box::new(move || check(self, nodes)) }).collect()
-            }
-            Check::Services(_) if self.kubernetes.services.is_none() => {
-                vec![Box::new(|| Counted::not_applicable(SERVICES_NOT_GIVEN))]
-            }
-            Check::Services(check) if all_is_read => {
-                let services = self.kubernetes.services.as_deref().into_iter();
-                services.map(|services| -> Task<'_> { Box::new(move || check(self, services)) }).collect()
-            }
-            Check::Cluster(_) | Check::Kubernetes(_) | Check::Services(_) => Vec::new(),
-        }
-    }
-
-    fn gaps(&self) -> &[Gap] {
-        self.gaps
-    }
-
-    fn role_gaps(&self) -> &[RoleGap] {
-        &self.principals.gaps
-    }
-
-    /// A gap concerns either the trust policy of a principal or its permissions.
-    fn is_missed(&self, rule: &Rule, gap: &RoleGap) -> bool {
-        match rule.check {
-            super::Check::Alibaba(Check::Trust(_)) => gap.is_of_trust(),
-            _ => rule.check.is_of_policies() && !gap.is_of_trust(),
-        }
-    }
-
-    fn evidence(&self) -> &Evidence {
-        self.kubernetes
-    }
-
-    fn judge(&self, violation: &mut Violation) -> (Confidence, Vec<Caveat>) {
-        let caveats = alibaba_safety::check(violation, self.view);
-        let named = std::iter::once(&violation.resource).chain(&violation.related);
-        let instances = named.filter(|named| named.kind == ResourceKind::Instance);
-        let members =
-            instances.filter_map(|named| self.view.regions.iter().find_map(|region| region.member(&named.id)));
-        (members.map(|member| member.evidence.confidence()).min().unwrap_or(Confidence::Certain), caveats)
-    }
-}
 
 /// A resource of a region.
 pub(super) fn resource(view: &RegionView<'_>, kind: ResourceKind, id: &str, name: Option<&str>) -> ResourceRef {

@@ -1,6 +1,6 @@
 //! The cloud controller of Alibaba Cloud and Services for it, as the cluster and its manifests have them; no account is asked.
 
-use super::{Counted, KubernetesContext, Rule, Violation};
+use super::{CheckResult, KubernetesContext, Rule, Violation};
 use crate::controller::ControllerVersion;
 use crate::finding::Severity;
 use crate::inventory::Provider;
@@ -18,13 +18,13 @@ mod ali_svc_annotation_unknown;
 pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/alibaba_kubernetes.rs"));
 
 /// What a check says of each cloud controller of Alibaba Cloud.
-fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> Counted {
+fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> CheckResult {
     let all = context.evidence.controllers().iter().filter(|controller| controller.cloud == Provider::Alibaba);
     let all: Vec<&CloudController> = all.collect();
     if all.is_empty() {
-        return Counted::not_applicable("no workload of a cloud controller of Alibaba Cloud was given");
+        return CheckResult::not_applicable("no workload of a cloud controller of Alibaba Cloud was given");
     }
-    Counted::new(all.len(), all.into_iter().filter_map(check))
+    CheckResult::counted(all.len(), all.into_iter().filter_map(check))
 }
 
 /// A finding on a controller. From version 2 on it is another program: what only that one refuses is a warning before it, and where the

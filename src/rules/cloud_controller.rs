@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 
-use super::{ANY_CLOUD, Counted, KubernetesContext, NODES_NOT_GIVEN, Rule, Violation};
+use super::kubernetes_context::NODES_NOT_GIVEN;
+use super::{ANY_CLOUD, CheckResult, KubernetesContext, Rule, Violation};
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::inventory::Provider;
 use crate::kubernetes::{CloudController, DocumentKind, Place, Rights, UNINITIALIZED, declared_beside, declared_nodes};
@@ -46,12 +47,12 @@ pub(super) const RULES: &[Rule] = include!(concat!(env!("OUT_DIR"), "/cloud_cont
 const NO_CONTROLLER: &str = "neither a workload nor values of a chart of such a cloud controller were given";
 
 /// What a check says of each AWS cloud controller.
-fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> Counted {
+fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> CheckResult {
     of_clouds(context, &[Provider::Aws], check)
 }
 
 /// What a check says of each cloud controller of the audited cloud, or of any where none is audited.
-fn of_any(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> Counted {
+fn of_any(context: &KubernetesContext<'_>, check: impl Fn(&CloudController) -> Option<Violation>) -> CheckResult {
     match &context.cloud {
         Some(cloud) => of_clouds(context, std::slice::from_ref(cloud), check),
         None => of_clouds(context, ANY_CLOUD, check),
@@ -62,13 +63,13 @@ fn of_clouds(
     context: &KubernetesContext<'_>,
     clouds: &[Provider],
     check: impl Fn(&CloudController) -> Option<Violation>,
-) -> Counted {
+) -> CheckResult {
     let all = context.evidence.controllers().iter().filter(|controller| clouds.contains(&controller.cloud));
     let all: Vec<&CloudController> = all.collect();
     if all.is_empty() {
-        return Counted::not_applicable(NO_CONTROLLER);
+        return CheckResult::not_applicable(NO_CONTROLLER);
     }
-    Counted::new(all.len(), all.into_iter().filter_map(check))
+    CheckResult::counted(all.len(), all.into_iter().filter_map(check))
 }
 
 /// The reason why the rights of a controller are not known; `None` where each role that is bound to it was given.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Counted, KubernetesContext, Rule, Violation};
+use super::{CheckResult, KubernetesContext, Rule, Violation};
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::kubernetes::arguments::{ComponentArgument, NodeArguments, Started};
 use crate::kubernetes::images::private_ecr_host;
@@ -62,10 +62,10 @@ fn of_each(
     context: &KubernetesContext<'_>,
     kind: DocumentKind,
     check: impl Fn(&Document) -> Vec<Violation>,
-) -> Counted {
+) -> CheckResult {
     let documents: Vec<&Document> = context.evidence.documents_of(kind).collect();
     if documents.is_empty() {
-        return Counted::not_applicable(match kind {
+        return CheckResult::not_applicable(match kind {
             DocumentKind::RancherCluster => "no cluster of Rancher was given",
             DocumentKind::RkeCluster => "no `cluster.yml` of RKE was given",
             DocumentKind::Kubeadm => "no configuration of kubeadm was given",
@@ -74,7 +74,7 @@ fn of_each(
             _ => "no such configuration was given",
         });
     }
-    Counted::new(documents.len(), documents.into_iter().flat_map(check))
+    CheckResult::counted(documents.len(), documents.into_iter().flat_map(check))
 }
 
 /// Workloads that pull from a private registry of ECR with nothing but what the kubelet has, with each of its images from there.
@@ -97,12 +97,14 @@ fn pulled_with_the_kubelets_credentials<'e>(
 }
 
 /// What a check says of whatever starts nodes: Nodes that say it, and configurations.
-fn of_arguments(context: &KubernetesContext<'_>, check: impl Fn(&NodeArguments) -> Option<Violation>) -> Counted {
+fn of_arguments(context: &KubernetesContext<'_>, check: impl Fn(&NodeArguments) -> Option<Violation>) -> CheckResult {
     let all = context.evidence.arguments();
     if all.is_empty() {
-        return Counted::not_applicable("neither a Node says what it was started with, nor was a configuration given");
+        return CheckResult::not_applicable(
+            "neither a Node says what it was started with, nor was a configuration given",
+        );
     }
-    Counted::new(all.len(), all.iter().filter_map(check))
+    CheckResult::counted(all.len(), all.iter().filter_map(check))
 }
 
 /// `enable-leader-migration` among the arguments of kube-controller-manager, where it is on.

@@ -9,7 +9,8 @@ use crate::role_audit::{ActionAudit, RoleAudit, grant, trusts_the_controller};
 use crate::text;
 use crate::view::NodeRole;
 
-use super::{Context, Rule};
+use super::Rule;
+use super::aws::Context;
 
 mod iam_action_denied;
 mod iam_action_excess;
@@ -177,4 +178,29 @@ fn not_asked(context: &Context<'_>, audit: &RoleAudit<'_>) -> Option<&'static st
 
 fn is_workers_only(audit: &RoleAudit<'_>) -> bool {
     !audit.node_roles.is_unknown() && !audit.node_roles.contains(NodeRole::Controlplane)
+}
+
+/// Rules that `policy diff` answers from files, as a scan answers them from an account, in the order of their ids.
+pub(crate) const COMPARED: ComparedRules = ComparedRules {
+    denied: &iam_action_denied::RULE,
+    excess: &iam_action_excess::RULE,
+    missing: &iam_action_missing::RULE,
+    partial: &iam_action_partial::RULE,
+    escalation: &iam_privilege_escalation::RULE,
+};
+
+/// Rules that compare a set of policies with a baseline.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ComparedRules {
+    pub(crate) denied: &'static Rule,
+    pub(crate) excess: &'static Rule,
+    pub(crate) missing: &'static Rule,
+    pub(crate) partial: &'static Rule,
+    pub(crate) escalation: &'static Rule,
+}
+
+impl ComparedRules {
+    pub(crate) fn all(&self) -> [&'static Rule; 5] {
+        [self.denied, self.excess, self.missing, self.partial, self.escalation]
+    }
 }

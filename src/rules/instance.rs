@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Context, Rule};
+use super::Rule;
+use super::aws::Context;
 use crate::finding::ResourceRef;
 use crate::resource::ResourceKind;
 use crate::view::Member;

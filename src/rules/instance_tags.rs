@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Rule, Tagged, fix_safety};
+use super::{Rule, safety};
+use crate::inventory::Tagged;
 use crate::resource::ResourceKind;
 use crate::view::RegionView;
 
@@ -31,7 +32,7 @@ const ANY: &[ResourceKind] = &[
 
 /// Whether the tags of a resource are readable through the metadata service.
 fn tags_are_readable(resource: Tagged<'_>) -> bool {
-    matches!(resource, Tagged::Instance(instance) if fix_safety::forbids_slash(instance))
+    matches!(resource, Tagged::Instance(instance) if safety::aws::forbids_slash(instance))
 }
 
 /// Whether a resource is in reach of the cluster: a member, or part of the network the members live in.

@@ -1,6 +1,7 @@
 //! The instance metadata service (rule catalogue, section 1.8).
 
-use super::{Rule, ids};
+use super::Rule;
+use super::region::ids;
 use crate::inventory::MetadataOptions;
 use crate::resource::ResourceKind;
 use crate::transition::{Attribute, MetadataOption, Transition, Value};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Context, Rule};
+use super::Rule;
+use super::aws::Context;
 use crate::inventory::{Read, Route, RouteTable, Vpc};
 use crate::nodes;
 use crate::resource::ResourceKind;

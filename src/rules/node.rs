@@ -1,6 +1,7 @@
 //! Kubernetes Nodes against instances (rule catalogue, section 1.8); all of them need `--nodes`.
 
-use super::{Context, Rule};
+use super::Rule;
+use super::aws::Context;
 use crate::finding::ResourceRef;
 use crate::inventory::{Instance, InstanceState, Read};
 use crate::nodes::{self, KubernetesNode, ProviderId};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Counted, KubernetesContext, Rule, Violation};
+use super::{CheckResult, KubernetesContext, Rule, Violation};
 use crate::controller::ControllerVersion;
 use crate::finding::{Fix, Key, ResourceRef, Severity};
 use crate::kubernetes::Place;
@@ -63,10 +63,10 @@ impl Ending {
 
 /// A finding for each argument that ends, with the Nodes that are started with it, and one for each configuration that has it: an
 /// error where a Node is past its end.
-fn endings(context: &KubernetesContext<'_>, find: impl Fn(Component, &str, &str) -> Vec<Ending>) -> Counted {
+fn endings(context: &KubernetesContext<'_>, find: impl Fn(Component, &str, &str) -> Vec<Ending>) -> CheckResult {
     let all = context.evidence.arguments();
     if all.is_empty() {
-        return Counted::not_applicable(UNSAID);
+        return CheckResult::not_applicable(UNSAID);
     }
     let mut found: BTreeMap<(Ending, Distribution), Vec<&NodeArguments>> = BTreeMap::new();
     let mut violations = Vec::new();
@@ -110,7 +110,7 @@ fn endings(context: &KubernetesContext<'_>, find: impl Fn(Component, &str, &str)
             .with_respect_to(Key::of([name, component, &ending.argument]))
             .impact(Some(impact))
     }));
-    Counted::new(all.len(), violations)
+    CheckResult::counted(all.len(), violations)
 }
 
 /// How bad an ending is, and how it is told.

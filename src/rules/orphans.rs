@@ -1,9 +1,11 @@
 //! What a cluster left behind (rule catalogue, section 1.7), as far as EC2 alone shows it. Nothing here is ever deleted
 //! automatically, and only `owned` (or the legacy tag, which means it) qualifies.
 
-use super::{Checked, Context, Rule, Tagged, Violation};
+use super::aws::Context;
+use super::{CheckResult, Rule, Violation};
 use crate::finding::{Cause, Fix, Severity};
 use crate::inventory::Read;
+use crate::inventory::Tagged;
 use crate::tags;
 use crate::text;
 use crate::view::RegionView;
@@ -28,8 +30,8 @@ fn is_dead(context: &Context<'_>, region: &RegionView<'_>) -> bool {
 }
 
 /// One finding for everything of one kind: it was left behind by one deletion.
-fn one(region: &RegionView<'_>, found: &[Tagged<'_>], message: String, fix: &str) -> Checked {
-    let Some(first) = found.first() else { return Checked::clean() };
+fn one(region: &RegionView<'_>, found: &[Tagged<'_>], message: String, fix: &str) -> CheckResult {
+    let Some(first) = found.first() else { return CheckResult::clean() };
     let others = found.iter().skip(1).map(|resource| region.bare(resource.kind(), resource.id()));
     vec![
         Violation::new(Severity::Warning, region.resource(*first), message, Fix::none(fix))

@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Rule, Tagged};
+use super::Rule;
 use crate::finding::{Choice, Fix};
 use crate::inventory::Read;
+use crate::inventory::Tagged;
 use crate::resource::ResourceKind;
 use crate::tags::{self, SHARED};
 use crate::view::RegionView;

@@ -7,14 +7,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::finding::{Cause, Caveat, Finding, Status, fingerprint};
 use crate::inventory::{Gap, Read};
 use crate::kubernetes::Evidence;
+use crate::resource::ResourceKind;
 use crate::role_audit::RoleGap;
 use crate::view::Confidence;
 
+use super::check_result::{CheckResult, NotApplicable};
 use super::outcome::{Outcome, Outcomes, RuleOutcome};
-use super::{Checked, Counted, Rule, Violation, unread_lists};
+use super::rule::Rule;
+use super::violation::Violation;
+
+mod alibaba;
+mod aws;
+mod files;
+mod unread_lists;
 
 /// One check to run.
-pub type Task<'t> = Box<dyn Fn() -> Counted + Send + Sync + 't>;
+pub type Task<'t> = Box<dyn Fn() -> CheckResult + Send + Sync + 't>;
 
 /// A cluster as rules see it: in an account of one cloud, or in files alone.
 pub trait RuleContext: Sync {
@@ -34,9 +42,11 @@ pub trait RuleContext: Sync {
     /// The state of the cluster in Kubernetes.
     fn evidence(&self) -> &Evidence;
 
-    /// Confidence that the resources of a violation belong to the cluster, and caveats of its fix; takes `safe` from a fix where that is
-    /// not provable.
-    fn judge(&self, violation: &mut Violation) -> (Confidence, Vec<Caveat>);
+    /// Confidence that an instance belongs to the cluster; `None` if it is not a member.
+    fn member(&self, instance_id: &str) -> Option<Confidence>;
+
+    /// Caveats of the fix of a violation; takes `safe` from a fix where that is not provable.
+    fn restrict_fix(&self, violation: &mut Violation) -> Vec<Caveat>;
 }
 
 /// Results of a task.
@@ -142,7 +152,7 @@ fn conclude(context: &impl RuleContext, rule: &Rule, outcome: &mut RuleOutcome, 
     } else {
         outcome.outcome = Outcome::NotApplicable;
         let nodes = context.evidence().nodes.as_deref();
-        outcome.why = outcome.why.take().or_else(|| Some(rule.subjects.none(rule, nodes)));
+        outcome.why = outcome.why.take().or_else(|| Some(rule.subjects.none(rule.resources, nodes)));
     }
 }
 
@@ -157,16 +167,26 @@ fn misses(rule: &Rule, gap: &Gap) -> bool {
         || gap.read == Read::AssumeRole
         || gap.read.kinds().iter().any(|kind| rule.resources.contains(kind))
 }
+
+/// The least confidence among the members that a violation names.
+fn confidence(context: &impl RuleContext, violation: &Violation) -> Confidence {
+    let named = std::iter::once(&violation.resource).chain(&violation.related);
+    let instances = named.filter(|named| named.kind == ResourceKind::Instance);
+    instances.filter_map(|named| context.member(&named.id)).min().unwrap_or(Confidence::Certain)
+}
+
 fn run_task(context: &impl RuleContext, task: &Task<'_>, index: usize, rule: &Rule) -> Done {
-    let Counted { checked, outcome } = task();
+    let CheckResult { checked, outcome } = task();
     let (violations, not_applicable) = match outcome {
-        Checked::Done(violations) => (violations, None),
-        Checked::NotApplicable(why) => (Vec::new(), Some(why)),
+        Ok(violations) => (violations, None),
+        Err(NotApplicable(why)) => (Vec::new(), Some(why)),
     };
     let findings = violations.into_iter().map(|mut violation| {
-        let (confidence, caveats) = context.judge(&mut violation);
+        let caveats = context.restrict_fix(&mut violation);
+        let confidence = confidence(context, &violation);
         into_finding(rule, violation, confidence, caveats)
     });
+    let checked = checked.unwrap_or_default();
     Done { rule: index, checked, not_applicable, findings: findings.collect() }
 }
 

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use super::aws::Context;
 use super::instance_tags::is_load_balancer_group;
-use super::{Checked, Context, Rule, Tagged, Violation};
+use super::{CheckResult, Rule, Violation};
 use crate::finding::{Cause, Choice, Fix, Key, Severity};
+use crate::inventory::Tagged;
 use crate::inventory::{Read, SecurityGroup};
 use crate::nodes;
 use crate::resource::ResourceKind;
@@ -177,7 +179,7 @@ fn report_undecided(
     region: &RegionView<'_>,
     several: bool,
     describe: impl Fn(&[&str], &[&Member<'_>]) -> (String, Fix),
-) -> Checked {
+) -> CheckResult {
     undecided(context, region, several)
         .into_iter()
         .filter_map(|(groups, members)| {

@@ -2,7 +2,8 @@
 //! rules need Services.
 
 use super::alibaba::SERVICES_NOT_GIVEN;
-use super::{Context, Counted, KubernetesContext, Rule, Violation};
+use super::aws::Context;
+use super::{CheckResult, KubernetesContext, Rule, Violation};
 use crate::controller::ControllerVersion;
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::inventory::Provider;
@@ -169,26 +170,26 @@ fn strictest_version(context: &KubernetesContext<'_>) -> Option<ControllerVersio
 }
 
 /// What a check says of each Service of type `LoadBalancer` on AWS.
-fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Service, Owner) -> Vec<Violation>) -> Counted {
-    let Some(services) = &context.evidence.services else { return Counted::not_applicable(SERVICES_NOT_GIVEN) };
+fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Service, Owner) -> Vec<Violation>) -> CheckResult {
+    let Some(services) = &context.evidence.services else { return CheckResult::not_applicable(SERVICES_NOT_GIVEN) };
     let asked = services
         .iter()
         .filter(|service| service.is_load_balancer() && service.deleted_at.is_none() && is_of_aws(context, service));
     let asked: Vec<&Service> = asked.collect();
     if asked.is_empty() {
-        return Counted::not_applicable("no Service asks for a load balancer of AWS");
+        return CheckResult::not_applicable("no Service asks for a load balancer of AWS");
     }
-    Counted::new(asked.len(), asked.into_iter().flat_map(|service| check(service, owner(context, service))))
+    CheckResult::counted(asked.len(), asked.into_iter().flat_map(|service| check(service, owner(context, service))))
 }
 
 /// What a check says of each Service for which one of the two controllers makes a load balancer, in the region of the nodes.
 fn joined<'v>(
     context: &'v Context<'_>,
     check: impl Fn(&RegionView<'v>, &Service, Owner) -> Option<Violation>,
-) -> Counted {
+) -> CheckResult {
     let mut regions = context.view.regions.iter().filter(|region| !region.members.is_empty());
     let (Some(region), None) = (regions.next(), regions.next()) else {
-        return Counted::not_applicable("the nodes are not in one region");
+        return CheckResult::not_applicable("the nodes are not in one region");
     };
     of_each(&context.on_kubernetes(), |service, owner| match owner {
         Owner::Classic | Owner::Network | Owner::LoadBalancerController => {

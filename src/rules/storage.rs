@@ -1,6 +1,6 @@
 //! Storage classes for volumes of AWS. All of these rules need storage classes.
 
-use super::{Counted, KubernetesContext, Rule, Violation};
+use super::{CheckResult, KubernetesContext, Rule, Violation};
 use crate::finding::{Fix, ResourceRef, Severity};
 use crate::kubernetes::{Document, DocumentKind, EBS_DRIVER, Evidence, Place};
 use crate::resource::ResourceKind;
@@ -23,14 +23,14 @@ const NO_VOLUME: &str = "no volume of the cluster was given";
 const IN_TREE: &str = "kubernetes.io/aws-ebs";
 
 /// What a check says of each storage class for EBS.
-fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Document, &str) -> Vec<Violation>) -> Counted {
+fn of_each(context: &KubernetesContext<'_>, check: impl Fn(&Document, &str) -> Vec<Violation>) -> CheckResult {
     let classes = context.evidence.documents_of(DocumentKind::StorageClass);
     let classes = classes.filter_map(|class| Some((class, class.object().text(&["provisioner"])?)));
     let classes: Vec<_> = classes.filter(|(_, provisioner)| [IN_TREE, EBS_DRIVER].contains(provisioner)).collect();
     if classes.is_empty() {
-        return Counted::not_applicable("no storage class for EBS was given");
+        return CheckResult::not_applicable("no storage class for EBS was given");
     }
-    Counted::new(classes.len(), classes.into_iter().flat_map(|(class, provisioner)| check(class, provisioner)))
+    CheckResult::counted(classes.len(), classes.into_iter().flat_map(|(class, provisioner)| check(class, provisioner)))
 }
 
 /// Whether the driver runs, as far as that is known: a node has it, the cluster knows it, or a workload runs it.

@@ -7,8 +7,6 @@ use crate::nodes::KubernetesNode;
 use crate::resource::{ResourceKey, ResourceKind};
 use crate::view::{ClusterView, RegionView};
 
-use super::Rule;
-
 /// What a rule looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subjects {
@@ -41,20 +39,25 @@ pub enum Subjects {
 impl Subjects {
     /// Those of a region, each once.
     #[must_use]
-    pub fn in_region<'r>(self, rule: &Rule, region: &'r RegionView<'_>) -> Vec<ResourceKey<'r>> {
+    pub fn in_region<'r>(self, kinds: &[ResourceKind], region: &'r RegionView<'_>) -> Vec<ResourceKey<'r>> {
         let mut found = Vec::new();
-        self.each_in_region(rule, region, &mut |key| found.push(key));
+        self.each_in_region(kinds, region, &mut |key| found.push(key));
         found
     }
 
     /// How many there are in a region.
-    pub(super) fn count_in_region(self, rule: &Rule, region: &RegionView<'_>) -> usize {
+    pub(super) fn count_in_region(self, kinds: &[ResourceKind], region: &RegionView<'_>) -> usize {
         let mut count = 0;
-        self.each_in_region(rule, region, &mut |_| count += 1);
+        self.each_in_region(kinds, region, &mut |_| count += 1);
         count
     }
 
-    fn each_in_region<'r>(self, rule: &Rule, region: &'r RegionView<'_>, each: &mut dyn FnMut(ResourceKey<'r>)) {
+    fn each_in_region<'r>(
+        self,
+        kinds: &[ResourceKind],
+        region: &'r RegionView<'_>,
+        each: &mut dyn FnMut(ResourceKey<'r>),
+    ) {
         let members = || region.members.iter().map(|member| member.instance);
         match self {
             Self::Members => members().for_each(|found| each(ResourceKey::new(ResourceKind::Instance, &found.id))),
@@ -77,9 +80,9 @@ impl Subjects {
                     | Tagged::Volume(_)
                     | Tagged::NetworkInterface(_) => found.vpc_id().is_some_and(|vpc| vpcs.contains(vpc)),
                 };
-                of_kinds(rule, region).filter(is_there).for_each(|found| each(found.key()));
+                of_kinds(kinds, region).filter(is_there).for_each(|found| each(found.key()));
             }
-            Self::Region => of_kinds(rule, region).for_each(|found| each(found.key())),
+            Self::Region => of_kinds(kinds, region).for_each(|found| each(found.key())),
             Self::MemberRoles
             | Self::ComparedRoles
             | Self::KubernetesNodes
@@ -120,9 +123,9 @@ impl Subjects {
     }
 
     /// Why a rule says nothing where there are none.
-    pub(super) fn none(self, rule: &Rule, nodes: Option<&[KubernetesNode]>) -> String {
+    pub(super) fn none(self, kinds: &[ResourceKind], nodes: Option<&[KubernetesNode]>) -> String {
         let nouns = || {
-            let nouns: Vec<&str> = rule.resources.iter().map(|kind| kind.noun()).collect();
+            let nouns: Vec<&str> = kinds.iter().map(|kind| kind.noun()).collect();
             nouns.join(" or ")
         };
         match self {
@@ -149,7 +152,6 @@ const EVIDENCE_NOT_GIVEN: &str = "nothing of it was given: see --kubernetes";
 /// Why a rule on Nodes does not apply.
 pub(super) const NODES_NOT_GIVEN: &str = "the Nodes are not known: give them with --nodes";
 
-fn of_kinds<'r>(rule: &Rule, region: &'r RegionView<'_>) -> impl Iterator<Item = Tagged<'r>> {
-    let kinds = rule.resources.iter();
-    kinds.flat_map(|kind| region.region.of_kind(*kind)).filter(|found| found.is_live())
+fn of_kinds<'r>(kinds: &[ResourceKind], region: &'r RegionView<'_>) -> impl Iterator<Item = Tagged<'r>> {
+    kinds.iter().flat_map(|kind| region.region.of_kind(*kind)).filter(|found| found.is_live())
 }

@@ -8,8 +8,10 @@ use crate::resource::ResourceKind;
 use crate::tags;
 use crate::view::RegionView;
 
+use super::aws::Context;
 use super::load_balancer_subnets::{Candidate, Scheme, ZoneChoice, choose_subnets};
-use super::{Checked, Context, Rule, Tagged, Violation};
+use super::{CheckResult, Rule, Violation};
+use crate::inventory::Tagged;
 
 mod elb_subnets_none_internal;
 mod elb_subnets_none_public;
@@ -83,7 +85,7 @@ fn vpc_resource(region: &RegionView<'_>, vpc_id: &str) -> ResourceRef {
     }
 }
 
-fn none_of(context: &Context<'_>, region: &RegionView<'_>, scheme: Scheme) -> Checked {
+fn none_of(context: &Context<'_>, region: &RegionView<'_>, scheme: Scheme) -> CheckResult {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     for offer in Offer::all(region) {

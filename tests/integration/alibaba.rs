@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use tagaudit::inventory::{Gap, Provider, Read};
-use tagaudit::rules::{RULES, of_provider};
+use tagaudit::rules::{RULES, for_provider};
 
 use super::alibaba_worlds::{self as worlds, World};
 use super::binary::command;
@@ -91,7 +91,7 @@ fn every_rule_of_alibaba_fires_on_a_broken_cluster() {
         fired.extend(report["findings"].as_array().unwrap().iter().map(|one| one["rule"].as_str().unwrap().to_owned()));
     }
     let on_files = super::lint::fired_on_files();
-    let rules = of_provider(&RULES, Provider::Alibaba);
+    let rules = for_provider(&RULES, Provider::Alibaba);
     let silent: Vec<&str> =
         rules.iter().map(|rule| rule.id).filter(|id| !fired.contains(*id) && !on_files.contains(id)).collect();
     assert_eq!(silent, [""; 0], "rules without a planted defect that they find");
@@ -146,7 +146,7 @@ fn what_was_not_read_of_alibaba_is_not_audited() {
         });
         let (code, report) = scan(&world, true, &[]);
         assert_eq!((code, &report["complete"]), (Some(3), &Value::Bool(false)), "{read}");
-        for rule in of_provider(&RULES, Provider::Alibaba) {
+        for rule in for_provider(&RULES, Provider::Alibaba) {
             let entry = report["rules"].as_array().unwrap().iter().find(|one| one["rule"] == rule.id).unwrap();
             if rule.reads.contains(read) {
                 assert_ne!(entry["outcome"], "passed", "{} without {read}", rule.id);

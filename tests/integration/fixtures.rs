@@ -11,13 +11,13 @@ use tagaudit::kubernetes::Evidence;
 use tagaudit::nodes::{self, KubernetesNode};
 use tagaudit::report::Report;
 use tagaudit::role_audit::RoleAuditOptions;
-use tagaudit::rules::{RULES, Rule, of_provider};
+use tagaudit::rules::{RULES, Rule, for_provider};
 
 use super::worlds::{self, World};
 
 /// The rules that are run on AWS.
 pub(crate) fn aws_rules() -> Vec<&'static Rule> {
-    of_provider(&RULES, Provider::Aws)
+    for_provider(&RULES, Provider::Aws)
 }
 
 pub(crate) fn path(name: &str) -> PathBuf {

@@ -375,7 +375,7 @@ fn a_recording_holds_the_cluster_and_none_of_its_secrets() {
 
 /// Findings, without the places that a file has.
 fn findings(evidence: &Evidence) -> Vec<String> {
-    let selected: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| rules::is_on_evidence(rule)).collect();
+    let selected: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| rule.is_on_evidence()).collect();
     let context = KubernetesContext {
         cluster_id: "c",
         evidence,

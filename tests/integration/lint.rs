@@ -10,7 +10,7 @@ use tagaudit::finding::{Finding, Severity};
 use tagaudit::inventory::Provider;
 use tagaudit::kubernetes::{Evidence, Target};
 use tagaudit::kubernetes_lint::KubernetesLint;
-use tagaudit::rules::{RULES, is_on_evidence};
+use tagaudit::rules::RULES;
 
 use super::binary::{command, run};
 use super::documents::schema;
@@ -91,7 +91,7 @@ pub(crate) fn fired_on_files() -> BTreeSet<&'static str> {
 #[test]
 fn every_rule_on_evidence_fires_on_its_planted_defect() {
     let fired = fired_on_files();
-    let all = RULES.iter().filter(|rule| is_on_evidence(rule)).map(|rule| rule.id);
+    let all = RULES.iter().filter(|rule| rule.is_on_evidence()).map(|rule| rule.id);
     let silent: Vec<&str> = all.filter(|id| !fired.contains(id)).collect();
     assert_eq!(silent, Vec::<&str>::new(), "rules without a planted defect that they find");
 }
@@ -795,7 +795,7 @@ fn a_scan_takes_folders_of_yaml() {
         .as_array()
         .unwrap()
         .iter()
-        .filter(|finding| is_on_evidence(tagaudit::rules::find(finding["rule"].as_str().unwrap()).unwrap()))
+        .filter(|finding| tagaudit::rules::find(finding["rule"].as_str().unwrap()).unwrap().is_on_evidence())
         .map(|finding| {
             (finding["fingerprint"].as_str().unwrap().to_owned(), finding["rule"].as_str().unwrap().to_owned())
         })

@@ -44,7 +44,7 @@ fn migration_fixtures_are_the_clusters_of_the_tests() {
 }
 
 fn assessed(evidence: &Evidence) -> Migration {
-    let selected: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| rules::is_on_evidence(rule)).collect();
+    let selected: Vec<&'static Rule> = RULES.iter().copied().filter(|rule| rule.is_on_evidence()).collect();
     let context = KubernetesContext {
         cluster_id: "cluster",
         evidence,

@@ -11,7 +11,7 @@ use tagaudit::policy::Catalogue;
 use tagaudit::render::{self, TableOptions};
 use tagaudit::report::Report;
 use tagaudit::role_audit::RoleAuditOptions;
-use tagaudit::rules::{Check, Outcome, RULES};
+use tagaudit::rules::{Check, Outcome, RULES, aws};
 use tagaudit::view::ClusterView;
 
 use super::fixtures::{aws_rules, parsed_nodes, to_plan as report};
@@ -86,7 +86,7 @@ fn an_account_that_could_not_be_entered_leaves_no_rule_passed() {
 fn nothing_to_look_at_is_not_applicable_and_says_why() {
     let world = worlds::all().into_iter().find(|world| world.name == "clean-rke2").unwrap();
     let without = report(&world.inventory, world.cluster_id, None);
-    for rule in RULES.iter().filter(|rule| matches!(rule.check, Check::Kubernetes(_))) {
+    for rule in RULES.iter().filter(|rule| matches!(rule.check, Check::Aws(aws::Check::Nodes(_)))) {
         let outcome = without.rules.iter().find(|outcome| outcome.rule == rule.id).unwrap();
         assert_eq!(outcome.outcome, Outcome::NotApplicable, "{}", rule.id);
         assert!(outcome.why.as_deref().unwrap().contains("--nodes"), "{outcome:?}");
@@ -145,17 +145,15 @@ fn findings_are_about_what_their_rule_looks_at() {
             assert!(rule.resources.contains(&finding.resource.kind), "{}: {:?}", rule.id, finding.resource);
             let key = finding.resource.key();
             let is_subject = match rule.check {
-                Check::Region(_) => {
-                    view.regions.iter().any(|region| rule.subjects.in_region(rule, region).contains(&key))
+                Check::Aws(aws::Check::Region(_)) => {
+                    view.regions.iter().any(|region| rule.subjects.in_region(rule.resources, region).contains(&key))
                 }
-                Check::Account(_) => {
+                Check::Aws(aws::Check::Account(_)) => {
                     let mut accounts = world.inventory.accounts.iter();
                     accounts.any(|account| rule.subjects.in_account(&view, account).contains(&key))
                 }
-                Check::Role(_) => report.roles.iter().any(|role| role.role == key.id),
-                Check::Cluster(_)
-                | Check::Kubernetes(_)
-                | Check::Joined(_)
+                Check::Aws(aws::Check::Role(_)) => report.roles.iter().any(|role| role.role == key.id),
+                Check::Aws(aws::Check::Cluster(_) | aws::Check::Nodes(_) | aws::Check::Joined(_))
                 | Check::Evidence(..)
                 | Check::Alibaba(_) => true,
             };

@@ -37,11 +37,22 @@ const MAX_MESSAGE: usize = 400;
 pub(super) struct CallError {
     pub(super) code: String,
     pub(super) message: String,
+    /// The request that failed.
+    pub(super) request: FailedRequest,
+}
+
+/// The request that an error is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FailedRequest {
+    /// The call itself.
+    Call,
+    /// The assumption of a role, without which the call was never sent.
+    AssumeRole,
 }
 
 impl CallError {
     pub(super) fn new(code: &str, message: impl Into<String>) -> Self {
-        Self { code: code.to_owned(), message: message.into() }
+        Self { code: code.to_owned(), message: message.into(), request: FailedRequest::Call }
     }
 
     /// Whether IAM says that the thing does not exist.
@@ -64,7 +75,7 @@ impl CallError {
             "NoCredentials" => {
                 "set AWS_PROFILE or --profile, sign in with `aws sso login` or `aws login`, or run where a role is attached"
             }
-            _ if self.message.starts_with("sts:AssumeRole") => {
+            _ if self.request == FailedRequest::AssumeRole => {
                 "look at the trust policy of the role, and at whether the caller may assume it"
             }
             "Unreachable" | "Timeout" => "check network, proxy and --endpoint-url",
@@ -355,7 +366,7 @@ where
             let status = service.raw().status().as_u16();
             let code = metadata.code().map_or_else(|| format!("Http{status}"), str::to_owned);
             let message = metadata.message().unwrap_or("the service gave no reason");
-            CallError { message: clip(&decode_hint(message)), code }
+            CallError::new(&code, clip(&decode_hint(message)))
         }
         SdkError::TimeoutError(_) => CallError::new("Timeout", "no answer in time"),
         SdkError::ResponseError(response) => {
@@ -391,7 +402,8 @@ fn refused_role(error: &(dyn StdError + 'static)) -> Option<CallError> {
             return None;
         };
         let message = metadata.message().unwrap_or("the service gave no reason");
-        Some(CallError::new(metadata.code()?, clip(&format!("{call}: {message}"))))
+        let error = CallError::new(metadata.code()?, clip(&format!("{call}: {message}")));
+        Some(CallError { request: FailedRequest::AssumeRole, ..error })
     })
 }
 

@@ -190,7 +190,7 @@ pub(super) async fn read_vpc_attributes(
 }
 
 fn empty_answer() -> CallError {
-    CallError { code: "Protocol".to_owned(), message: "the answer holds no value".to_owned() }
+    CallError::new("Protocol", "the answer holds no value")
 }
 
 fn tags(raw: Option<Vec<types::Tag>>) -> Vec<Tag> {

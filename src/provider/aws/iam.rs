@@ -134,7 +134,7 @@ pub(super) async fn reread(
     // A policy that is not there is an answer; anything else that is missing is not.
     let absent = |gap: &&Gap| gap.reason != "NoSuchEntity";
     match read.gaps.iter().find(absent) {
-        Some(gap) => Err(CallError { code: gap.reason.clone(), message: gap.message.clone() }),
+        Some(gap) => Err(CallError::new(&gap.reason, &gap.message)),
         None => Ok((found, read.policies)),
     }
 }
@@ -197,7 +197,7 @@ impl Reader<'_> {
                         Box::pin(self.role_with(&role, async { Ok(Some(role.clone())) })).await;
                     } else {
                         let message = format!("the role `{name}` of this account has another path than `{arn}`");
-                        self.gap(API, arn, &CallError { code: "NoSuchEntity".to_owned(), message });
+                        self.gap(API, arn, &CallError::new("NoSuchEntity", message));
                     }
                 }
                 Err(error) => self.gap(API, arn, &error),
@@ -257,10 +257,7 @@ impl Reader<'_> {
         };
         match role {
             Ok(Some(role)) if role.role_id != shown.role_id => {
-                let error = CallError {
-                    code: "Changed".to_owned(),
-                    message: "the role was deleted and made again while it was read".to_owned(),
-                };
+                let error = CallError::new("Changed", "the role was deleted and made again while it was read");
                 self.gap(Read::GetRole, &shown.arn, &error);
             }
             Ok(Some(role)) => {
@@ -270,7 +267,7 @@ impl Reader<'_> {
                     role.permissions_boundary.and_then(|boundary| boundary.permissions_boundary_arn);
             }
             Ok(None) => {
-                let error = CallError { code: "Protocol".to_owned(), message: "the answer holds no role".to_owned() };
+                let error = CallError::new("Protocol", "the answer holds no role");
                 self.gap(Read::GetRole, &shown.arn, &error);
             }
             Err(error) => self.gap(Read::GetRole, &shown.arn, &error),
@@ -360,8 +357,7 @@ impl Reader<'_> {
             Err(error) => return self.gap(Read::GetPolicy, arn, &error),
         };
         let Some(version) = version else {
-            let error =
-                CallError { code: "Protocol".to_owned(), message: "the answer names no default version".to_owned() };
+            let error = CallError::new("Protocol", "the answer names no default version");
             return self.gap(Read::GetPolicy, arn, &error);
         };
         let request = || self.client.get_policy_version().policy_arn(arn).version_id(&version).send();

@@ -10,8 +10,10 @@ use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
+use crate::estate::Estate;
 use crate::inventory::Read;
-use crate::plan::{Kind, Plan, PlannedChange};
+use crate::plan::{DryRunAnswer, Kind, Plan, PlannedChange};
+use crate::provider::account_writer::{AccountWriter, Answer};
 use crate::provider::write_error::WriteError;
 use crate::role_audit::grant;
 use crate::transition::{
@@ -33,7 +35,7 @@ use tag_call::TagCall;
 const STORED_VERSIONS: usize = 5;
 
 /// Code of a dry run that was answered as if it were none.
-pub(crate) const DRY_RUN_IGNORED: &str = "DryRunIgnored";
+const DRY_RUN_IGNORED: &str = "DryRunIgnored";
 
 /// A connection to one account, for looking and writing.
 pub(crate) struct Writer {
@@ -43,6 +45,47 @@ pub(crate) struct Writer {
     account_id: String,
     partition: String,
     caller_arn: String,
+}
+
+impl AccountWriter for Writer {
+    fn account(&self) -> (&str, &str) {
+        (&self.account_id, &self.partition)
+    }
+
+    fn caller(&self) -> (&str, Option<&str>) {
+        (&self.caller_arn, self.session.profile())
+    }
+
+    fn look<'w>(&'w self, changes: &'w [&'w PlannedChange]) -> Answer<'w, Result<Estate, WriteError>> {
+        Box::pin(self.look(changes))
+    }
+
+    fn write<'w>(
+        &'w self,
+        plan: &'w Plan,
+        batch: &'w [&'w PlannedChange],
+    ) -> Answer<'w, Result<Option<String>, WriteError>> {
+        Box::pin(self.send_batch(plan, batch, false))
+    }
+
+    fn try_out<'w>(&'w self, plan: &'w Plan, batch: &'w [&'w PlannedChange]) -> Answer<'w, (DryRunAnswer, bool)> {
+        Box::pin(async {
+            if !batch.first().is_some_and(|change| Self::has_dry_run(change)) {
+                return (DryRunAnswer::Unknown, false);
+            }
+            match self.send_batch(plan, batch, true).await {
+                Ok(_) => (DryRunAnswer::Allowed, false),
+                Err(error) => {
+                    let is_ignored = error.code == DRY_RUN_IGNORED;
+                    (DryRunAnswer::Refused(error.message), is_ignored)
+                }
+            }
+        })
+    }
+
+    fn delete_undone_version<'w>(&'w self, change: &'w PlannedChange) -> Answer<'w, Result<(), WriteError>> {
+        Box::pin(self.delete_undone_version(change))
+    }
 }
 
 impl Writer {
@@ -70,19 +113,9 @@ impl Writer {
         })
     }
 
-    /// Account and partition.
-    pub(crate) fn account(&self) -> (&str, &str) {
-        (&self.account_id, &self.partition)
-    }
-
-    /// ARN of the caller, and the profile that is named.
-    pub(crate) fn caller(&self) -> (&str, Option<&str>) {
-        (&self.caller_arn, self.session.profile())
-    }
-
     /// Makes a batch of changes in one call (several for managed policies), or asks EC2 whether it could. The request id of
     /// the answer comes back.
-    pub(crate) async fn write(
+    async fn send_batch(
         &self,
         plan: &Plan,
         batch: &[&PlannedChange],
@@ -97,7 +130,7 @@ impl Writer {
     }
 
     /// Whether a change can be tried without being made.
-    pub(crate) fn has_dry_run(change: &PlannedChange) -> bool {
+    fn has_dry_run(change: &PlannedChange) -> bool {
         // `ModifyVpcAttribute` has no such argument, and neither has any call of IAM.
         let attribute = &change.transition.attribute;
         !attribute.is_iam() && !matches!(attribute, Attribute::VpcAttribute { .. })
@@ -151,10 +184,10 @@ impl Writer {
             // The answer to a dry run that would have succeeded is an error of this name.
             Err(error) if dry_run && error.code == "DryRunOperation" => Ok(None),
             // EC2 never says this; what stands in for it may, and then it has written.
-            Ok(_) if dry_run => Err(CallError {
-                code: DRY_RUN_IGNORED.to_owned(),
-                message: "the endpoint does not know dry runs and may have made the change".to_owned(),
-            }),
+            Ok(_) if dry_run => Err(CallError::new(
+                DRY_RUN_IGNORED,
+                "the endpoint does not know dry runs and may have made the change".to_owned(),
+            )),
             other => other,
         }
     }
@@ -303,7 +336,7 @@ impl Writer {
     }
 
     /// Deletes the version that a fix created and its undo replaced as the default. The policy itself existed before the fix, and stays.
-    pub(crate) async fn delete_undone_version(&self, change: &PlannedChange) -> Result<(), WriteError> {
+    async fn delete_undone_version(&self, change: &PlannedChange) -> Result<(), WriteError> {
         let Transition { target, attribute: Attribute::ManagedPolicy {}, old: Some(undone), new: Some(_) } =
             &change.transition
         else {
@@ -337,12 +370,10 @@ impl Writer {
         let earlier = versions.iter().find(|(_, _, held)| held.as_deref() == Some(document));
         let Some((version, ..)) = earlier.filter(|_| plan.kind == Kind::Undo) else {
             if versions.len() >= STORED_VERSIONS {
-                return Err(CallError {
-                    code: "LimitExceeded".to_owned(),
-                    message: format!(
-                        "{STORED_VERSIONS} versions of the policy are stored, as many as IAM allows: delete one"
-                    ),
-                });
+                return Err(CallError::new(
+                    "LimitExceeded",
+                    format!("{STORED_VERSIONS} versions of the policy are stored, as many as IAM allows: delete one"),
+                ));
             }
             let request = client.create_policy_version().policy_arn(arn).policy_document(document).set_as_default(true);
             return self.send(Operation::CreatePolicyVersion, "", || request.send()).await;

@@ -1,10 +1,7 @@
 use crate::alibaba::{CLUSTER_TAG, DEFAULT_CLUSTER_ID};
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
-use crate::{tags, text};
+use crate::rules::prelude::*;
+use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-cluster-id-default",
@@ -14,7 +11,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "The audited cluster id is `clusterid`, which is what the controller writes where its configuration has no `clusterID`; or something in the VPCs of the nodes carries `ack.aliyun.com=clusterid`.",
     impact: "all such clusters of the account share one id: the controller's Application Load Balancers are mistaken for one another, and so are Services of one name on a load balancer that several clusters reuse; others are found by the Service's own id",
     fix: "Set `clusterID` in the cloud configuration; load balancers that exist keep their tag.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/base/metadata.go#ClusterID",
         "kubernetes/cloud-provider-alibaba-cloud pkg/model/tag/tags.go",
@@ -23,11 +19,10 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "2 resources carry `ack.aliyun.com=clusterid`: i-bp1, sg-bp1",
     reads: &[Read::EcsDescribeInstances],
-    subjects: Subjects::Cluster,
-    check: Check::Alibaba(alibaba::Check::Cluster(check)),
+    ..Rule::alibaba(alibaba::Check::Cluster(check))
 };
 
-fn check(context: &Context<'_>) -> Counted {
+fn check(context: &Context<'_>) -> CheckResult {
     let mut found: Vec<ResourceRef> = Vec::new();
     for view in &context.view.regions {
         let tagged =
@@ -36,7 +31,7 @@ fn check(context: &Context<'_>) -> Counted {
     }
     let is_audited = context.cluster_id() == DEFAULT_CLUSTER_ID;
     if !is_audited && found.is_empty() {
-        return Counted::new(1, []);
+        return CheckResult::counted(1, []);
     }
     let ids: Vec<&str> = found.iter().map(|one| one.id.as_str()).collect();
     let message = match (is_audited, ids.len()) {
@@ -54,5 +49,5 @@ fn check(context: &Context<'_>) -> Counted {
     };
     let fix = Fix::none("set `clusterID` in the cloud configuration of the controller");
     let related: Vec<ResourceRef> = found.iter().map(ResourceRef::to_bare).collect();
-    Counted::new(1, [Violation::new(Severity::Warning, super::cluster(context), message, fix).related(related)])
+    CheckResult::counted(1, [Violation::new(Severity::Warning, super::cluster(context), message, fix).related(related)])
 }

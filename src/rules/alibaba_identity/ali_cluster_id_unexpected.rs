@@ -1,12 +1,8 @@
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
-use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
 use std::collections::BTreeSet;
 
 use crate::alibaba::view::cluster_ids;
-use crate::text;
+use crate::rules::alibaba::{self, Context};
+use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-cluster-id-unexpected",
@@ -16,17 +12,17 @@ pub(super) const RULE: Rule = Rule {
     condition: "No instance that was read carries `ack.aliyun.com` with the cluster id or the tag of an installer, and no Node names one.",
     impact: "nothing of the cluster was looked at: whatever else this report says is about no node",
     fix: "Check the cluster id; give the Nodes with --nodes where instances carry no tag.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/base/metadata.go#ClusterID"],
     example: "no instance belongs to `prod`; instances are tagged for: staging",
     reads: &[Read::EcsDescribeInstances],
-    subjects: Subjects::Cluster,
-    check: Check::Alibaba(alibaba::Check::Cluster(check)),
+    always_runs: true,
+    spares_neighbours: true,
+    ..Rule::alibaba(alibaba::Check::Cluster(check))
 };
 
-fn check(context: &Context<'_>) -> Counted {
+fn check(context: &Context<'_>) -> CheckResult {
     if context.view.members().next().is_some() {
-        return Counted::new(1, []);
+        return CheckResult::counted(1, []);
     }
     let regions = context.view.regions.iter();
     let instances = regions.flat_map(|view| &view.region.instances);
@@ -42,5 +38,5 @@ fn check(context: &Context<'_>) -> Counted {
     let id = text::printable(context.cluster_id());
     let message = format!("no instance belongs to `{id}`; {others}{hint}");
     let fix = Fix::none("check the cluster id, or give the Nodes with --nodes");
-    Counted::new(1, [Violation::new(Severity::Error, super::cluster(context), message, fix)])
+    CheckResult::counted(1, [Violation::new(Severity::Error, super::cluster(context), message, fix)])
 }

@@ -1,11 +1,7 @@
 use crate::alibaba::RegionView;
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
-use crate::rules::alibaba::Installer;
-use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
-use crate::{tags, text};
+use crate::rules::alibaba::{self, Context, Installer};
+use crate::rules::prelude::*;
+use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-installer-tag",
@@ -18,7 +14,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "With --installer: a node does not carry the tag that this installer writes and finds it by, with the value that it writes: Gardener `kubernetes.io/cluster/ID=1`, OpenShift and Cluster API `kubernetes.io/cluster/ID=owned`, kOps `KubernetesCluster=ID`; or it carries `kubernetes.io/cluster/` of another id. Alibaba Cloud's own controllers read none of them.",
     impact: "the installer does not find the machine as its own: it makes another one, or leaves this one behind",
     fix: "Let the installer write it; a value of another tool is a sign of a machine that was moved by hand.",
-    applicability: Applicability::None,
     sources: &[
         "gardener/gardener-extension-provider-alicloud pkg/controller/worker/machines.go",
         "gardener/gardener-extension-provider-alicloud pkg/controller/infrastructure/infraflow/context.go#isOwnedByAnotherShoot",
@@ -27,13 +22,12 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "instance `i-bp1` has `kubernetes.io/cluster/prod=shared`, and OpenShift writes `owned`",
     reads: &[Read::EcsDescribeInstances],
-    subjects: Subjects::Members,
-    check: Check::Alibaba(alibaba::Check::Region(check)),
+    ..Rule::alibaba(alibaba::Check::Region(check))
 };
 
-fn check(context: &Context<'_>, view: &RegionView<'_>) -> Counted {
+fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     let Some(installer) = context.installer else {
-        return Counted::not_applicable("no installer is named: --installer says which one made the machines");
+        return CheckResult::not_applicable("no installer is named: --installer says which one made the machines");
     };
     let (name, key, expected) = written(installer, context.cluster_id());
     let advice = || Fix::none("let the installer write it, or look whose machine this is");
@@ -58,7 +52,7 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> Counted {
             found.push(violation.with_respect_to("another cluster"));
         }
     }
-    Counted::new(view.members.len(), found)
+    CheckResult::counted(view.members.len(), found)
 }
 
 /// The installer, and the tag that it writes on instances.

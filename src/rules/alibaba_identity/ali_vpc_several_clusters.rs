@@ -1,12 +1,9 @@
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
-use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
 use std::collections::BTreeSet;
 
 use crate::alibaba::{CLUSTER_TAG, RegionView};
-use crate::{tags, text};
+use crate::rules::alibaba::{self, Context};
+use crate::rules::prelude::*;
+use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-vpc-several-clusters",
@@ -16,7 +13,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "Instances in a VPC of the nodes carry `ack.aliyun.com` with another cluster id.",
     impact: "nothing by itself; with cloud routes both controllers write into the route tables of the VPC",
     fix: "Nothing, where both are meant to be there: give the clusters networks of Pods that do not overlap.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/route/route_controller.go",
         "kubernetes/cloud-provider-alibaba-cloud pkg/model/tag/tags.go",
@@ -24,10 +20,11 @@ pub(super) const RULE: Rule = Rule {
     example: "instances of 2 clusters live in VPC `vpc-bp1`: prod, staging",
     reads: &[Read::EcsDescribeInstances],
     subjects: Subjects::MemberVpcs,
-    check: Check::Alibaba(alibaba::Check::Region(check)),
+    spares_neighbours: true,
+    ..Rule::alibaba(alibaba::Check::Region(check))
 };
 
-fn check(context: &Context<'_>, view: &RegionView<'_>) -> Counted {
+fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     let vpcs = view.member_vpcs();
     let mut found = Vec::new();
     for vpc in &vpcs {
@@ -44,5 +41,5 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> Counted {
             found.push(Violation::new(Severity::Info, resource, message, fix));
         }
     }
-    Counted::new(vpcs.len(), found)
+    CheckResult::counted(vpcs.len(), found)
 }

@@ -1,9 +1,6 @@
 use crate::alibaba::RegionView;
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects};
+use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-instance-classic-network",
@@ -13,23 +10,21 @@ pub(super) const RULE: Rule = Rule {
     condition: "An instance of the cluster has the network type `classic`.",
     impact: "the cloud controller works in VPCs only: it has no route and no load balancer for the node",
     fix: "Move the node into a VPC.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud docs/getting-started.md",
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/ecs/ecs.go#GetInstancesByIP",
     ],
     example: "instance `i-bp1` is in the classic network",
     reads: &[Read::EcsDescribeInstances],
-    subjects: Subjects::Members,
-    check: Check::Alibaba(alibaba::Check::Region(check)),
+    ..Rule::alibaba(alibaba::Check::Region(check))
 };
 
-fn check(_: &Context<'_>, view: &RegionView<'_>) -> Counted {
+fn check(_: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     let classic = view.members.iter().filter(|member| member.instance.is_classic());
     let found = alibaba::grouped(view, classic, Severity::Error, |members| {
         let verb = if members.len() == 1 { "is" } else { "are" };
         let message = format!("{} {verb} in the classic network", alibaba::phrase(members));
         (message, Fix::none("replace the nodes by instances in a VPC"))
     });
-    Counted::new(view.members.len(), found)
+    CheckResult::counted(view.members.len(), found)
 }

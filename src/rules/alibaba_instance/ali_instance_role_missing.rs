@@ -1,9 +1,6 @@
 use crate::alibaba::RegionView;
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects};
+use crate::rules::prelude::*;
 use crate::view::NodeRole;
 
 pub(super) const RULE: Rule = Rule {
@@ -14,17 +11,15 @@ pub(super) const RULE: Rule = Rule {
     condition: "An instance that runs the control plane has no RAM role, and no other principal is named as the controller's.",
     impact: "the controller needs an access key then, in its configuration or environment; without one it does not start",
     fix: "Attach a RAM role with what the controller calls, or say with --controller-role which principal it uses.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth"],
     example: "instance `i-bp1` has no RAM role",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
-    subjects: Subjects::Members,
-    check: Check::Alibaba(alibaba::Check::Region(check)),
+    ..Rule::alibaba(alibaba::Check::Region(check))
 };
 
-fn check(context: &Context<'_>, view: &RegionView<'_>) -> Counted {
+fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     if !context.options.controller_roles.is_empty() {
-        return Counted::not_applicable("the principal of the controller is named with --controller-role");
+        return CheckResult::not_applicable("the principal of the controller is named with --controller-role");
     }
     let of_plane = || view.members.iter().filter(|member| member.roles.roles.contains(NodeRole::Controlplane));
     let without = of_plane().filter(|member| member.instance.ram_role.is_none());
@@ -33,5 +28,5 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> Counted {
         let message = format!("{} {verb} no RAM role", alibaba::phrase(members));
         (message, Fix::none("attach a RAM role, or name the principal of the controller with --controller-role"))
     });
-    Counted::new(of_plane().count(), found)
+    CheckResult::counted(of_plane().count(), found)
 }

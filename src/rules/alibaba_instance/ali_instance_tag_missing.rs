@@ -1,11 +1,7 @@
 use crate::alibaba::{CLUSTER_TAG, Member, RegionView};
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects};
+use crate::rules::prelude::*;
 use crate::tags;
-use crate::text;
 use crate::transition::{Attribute, Target, Transition, Value};
 
 pub(super) const RULE: Rule = Rule {
@@ -27,11 +23,10 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "instance `i-bp1` does not carry `ack.aliyun.com`",
     reads: &[Read::EcsDescribeInstances],
-    subjects: Subjects::Members,
-    check: Check::Alibaba(alibaba::Check::Region(check)),
+    ..Rule::alibaba(alibaba::Check::Region(check))
 };
 
-fn check(context: &Context<'_>, view: &RegionView<'_>) -> Counted {
+fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     let tag_key = super::super::alibaba_node::cluster_tag(context.kubernetes);
     let lacking = || view.members.iter().filter(|member| tags::value(&member.instance.tags, &tag_key).is_none());
     let found_by_tag = context.options.controller_version.is_some_and(super::super::alibaba_node::finds_by_tag);
@@ -69,5 +64,5 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> Counted {
     // Where the Nodes are known, only a providerID counts.
     let rest = lacking().filter(|_| context.view.nodes.is_none());
     found.extend(alibaba::grouped(view, rest, Severity::Info, describe));
-    Counted::new(view.members.len(), found)
+    CheckResult::counted(view.members.len(), found)
 }

@@ -1,13 +1,10 @@
-use crate::finding::{Applicability, Cause, Fix, Key, ResourceRef, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
-use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::alibaba::view::SCALING_GROUP_TAG;
 use crate::alibaba::{Member, RegionView};
-use crate::{tags, text};
+use crate::rules::alibaba::{self, Context};
+use crate::rules::prelude::*;
+use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-pool-roles-differ",
@@ -17,15 +14,13 @@ pub(super) const RULE: Rule = Rule {
     condition: "Instances of the cluster in one scaling group, or with one value of `ack.alibabacloud.com/nodepool-id`, have different RAM roles, or some have none.",
     impact: "what works on one node of the pool is refused on another",
     fix: "Give all of them the role of the pool's configuration.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/manager.go#setFields"],
     example: "3 nodes of pool `np-1` have different RAM roles: KubernetesWorkerRole-a, none",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
-    subjects: Subjects::Members,
-    check: Check::Alibaba(alibaba::Check::Region(check)),
+    ..Rule::alibaba(alibaba::Check::Region(check))
 };
 
-fn check(_: &Context<'_>, view: &RegionView<'_>) -> Counted {
+fn check(_: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     let mut pools: BTreeMap<&str, Vec<&Member<'_>>> = BTreeMap::new();
     for member in &view.members {
         let keys = [NODE_POOL_TAG, SCALING_GROUP_TAG];
@@ -50,7 +45,7 @@ fn check(_: &Context<'_>, view: &RegionView<'_>) -> Counted {
         let violation = Violation::new(Severity::Warning, alibaba::instance(view, first), message, fix);
         found.push(violation.related(others).cause(Cause::Group(Key::of(["pool", pool]))));
     }
-    Counted::new(pools.values().map(Vec::len).sum(), found)
+    CheckResult::counted(pools.values().map(Vec::len).sum(), found)
 }
 
 /// Tag of node pools. Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/node/manager.go#setFields`.

@@ -1,9 +1,6 @@
 use crate::alibaba::{CLUSTER_TAG, RegionView, SYSTEM_TAG_PREFIX, TAG_QUOTA};
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::prelude::*;
 use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
@@ -14,15 +11,13 @@ pub(super) const RULE: Rule = Rule {
     condition: "An instance of the cluster that lacks `ack.aliyun.com` has the 20 tags that it may have; those of Alibaba Cloud itself (`acs:…`) do not count.",
     impact: "the tag cannot be added",
     fix: "Remove a tag that nobody reads.",
-    applicability: Applicability::None,
     sources: &["ECS 2014-05-26, TagResources: at most 20 tags"],
     example: "instance `i-bp1` has 20 of 20 tags and lacks `ack.aliyun.com`",
     reads: &[Read::EcsDescribeInstances],
-    subjects: Subjects::Members,
-    check: Check::Alibaba(alibaba::Check::Region(check)),
+    ..Rule::alibaba(alibaba::Check::Region(check))
 };
 
-fn check(_: &Context<'_>, view: &RegionView<'_>) -> Counted {
+fn check(_: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     let full = view.members.iter().filter(|member| {
         let own = member.instance.tags.iter().filter(|tag| !tag.key.starts_with(SYSTEM_TAG_PREFIX));
         own.count() >= TAG_QUOTA && tags::value(&member.instance.tags, CLUSTER_TAG).is_none()
@@ -33,5 +28,5 @@ fn check(_: &Context<'_>, view: &RegionView<'_>) -> Counted {
         let fix = Fix::none("remove a tag that nobody reads");
         Violation::new(Severity::Info, alibaba::instance(view, member), message, fix)
     });
-    Counted::new(view.members.len(), found.collect::<Vec<_>>())
+    CheckResult::counted(view.members.len(), found.collect::<Vec<_>>())
 }

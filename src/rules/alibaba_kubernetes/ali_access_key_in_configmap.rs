@@ -1,9 +1,8 @@
-use super::ali_cloud_config_content::cloud_config;
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::DocumentKind;
-use crate::resource::ResourceKind;
-use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::ALIBABA;
+use crate::rules::prelude::*;
+
+use super::ali_cloud_config_content::cloud_config;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-access-key-in-configmap",
@@ -13,21 +12,18 @@ pub(super) const RULE: Rule = Rule {
     condition: "A ConfigMap has the pair of an access key for the cloud controller: `special.keyid` and `special.keysecret`, or `accessKeyID` and `accessKeySecret` of `cloud-config.conf`. The values are not shown.",
     impact: "whoever may read ConfigMaps of kube-system has the key, and with it what its RAM user may do",
     fix: "Give the nodes a RAM role, and take the key out; until then put it into a Secret. Then make a new key: this one has been read.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud docs/getting-started.md",
         "kube-linter, check `configmap-with-credentials`",
     ],
     example: "ConfigMap kube-system/cloud-config has an access key",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ALIBABA, check),
+    ..Rule::evidence(ALIBABA, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let maps: Vec<_> = context.evidence.documents_of(DocumentKind::ConfigMap).collect();
     if maps.is_empty() {
-        return Counted::not_applicable("no ConfigMap was given");
+        return CheckResult::not_applicable("no ConfigMap was given");
     }
     let found = maps.iter().filter_map(|map| {
         let object = map.object();
@@ -42,5 +38,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let fix = Fix::none("give the nodes a RAM role, take the key out, and make a new one: this one has been read");
         Some(Violation::new(Severity::Error, resource, message, fix).at(&place))
     });
-    Counted::new(maps.len(), found)
+    CheckResult::counted(maps.len(), found)
 }

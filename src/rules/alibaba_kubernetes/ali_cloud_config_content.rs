@@ -1,10 +1,8 @@
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::inventory::Provider;
 use crate::kubernetes::cloud_config::OF_ALIBABA;
 use crate::kubernetes::{Document, DocumentKind, Located, Object, Place};
-use crate::resource::ResourceKind;
-use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::ALIBABA;
+use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-cloud-config-content",
@@ -17,12 +15,9 @@ pub(super) const RULE: Rule = Rule {
     condition: "`cloud-config.conf` of a ConfigMap is neither JSON nor YAML, has a key under `Global` that is written otherwise, or half of an access key. A key that is not known at all is information. Without `clusterID` it is a warning: the tags of load balancers then say `clusterid`, like those of every such cluster.",
     impact: "the setting does nothing, or the controller does not start; without `clusterID`, load balancers of several clusters carry the same cluster id",
     fix: "Correct the key; name the cluster with `clusterID`.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/config/cloud_config.go"],
     example: "`vpcId` is no key of the cloud configuration",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ALIBABA, check),
+    ..Rule::evidence(ALIBABA, check)
 };
 
 /// The cloud configuration of a `ConfigMap`.
@@ -81,12 +76,12 @@ fn is_of_aws(map: &Document) -> bool {
     lines.next().is_some_and(|line| line.starts_with('[') && line.ends_with(']') && !line.contains('"'))
 }
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let maps = context.evidence.documents_of(DocumentKind::ConfigMap);
     let is_one = |map: &&Document| map.object().at(&["data", "cloud-config.conf"]).is_some() && !is_of_aws(map);
     let maps: Vec<_> = maps.filter(is_one).collect();
     if maps.is_empty() {
-        return Counted::not_applicable("no ConfigMap with `cloud-config.conf` was given");
+        return CheckResult::not_applicable("no ConfigMap with `cloud-config.conf` was given");
     }
     // AWS has a file of this name too, of another form.
     let is_beside_aws = context.evidence.controllers().iter().any(|one| one.cloud == Provider::Aws);
@@ -134,5 +129,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             );
         }
     }
-    Counted::new(maps.len(), found)
+    CheckResult::counted(maps.len(), found)
 }

@@ -1,8 +1,7 @@
+use crate::rules::ALIBABA;
+use crate::rules::prelude::*;
+
 use super::{from_two_on, of_each};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-cloud-config-missing",
@@ -15,15 +14,12 @@ pub(super) const RULE: Rule = Rule {
     condition: "A cloud controller of Alibaba Cloud is started without `--cloud-config`. Version 2 does not do without it, so that it is a warning before that.",
     impact: "it does not start: `cloud config cannot be empty`",
     fix: "Mount the configuration as a file, and name it with `--cloud-config`.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/config/controller_config.go#Validate"],
     example: "DaemonSet kube-system/cloud-controller-manager has no `--cloud-config`, which it needs",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ALIBABA, check),
+    ..Rule::evidence(ALIBABA, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |controller| {
         if controller.flag("cloud-config").is_some_and(|flag| !flag.value.is_empty()) || !controller.knows_flags {
             return None;

@@ -1,8 +1,7 @@
+use crate::rules::ALIBABA;
+use crate::rules::prelude::*;
+
 use super::{from_two_on, of_each};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-cloud-routes-without-cidr",
@@ -15,15 +14,12 @@ pub(super) const RULE: Rule = Rule {
     condition: "A cloud controller of Alibaba Cloud has neither `--configure-cloud-routes=false` nor `--cluster-cidr`. Cloud routes are on by default.",
     impact: "it does not start: `--cluster-cidr must be set when --configure-cloud-routes=true`",
     fix: "Add `--configure-cloud-routes=false`, or `--cluster-cidr` where routes of the VPC carry the pods.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/config/controller_config.go#Validate"],
     example: "DaemonSet kube-system/cloud-controller-manager leaves cloud routes on, and names no `--cluster-cidr`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ALIBABA, check),
+    ..Rule::evidence(ALIBABA, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |controller| {
         let has_cidr = controller.flag("cluster-cidr").is_some_and(|flag| !flag.value.is_empty());
         if has_cidr || !controller.is_on("configure-cloud-routes", true) || !controller.knows_flags {

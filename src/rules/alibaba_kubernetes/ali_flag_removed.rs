@@ -1,9 +1,8 @@
-use super::{from_two_on, of_each};
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::ALIBABA;
+use crate::rules::prelude::*;
+
+use super::{from_two_on, of_each};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-flag-removed",
@@ -16,12 +15,9 @@ pub(super) const RULE: Rule = Rule {
     condition: "A cloud controller of Alibaba Cloud is started with a flag that its version does not have: one that ended with version 2, such as `--address` or `--profiling` (a warning before that), `--feature-gates` from 2.9.1 on, `--max-concurrent-actions` before 2.11.2, `--enable-imdsv2` before 2.12.4.",
     impact: "it does not start: `unknown flag`",
     fix: "Take the flag out; for addresses use `--metrics-bind-addr` and `--health-probe-bind-addr`, for gates `featureGates` of the cloud configuration.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/config/runtime_config.go#BindFlags"],
     example: "DaemonSet kube-system/cloud-controller-manager has `--address`, which version 2 of it does not know",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ALIBABA, check),
+    ..Rule::evidence(ALIBABA, check)
 };
 
 /// A flag, the first version that has it and the first that has it no more.
@@ -53,7 +49,7 @@ const FLAGS: &[Span] = &[
     ("skip-disable-source-dest-check", Some(two(11, 2)), None),
 ];
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |controller| {
         let known = |flag: &str| FLAGS.iter().find(|(name, ..)| *name == flag);
         let is_of_one = |name: &str| ["address", "bind-address", "port", "secure-port"].contains(&name);

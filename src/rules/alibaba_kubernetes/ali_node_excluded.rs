@@ -1,7 +1,5 @@
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::ALIBABA;
+use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-node-excluded",
@@ -11,17 +9,14 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Node has the label `service.alibabacloud.com/exclude-node` or `service.beta.kubernetes.io/exclude-node`.",
     impact: "the cloud controller does not initialise it, routes nothing to it, and puts it behind no load balancer; a new one keeps the taint of uninitialised nodes",
     fix: "Take the label away, if that is not meant.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/helper/node_utils.go"],
     example: "Node `worker-1` has the label `service.alibabacloud.com/exclude-node`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ALIBABA, check),
+    ..Rule::evidence(ALIBABA, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(nodes) = &context.evidence.nodes else {
-        return Counted::not_applicable("the Nodes are not known: give them with --nodes or --kubernetes");
+        return CheckResult::not_applicable("the Nodes are not known: give them with --nodes or --kubernetes");
     };
     const LABELS: [&str; 2] = ["service.alibabacloud.com/exclude-node", "service.beta.kubernetes.io/exclude-node"];
     let found = nodes.iter().filter_map(|node| {
@@ -30,5 +25,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let resource = ResourceRef::bare(ResourceKind::Node, &node.name);
         Some(Violation::new(Severity::Info, resource, message, Fix::none("take the label away, if that is not meant")))
     });
-    Counted::new(nodes.len(), found)
+    CheckResult::counted(nodes.len(), found)
 }

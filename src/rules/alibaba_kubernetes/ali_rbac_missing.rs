@@ -1,11 +1,11 @@
+use crate::controller::ControllerVersion;
+use crate::kubernetes::{CloudController, DocumentKind, Rights, is_false};
+use crate::rules::ALIBABA;
+use crate::rules::cloud_controller::{lacking, rights_not_given};
+use crate::rules::prelude::*;
+
 use super::ali_cloud_config_content::cloud_config;
 use super::of_each;
-use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Severity};
-use crate::kubernetes::{CloudController, DocumentKind, Rights, is_false};
-use crate::resource::ResourceKind;
-use crate::rules::cloud_controller::{lacking, rights_not_given};
-use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-rbac-missing",
@@ -15,16 +15,13 @@ pub(super) const RULE: Rule = Rule {
     condition: "The ServiceAccount of Alibaba Cloud's cloud controller of version 2 is bound to roles, and a right that its manifest asks for on nodes, Services, endpoints, events or leases in kube-system is in none of them; from 2.9.1 on, one to read endpointslices, unless the gate `EndpointSlice` is off. A role that was not given counts as one that allows it.",
     impact: "without leases it never becomes leader and does nothing at all; without the others its changes are refused (`forbidden`)",
     fix: "Add the right to its ClusterRole: the manifest of its version has them all.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud deploy/v2/cloud-controller-manager.yaml",
         "kubernetes/cloud-provider-alibaba-cloud docs/examples/cloud-controller-manager.yml",
         "kubernetes/cloud-provider-alibaba-cloud pkg/config/feature_gates.go",
     ],
     example: "ServiceAccount kube-system/cloud-controller-manager may not patch services/status",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ALIBABA, check),
+    ..Rule::evidence(ALIBABA, check)
 };
 
 /// What it takes to watch.
@@ -51,7 +48,7 @@ fn from_flag(controller: &CloudController) -> Option<String> {
     controller.flag("feature-gates").filter(|_| has_flag).map(|flag| flag.value.clone())
 }
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     // From 2.9.1 on they stand in the cloud configuration.
     let maps = context.evidence.documents_of(DocumentKind::ConfigMap);
     let gates: Vec<String> = maps.filter_map(|map| cloud_config(map)?.feature_gates).collect();

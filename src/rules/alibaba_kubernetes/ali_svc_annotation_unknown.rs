@@ -1,9 +1,7 @@
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
-use crate::resource::ResourceKind;
+use crate::rules::ALIBABA;
 use crate::rules::alibaba::SERVICES_NOT_GIVEN;
-use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-svc-annotation-unknown",
@@ -13,12 +11,9 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Service has an annotation `service.beta.kubernetes.io/alibaba-cloud-loadbalancer-…` (or the older `alicloud-loadbalancer-…`) whose name the cloud controller does not know, or which its version does not read: such as `preserve-lb-on-delete` before 2.10.0, `network-type` before 2.12.4, and `slb-network-type` from then on.",
     impact: "it does nothing, and nothing says so",
     fix: "Correct the name.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/reconcile/annotation/annotations.go"],
     example: "Service shop/web has `service.beta.kubernetes.io/alibaba-cloud-loadbalancer-adress-type`, which the cloud controller does not read",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ALIBABA, check),
+    ..Rule::evidence(ALIBABA, check)
 };
 
 /// Names behind the prefix, of 2.14.0.
@@ -186,8 +181,8 @@ fn is_by_version(name: &str) -> bool {
 const PREFIXES: [&str; 2] =
     ["service.beta.kubernetes.io/alibaba-cloud-loadbalancer-", "service.beta.kubernetes.io/alicloud-loadbalancer-"];
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
-    let Some(services) = &context.evidence.services else { return Counted::not_applicable(SERVICES_NOT_GIVEN) };
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
+    let Some(services) = &context.evidence.services else { return CheckResult::not_applicable(SERVICES_NOT_GIVEN) };
     let asked: Vec<_> = services.iter().filter(|service| service.is_load_balancer()).collect();
     let mut found = Vec::new();
     let version = context.alibaba_controller_version();
@@ -227,7 +222,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             found.push(violation.with_respect_to(key.as_str()).at(place));
         }
     }
-    Counted::new(asked.len(), found)
+    CheckResult::counted(asked.len(), found)
 }
 
 #[cfg(test)]

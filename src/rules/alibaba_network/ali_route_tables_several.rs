@@ -1,10 +1,6 @@
 use crate::alibaba::RegionView;
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-route-tables-several",
@@ -14,7 +10,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "With --cloud-routes: a VPC of the nodes has more than one route table. What `routeTableIDs` in the controller's configuration says cannot be seen here.",
     impact: "without `routeTableIDs` the controller writes no route at all (`multiple route tables found by vpc id`), and nodes keep the `network-unavailable` condition",
     fix: "Name the tables that it shall write in `routeTableIDs` of its configuration, separated by commas without spaces.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/route/manager.go#getRouteTables",
         "https://github.com/kubernetes/cloud-provider-alibaba-cloud/issues/77",
@@ -22,12 +17,12 @@ pub(super) const RULE: Rule = Rule {
     example: "VPC `vpc-bp1` has 2 route tables: vtb-bp1, vtb-bp2",
     reads: &[Read::EcsDescribeInstances, Read::DescribeRouteTableList],
     subjects: Subjects::MemberVpcs,
-    check: Check::Alibaba(alibaba::Check::Region(check)),
+    ..Rule::alibaba(alibaba::Check::Region(check))
 };
 
-fn check(context: &Context<'_>, view: &RegionView<'_>) -> Counted {
+fn check(context: &Context<'_>, view: &RegionView<'_>) -> CheckResult {
     if !context.cloud_routes {
-        return Counted::not_applicable("it is not known to write routes: --cloud-routes says that it does");
+        return CheckResult::not_applicable("it is not known to write routes: --cloud-routes says that it does");
     }
     let vpcs = view.member_vpcs();
     let mut found = Vec::new();
@@ -48,5 +43,5 @@ fn check(context: &Context<'_>, view: &RegionView<'_>) -> Counted {
             found.push(Violation::new(Severity::Warning, resource, message, fix).related(related));
         }
     }
-    Counted::new(vpcs.len(), found)
+    CheckResult::counted(vpcs.len(), found)
 }

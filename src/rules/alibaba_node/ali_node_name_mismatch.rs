@@ -1,10 +1,7 @@
 use crate::alibaba::provider_id;
-use crate::finding::{Applicability, Fix, Severity};
 use crate::nodes::KubernetesNode;
-use crate::resource::ResourceKind;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-node-name-mismatch",
@@ -14,18 +11,15 @@ pub(super) const RULE: Rule = Rule {
     condition: "The name of a Node has the shape REGION.INSTANCE, as old guides ask for, and differs from its providerID. No other name is wrong: only the providerID counts.",
     impact: "the machine was cloned with its kubelet's flags: two machines may fight for one Node",
     fix: "Give the kubelet its own `--hostname-override` and `--provider-id`.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/kubernetes/cloud-provider-alibaba-cloud/issues/154",
         "https://github.com/kubernetes/cloud-provider-alibaba-cloud/issues/278",
     ],
     example: "Node `cn-hangzhou.i-bp1` has the providerID `cn-hangzhou.i-bp2`",
-    reads: &[],
-    subjects: Subjects::KubernetesNodes,
-    check: Check::Alibaba(alibaba::Check::Kubernetes(check)),
+    ..Rule::alibaba(alibaba::Check::Nodes(check))
 };
 
-fn check(_: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
+fn check(_: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
     let differ = super::cared_for(nodes).filter(|node| {
         let given = super::named(node).map(|(region, id, _)| (region, id));
         matches!((provider_id::looks_like_one(&node.name), given), (Some(named), Some(given)) if named != given)
@@ -36,5 +30,5 @@ fn check(_: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
         let fix = Fix::none("give the kubelet its own --hostname-override and --provider-id");
         Violation::new(Severity::Error, super::resource(node), message, fix)
     });
-    Counted::new(nodes.len(), found.collect::<Vec<_>>())
+    CheckResult::counted(nodes.len(), found.collect::<Vec<_>>())
 }

@@ -1,8 +1,6 @@
-use crate::finding::{Applicability, Fix, Severity};
 use crate::inventory::Provider;
-use crate::resource::ResourceKind;
-use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::ALIBABA;
+use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-node-uninitialized",
@@ -12,21 +10,18 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Node with a providerID has the taint `node.cloudprovider.kubernetes.io/uninitialized`. One without is `ali-provider-id-missing`.",
     impact: "no Pod is scheduled there that does not tolerate the taint",
     fix: "Look into the controller's log for the Node; since v2.11.2 it also needs ecs:DescribeNetworkInterfaces and ecs:ModifyNetworkInterfaceAttribute, unless it runs with --skip-disable-source-dest-check.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/node_controller.go#syncECSNodes",
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/ecs/ecs.go#ModifyNetworkInterfaceSourceDestCheck",
     ],
     example: "Node `worker-1` has the taint `node.cloudprovider.kubernetes.io/uninitialized`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ALIBABA, check),
+    ..Rule::evidence(ALIBABA, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let nodes = match context.nodes_of(Provider::Alibaba) {
         Ok(nodes) => nodes,
-        Err(why) => return Counted::not_applicable(why),
+        Err(why) => return CheckResult::not_applicable(why),
     };
     let stuck = super::cared_for(nodes)
         .filter(|node| !node.provider_id.is_empty() && node.taints.iter().any(|taint| taint.key == TAINT));
@@ -35,7 +30,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let fix = Fix::none("look into the log of the controller, and at what its principal lacks");
         Violation::new(Severity::Error, super::resource(node), message, fix)
     });
-    Counted::new(nodes.len(), found.collect::<Vec<_>>())
+    CheckResult::counted(nodes.len(), found.collect::<Vec<_>>())
 }
 
 /// Taint of Nodes that the cloud controller has not initialised.

@@ -1,10 +1,6 @@
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
 use crate::nodes::KubernetesNode;
-use crate::resource::ResourceKind;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-node-without-instance",
@@ -14,15 +10,13 @@ pub(super) const RULE: Rule = Rule {
     condition: "The region of a Node's providerID was read, and holds no such instance. Where it was not read, that is said, and the Node is not audited.",
     impact: "once the Node is not ready (`Unknown`), the controller deletes it from the cluster; until then its addresses stay as they are",
     fix: "Delete the Node if the machine is gone; register it again if the providerID is another machine's.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/node_controller.go#syncECSNodes"],
     example: "Node `worker-1` names `cn-hangzhou.i-bp1`, and cn-hangzhou has no such instance",
     reads: &[Read::EcsDescribeInstances],
-    subjects: Subjects::KubernetesNodes,
-    check: Check::Alibaba(alibaba::Check::Kubernetes(check)),
+    ..Rule::alibaba(alibaba::Check::Nodes(check))
 };
 
-fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
+fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
     let mut found = Vec::new();
     let mut checked = 0;
     for node in super::cared_for(nodes) {
@@ -39,5 +33,5 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Counted {
             found.push(Violation::new(Severity::Error, super::resource(node), message, fix));
         }
     }
-    Counted::new(checked, found)
+    CheckResult::counted(checked, found)
 }

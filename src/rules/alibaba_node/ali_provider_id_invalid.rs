@@ -1,8 +1,6 @@
-use crate::finding::{Applicability, Fix, Severity};
 use crate::inventory::Provider;
-use crate::resource::ResourceKind;
-use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::ALIBABA;
+use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-provider-id-invalid",
@@ -15,7 +13,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "A providerID has no dot, names what can be no region, or is one of another cloud. `alicloud://` may stand in front, unless the controller writes routes. Left out are `ack-hybrid://`, Nodes with the label `service.alibabacloud.com/exclude-node`, `service.beta.kubernetes.io/exclude-node`, `alibabacloud.com/lingjun-worker=true` or `type=virtual-kubelet`.",
     impact: "load balancers with `externalTrafficPolicy: Cluster` get no backends any more, of any Node: the controller gives the whole group up at the first Ready Node that it cannot read; at the periodic sync one such Node can stop the whole batch",
     fix: "The providerID of a Node cannot be changed: delete the Node and let the kubelet register with `--provider-id=REGION.INSTANCE`. A machine that is none of Alibaba Cloud gets the label `service.alibabacloud.com/exclude-node`.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/util/helper.go#NodeFromProviderID",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/helper/node_utils.go#IsExcludedNode",
@@ -23,18 +20,16 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/route/manager.go#conflictWithNodes",
     ],
     example: "Node `worker-1` has the providerID `aws:///us-east-1a/i-0a`, which names no region and instance",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ALIBABA, check),
+    ..Rule::evidence(ALIBABA, check)
 };
 
 /// The prefix that region and instance may have.
 const PREFIX: &str = "alicloud://";
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let nodes = match context.nodes_of(Provider::Alibaba) {
         Ok(nodes) => nodes,
-        Err(why) => return Counted::not_applicable(why),
+        Err(why) => return CheckResult::not_applicable(why),
     };
     let mut found = Vec::new();
     let has_routes = context.alibaba_writes_routes();
@@ -66,5 +61,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let works = (severity == Severity::Warning).then(|| "none by itself: the parts behind are ignored".to_owned());
         found.push(violation.impact(works));
     }
-    Counted::new(checked, found)
+    CheckResult::counted(checked, found)
 }

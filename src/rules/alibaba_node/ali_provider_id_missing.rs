@@ -1,13 +1,10 @@
 use std::collections::HashMap;
 
 use crate::alibaba::{Member, RegionView};
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
-use crate::inventory::Provider;
-use crate::inventory::{Gap, Read};
-use crate::resource::ResourceKind;
-use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
+use crate::inventory::{Gap, Provider};
+use crate::rules::ALIBABA;
+use crate::rules::prelude::*;
 use crate::tags;
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-provider-id-missing",
@@ -20,7 +17,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Node has an empty providerID. Controllers of v2.4 to v2.10 look for the one instance with the Node's only internal address and the tag `ack.aliyun.com`; others give up at once.",
     impact: "the Node keeps its `uninitialized` taint and gets neither addresses, zone nor routes; v2.11.2 then initialises no Node of the batch. Once it is Ready, load balancers with `externalTrafficPolicy: Cluster` get no backends any more, of any Node",
     fix: "Let the kubelet say it: `--provider-id=REGION.INSTANCE`; for a Node that exists: kubectl patch node NAME -p '{\"spec\":{\"providerID\":\"REGION.INSTANCE\"}}'.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/node_controller.go#syncNode",
         "kubernetes/cloud-provider-alibaba-cloud a90a4e2f1 (v2.11.2): the lookup by address is called no more",
@@ -28,14 +24,13 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "Node `worker-1` has no providerID; it is instance `i-bp1` by its address",
     reads: &[Read::EcsDescribeInstances],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ALIBABA, check),
+    ..Rule::evidence(ALIBABA, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let nodes = match context.nodes_of(Provider::Alibaba) {
         Ok(nodes) => nodes,
-        Err(why) => return Counted::not_applicable(why),
+        Err(why) => return CheckResult::not_applicable(why),
     };
     let mut found = Vec::new();
     let is_unread = |gap: &Gap| gap.read == Read::EcsDescribeInstances && gap.is_of_list();
@@ -87,5 +82,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let related = member.map(|(_, member)| ResourceRef::bare(ResourceKind::Instance, &member.instance.id));
         found.push(Violation::new(severity, super::resource(node), message, fix).related(related));
     }
-    Counted::new(checked, found)
+    CheckResult::counted(checked, found)
 }

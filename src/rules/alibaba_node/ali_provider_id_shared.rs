@@ -1,11 +1,9 @@
 use std::collections::BTreeMap;
 
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::inventory::Provider;
 use crate::nodes::KubernetesNode;
-use crate::resource::ResourceKind;
-use crate::rules::{ALIBABA, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::ALIBABA;
+use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-provider-id-shared",
@@ -15,21 +13,18 @@ pub(super) const RULE: Rule = Rule {
     condition: "Two Nodes or more name the same region and instance in their providerID.",
     impact: "the controller gives all of them the addresses of that one instance: traffic for the others goes to the wrong machine, and its pods are routed over it",
     fix: "Delete the Nodes that are not that instance, and let their kubelets register with a `--provider-id` of their own.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/node/node_controller.go#syncECSNodes",
         "https://github.com/kubernetes/cloud-provider-alibaba-cloud/issues/278",
     ],
     example: "2 Nodes have the providerID `cn-hangzhou.i-bp1`: worker-1, worker-2",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ALIBABA, check),
+    ..Rule::evidence(ALIBABA, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let nodes = match context.nodes_of(Provider::Alibaba) {
         Ok(nodes) => nodes,
-        Err(why) => return Counted::not_applicable(why),
+        Err(why) => return CheckResult::not_applicable(why),
     };
     let mut by_instance: BTreeMap<(&str, &str), Vec<&KubernetesNode>> = BTreeMap::new();
     let mut checked = 0;
@@ -51,5 +46,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let others = twins.iter().skip(1).map(|node| ResourceRef::bare(ResourceKind::Node, &node.name));
         found.push(Violation::new(Severity::Error, super::resource(first), message, fix).related(others));
     }
-    Counted::new(checked, found)
+    CheckResult::counted(checked, found)
 }

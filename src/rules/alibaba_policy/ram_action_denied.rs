@@ -1,17 +1,13 @@
-use crate::alibaba::PrincipalAudit;
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
-use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
-
-use super::{instances, whom};
 use std::collections::BTreeSet;
 
-use super::ram_action_missing::{ELSEWHERE, severity_of};
+use crate::alibaba::PrincipalAudit;
 use crate::alibaba::principals::ActionAudit;
 use crate::policy::Verdict;
+use crate::rules::alibaba::{self, Context};
+use crate::rules::prelude::*;
+
+use super::ram_action_missing::{ELSEWHERE, severity_of};
+use super::{instances, whom};
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-action-denied",
@@ -24,22 +20,20 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Deny, the policy of a session or a control policy takes an action away that the controller calls, whatever else allows it.",
     impact: "adding an Allow does not help",
     fix: "Remove the Deny, or except the controller from it.",
-    applicability: Applicability::None,
     sources: &["Alibaba Cloud RAM documentation, Policy evaluation process", "policies/alibaba-controller-calls.json"],
     example: "role `k8s-master` is denied 1 action of what the controllers call: slb:DeleteLoadBalancer",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
-    subjects: Subjects::RamPrincipals,
-    check: Check::Alibaba(alibaba::Check::Principal(check)),
+    ..Rule::alibaba(alibaba::Check::Principal(check))
 };
 
-fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
+fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     if audit.is_of_another() {
-        return Counted::not_applicable(ELSEWHERE);
+        return CheckResult::not_applicable(ELSEWHERE);
     }
     let taken: Vec<&ActionAudit> =
         audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Denied).collect();
     let Some(severity) = taken.iter().map(|action| severity_of(action, context)).max() else {
-        return Counted::new(1, []);
+        return CheckResult::counted(1, []);
     };
     let names: Vec<&str> = taken.iter().map(|action| action.action.as_str()).collect();
     let number = text::count(names.len(), "action");
@@ -52,5 +46,5 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
         .collect();
     let deciding: Vec<&str> = deciding.into_iter().collect();
     let fix = Fix::none(format!("remove the Deny, or except this principal from it: {}", text::list(&deciding, 4)));
-    Counted::new(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
+    CheckResult::counted(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
 }

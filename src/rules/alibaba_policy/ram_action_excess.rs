@@ -1,13 +1,9 @@
 use crate::alibaba::{PrincipalAudit, Use};
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
+use crate::policy::Excess;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::prelude::*;
 
 use super::{instances, whom};
-use crate::policy::Excess;
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-action-excess",
@@ -17,22 +13,20 @@ pub(super) const RULE: Rule = Rule {
     condition: "A principal grants actions that neither the controllers call in any version, nor are published for them, for the CSI driver, terway or the cluster autoscaler.",
     impact: "every Pod on the node that reaches the metadata service can do it too",
     fix: "Remove what nothing on these nodes uses; `tightened_policy` in the JSON report is the smallest policy that still covers the baseline.",
-    applicability: Applicability::None,
     sources: &[
         "Alibaba Cloud RAM documentation, Grant least privilege",
         "kubernetes/cloud-provider-alibaba-cloud docs/examples/master.policy",
     ],
     example: "role `k8s-worker` may do 1 thing that nothing published for these nodes asks for: vpc:* (450 actions up to write)",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
-    subjects: Subjects::RamPrincipals,
-    check: Check::Alibaba(alibaba::Check::Principal(check)),
+    ..Rule::alibaba(alibaba::Check::Principal(check))
 };
 
-fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
+fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     // What opens a privilege escalation path is told as that.
     let excess: Vec<&Excess> = audit.beyond.excess.iter().filter(|excess| !excess.escalation).collect();
     if excess.is_empty() {
-        return Counted::new(1, []);
+        return CheckResult::counted(1, []);
     }
     // What no table knows is never more than information.
     let changes = excess.iter().any(|excess| !excess.is_unknown && excess.access_level.changes_something());
@@ -49,5 +43,5 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
     let listed = text::list(&described, 6);
     let message = format!("{} may do {number} that nothing published for these nodes asks for: {listed}", whom(audit));
     let fix = Fix::none("remove what nothing on these nodes uses");
-    Counted::new(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
+    CheckResult::counted(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
 }

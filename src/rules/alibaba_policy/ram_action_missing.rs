@@ -1,18 +1,14 @@
 use std::collections::BTreeMap;
 
 use crate::alibaba::PrincipalAudit;
-use crate::finding::{Applicability, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
-use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
-
-use super::{instances, whom};
 use crate::alibaba::principals::ActionAudit;
 use crate::controller::ControllerVersion;
 use crate::controller::alibaba::{AlibabaCall, AlibabaController};
 use crate::policy::Verdict;
+use crate::rules::alibaba::{self, Context};
+use crate::rules::prelude::*;
+
+use super::{instances, whom};
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-action-missing",
@@ -32,13 +28,12 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "role `k8s-master` lacks 2 of 59 actions of what the controllers call: vpc:CreateRouteEntries, vpc:DeleteRouteEntries (route controller, from v2.11.2)",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
-    subjects: Subjects::RamPrincipals,
-    check: Check::Alibaba(alibaba::Check::Principal(check)),
+    ..Rule::alibaba(alibaba::Check::Principal(check))
 };
 
-fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
+fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     if audit.is_of_another() {
-        return Counted::not_applicable(ELSEWHERE);
+        return CheckResult::not_applicable(ELSEWHERE);
     }
     let lacking = |severity: Severity| {
         let missing = audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Missing);
@@ -71,7 +66,7 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
         let rank = found.len();
         found.push(violation.of_rank(rank));
     }
-    Counted::new(1, found)
+    CheckResult::counted(1, found)
 }
 
 /// Actions with who needs them, and since when.

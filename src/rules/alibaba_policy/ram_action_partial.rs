@@ -1,15 +1,11 @@
 use crate::alibaba::PrincipalAudit;
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
+use crate::alibaba::principals::ActionAudit;
+use crate::policy::Verdict;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::prelude::*;
 
 use super::ram_action_missing::{ELSEWHERE, severity_of};
 use super::{instances, whom};
-use crate::alibaba::principals::ActionAudit;
-use crate::policy::Verdict;
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-action-partial",
@@ -19,22 +15,20 @@ pub(super) const RULE: Rule = Rule {
     condition: "The policies of the controller's principal grant an action that it calls on some resources only, under a condition, or in one resource group. Where Alibaba Cloud asks for no resource, a statement on other resources than `*` has no effect at all.",
     impact: "the calls are refused for the rest",
     fix: "Allow it on `*`, or check that the limit covers everything that the cluster uses.",
-    applicability: Applicability::None,
     sources: &["Alibaba Cloud RAM documentation, Policy evaluation process", "policies/alibaba-controller-calls.json"],
     example: "role `k8s-master` may do 1 action of what the controllers call only in part: slb:* on acs:slb:*:*:loadbalancer/*",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
-    subjects: Subjects::RamPrincipals,
-    check: Check::Alibaba(alibaba::Check::Principal(check)),
+    ..Rule::alibaba(alibaba::Check::Principal(check))
 };
 
-fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
+fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     if audit.is_of_another() {
-        return Counted::not_applicable(ELSEWHERE);
+        return CheckResult::not_applicable(ELSEWHERE);
     }
     let taken: Vec<&ActionAudit> =
         audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Partial).collect();
     let Some(severity) = taken.iter().map(|action| severity_of(action, context)).max() else {
-        return Counted::new(1, []);
+        return CheckResult::counted(1, []);
     };
     let described: Vec<String> = taken
         .iter()
@@ -51,5 +45,5 @@ fn check(context: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
         format!("{} may do {number} of {} only in part: {}", whom(audit), audit.baseline, text::list(&described, 6));
     let fix = Fix::none("allow it on `*`, or check that the limit covers everything that the cluster uses");
     let severity = severity.min(Severity::Warning);
-    Counted::new(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
+    CheckResult::counted(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
 }

@@ -1,10 +1,6 @@
 use crate::alibaba::{PrincipalAudit, Use};
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::prelude::*;
 
 use super::{instances, whom};
 
@@ -16,17 +12,15 @@ pub(super) const RULE: Rule = Rule {
     condition: "No principal is named with --controller-role, and control-plane nodes have a RAM role. The controller takes it only if it finds no credentials in the file that ACK mounts, in its configuration or in its environment.",
     impact: "the findings on the controller's permissions are about this role, and wrong if the controller has other credentials",
     fix: "Say which principal it uses: --controller-role acs:ram::ACCOUNT:role/NAME, or …:user/NAME for an access key.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/provider/alibaba/base/clientMgr.go#GetTokenAuth"],
     example: "role `k8s-master` of 3 control-plane nodes is taken for the controller's",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
-    subjects: Subjects::RamPrincipals,
-    check: Check::Alibaba(alibaba::Check::Principal(check)),
+    ..Rule::alibaba(alibaba::Check::Principal(check))
 };
 
-fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
+fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     if audit.used_by != Use::ControlplaneNodes {
-        return Counted::not_applicable(
+        return CheckResult::not_applicable(
             "the principal of the controller is named, or no control-plane node has a role",
         );
     }
@@ -40,5 +34,5 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
         format!("{} of {nodes} is taken for the controller's", whom(audit))
     };
     let fix = Fix::none("say which principal the controller uses with --controller-role");
-    Counted::new(1, [Violation::new(Severity::Info, audit.resource(), message, fix).related(instances(audit))])
+    CheckResult::counted(1, [Violation::new(Severity::Info, audit.resource(), message, fix).related(instances(audit))])
 }

@@ -1,13 +1,9 @@
 use crate::alibaba::{PrincipalAudit, Use};
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
+use crate::policy;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::prelude::*;
 
 use super::{instances, whom};
-use crate::policy;
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-controller-rights-on-worker",
@@ -17,20 +13,18 @@ pub(super) const RULE: Rule = Rule {
     condition: "The RAM role of nodes that run no control plane grants the deletion of load balancers or of routes.",
     impact: "every Pod on a worker that reaches the metadata service can take the cluster's load balancers and routes away",
     fix: "Give workers a role of their own.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud docs/examples/worker.policy",
         "Alibaba Cloud RAM documentation, Grant least privilege",
     ],
     example: "role `k8s` of 4 workers may do what only the controller does: slb:DeleteLoadBalancer, vpc:DeleteRouteEntry",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
-    subjects: Subjects::RamPrincipals,
-    check: Check::Alibaba(alibaba::Check::Principal(check)),
+    ..Rule::alibaba(alibaba::Check::Principal(check))
 };
 
-fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
+fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     if audit.used_by != Use::OtherNodes {
-        return Counted::not_applicable("no role of workers alone was compared");
+        return CheckResult::not_applicable("no role of workers alone was compared");
     }
     let granted: Vec<&str> = OF_THE_CONTROLLER
         .iter()
@@ -42,13 +36,16 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
         })
         .collect();
     if granted.is_empty() {
-        return Counted::new(1, []);
+        return CheckResult::counted(1, []);
     }
     let workers = text::count(audit.members.len(), "worker");
     let message =
         format!("{} of {workers} may do what only the controller does: {}", whom(audit), text::list(&granted, 6));
     let fix = Fix::none("give workers a role of their own");
-    Counted::new(1, [Violation::new(Severity::Warning, audit.resource(), message, fix).related(instances(audit))])
+    CheckResult::counted(
+        1,
+        [Violation::new(Severity::Warning, audit.resource(), message, fix).related(instances(audit))],
+    )
 }
 
 /// What takes away what others need, and only the controller does.

@@ -1,13 +1,9 @@
 use crate::alibaba::{Attachment, CUSTOM_ATTACHMENTS_QUOTA, POLICY_QUOTA, PolicyType, PrincipalAudit};
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
+use crate::policy::{Document, RAM};
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::prelude::*;
 
 use super::whom;
-use crate::policy::{Document, RAM};
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-policy-near-quota",
@@ -17,15 +13,13 @@ pub(super) const RULE: Rule = Rule {
     condition: "A custom policy of a principal has more than nine tenths of the 6,144 characters that it may have, or nine or more custom policies are attached where ten may be; quotas can be raised.",
     impact: "what the next version of the controller calls cannot be added there",
     fix: "Put several actions into one pattern (`tagaudit policy shrink --dialect ram`), or several policies into one.",
-    applicability: Applicability::None,
     sources: &["Alibaba Cloud RAM documentation, Limits (2025-12-16)"],
     example: "policy `k8s-master` has 6010 of 6144 characters",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
-    subjects: Subjects::RamPrincipals,
-    check: Check::Alibaba(alibaba::Check::Principal(check)),
+    ..Rule::alibaba(alibaba::Check::Principal(check))
 };
 
-fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
+fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     let custom: Vec<&Attachment> = audit
         .principal
         .attachments
@@ -56,5 +50,5 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
         let message = format!("{} has {number} of {CUSTOM_ATTACHMENTS_QUOTA} custom policies", whom(audit));
         say(message, "put several policies into one, or have the quota raised", "attachments");
     }
-    Counted::new(1, found)
+    CheckResult::counted(1, found)
 }

@@ -1,13 +1,9 @@
 use crate::alibaba::{PrincipalAudit, Use};
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
+use crate::policy::Gain;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::prelude::*;
 
 use super::{instances, whom};
-use crate::policy::Gain;
 
 pub(super) const RULE: Rule = Rule {
     id: "ram-privilege-escalation",
@@ -20,18 +16,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "Its policies grant every action of a known way to more rights, to code on other machines or to secrets, and at least one of them is needed by nothing that is published for these nodes.",
     impact: "every Pod that reaches the metadata service can go that way",
     fix: "Remove the actions that the node does not need; require tokens of the metadata service.",
-    applicability: Applicability::None,
     sources: &["docs/policy-engine.md, Beyond the baseline"],
     example: "role `k8s-worker` can attach any policy to a role, its own included (ram:AttachPolicyToRole)",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
-    subjects: Subjects::RamPrincipals,
-    check: Check::Alibaba(alibaba::Check::Principal(check)),
+    ..Rule::alibaba(alibaba::Check::Principal(check))
 };
 
-fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
+fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     let paths = &audit.beyond.paths;
     if paths.is_empty() {
-        return Counted::new(1, []);
+        return CheckResult::counted(1, []);
     }
     let only_data = paths.iter().all(|path| path.gain == Gain::DataAccess);
     let severity = if audit.used_by == Use::OtherNodes && !only_data { Severity::Error } else { Severity::Warning };
@@ -48,5 +42,5 @@ fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
     let more = if rest == 0 { String::new() } else { format!("; and {} more", text::count(rest, "way")) };
     let message = format!("{} can {}{more}", whom(audit), described.join("; "));
     let fix = Fix::none("remove what these nodes do not need");
-    Counted::new(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
+    CheckResult::counted(1, [Violation::new(severity, audit.resource(), message, fix).related(instances(audit))])
 }

@@ -1,10 +1,6 @@
 use crate::alibaba::PrincipalAudit;
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::prelude::*;
 
 use super::{instances, whom};
 
@@ -16,22 +12,20 @@ pub(super) const RULE: Rule = Rule {
     condition: "The trust policy of the RAM role of a node does not let the service `ecs.aliyuncs.com` assume it. Where that hangs on a condition, it is not audited.",
     impact: "the metadata service gives no credentials to anything on the node",
     fix: "Let `ecs.aliyuncs.com` assume the role in its trust policy.",
-    applicability: Applicability::None,
     sources: &["ECS documentation, Instance RAM roles: the trusted service is ecs.aliyuncs.com"],
     example: "role `k8s-worker` of 4 nodes does not trust ecs.aliyuncs.com",
     reads: &[Read::EcsDescribeInstances, Read::DescribeInstanceRamRole],
-    subjects: Subjects::RamPrincipals,
-    check: Check::Alibaba(alibaba::Check::Trust(check)),
+    ..Rule::alibaba(alibaba::Check::Trust(check))
 };
 
-fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> Counted {
+fn check(_: &Context<'_>, audit: &PrincipalAudit<'_>) -> CheckResult {
     match audit.trusts_ecs {
-        None => return Counted::not_applicable("no role of a node has a trust policy that is known"),
-        Some(true) => return Counted::new(1, []),
+        None => return CheckResult::not_applicable("no role of a node has a trust policy that is known"),
+        Some(true) => return CheckResult::counted(1, []),
         Some(false) => {}
     }
     let nodes = text::count(audit.members.len(), "node");
     let message = format!("{} of {nodes} does not trust ecs.aliyuncs.com", whom(audit));
     let fix = Fix::none("let the service `ecs.aliyuncs.com` assume the role in its trust policy");
-    Counted::new(1, [Violation::new(Severity::Error, audit.resource(), message, fix).related(instances(audit))])
+    CheckResult::counted(1, [Violation::new(Severity::Error, audit.resource(), message, fix).related(instances(audit))])
 }

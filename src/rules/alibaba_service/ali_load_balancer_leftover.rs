@@ -1,13 +1,10 @@
 use std::collections::BTreeSet;
 
 use crate::alibaba::{CLUSTER_TAG, SERVICE_TAG, service_tag_value};
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
 use crate::kubernetes::{Service, is_of_all_namespaces};
-use crate::resource::ResourceKind;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
-use crate::{tags, text};
+use crate::rules::prelude::*;
+use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-load-balancer-leftover",
@@ -17,20 +14,18 @@ pub(super) const RULE: Rule = Rule {
     condition: "A load balancer, or the security group of one, carries `ack.aliyun.com` with the cluster id and `kubernetes.do.not.delete` with a value that is made of the UID of no Service. Without `default/kubernetes` among the Services they are not those of all namespaces, and nothing is said.",
     impact: "it is paid for, counts against quotas, and no controller ever deletes it",
     fix: "Make sure that nobody uses its address any more, and delete it.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/reconcile/annotation/annotations.go#GetDefaultTags",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/loadbalancer.go",
     ],
     example: "load balancer `lb-bp1` carries `kubernetes.do.not.delete=a0f1…`, and no Service has that UID",
     reads: &[Read::SlbDescribeLoadBalancers, Read::NlbListLoadBalancers, Read::EcsDescribeSecurityGroups],
-    subjects: Subjects::Services,
-    check: Check::Alibaba(alibaba::Check::Services(check)),
+    ..Rule::alibaba(alibaba::Check::Services(check))
 };
 
-fn check(context: &Context<'_>, services: &[Service]) -> Counted {
+fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     if !is_of_all_namespaces(services) {
-        return Counted::not_applicable("the Services are not those of all namespaces: `kubectl get services -A`");
+        return CheckResult::not_applicable("the Services are not those of all namespaces: `kubectl get services -A`");
     }
     let known: BTreeSet<String> = services.iter().map(|service| service_tag_value(&service.uid)).collect();
     let mut checked = 0;
@@ -51,5 +46,5 @@ fn check(context: &Context<'_>, services: &[Service]) -> Counted {
             found.push(Violation::new(Severity::Warning, alibaba::resource(view, kind, id, None), message, fix));
         }
     }
-    Counted::new(checked, found)
+    CheckResult::counted(checked, found)
 }

@@ -1,11 +1,8 @@
 use crate::alibaba::{CLUSTER_TAG, LoadBalancer, SERVICE_TAG};
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
-use crate::inventory::Read;
 use crate::kubernetes::Service;
-use crate::resource::ResourceKind;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
-use crate::{tags, text};
+use crate::rules::prelude::*;
+use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
     id: "ali-load-balancer-not-reusable",
@@ -15,15 +12,13 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Service of type LoadBalancer names, with the annotation `…-loadbalancer-id`, a load balancer that carries `ack.aliyun.com` or `kubernetes.do.not.delete`, whatever their values: one that a controller made, or that of the API server.",
     impact: "the controller refuses it (`can not reuse loadbalancer created by kubernetes`), and the Service stays without an address",
     fix: "Name a load balancer that was made by hand, or leave the annotation out and let the controller make one.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/model_applier.go#isLoadBalancerReusable",
         "kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/nlbv2/model_applier.go#isNLBReusable",
     ],
     example: "Service `shop/web` is to reuse load balancer `lb-bp1`, which carries `ack.aliyun.com`",
     reads: &[Read::SlbDescribeLoadBalancers, Read::NlbListLoadBalancers],
-    subjects: Subjects::Services,
-    check: Check::Alibaba(alibaba::Check::Services(check)),
+    ..Rule::alibaba(alibaba::Check::Services(check))
 };
 
 /// The annotation, in today's spelling and in the old one, in which the controller looks for it.
@@ -35,7 +30,7 @@ const ANNOTATIONS: [&str; 2] =
 /// Source: kubernetes/cloud-provider-alibaba-cloud `pkg/controller/helper/service_utils.go#NeedCLB`, `#NeedNLB`.
 const NLB_CLASS: &str = "alibabacloud.com/nlb";
 
-fn check(context: &Context<'_>, services: &[Service]) -> Counted {
+fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     let of_controller = services.iter().filter(|service| {
         service.service_type == "LoadBalancer"
             && service.load_balancer_class.as_deref().is_none_or(|class| class == NLB_CLASS)
@@ -59,7 +54,7 @@ fn check(context: &Context<'_>, services: &[Service]) -> Counted {
         let violation = Violation::new(Severity::Error, ResourceRef::bare(ResourceKind::Service, &name), message, fix);
         found.push(violation.related([ResourceRef::bare(ResourceKind::LoadBalancer, &load_balancer.id)]));
     }
-    Counted::new(checked, found)
+    CheckResult::counted(checked, found)
 }
 
 /// The tag for which the controller refuses it.

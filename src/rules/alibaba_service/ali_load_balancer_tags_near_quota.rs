@@ -1,12 +1,9 @@
 use std::collections::BTreeSet;
 
 use crate::alibaba::{LOAD_BALANCER_TAG_QUOTA, LoadBalancerKind, SERVICE_TAG, SYSTEM_TAG_PREFIX, service_tag_value};
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
 use crate::kubernetes::Service;
-use crate::resource::ResourceKind;
 use crate::rules::alibaba::{self, Context};
-use crate::rules::{Check, Counted, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::prelude::*;
 use crate::tags;
 
 pub(super) const RULE: Rule = Rule {
@@ -17,15 +14,13 @@ pub(super) const RULE: Rule = Rule {
     condition: "The classic load balancer of a Service has ten tags or more: the controller takes that for the most, and adds none without a word. Tags of Alibaba Cloud itself (`acs:…`) do not count.",
     impact: "tags that the Service asks for do not come",
     fix: "Remove a tag that nobody reads.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-alibaba-cloud pkg/controller/service/clbv1/loadbalancer.go#MaxLBTagNum"],
     example: "load balancer `lb-bp1` has 10 of 10 tags",
     reads: &[Read::SlbDescribeLoadBalancers],
-    subjects: Subjects::Services,
-    check: Check::Alibaba(alibaba::Check::Services(check)),
+    ..Rule::alibaba(alibaba::Check::Services(check))
 };
 
-fn check(context: &Context<'_>, services: &[Service]) -> Counted {
+fn check(context: &Context<'_>, services: &[Service]) -> CheckResult {
     let known: BTreeSet<String> = services.iter().map(|service| service_tag_value(&service.uid)).collect();
     let mut checked = 0;
     let mut found = Vec::new();
@@ -46,5 +41,5 @@ fn check(context: &Context<'_>, services: &[Service]) -> Counted {
             found.push(Violation::new(Severity::Info, resource, message, fix));
         }
     }
-    Counted::new(checked, found)
+    CheckResult::counted(checked, found)
 }

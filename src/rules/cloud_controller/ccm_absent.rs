@@ -1,13 +1,12 @@
 use std::collections::BTreeSet;
 
-use super::NODES_NOT_GIVEN;
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::arguments::{Component, NodeArguments};
 use crate::kubernetes::{UNINITIALIZED, WorkloadKind};
 use crate::nodes::KubernetesNode;
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::NODES_NOT_GIVEN;
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-absent",
@@ -17,25 +16,23 @@ pub(super) const RULE: Rule = Rule {
     condition: "Kubelets are started with `cloud-provider=external`, or Nodes have the taint `node.cloudprovider.kubernetes.io/uninitialized`, and no cloud controller is among the workloads. DaemonSets and Deployments of all namespaces have to be given, and the distribution must not run its own.",
     impact: "new nodes keep the taint: no ordinary pod is scheduled there, and no Service gets a load balancer",
     fix: "Install the cloud controller of the cloud, with the tolerations and the network of its node.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode",
         r#"Kubernetes documentation, "Cloud Controller Manager Administration""#,
     ],
     example: "3 Nodes are started for an external cloud controller, and none runs",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
     if !evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]) {
-        return Counted::not_applicable("DaemonSets and Deployments of all namespaces were not given");
+        return CheckResult::not_applicable("DaemonSets and Deployments of all namespaces were not given");
     }
     let nodes = evidence.nodes.as_deref().unwrap_or_default();
     if nodes.is_empty() {
-        return Counted::not_applicable(NODES_NOT_GIVEN);
+        return CheckResult::not_applicable(NODES_NOT_GIVEN);
     }
     let arguments = evidence.arguments();
     let of_external =
@@ -50,7 +47,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         .iter()
         .any(|one| one.node().is_some() && one.is_server == Some(true) && !one.is_on("disable-cloud-controller"));
     if waiting.is_empty() || embedded || !evidence.controllers().is_empty() {
-        return Counted::new(nodes.len(), []);
+        return CheckResult::counted(nodes.len(), []);
     }
     let are = if waiting.len() == 1 { "is" } else { "are" };
     let message =
@@ -58,5 +55,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     let related = waiting.iter().map(|node| ResourceRef::bare(ResourceKind::Node, &node.name));
     let resource = ResourceRef::bare(ResourceKind::Cluster, context.cluster_id);
     let fix = Fix::none("install the cloud controller of the cloud");
-    Counted::new(nodes.len(), [Violation::new(Severity::Error, resource, message, fix).related(related)])
+    CheckResult::counted(nodes.len(), [Violation::new(Severity::Error, resource, message, fix).related(related)])
 }

@@ -1,10 +1,9 @@
-use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::Component;
 use crate::kubernetes::{CloudController, is_true};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-allocate-node-cidrs",
@@ -14,18 +13,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "An AWS cloud controller has `--allocate-node-cidrs=true`, and kube-controller-manager, of which the arguments are known, does not. The AWS controller has no controller for it: kube-controller-manager gives Nodes their ranges. Where Nodes have ranges nothing is said.",
     impact: "Nodes get no `podCIDR`, and a network that is made from it, or the routes of the controller, do not come",
     fix: "Set `allocate-node-cidrs` and `cluster-cidr` on kube-controller-manager, or take the flag from the cloud controller where the network has ranges of its own.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws cmd/aws-cloud-controller-manager/main.go",
         "kubernetes/kubernetes cmd/kube-controller-manager/app/core.go#startNodeIpamController",
     ],
     example: "DaemonSet kube-system/aws-cloud-controller-manager has `--allocate-node-cidrs`, and kube-controller-manager does not",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     const FLAG: &str = "allocate-node-cidrs";
     let evidence = context.evidence;
     let managers = evidence.arguments().iter().filter(|one| one.is_server == Some(true));
@@ -38,7 +35,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     let has_ranges = evidence.nodes.iter().flatten().any(|node| !node.pod_cidrs.is_empty());
     let asks = |controller: &CloudController| controller.is_on(FLAG, false);
     if managers.is_empty() && !has_ranges && evidence.controllers().iter().any(asks) {
-        return Counted::not_applicable("what kube-controller-manager is started with is not known");
+        return CheckResult::not_applicable("what kube-controller-manager is started with is not known");
     }
     of_each(context, |controller| {
         let flag = controller.flag(FLAG).filter(|_| asks(controller))?;

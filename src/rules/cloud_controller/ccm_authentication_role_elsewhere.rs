@@ -1,9 +1,8 @@
-use super::{bindings_not_given, of_each, on};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{DocumentKind, Object};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{bindings_not_given, of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-authentication-role-elsewhere",
@@ -13,18 +12,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "A RoleBinding to `extension-apiserver-authentication-reader` for a ServiceAccount of a cloud controller stands in another namespace than kube-system, where alone that Role is. The chart makes it in the namespace of its release.",
     impact: "the controller does not read who may ask its port, and refuses requests to it; in some versions it does not start",
     fix: "Make the RoleBinding in kube-system, or install the chart there.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/templates/rolebinding.yaml",
         "kubernetes/kubernetes plugin/pkg/auth/authorizer/rbac/bootstrappolicy/namespace_policy.go",
     ],
     example: "RoleBinding cloud/ccm-auth is for a Role that there is only in kube-system",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |controller| {
         if controller.chart.is_some() && controller.workload.namespace != "kube-system" {
             let message = format!(

@@ -1,9 +1,8 @@
-use super::{of_each, on};
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-cloud-provider-flag",
@@ -13,15 +12,13 @@ pub(super) const RULE: Rule = Rule {
     condition: "An AWS cloud controller is started without `--cloud-provider=aws`, or with another value. Up to 1.28 there was `aws/v2` as well, which was never meant for use.",
     impact: "it does not start: `--cloud-provider cannot be empty`, or `unknown cloud provider`",
     fix: "Give it `--cloud-provider=aws`. `external` is for the kubelet and kube-controller-manager.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-aws cmd/aws-cloud-controller-manager/main.go"],
     example: "DaemonSet kube-system/aws-cloud-controller-manager has `--cloud-provider=external`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |controller| {
         let flag = controller.flag("cloud-provider");
         let name = controller.name();

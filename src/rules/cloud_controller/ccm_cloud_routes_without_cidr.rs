@@ -1,9 +1,9 @@
-use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 use std::net::IpAddr;
+
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-cloud-routes-without-cidr",
@@ -13,18 +13,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "The cloud controller has neither `--configure-cloud-routes=false` nor a `--cluster-cidr` that it can use (one range of addresses, or one of each family), and `--controllers` does not leave the route controller out. Cloud routes are on by default: the arguments of the chart itself are in this state.",
     impact: "the process ends a moment after it has started, again and again: `error running controllers: invalid CIDR`. In between it seems to work",
     fix: "Add `--configure-cloud-routes=false`. Only a network plugin like kubenet needs routes of the VPC, and then `--cluster-cidr` as well.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider app/core.go#startRouteController",
         "https://github.com/kubernetes/cloud-provider-aws/issues/406",
     ],
     example: "HelmChart kube-system/aws-cloud-controller-manager leaves cloud routes on, and names no `--cluster-cidr`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |controller| {
         let is_off = !controller.is_on("configure-cloud-routes", true)
             || !controller.runs(&["route", "route-controller", "node-route-controller"]);

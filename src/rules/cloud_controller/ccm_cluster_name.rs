@@ -1,12 +1,10 @@
 use std::collections::BTreeSet;
 
-use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Context, Counted, Rule, RuleSeverity, Subjects};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags;
-use crate::text;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-cluster-name",
@@ -16,18 +14,17 @@ pub(super) const RULE: Rule = Rule {
     condition: "`--cluster-name` of an AWS cloud controller is the id of another cluster than that of the audit, by the cluster tags in the account. The controller takes its id from the tags of its instance, or from its cloud configuration, and not from this flag.",
     impact: "the controller works for the cluster of the audit all the same; whoever set the flag may have meant another one, and security groups of Network Load Balancers are called after it",
     fix: "Write the id of the cluster, or take the flag out.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#initFromTags",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#ensureNLBSecurityGroup",
     ],
     example: "DaemonSet kube-system/aws-cloud-controller-manager has `--cluster-name=staging`, and the cluster is `prod`",
     reads: &[Read::DescribeInstances],
-    subjects: Subjects::Evidence,
-    check: Check::Joined(check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::joined(check)
 };
 
-fn check(context: &Context<'_>) -> Counted {
+fn check(context: &Context<'_>) -> CheckResult {
     let resources = context.view.regions.iter().flat_map(crate::view::RegionView::tagged);
     let ids: BTreeSet<String> = resources
         .flat_map(crate::inventory::Tagged::tags)

@@ -1,10 +1,9 @@
-use super::{of_each, on};
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::string_slice;
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-controllers-unknown",
@@ -14,16 +13,14 @@ pub(super) const RULE: Rule = Rule {
     condition: "`--controllers` of an AWS cloud controller names one that its version does not have, with or without a dash before it. It has `cloud-node`, `cloud-node-lifecycle`, `service`, `route` and `tagging`, and from 1.28 on the first four as `cloud-node-controller`, `cloud-node-lifecycle-controller`, `service-lb-controller` and `node-route-controller` too; 1.22.0, 1.23.0, 1.23.1 and 1.28.0 do not take `tagging`. Spaces are a part of a name, and nothing behind the last comma is a name as well.",
     impact: "it does not start: `is not in the list of known controllers`",
     fix: "Write a name that it has.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/controller-manager options/generic.go#Validate",
         "kubernetes/cloud-provider names/controller_names.go#CCMControllerAliases",
         "kubernetes/cloud-provider-aws cmd/aws-cloud-controller-manager/main.go",
     ],
     example: "DaemonSet kube-system/aws-cloud-controller-manager has `service-lb` in `--controllers`, which it does not have",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(AWS, check)
 };
 
 const SHORT: [&str; 4] = ["cloud-node", "cloud-node-lifecycle", "service", "route"];
@@ -47,7 +44,7 @@ fn has(version: Option<ControllerVersion>, name: &str) -> bool {
         || name == TAGGING && version.is_none_or(|version| !WITHOUT_TAGGING.contains(&version))
 }
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |controller| {
         if !controller.knows_flags {
             return None;

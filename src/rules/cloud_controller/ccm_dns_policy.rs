@@ -1,8 +1,7 @@
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
 use super::{of_any, on};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-dns-policy",
@@ -12,18 +11,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "The cloud controller is on the network of its node with `dnsPolicy: ClusterFirstWithHostNet`.",
     impact: "on a new cluster the DNS runs only on initialised nodes, and those wait for the controller: it does not find its cloud",
     fix: "Set `dnsPolicy: Default`.",
-    applicability: Applicability::None,
     sources: &[
         r#"Kubernetes documentation, "DNS for Services and Pods", "Pod's DNS Policy""#,
         "kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/templates/daemonset.yaml",
     ],
     example: "DaemonSet kube-system/aws-cloud-controller-manager has `dnsPolicy: ClusterFirstWithHostNet`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_any(context, |controller| {
         let policy =
             controller.workload.dns_policy.as_ref().filter(|policy| policy.value == "ClusterFirstWithHostNet")?;

@@ -1,11 +1,9 @@
-use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
 use crate::inventory::Provider;
 use crate::kubernetes::CloudController;
-use crate::resource::ResourceKind;
-use crate::rules::Checked;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-duplicate",
@@ -15,18 +13,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "Two workloads run the node controller of the AWS cloud controller, or two run its service controller, under locks of their own: in other namespaces (`--leader-elect-resource-namespace`) or by other names (`--leader-elect-resource-name`).",
     impact: "both write providerIDs, which cannot be changed, and both make and change the load balancers of every Service",
     fix: "Remove one of them, or give them different `--controllers`.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider app/controllermanager.go#Run",
         "kubernetes/component-base config/types.go#LeaderElectionConfiguration",
     ],
     example: "DaemonSet kube-system/aws-cloud-controller-manager and Deployment cloud/aws-ccm both run the service controller",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     const JOBS: [(&str, [&str; 2]); 2] = [("node", CloudController::NODE), ("service", CloudController::SERVICE)];
     // Static pods of several control planes are one controller.
     let all = context.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws && one.chart.is_none());
@@ -57,7 +53,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         }
     }
     let mut counted = of_each(context, |_| None);
-    if let (Checked::Done(violations), Some(found)) = (&mut counted.outcome, found) {
+    if let (Ok(violations), Some(found)) = (&mut counted.outcome, found) {
         violations.push(found);
     }
     counted

@@ -1,10 +1,9 @@
-use super::{of_each, on};
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::controller_flags::{self, Known, OLDEST};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-flag-unknown",
@@ -14,19 +13,17 @@ pub(super) const RULE: Rule = Rule {
     condition: "An AWS cloud controller is given a flag that its version does not have, or that the version of `--target-controller` does not have: none ever had it, it came later, or it is gone, as `--port` and `--address` since 1.24, and `--logtostderr` and its like since 1.26.",
     impact: "it does not start: `unknown flag`",
     fix: "Take the flag out, or write it as the controller has it.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider options/options.go",
         "kubernetes/component-base logs/klogflags/klogflags.go",
         "https://github.com/kubernetes/kubernetes/pull/108953",
     ],
     example: "DaemonSet kube-system/aws-cloud-controller-manager has `--logtostderr`, which it knew until 1.25",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let target = context.evidence.target.controller;
     of_each(context, |controller| {
         // What a shell or a template makes of the words is not known; what stands behind the first dash may be cut from its flag.

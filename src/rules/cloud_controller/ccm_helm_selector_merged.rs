@@ -1,9 +1,8 @@
-use super::{nodes, of_each, on};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::CloudController;
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{nodes, of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-helm-selector-merged",
@@ -13,19 +12,17 @@ pub(super) const RULE: Rule = Rule {
     condition: r#"Values of the chart set `nodeSelector` with the label of a role, and leave the chart's own key in: Helm merges maps. The chart selects `node-role.kubernetes.io/control-plane: ""`, and up to 0.0.6 `node-role.kubernetes.io/master: ""`."#,
     impact: "the pod needs a node with both labels, which none has: none is made, and nothing says so",
     fix: "Set the chart's own key to `null` beside the other one, or use the same key.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/kubernetes/cloud-provider-aws/issues/430",
         r#"Helm documentation, "Values Files", "Deleting a Default Key""#,
         "kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/values.yaml",
     ],
     example: r#"the values select node-role.kubernetes.io/controlplane, and the chart adds node-role.kubernetes.io/control-plane: """#,
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |controller| {
         let chart = controller.chart.as_ref()?;
         let place = chart.own_selector_left.as_ref()?;

@@ -1,8 +1,7 @@
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
 use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-image-registry",
@@ -12,18 +11,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "The image of the cloud controller is at `k8s.gcr.io` or `us.gcr.io/k8s-artifacts-prod`.",
     impact: "nothing new is pushed there, and it may be turned off any day: new nodes then cannot pull the image",
     fix: "Use `registry.k8s.io/provider-aws/cloud-controller-manager`.",
-    applicability: Applicability::None,
     sources: &[
         "https://kubernetes.io/blog/2023/02/06/k8s-gcr-io-freeze-announcement/",
         "kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/values.yaml at 0.0.6",
     ],
     example: "DaemonSet kube-system/aws-cloud-controller-manager pulls `us.gcr.io/k8s-artifacts-prod/provider-aws/cloud-controller-manager:v1.23.0-alpha.0`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |controller| {
         let images = controller.workload.containers.iter().map(|container| &container.image);
         let is_frozen = |image: &str| image.starts_with("k8s.gcr.io/") || image.contains("gcr.io/k8s-artifacts-prod/");

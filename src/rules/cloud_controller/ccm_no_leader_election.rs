@@ -1,9 +1,8 @@
-use super::{nodes, of_any, on};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{WorkloadKind, is_false};
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::{nodes, of_any, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-no-leader-election",
@@ -13,15 +12,13 @@ pub(super) const RULE: Rule = Rule {
     condition: "A cloud controller is started with `--leader-elect=false` as a DaemonSet, or as a Deployment with more than one replica.",
     impact: "each pod makes and changes the same load balancers: Services get two of them, and changes undo each other",
     fix: "Take `--leader-elect=false` out, or run one pod.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider app/controllermanager.go#Run"],
     example: "DaemonSet kube-system/aws-cloud-controller-manager has `--leader-elect=false`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_any(context, |controller| {
         let flag = controller.flag("leader-elect").filter(|flag| is_false(&flag.value))?;
         let workload = &controller.workload;

@@ -1,8 +1,7 @@
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
 use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-not-host-network",
@@ -12,18 +11,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "A DaemonSet of the cloud controller is without `hostNetwork: true` (`hostNetworking` of the chart). A Deployment may be meant for another cluster.",
     impact: "its requests to the instance metadata take one hop more, which a hop limit of 1 stops; and where the network plugin waits for initialised nodes, the pod never gets an address",
     fix: "Set `hostNetwork: true`, or `hostNetworking: true` in the values of the chart.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/templates/daemonset.yaml",
         "kubernetes/kops upup/models/cloudup/resources/addons/aws-cloud-controller.addons.k8s.io",
     ],
     example: "DaemonSet kube-system/aws-cloud-controller-manager is on the network of pods",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |controller| {
         if controller.workload.is_on_host_network || !controller.is_on_nodes() {
             return None;

@@ -1,8 +1,8 @@
-use super::{lacking, of_each, rights_not_given};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{CloudController, Rights};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{lacking, of_each, rights_not_given};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-rbac-missing",
@@ -12,16 +12,14 @@ pub(super) const RULE: Rule = Rule {
     condition: "The ServiceAccount of the AWS cloud controller is bound to roles, and a right that its code needs is in none of them: on nodes, the status of Services, leases in kube-system and events. A role that was not given counts as one that allows it.",
     impact: "without leases it never becomes leader and does nothing at all; without the others its changes are refused (`forbidden`)",
     fix: "Add the right to its ClusterRole.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider controllers/node/node_controller.go",
         "kubernetes/cloud-provider controllers/service/controller.go",
         "kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/values.yaml",
     ],
     example: "ServiceAccount kube-system/cloud-controller-manager may not patch services/status",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(AWS, check)
 };
 
 /// Verbs on resources of the core that the code needs.
@@ -33,7 +31,7 @@ const NEEDED: [(&str, &str, &[&str]); 5] = [
     ("", "events", &["create", "patch"]),
 ];
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |controller| {
         let workload = &controller.workload;
         let rights = Rights::of(context.evidence, &workload.namespace, &workload.service_account);

@@ -1,9 +1,8 @@
-use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{Rights, is_true};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-rbac-serviceaccount-get",
@@ -13,18 +12,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "An AWS cloud controller is started with `--use-service-account-credentials=true`, and its ServiceAccount may not `get` ServiceAccounts. The rules of the chart are so.",
     impact: "the process ends at its start: it looks for the ServiceAccount before it makes one, and takes the refusal for a failure",
     fix: "Add `get` on `serviceaccounts` to its ClusterRole, or take the flag out.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/kubernetes staging/src/k8s.io/controller-manager/pkg/clientbuilder/client_builder_dynamic.go",
         "kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/values.yaml",
     ],
     example: "HelmChart kube-system/aws-cloud-controller-manager has `--use-service-account-credentials=true`, and no right to get ServiceAccounts",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |controller| {
         let flag = controller.flag("use-service-account-credentials").filter(|flag| is_true(&flag.value))?;
         let may = if let Some(chart) = &controller.chart {

@@ -1,9 +1,8 @@
-use super::{bindings_not_given, of_any, on};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{DocumentKind, Evidence, Object, Rights, WorkloadKind};
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::{bindings_not_given, of_any, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-rbac-subject-mismatch",
@@ -13,15 +12,13 @@ pub(super) const RULE: Rule = Rule {
     condition: "No ClusterRoleBinding names the ServiceAccount of the cloud controller, and one that is for the controller, by the name of its role or that of its ServiceAccount, names another ServiceAccount, or none of a namespace. A ServiceAccount that another workload uses is left out.",
     impact: "the controller may do nothing: `leases.coordination.k8s.io is forbidden`, and it never leads",
     fix: "Name the same ServiceAccount and namespace in the binding and in the pods (`serviceAccountName`).",
-    applicability: Applicability::None,
     sources: &["kubernetes/kubernetes plugin/pkg/auth/authorizer/rbac/rbac.go#appliesTo"],
     example: "ClusterRoleBinding system:cloud-controller-manager names ServiceAccount default/cloud-controller-manager, and DaemonSet kube-system/aws-cloud-controller-manager runs as kube-system/cloud-controller-manager",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_any(context, |controller| {
         if controller.chart.is_some() || !controller.acts_as_service_account() {
             return None;

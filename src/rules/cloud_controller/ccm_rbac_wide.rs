@@ -1,9 +1,8 @@
-use super::{of_each, on, rights_not_given};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{Document, Rights};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on, rights_not_given};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-rbac-wide",
@@ -13,15 +12,13 @@ pub(super) const RULE: Rule = Rule {
     condition: "The ServiceAccount of the AWS cloud controller is bound to rules that allow everything, such as those of `cluster-admin`.",
     impact: "whoever gets its token has the cluster",
     fix: "Bind it to the rules of the chart's ClusterRole.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/values.yaml"],
     example: "ServiceAccount kube-system/cloud-controller-manager may do everything",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |controller| {
         let workload = &controller.workload;
         let rights = Rights::of(context.evidence, &workload.namespace, &workload.service_account);

@@ -1,9 +1,8 @@
-use super::{nodes, nodes_not_given, of_any, on, selector};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::WorkloadKind;
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::{nodes, nodes_not_given, of_any, on, selector};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-selector-matches-no-node",
@@ -13,19 +12,17 @@ pub(super) const RULE: Rule = Rule {
     condition: "No Node has the labels that `nodeSelector` and the required node affinity of the cloud controller ask for. Without Nodes, the machines are looked at that a Rancher cluster or `cluster.yml` makes.",
     impact: "no pod of it is made, and nothing says so: new nodes stay tainted, and Services get no load balancer",
     fix: r#"Ask for a label that control-plane nodes of this distribution have: `node-role.kubernetes.io/control-plane` is `""` with kubeadm and kOps, `"true"` with RKE2 and K3s, and RKE has `controlplane`. Node affinity with `Exists` fits all of them."#,
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/k3s-io/k3s/issues/1447",
         "https://github.com/rancher/rancher/issues/43891",
         "kubernetes/cloud-provider-aws charts/aws-cloud-controller-manager/values.yaml",
     ],
     example: r#"DaemonSet kube-system/aws-cloud-controller-manager may run on none of 6 nodes: none has node-role.kubernetes.io/control-plane: """#,
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_any(context, |controller| {
         let is_elsewhere = !controller.is_on_nodes() && controller.flag("kubeconfig").is_some();
         if controller.workload.kind == WorkloadKind::Pod || is_elsewhere {

@@ -1,10 +1,9 @@
-use super::{is_passing, nodes, nodes_not_given, of_any, on, uninitialized};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{UNINITIALIZED, WorkloadKind};
 use crate::nodes::Taint;
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::{is_passing, nodes, nodes_not_given, of_any, on, uninitialized};
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-toleration-missing",
@@ -14,7 +13,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "The cloud controller does not tolerate `node.cloudprovider.kubernetes.io/uninitialized`, which new nodes have until it has seen them, or a taint of the nodes that it selects. Taints that pass, such as those of pressure, do not count.",
     impact: "no pod of it runs where it is kept away: nobody initialises new nodes, and Services get no load balancer",
     fix: "Tolerate with `operator: Exists`: taints of control planes have no value with kubeadm, kOps and Rancher, and `true` with RKE. Machines of Rancher with the role etcd also have `node-role.kubernetes.io/etcd:NoExecute`.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/rancher/rancher/issues/43891",
         "kubernetes/api core/v1/toleration.go#ToleratesTaint",
@@ -22,12 +20,11 @@ pub(super) const RULE: Rule = Rule {
         "rancher/rancher pkg/capr/planner",
     ],
     example: "DaemonSet kube-system/aws-cloud-controller-manager does not tolerate node-role.kubernetes.io/etcd:NoExecute, which all 3 nodes have that it selects",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_any(context, |controller| {
         let workload = &controller.workload;
         // A static pod, or one for a named node, passes the scheduler by; and a controller with the way to another API server works for

@@ -1,8 +1,7 @@
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
 use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-version-skew",
@@ -15,23 +14,21 @@ pub(super) const RULE: Rule = Rule {
     condition: "The tag of its image is of another minor version than Kubernetes, which is taken from the highest kubelet or from the configuration: newer, or older by more than one. An error when it is newer by two or more, or from before 1.27 on a later Kubernetes.",
     impact: "the versions of the cloud controller are tested with the Kubernetes of the same number; a newer one may ask the API server for what it does not have",
     fix: "Use the version of the image whose first two numbers are those of the API server.",
-    applicability: Applicability::None,
     sources: &[
         "https://kubernetes.io/releases/version-skew-policy/",
         r#"kubernetes/cloud-provider-aws README.md, "Compatibility with Kubernetes""#,
     ],
     example: "DaemonSet kube-system/aws-cloud-controller-manager is of version 1.30.1, and Kubernetes of 1.33.2",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(AWS, check)
 };
 
 /// The impact of a controller that is older than its cluster.
 const OLDER: &str = "the versions of the cloud controller are tested with the Kubernetes of the same number; an older one may ask for versions of the API that the server has no more, and lacks what newer nodes and Services need";
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(kubernetes) = context.evidence.kubernetes_version() else {
-        return Counted::not_applicable("the version of Kubernetes is not known");
+        return CheckResult::not_applicable("the version of Kubernetes is not known");
     };
     of_each(context, |controller| {
         let version = controller.version?;

@@ -1,9 +1,8 @@
-use super::on;
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::Rights;
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::on;
 
 pub(super) const RULE: Rule = Rule {
     id: "controller-manifest-obsolete",
@@ -13,18 +12,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "A cloud controller is a DaemonSet or a Deployment of `extensions/v1beta1`, `apps/v1beta1` or `apps/v1beta2`, which ended with Kubernetes 1.15, or a role bound to it is of `rbac.authorization.k8s.io/v1beta1`, which ended with 1.21.",
     impact: "the API server refuses the manifest: `no matches for kind`",
     fix: "Write `apps/v1` with a `selector`, and `rbac.authorization.k8s.io/v1`.",
-    applicability: Applicability::None,
     sources: &["https://kubernetes.io/docs/reference/using-api/deprecation-guide/"],
     example: "DaemonSet kube-system/cloud-controller-manager is of `extensions/v1beta1`, which Kubernetes has not had since 1.16",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
     if evidence.controllers().is_empty() {
-        return Counted::not_applicable("no cloud controller was given");
+        return CheckResult::not_applicable("no cloud controller was given");
     }
     let version = evidence.kubernetes_version().and_then(crate::controller::ControllerVersion::minor);
     let mut found = Vec::new();
@@ -54,5 +51,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             found.push(violation.with_respect_to("rbac"));
         }
     }
-    Counted::new(evidence.controllers().len(), found)
+    CheckResult::counted(evidence.controllers().len(), found)
 }

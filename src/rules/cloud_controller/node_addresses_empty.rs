@@ -1,13 +1,12 @@
 use jiff::SignedDuration;
 
-use super::NODES_NOT_GIVEN;
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::UNINITIALIZED;
 use crate::nodes::KubernetesNode;
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::NODES_NOT_GIVEN;
 
 pub(super) const RULE: Rule = Rule {
     id: "node-addresses-empty",
@@ -17,15 +16,12 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Node of Kubernetes 1.29 or later has the taint `node.cloudprovider.kubernetes.io/uninitialized`, no `InternalIP`, and its kubelet was given no `--node-ip`.",
     impact: "pods on the network of the host have no address until then: what needs it to start, the cloud controller or the network itself, waits for the other",
     fix: "Start kubelet with `--node-ip=ADDRESS`, or with `--node-ip=0.0.0.0`, which has it find its address.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/kubernetes/kubernetes/pull/121028",
         "https://github.com/kubernetes/kubernetes/issues/125348",
     ],
     example: "Node worker-3 has no address, and its kubelet was given none",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
 /// The cloud controller gives addresses with the rest, within seconds.
@@ -34,9 +30,9 @@ const WAIT: SignedDuration = SignedDuration::from_mins(5);
 /// What a kubelet writes that was given an address.
 const PROVIDED: &str = "alpha.kubernetes.io/provided-node-ip";
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(nodes) = &context.evidence.nodes else {
-        return Counted::not_applicable(NODES_NOT_GIVEN);
+        return CheckResult::not_applicable(NODES_NOT_GIVEN);
     };
     let now = context.evidence.known_time();
     let empty = |node: &&KubernetesNode| {
@@ -56,5 +52,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let fix = Fix::none("start its kubelet with `--node-ip=ADDRESS`, or with `--node-ip=0.0.0.0`");
         Violation::new(Severity::Warning, ResourceRef::bare(ResourceKind::Node, &node.name), message, fix)
     };
-    Counted::new(nodes.len(), nodes.iter().filter(empty).map(violation))
+    CheckResult::counted(nodes.len(), nodes.iter().filter(empty).map(violation))
 }

@@ -1,10 +1,9 @@
-use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
 use crate::inventory::Provider;
 use crate::kubernetes::CloudController;
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-controller-disabled",
@@ -14,19 +13,17 @@ pub(super) const RULE: Rule = Rule {
     condition: "`--controllers` of the only AWS cloud controller leaves `cloud-node` (`cloud-node-controller`) out.",
     impact: "new nodes keep the taint `node.cloudprovider.kubernetes.io/uninitialized` and get no providerID: no ordinary pod runs there, and load balancers leave them out",
     fix: "Take `-cloud-node` out of `--controllers`. To leave Services to the AWS Load Balancer Controller, `--controllers=*,-service` is enough.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider app/controllermanager.go#ControllersDisabledByDefault",
         "kubernetes/cloud-provider names/controller_names.go",
         "kubernetes/controller-manager app/helper.go#IsControllerEnabled",
     ],
     example: "DaemonSet kube-system/aws-cloud-controller-manager has `--controllers=*,-cloud-node`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let all = context.evidence.controllers();
     let is_done =
         all.iter().any(|controller| controller.cloud == Provider::Aws && controller.runs(&CloudController::NODE));

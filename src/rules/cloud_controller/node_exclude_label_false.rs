@@ -1,10 +1,8 @@
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::is_false;
 use crate::nodes::EXCLUDED_FROM_LOAD_BALANCERS;
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "node-exclude-label-false",
@@ -14,18 +12,15 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Node has the label `node.kubernetes.io/exclude-from-external-load-balancers` with the value `false`, and an AWS cloud controller before 1.34 runs, for which any value counts.",
     impact: "the Node stands behind no load balancer; after the upgrade to 1.34 it does, all at once",
     fix: "Take the label away.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider controllers/service/controller.go#nodeIncludedPredicate, by its tags"],
     example: "Node `worker-1` has the label `node.kubernetes.io/exclude-from-external-load-balancers=false`, which leaves it out before the cloud controller 1.34",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let nodes = context.evidence.nodes.as_deref().unwrap_or_default();
     let Some(version) = context.aws_controller_version().filter(|_| !nodes.is_empty()) else {
-        return Counted::not_applicable("the Nodes, or the version of the cloud controller, are not known");
+        return CheckResult::not_applicable("the Nodes, or the version of the cloud controller, are not known");
     };
     let reads_value = version >= ControllerVersion::new(1, 34, 0);
     let found = nodes.iter().filter(|node| {
@@ -39,5 +34,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let resource = ResourceRef::bare(ResourceKind::Node, &node.name);
         Violation::new(Severity::Warning, resource, message, Fix::none("take the label away"))
     });
-    Counted::new(nodes.len(), found)
+    CheckResult::counted(nodes.len(), found)
 }

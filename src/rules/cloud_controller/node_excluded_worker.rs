@@ -1,9 +1,8 @@
-use super::NODES_NOT_GIVEN;
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::nodes::{EXCLUDED_FROM_LOAD_BALANCERS, KubernetesNode};
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::NODES_NOT_GIVEN;
 
 pub(super) const RULE: Rule = Rule {
     id: "node-excluded-worker",
@@ -13,22 +12,19 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Node that runs no control plane has the label `node.kubernetes.io/exclude-from-external-load-balancers`. Control planes have it from kubeadm and kOps. Where it is `false`, `node-exclude-label-false` says what comes of it.",
     impact: "load balancers send it nothing; pods on it are reached through other Nodes, and not at all with `externalTrafficPolicy: Local`",
     fix: "Take the label away, unless it is meant.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider controllers/service/controller.go#nodeIncludedPredicate"],
     example: "1 worker has the label `node.kubernetes.io/exclude-from-external-load-balancers`: worker-1",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
-    let Some(nodes) = &context.evidence.nodes else { return Counted::not_applicable(NODES_NOT_GIVEN) };
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
+    let Some(nodes) = &context.evidence.nodes else { return CheckResult::not_applicable(NODES_NOT_GIVEN) };
     let is_left_out = |node: &&KubernetesNode| {
         let label = node.labels.get(EXCLUDED_FROM_LOAD_BALANCERS);
         label.is_some_and(|value| value != "false") && !node.has_control_plane_label()
     };
     let left_out: Vec<&KubernetesNode> = nodes.iter().filter(is_left_out).collect();
-    let Some(first) = left_out.first() else { return Counted::new(nodes.len(), []) };
+    let Some(first) = left_out.first() else { return CheckResult::counted(nodes.len(), []) };
     let names: Vec<&str> = left_out.iter().map(|node| node.name.as_str()).collect();
     let have = if names.len() == 1 { "has" } else { "have" };
     let message = format!(
@@ -39,5 +35,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     let fix = Fix::none("take the label away, unless it is meant");
     let resource = ResourceRef::bare(ResourceKind::Node, &first.name);
     let others = left_out.iter().skip(1).map(|node| ResourceRef::bare(ResourceKind::Node, &node.name));
-    Counted::new(nodes.len(), [Violation::new(Severity::Info, resource, message, fix).related(others)])
+    CheckResult::counted(nodes.len(), [Violation::new(Severity::Info, resource, message, fix).related(others)])
 }

@@ -2,16 +2,15 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
-use super::NODES_NOT_GIVEN;
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::inventory::Provider;
 use crate::kubernetes::arguments::{Component, NodeArguments};
 use crate::kubernetes::{CloudController, UNINITIALIZED};
 use crate::nodes::KubernetesNode;
-use crate::resource::ResourceKind;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
 use crate::rules::service::has_load_balancer_controller;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+
+use super::NODES_NOT_GIVEN;
 
 pub(super) const RULE: Rule = Rule {
     id: "node-provider-id-missing",
@@ -24,7 +23,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Node without a providerID and without the taint `node.cloudprovider.kubernetes.io/uninitialized` is more than ten minutes old, and an AWS cloud controller that initialises nodes runs. It writes the id only while the taint is there. In a cluster with the AWS Load Balancer Controller alone, a Node without a providerID.",
     impact: "the node is no target of any load balancer (`did not have ProviderID set`), and a controller before 1.30 deletes the Node when it is not ready",
     fix: "Give the Node the taint, so that the controller initialises it, and start its kubelet with `cloud-provider=external`, so that the next one has it by itself.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode",
         "kubernetes-sigs/aws-load-balancer-controller pkg/k8s/node_utils.go#ExtractNodeInstanceID",
@@ -32,9 +30,8 @@ pub(super) const RULE: Rule = Rule {
         "https://github.com/kubernetes/cloud-provider-aws/issues/72",
     ],
     example: "Node worker-2 has no providerID, and no taint that asks for one",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Instances),
+    ..Rule::evidence(AWS, check)
 };
 
 /// How long a Node may be between its taint and its providerID.
@@ -56,10 +53,10 @@ fn left_out(node: &KubernetesNode) -> Option<Violation> {
     Some(Violation::new(Severity::Warning, resource, message, fix).impact(Some(impact.to_owned())))
 }
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
     let Some(nodes) = &evidence.nodes else {
-        return Counted::not_applicable(NODES_NOT_GIVEN);
+        return CheckResult::not_applicable(NODES_NOT_GIVEN);
     };
     // The taint is taken away by who initialises nodes: without one it stays for ever.
     let initialises = |one: &CloudController| {
@@ -70,10 +67,10 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     };
     let is_initialised = evidence.controllers().iter().any(initialises);
     if !is_initialised && has_load_balancer_controller(evidence) {
-        return Counted::new(nodes.len(), nodes.iter().filter_map(left_out));
+        return CheckResult::counted(nodes.len(), nodes.iter().filter_map(left_out));
     }
     if !is_initialised {
-        return Counted::not_applicable(
+        return CheckResult::not_applicable(
             "no AWS cloud controller that initialises nodes is among the workloads of the cluster",
         );
     }
@@ -105,5 +102,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let fix = Fix::none("give it the taint, and start its kubelet with `cloud-provider=external`").untried(command);
         Some(Violation::new(Severity::Error, ResourceRef::bare(ResourceKind::Node, &node.name), message, fix))
     };
-    Counted::new(nodes.len(), nodes.iter().filter_map(missing))
+    CheckResult::counted(nodes.len(), nodes.iter().filter_map(missing))
 }

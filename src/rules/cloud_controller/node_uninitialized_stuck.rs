@@ -1,12 +1,11 @@
 use jiff::SignedDuration;
 
-use super::NODES_NOT_GIVEN;
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::UNINITIALIZED;
 use crate::nodes::KubernetesNode;
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::NODES_NOT_GIVEN;
 
 pub(super) const RULE: Rule = Rule {
     id: "node-uninitialized-stuck",
@@ -16,23 +15,20 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Node has the taint `node.cloudprovider.kubernetes.io/uninitialized` more than five minutes after it was made. What time it is, leases and the youngest object say.",
     impact: "no ordinary pod is scheduled there, and no load balancer gets the node: the cloud controller logs `failed to get instance metadata` or `instance not found`, or it does not run",
     fix: "Read the log of the cloud controller. Other findings may say why: no controller, none on a node, a name that no instance has, missing tags or permissions.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode",
         "https://github.com/rancher/rancher/issues/43175",
     ],
     example: "Node worker-3 has waited for the cloud controller for 2 hours",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
 /// A controller that works needs seconds.
 const WAIT: SignedDuration = SignedDuration::from_mins(5);
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(nodes) = &context.evidence.nodes else {
-        return Counted::not_applicable(NODES_NOT_GIVEN);
+        return CheckResult::not_applicable(NODES_NOT_GIVEN);
     };
     let now = context.evidence.known_time();
     let stuck = |node: &KubernetesNode| {
@@ -46,5 +42,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let fix = Fix::none("read the log of the cloud controller: it says what it did not find");
         Some(Violation::new(Severity::Error, ResourceRef::bare(ResourceKind::Node, &node.name), message, fix))
     };
-    Counted::new(nodes.len(), nodes.iter().filter_map(stuck))
+    CheckResult::counted(nodes.len(), nodes.iter().filter_map(stuck))
 }

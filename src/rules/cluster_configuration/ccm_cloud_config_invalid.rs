@@ -2,17 +2,16 @@ use std::collections::BTreeMap;
 
 use regex::Regex;
 
-use super::on;
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Severity};
 use crate::inventory::Provider;
 use crate::kubernetes::CloudConfig;
 use crate::kubernetes::cloud_config::{self, Holds, Known, REQUIRED, reads_over};
 use crate::kubernetes::gcfg::{Section, Variable};
 use crate::policy::json::Span;
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::on;
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-cloud-config-invalid",
@@ -22,7 +21,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "A configuration of the AWS cloud controller, as a file, in a ConfigMap, or among the files that a configuration of kubeadm writes, is not of the language of such files; has a value that its variable cannot have; names a cluster by two ids, or by another one than that of the audit; or has an override of a service without `Service`, `Region`, `URL` or `SigningRegion`, or twice for the same service and region. A section or a variable that the controller does not have ends it up to 1.28.1 (1.23.17, 1.24.15, 1.25.11, 1.26.6 and 1.27.2 of the minor versions before), and is read over by later ones: then it is a warning, as where its version is not known. The version is that of its image, and that of `--target-controller`.",
     impact: "the controller does not start, makes no load balancers, or does without the setting",
     fix: "Correct the place that is named.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/config/config.go#CloudConfig",
         "kubernetes/cloud-provider-aws pkg/providers/v1/config/config.go#ValidateOverrides",
@@ -31,9 +29,8 @@ pub(super) const RULE: Rule = Rule {
         "gopkg.in/gcfg.v1 set.go",
     ],
     example: "`KubernetesClusterName` is no variable of `[Global]`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(AWS, check)
 };
 
 /// The versions of the controllers that read it, and the one that is aimed at.
@@ -63,10 +60,10 @@ impl Versions {
     }
 }
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let all = &context.evidence.cloud_configs;
     if all.is_empty() {
-        return Counted::not_applicable("no configuration of the AWS cloud controller was given");
+        return CheckResult::not_applicable("no configuration of the AWS cloud controller was given");
     }
     let versions = Versions::of(context);
     let found = all.iter().flat_map(|config| match &config.sections {
@@ -83,7 +80,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             vec![at(config, Severity::Error, span, "language", message, "correct the line")]
         }
     });
-    Counted::new(all.len(), found)
+    CheckResult::counted(all.len(), found)
 }
 
 /// What comes of it, beside that the controller does not start.

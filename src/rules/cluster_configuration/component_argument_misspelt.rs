@@ -1,10 +1,9 @@
-use super::{of_arguments, on, on_started};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::DocumentKind;
 use crate::kubernetes::arguments::Component;
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Checked, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::{of_arguments, on, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "component-argument-misspelt",
@@ -14,15 +13,12 @@ pub(super) const RULE: Rule = Rule {
     condition: "An argument in `kubelet-arg`, `kube-apiserver-arg` or `kube-controller-manager-arg`, or in the extra arguments of RKE or kubeadm, about the cloud provider is no flag of that component: a setting of RKE2 such as `cloud-provider-name`, a space instead of a dash, or a near miss. Or a `KubeletConfiguration` has what is a flag alone, such as `cloudProvider`.",
     impact: "the component does not start: `unknown flag`",
     fix: "Write the flag as the component has it: `cloud-provider=external` for the kubelet.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/rancher/terraform-provider-rancher2/issues/1266",
         "kubernetes/kubernetes cmd/kubelet/app/options/options.go",
     ],
     example: "kubelet is given `cloud-provider-name`, which it does not know",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
 /// Flags about the cloud, nodes and names of each component. Source: Kubernetes documentation, "Component tools".
@@ -62,16 +58,14 @@ const KNOWN: [(Component, &[&str]); 3] = [
     ),
 ];
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let of_flags = flags(context);
     let configurations: Vec<_> = context.evidence.documents_of(DocumentKind::KubeletConfiguration).collect();
     if configurations.is_empty() {
         return of_flags;
     }
-    let of_flags_found = match of_flags.outcome {
-        Checked::Done(found) => found,
-        Checked::NotApplicable(_) => Vec::new(),
-    };
+    let checked = of_flags.checked.unwrap_or_default() + configurations.len();
+    let of_flags_found = of_flags.outcome.unwrap_or_default();
     let found = configurations.iter().flat_map(|document| {
         document.object().members(&[]).filter_map(|(key, _)| {
             let nearest = FLAGS_ALONE
@@ -83,14 +77,14 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             Some(found.impact(Some("the kubelet ignores the field and starts without it".to_owned())))
         })
     });
-    Counted::new(of_flags.checked + configurations.len(), of_flags_found.into_iter().chain(found))
+    CheckResult::counted(checked, of_flags_found.into_iter().chain(found))
 }
 
 /// Flags of the kubelet that its configuration file does not have.
 /// Source: kubernetes/kubernetes `staging/src/k8s.io/kubelet/config/v1beta1/types.go#KubeletConfiguration`.
 const FLAGS_ALONE: [&str; 3] = ["cloud-config", "cloud-provider", "hostname-override"];
 
-fn flags(context: &KubernetesContext<'_>) -> Counted {
+fn flags(context: &KubernetesContext<'_>) -> CheckResult {
     of_arguments(context, |arguments| {
         let given = KNOWN.into_iter().flat_map(|(component, known)| {
             arguments.of_component(component).into_iter().map(move |argument| (component, known, argument))

@@ -1,8 +1,6 @@
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::arguments::{Component, NodeArguments};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "component-cloud-provider-mixed",
@@ -12,21 +10,18 @@ pub(super) const RULE: Rule = Rule {
     condition: "Kubelets of some Nodes are started with `cloud-provider=aws` and those of others with `cloud-provider=external`.",
     impact: "the cluster is half way through its migration: two controllers may own Services, and an upgrade to 1.27 stops at every Node of the old one",
     fix: "Finish the migration before anything else: control planes first, then workers.",
-    applicability: Applicability::None,
     sources: &[
         r#"Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager""#,
         "https://github.com/kubernetes/kubernetes/pull/115838",
     ],
     example: "kubelets of 2 Nodes are started with `cloud-provider=aws`, and those of 3 with `external`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let nodes: Vec<&NodeArguments> = context.evidence.arguments().iter().filter(|one| one.node().is_some()).collect();
     if nodes.is_empty() {
-        return Counted::not_applicable("no Node says what it was started with, as those of RKE2 and K3s do");
+        return CheckResult::not_applicable("no Node says what it was started with, as those of RKE2 and K3s do");
     }
     let with = |provider: &str| -> Vec<&str> {
         let is_one =
@@ -35,7 +30,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     };
     let (old, new) = (with("aws"), with("external"));
     if old.is_empty() || new.is_empty() {
-        return Counted::new(nodes.len(), []);
+        return CheckResult::counted(nodes.len(), []);
     }
     let message = format!(
         "kubelets of {} are started with `cloud-provider=aws`, and those of {} with `external`",
@@ -45,5 +40,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     let resource = ResourceRef::bare(ResourceKind::Cluster, context.cluster_id);
     let related = old.iter().map(|name| ResourceRef::bare(ResourceKind::Node, *name));
     let fix = Fix::none("finish the migration before anything else: control planes first, then workers");
-    Counted::new(nodes.len(), [Violation::new(Severity::Warning, resource, message, fix).related(related)])
+    CheckResult::counted(nodes.len(), [Violation::new(Severity::Warning, resource, message, fix).related(related)])
 }

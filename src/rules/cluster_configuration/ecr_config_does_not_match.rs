@@ -1,10 +1,9 @@
-use super::{NOTHING_PULLED, on, pulled_with_the_kubelets_credentials};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::DocumentKind;
 use crate::kubernetes::images::{covers, pattern_for, private_ecr_host};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{NOTHING_PULLED, on, pulled_with_the_kubelets_credentials};
 
 pub(super) const RULE: Rule = Rule {
     id: "ecr-config-does-not-match",
@@ -14,18 +13,15 @@ pub(super) const RULE: Rule = Rule {
     condition: "A workload without `imagePullSecrets` pulls from a private registry of ECR that no pattern in `matchImages` of the `CredentialProviderConfig` covers: each `*` stands for a part of a host between two full stops, so that `*.dkr.ecr.*.amazonaws.com` covers neither China nor FIPS. With several configurations one has to cover it. A ServiceAccount with secrets counts where it was given; of a live cluster none are read.",
     impact: "the image is pulled without credentials, and refused (`no basic auth credentials`)",
     fix: "Add a pattern for the registry.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/kubernetes pkg/credentialprovider/keyring.go#URLsMatch",
         "kubernetes/cloud-provider-aws cmd/ecr-credential-provider/main.go",
     ],
     example: "no pattern covers 111122223333.dkr.ecr.cn-north-1.amazonaws.com.cn, from which Deployment shop/web pulls",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let configurations = context.evidence.documents_of(DocumentKind::CredentialProviderConfig);
     let lists = configurations.flat_map(|document| {
         let providers = document.object().items(&["providers"]);
@@ -33,14 +29,14 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     });
     let lists: Vec<_> = lists.collect();
     let Some((document, list)) = lists.first() else {
-        return Counted::not_applicable("no configuration of image credentials was given");
+        return CheckResult::not_applicable("no configuration of image credentials was given");
     };
     let patterns: Vec<&str> =
         lists.iter().flat_map(|(_, list)| list.items(&[])).filter_map(|one| one.text(&[])).collect();
     let mut hosts: Vec<&str> = Vec::new();
     let pulled = pulled_with_the_kubelets_credentials(context);
     if pulled.is_empty() {
-        return Counted::not_applicable(NOTHING_PULLED);
+        return CheckResult::not_applicable(NOTHING_PULLED);
     }
     let found = pulled.iter().filter_map(|(workload, image)| {
         let host = private_ecr_host(&image.value)?;
@@ -56,5 +52,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let fix = format!("add `{}` to `matchImages`", pattern_for(host));
         Some(on(&document.name, Severity::Warning, &list.place(), host, message, fix))
     });
-    Counted::new(pulled.len(), found.collect::<Vec<_>>())
+    CheckResult::counted(pulled.len(), found.collect::<Vec<_>>())
 }

@@ -1,9 +1,8 @@
-use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{DocumentKind, Place};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ecr-config-invalid",
@@ -13,18 +12,15 @@ pub(super) const RULE: Rule = Rule {
     condition: "A `CredentialProviderConfig` is not of the group `kubelet.config.k8s.io`, has no providers, or one of them is without `matchImages`, `defaultCacheDuration`, or an `apiVersion` of `credentialprovider.kubelet.k8s.io`; its name is a path, or stands twice.",
     impact: "the kubelet does not start, or pulls no image of a private registry",
     fix: "Correct the place that is named.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/kubernetes pkg/credentialprovider/plugin/config.go#validateCredentialProviderConfig",
         r#"Kubernetes documentation, "Configure a kubelet image credential provider""#,
     ],
     example: "the provider `ecr-credential-provider` is without `defaultCacheDuration`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, DocumentKind::CredentialProviderConfig, |document| {
         let object = document.object();
         let mut found = Vec::new();

@@ -1,8 +1,8 @@
-use super::{of_arguments, on_started};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::Component;
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::{of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "ecr-credential-flag-alone",
@@ -12,18 +12,15 @@ pub(super) const RULE: Rule = Rule {
     condition: "The kubelet is given `image-credential-provider-config` without `image-credential-provider-bin-dir`, or the other way round.",
     impact: "the kubelet does not start",
     fix: "Give it both, or none.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/kubernetes pkg/credentialprovider/plugin/plugin.go#RegisterCredentialProviderPlugins",
         r#"Kubernetes documentation, "Configure a kubelet image credential provider""#,
     ],
     example: "`image-credential-provider-config` is without `image-credential-provider-bin-dir`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     const BOTH: [&str; 2] = ["image-credential-provider-config", "image-credential-provider-bin-dir"];
     of_arguments(context, |arguments| {
         // RKE2 and K3s have a default for each.

@@ -1,12 +1,11 @@
-use super::{NOTHING_PULLED, on_started, pulled_with_the_kubelets_credentials};
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::DocumentKind;
 use crate::kubernetes::arguments::{Component, Distribution, NodeArguments};
 use crate::kubernetes::images::private_ecr_host;
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{NOTHING_PULLED, on_started, pulled_with_the_kubelets_credentials};
 
 pub(super) const RULE: Rule = Rule {
     id: "ecr-credential-provider-missing",
@@ -16,38 +15,37 @@ pub(super) const RULE: Rule = Rule {
     condition: "A workload without `imagePullSecrets` pulls from a private registry of ECR, and a kubelet of 1.27 or later, or an external one of before, is given no `image-credential-provider-config`; or --target-kubernetes is 1.27 or later. Up to 1.26 the kubelet fetched such credentials by itself. No `CredentialProviderConfig` was given either. A ServiceAccount with secrets counts where it was given; of a live cluster none are read, and what else is on the machines is not known: RKE2 and K3s take `/var/lib/rancher/credentialprovider/config.yaml` by themselves.",
     impact: "images that are not on the machine yet cannot be pulled (`no basic auth credentials`)",
     fix: "Install `ecr-credential-provider` on the machines, and give the kubelet `image-credential-provider-config` and `image-credential-provider-bin-dir`.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/kubernetes/kubernetes/pull/116329",
         "kubernetes/cloud-provider-aws docs/credential_provider.md",
         "k3s-io/k3s pkg/cli/cmds/agent.go",
     ],
     example: "the kubelet is given no image credentials, and Deployment shop/web pulls from 111122223333.dkr.ecr.us-east-1.amazonaws.com",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
 /// The first version without credentials of its own.
 const FIRST: ControllerVersion = ControllerVersion::new(1, 27, 0);
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let pulled = pulled_with_the_kubelets_credentials(context);
     let Some((workload, image)) = pulled.first() else {
-        return Counted::not_applicable(NOTHING_PULLED);
+        return CheckResult::not_applicable(NOTHING_PULLED);
     };
     if context.evidence.documents_of(DocumentKind::CredentialProviderConfig).next().is_some() {
-        return Counted::new(1, []);
+        return CheckResult::counted(1, []);
     }
     let says = |arguments: &&NodeArguments| arguments.is_of_kubelet && !arguments.is_part;
     let all: Vec<&NodeArguments> = context.evidence.arguments().iter().filter(says).collect();
     if all.is_empty() {
-        return Counted::not_applicable("neither a Node says what its kubelet is given, nor was a configuration given");
+        return CheckResult::not_applicable(
+            "neither a Node says what its kubelet is given, nor was a configuration given",
+        );
     }
     let target = context.evidence.target.kubernetes.filter(|target| *target >= FIRST);
     let without = all.iter().filter_map(|arguments| Some((arguments, lacks(arguments, target)?)));
     let without: Vec<_> = without.collect();
-    let Some((first, aim)) = without.first() else { return Counted::new(all.len(), []) };
+    let Some((first, aim)) = without.first() else { return CheckResult::counted(all.len(), []) };
     let kubelets = match without.iter().filter(|(arguments, _)| arguments.node().is_some()).count() {
         0 | 1 => "the kubelet is".to_owned(),
         nodes => format!("the kubelets of {nodes} Nodes are"),
@@ -70,7 +68,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             "install `ecr-credential-provider` on every machine, and name it in `{setting}` with `image-credential-provider-config` and `image-credential-provider-bin-dir`"
         ),
     };
-    Counted::new(all.len(), [on_started(first, Severity::Warning, None, "credentials", message, fix)])
+    CheckResult::counted(all.len(), [on_started(first, Severity::Warning, None, "credentials", message, fix)])
 }
 
 /// Why a kubelet has no credentials for ECR, as far as its version is a reason; `None` where it has some.

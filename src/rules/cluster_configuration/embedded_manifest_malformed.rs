@@ -1,9 +1,8 @@
-use super::on;
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{Document, DocumentKind};
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::on;
 
 pub(super) const RULE: Rule = Rule {
     id: "embedded-manifest-malformed",
@@ -13,18 +12,15 @@ pub(super) const RULE: Rule = Rule {
     condition: "`additionalManifest` of a Rancher cluster, `addons` of RKE, or a key of a ConfigMap is no YAML, or holds an object that is none. `valuesContent` of a HelmChart is a map instead of a text.",
     impact: "nothing of the text is applied, or the chart is installed without the values",
     fix: "Correct the text at the place that is named. Tabs do not indent, and a block begins with `|`.",
-    applicability: Applicability::None,
     sources: &[
         "rancher/rancher pkg/capr/planner/config.go#addUserConfig",
         "k3s-io/helm-controller pkg/apis/helm.cattle.io/v1/types.go",
     ],
     example: "the manifest is no YAML: did not find expected key",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
     let charts: Vec<&Document> = evidence
         .documents
@@ -36,7 +32,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     });
     let checked = hosts.count() + charts.len();
     if checked == 0 {
-        return Counted::not_applicable("no configuration with a manifest in it was given");
+        return CheckResult::not_applicable("no configuration with a manifest in it was given");
     }
     let mut found: Vec<Violation> = evidence
         .malformed
@@ -71,5 +67,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             "write it as a block: `valuesContent: |`",
         ));
     }
-    Counted::new(checked, found)
+    CheckResult::counted(checked, found)
 }

@@ -1,8 +1,7 @@
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
 use super::on;
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "helm-chart-not-bootstrap",
@@ -12,26 +11,24 @@ pub(super) const RULE: Rule = Rule {
     condition: "A HelmChart of the AWS cloud controller is without `bootstrap: true`.",
     impact: "on a new cluster the job that installs it is not scheduled: the nodes have the taint that only the cloud controller takes away",
     fix: "Set `bootstrap: true` in its `spec`.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/k3s-io/k3s/issues/1807",
         "k3s-io/helm-controller pkg/controllers/chart/chart.go#job",
     ],
     example: "HelmChart kube-system/aws-cloud-controller-manager is without `bootstrap: true`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let charts = context.evidence.controllers().iter().filter_map(|controller| controller.chart.as_ref());
     let charts: Vec<_> = charts.filter_map(|chart| Some((chart, chart.is_bootstrap?))).collect();
     if charts.is_empty() {
-        return Counted::not_applicable("no HelmChart of the cloud controller was given");
+        return CheckResult::not_applicable("no HelmChart of the cloud controller was given");
     }
     let found = charts.iter().filter(|(_, is_bootstrap)| !is_bootstrap).map(|(chart, _)| {
         let message = format!("{} is without `bootstrap: true`", text::printable(&chart.name));
         on(&chart.name, Severity::Warning, &chart.place, "bootstrap", message, "set `bootstrap: true` in its `spec`")
     });
-    Counted::new(charts.len(), found)
+    CheckResult::counted(charts.len(), found)
 }

@@ -1,9 +1,9 @@
-use super::{of_arguments, on_started};
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::Component;
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "kcm-external-volume-plugin",
@@ -16,21 +16,18 @@ pub(super) const RULE: Rule = Rule {
     condition: "kube-controller-manager has `external-cloud-volume-plugin=aws` beside `cloud-provider=external`: volumes of the provider that was part of Kubernetes until 1.26. From 1.32 on the flag is not read.",
     impact: "from 1.27 to 1.31 it does not start: `cloud provider could not be initialized: unknown cloud provider \"aws\"`",
     fix: "Install the EBS CSI driver, and take the flag out before the upgrade to 1.27.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/kubernetes cmd/kube-controller-manager/app/cloudproviders.go#createCloudProvider",
         "kubernetes/cloud-provider plugins.go#InitCloudProvider",
         "https://github.com/kubernetes/kubernetes/pull/128197",
     ],
     example: "kube-controller-manager is started with `external-cloud-volume-plugin=aws`, which it takes until 1.26",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
 const FLAG: &str = "external-cloud-volume-plugin";
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let first = ControllerVersion::new(1, 27, 0);
     let target = context.evidence.target.kubernetes.filter(|target| *target >= first);
     of_arguments(context, |arguments| {

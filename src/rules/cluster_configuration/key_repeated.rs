@@ -1,8 +1,7 @@
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
 use super::on;
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "key-repeated",
@@ -12,22 +11,19 @@ pub(super) const RULE: Rule = Rule {
     condition: "A document of YAML or JSON has a key twice in the same object. The other rules judge the value that stands last.",
     impact: "`kubectl apply` and most other readers take the value that stands last and drop the other without a message; Kustomize refuses the file",
     fix: "Keep one of the two, or merge their values under one key.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/kubernetes/kubernetes/issues/99286",
         "https://github.com/kubernetes/kubernetes/issues/125885",
         "https://github.com/kubernetes-sigs/kustomize/issues/3523",
     ],
     example: "Deployment kube-system/ccm has the key `args` twice, at line 14 and at line 20",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
     if evidence.read_as_written == 0 {
-        return Counted::not_applicable("no file was given in which a key could stand twice");
+        return CheckResult::not_applicable("no file was given in which a key could stand twice");
     }
     let found = evidence.repeated_keys.iter().map(|one| {
         let (document, key) = (text::printable(&one.document), text::printable(&one.key));
@@ -45,5 +41,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let fix = "keep one of the two, or merge their values under one key";
         on(&one.document, severity, &one.place, "key", message, fix)
     });
-    Counted::new(evidence.read_as_written, found)
+    CheckResult::counted(evidence.read_as_written, found)
 }

@@ -1,8 +1,8 @@
-use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{DocumentKind, is_empty};
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "kubeadm-extra-args-shape",
@@ -12,18 +12,15 @@ pub(super) const RULE: Rule = Rule {
     condition: "Extra arguments are a map in `v1beta4` of kubeadm, or a list in an earlier version.",
     impact: "kubeadm ends with an error: `cannot unmarshal`",
     fix: "Write a list of `name` and `value` in `v1beta4`, and a map before it.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/kubernetes cmd/kubeadm/app/apis/kubeadm/v1beta4/types.go",
         "kubernetes/kubernetes cmd/kubeadm/app/apis/kubeadm/v1beta3/types.go",
     ],
     example: "`nodeRegistration.kubeletExtraArgs` is a map, and v1beta4 takes a list",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, DocumentKind::Kubeadm, |document| {
         let object = document.object();
         let version = document.api_version().rsplit('/').next().unwrap_or_default();

@@ -1,10 +1,9 @@
-use super::{of_each, on};
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::DocumentKind;
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "kubeadm-version-refused",
@@ -14,15 +13,12 @@ pub(super) const RULE: Rule = Rule {
     condition: "A configuration of kubeadm is of `v1beta2` or older, which kubeadm takes no more from 1.27 on, or of `v1beta1` or older, which ended with 1.21; or its kind is gone. The version of Kubernetes decides where the file names it.",
     impact: "kubeadm ends with an error before it does anything",
     fix: "Rewrite it with `kubeadm config migrate`.",
-    applicability: Applicability::None,
     sources: &["kubernetes/kubernetes cmd/kubeadm/app/util/config/common.go#validateSupportedVersion"],
     example: "`kubeadm.k8s.io/v1beta2` is refused by kubeadm 1.27 and later",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, DocumentKind::Kubeadm, |document| {
         let object = document.object();
         let Some(version) = object.located(&["apiVersion"]) else { return Vec::new() };

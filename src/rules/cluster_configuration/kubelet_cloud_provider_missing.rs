@@ -1,9 +1,8 @@
-use super::{is_declared_for, of_arguments, on_started};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Started, is_name_only};
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::{is_declared_for, of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "kubelet-cloud-provider-missing",
@@ -16,19 +15,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "A cloud controller is there, or declared in the same file or as the only one among the files that are named together, or another configuration there has an external kubelet; and a configuration, or a Node that says what it was started with, has no `cloud-provider=external` for the kubelet: neither by itself, nor by `cloud-provider-name: external` of RKE2, nor by the own controller of K3s or RKE2; or a misspelt one.",
     impact: "such a node registers without the taint of uninitialised nodes and never gets a providerID: load balancers leave it out, and volumes cannot be attached. Nodes that are there already keep theirs, which hides it",
     fix: "Set `kubelet-arg: cloud-provider=external` for all nodes.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider controllers/node/node_controller.go#syncNode",
         "rancher/rke2 pkg/rke2/rke2_linux.go",
         "k3s-io/k3s pkg/daemons/agent/agent.go",
     ],
     example: "the kubelet is started without `cloud-provider=external`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let controllers = context.evidence.controllers();
     let of_cloud = || controllers.iter().filter(|one| context.cloud.is_none_or(|cloud| cloud == one.cloud));
     // One that is external shows that all have to be: agents of K3s and machines that join by kubeadm are configured apart.
@@ -37,7 +33,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     };
     let one_is_external = context.evidence.arguments().iter().any(is_external);
     if of_cloud().next().is_none() && !one_is_external {
-        return Counted::not_applicable(
+        return CheckResult::not_applicable(
             "neither a workload nor values of a chart of such a cloud controller were given",
         );
     }

@@ -1,10 +1,9 @@
-use super::{of_each, on};
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{Document, DocumentKind, Object, Place};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "leader-migration-config-invalid",
@@ -14,15 +13,12 @@ pub(super) const RULE: Rule = Rule {
     condition: "A `LeaderMigrationConfiguration` has no `leaderName`, another one than the configuration beside it, a `resourceLock` that is neither `leases` nor `endpoints`, or a controller without a name or a component, with a component that is none of the two (or `*`, from 1.22 on), or that kube-controller-manager never ran (`cloud-node`); or it is of a version that Kubernetes does not have yet: `v1beta1` came with 1.22, and `v1` with 1.24.",
     impact: "the component refuses the file, or the two sides wait for different locks and both work, or neither does",
     fix: "Use the same `leaderName` on both sides, `leases`, and the controllers `route`, `service` and `cloud-node-lifecycle`. From 1.22 on it works without a file.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/controller-manager config/types.go#LeaderMigrationConfiguration",
         "kubernetes/controller-manager pkg/leadermigration/config",
     ],
     example: "`leaderName` is `a` here and `b` in LeaderMigrationConfiguration of ccm.yaml",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
 /// Controllers that can move: those that kube-controller-manager ran, by both of their names.
@@ -47,7 +43,7 @@ const COMPONENTS: [&str; 3] = ["kube-controller-manager", "cloud-controller-mana
 const VERSIONS: [(&str, u32); 2] =
     [("controllermanager.config.k8s.io/v1beta1", 22), ("controllermanager.config.k8s.io/v1", 24)];
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let minor = context.evidence.kubernetes_version().and_then(ControllerVersion::minor);
     let all: Vec<&Document> = context.evidence.documents_of(DocumentKind::LeaderMigration).collect();
     let name = |document: &Document| document.object().text(&["leaderName"]).unwrap_or_default().to_owned();

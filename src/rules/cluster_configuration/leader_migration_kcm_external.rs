@@ -1,8 +1,8 @@
-use super::{migration, of_arguments, on_started};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::Component;
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::{migration, of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "leader-migration-kcm-external",
@@ -12,15 +12,12 @@ pub(super) const RULE: Rule = Rule {
     condition: "kube-controller-manager is started with `cloud-provider=external` and `enable-leader-migration`.",
     impact: "it holds the lock of the migration without doing the work: the cloud controller never takes it over",
     fix: "Take `enable-leader-migration` away from kube-controller-manager in the step that makes it external.",
-    applicability: Applicability::None,
     sources: &[r#"Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager""#],
     example: "kube-controller-manager is external and has `enable-leader-migration`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_arguments(context, |arguments| {
         let given = arguments.of_component(Component::ControllerManager);
         let migration = migration(&given)?;

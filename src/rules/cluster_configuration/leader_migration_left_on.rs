@@ -1,10 +1,8 @@
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::inventory::Provider;
 use crate::kubernetes::CloudController;
 use crate::kubernetes::arguments::Component;
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "leader-migration-left-on",
@@ -14,20 +12,17 @@ pub(super) const RULE: Rule = Rule {
     condition: "An AWS cloud controller has `--enable-leader-migration`, and no kube-controller-manager works for AWS any more: Kubernetes is 1.27 or later, or all of them are external.",
     impact: "one more lease is renewed; nothing breaks",
     fix: "Take the flag away: it was for the time of the migration.",
-    applicability: Applicability::None,
     sources: &[r#"Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager""#],
     example: "DaemonSet kube-system/aws-cloud-controller-manager has `--enable-leader-migration`, and the migration is over",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
     let of_aws = evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
     let of_aws: Vec<&CloudController> = of_aws.collect();
     if of_aws.is_empty() {
-        return Counted::not_applicable(
+        return CheckResult::not_applicable(
             "neither a workload nor values of a chart of an AWS cloud controller were given",
         );
     }
@@ -51,5 +46,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     let is_unknown = evidence.kubernetes_version().is_none() && providers.is_empty();
     let why = is_unknown
         .then_some("neither the version of Kubernetes nor the arguments of kube-controller-manager were given");
-    Counted::new(of_aws.len(), of_aws.iter().filter_map(left)).unless(why)
+    CheckResult::counted(of_aws.len(), of_aws.iter().filter_map(left)).unless(why)
 }

@@ -1,9 +1,9 @@
-use super::{migration, of_arguments};
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::arguments::Component;
 use crate::kubernetes::{DocumentKind, Evidence, MIGRATION_LOCK, Object};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Checked, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{migration, of_arguments};
 
 pub(super) const RULE: Rule = Rule {
     id: "leader-migration-lock-denied",
@@ -13,17 +13,14 @@ pub(super) const RULE: Rule = Rule {
     condition: "kube-controller-manager works for AWS with `enable-leader-migration`, and no role that is bound to `system:kube-controller-manager` lets it update the lease `cloud-provider-extraction-migration` in kube-system. Roles and bindings of kube-system have to be given.",
     impact: "nobody gets the lock: the service, route and node lifecycle controllers run nowhere",
     fix: "Add a rule for the lease to the Role `system::leader-locking-kube-controller-manager`; `tagaudit migrate` prints the command.",
-    applicability: Applicability::None,
     sources: &[r#"Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager""#],
     example: "kube-controller-manager uses the lock `cloud-provider-extraction-migration`, and may not update it",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
 const USER: &str = "system:kube-controller-manager";
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let uses_lock = of_arguments(context, |arguments| {
         let given = arguments.of_component(Component::ControllerManager);
         migration(&given)?;
@@ -34,13 +31,14 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let resource = ResourceRef::bare(ResourceKind::Cluster, context.cluster_id);
         Some(Violation::new(Severity::Error, resource, message, fix))
     });
-    let Checked::Done(mut violations) = uses_lock.outcome else { return uses_lock };
+    let Ok(mut violations) = uses_lock.outcome else { return uses_lock };
+    let checked = uses_lock.checked.unwrap_or_default();
     match may_update(context.evidence) {
-        None => Counted::not_applicable("the roles of kube-controller-manager were not given"),
-        Some(true) => Counted::new(uses_lock.checked, []),
+        None => CheckResult::not_applicable("the roles of kube-controller-manager were not given"),
+        Some(true) => CheckResult::counted(checked, []),
         Some(false) => {
             violations.truncate(1);
-            Counted::new(uses_lock.checked, violations)
+            CheckResult::counted(checked, violations)
         }
     }
 }

@@ -1,10 +1,9 @@
-use super::{migration, of_arguments, on_started};
-use crate::finding::{Applicability, Severity};
 use crate::inventory::Provider;
 use crate::kubernetes::arguments::{Component, Started};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{migration, of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "leader-migration-one-side",
@@ -14,19 +13,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "kube-controller-manager is started with `cloud-provider=aws`, an AWS cloud controller is there as well, and `enable-leader-migration` is not set on both.",
     impact: "both make and change the load balancers and routes of the cluster at once",
     fix: "Set `enable-leader-migration` on both sides, or stop one of them.",
-    applicability: Applicability::None,
     sources: &[r#"Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager""#],
     example: "kube-controller-manager works for AWS beside DaemonSet kube-system/aws-cloud-controller-manager",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let of_aws = context.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
     let of_aws: Vec<_> = of_aws.collect();
     if of_aws.is_empty() {
-        return Counted::not_applicable(
+        return CheckResult::not_applicable(
             "neither a workload nor values of a chart of an AWS cloud controller were given",
         );
     }

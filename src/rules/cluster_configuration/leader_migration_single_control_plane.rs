@@ -1,8 +1,9 @@
-use super::{migration, of_arguments, on_started};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::Component;
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, NODES_NOT_GIVEN, Rule, RuleSeverity, Subjects};
+use crate::rules::AWS;
+use crate::rules::kubernetes_context::NODES_NOT_GIVEN;
+use crate::rules::prelude::*;
+
+use super::{migration, of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "leader-migration-single-control-plane",
@@ -12,16 +13,13 @@ pub(super) const RULE: Rule = Rule {
     condition: "kube-controller-manager has `enable-leader-migration`, and one Node alone runs a control plane.",
     impact: "nothing: with one control plane all instances of kube-controller-manager stop during the switch anyway",
     fix: "Leave it out: the switch is made in one step (`tagaudit migrate`).",
-    applicability: Applicability::None,
     sources: &[r#"Kubernetes documentation, "Migrate Replicated Control Plane To Use Cloud Controller Manager""#],
     example: "kube-controller-manager has `enable-leader-migration`, and there is one control plane",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
-    let Some(nodes) = &context.evidence.nodes else { return Counted::not_applicable(NODES_NOT_GIVEN) };
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
+    let Some(nodes) = &context.evidence.nodes else { return CheckResult::not_applicable(NODES_NOT_GIVEN) };
     let is_alone = nodes.iter().filter(|node| node.has_control_plane_label()).count() == 1;
     of_arguments(context, |arguments| {
         let given = arguments.of_component(Component::ControllerManager);

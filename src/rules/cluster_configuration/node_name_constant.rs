@@ -1,9 +1,8 @@
-use super::{of_arguments, on_started};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::{Component, Started};
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::{of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-name-constant",
@@ -13,18 +12,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Rancher cluster gives machines of a role a literal `node-name`, or `hostname-override` for their kubelets.",
     impact: "the second machine of that name does not join, or takes the Node of the first; and the cloud controller finds at most one instance by it",
     fix: "Take it out, and let the machine say its name; with RKE2 `node-name-from-cloud-provider-metadata: true` takes that of the instance.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/kubernetes pkg/kubelet/kubelet_node_status.go#tryRegisterWithAPIServer",
         "rancher/rke2 pkg/rke2/rke2_linux.go",
     ],
     example: "`node-name: worker` is given to all machines of worker",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    migration: Some(Prerequisite::Names),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_arguments(context, |arguments| {
         let Started::Declared { machines: Some(machines), .. } = &arguments.started else { return None };
         if machines.count.is_some_and(|count| count <= 1) {

@@ -1,10 +1,9 @@
-use super::{of_arguments, on_started};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::{Component, Distribution, Started};
 use crate::nodes;
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::{of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "provider-id-constant",
@@ -14,18 +13,15 @@ pub(super) const RULE: Rule = Rule {
     condition: "A configuration has `provider-id` for the kubelet, with a literal id: of the form `aws:///ZONE/i-…`, or of none that the cloud controller can read. A configuration of RKE2, K3s or the kubelet may be for one node alone, so that only a wrong form is an error.",
     impact: "a providerID cannot be changed: all nodes but one are taken for another instance, and have to be made again",
     fix: "Take it out: the cloud controller finds the instance by itself. Otherwise write it on each node from the metadata of its instance.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go",
         "kubernetes/kubernetes pkg/kubelet/kubelet_node_status.go",
     ],
     example: "the kubelets of machines of worker are all given `provider-id=aws:///eu-west-1a/i-0123`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_arguments(context, |arguments| {
         let Started::Declared { machines, .. } = &arguments.started else { return None };
         let kubelet = arguments.of_component(Component::Kubelet);

@@ -1,9 +1,8 @@
-use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::DocumentKind;
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rancher-chart-values-unknown",
@@ -13,18 +12,15 @@ pub(super) const RULE: Rule = Rule {
     condition: "`chartValues` of a Rancher cluster names a cloud controller other than those that RKE2 brings along (`rancher-vsphere-cpi`, `harvester-cloud-provider`). The AWS cloud controller is none of them.",
     impact: "the values reach nothing, and nothing says so",
     fix: "Install the chart of the AWS cloud controller with `additionalManifest`, with its values in `valuesContent`.",
-    applicability: Applicability::None,
     sources: &["rancher/rke2 charts/chart_versions.yaml"],
     example: "`chartValues` has values for `aws-cloud-controller-manager`, which RKE2 does not bring along",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
 /// Cloud providers that RKE2 brings along.
 const BUNDLED: [&str; 2] = ["rancher-vsphere-cpi", "harvester-cloud-provider"];
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, DocumentKind::RancherCluster, |document| {
         let is_controller = |name: &str| {
             ["cloud-provider", "cloud-controller", "aws-ccm"].iter().any(|part| name.contains(part))

@@ -1,9 +1,8 @@
-use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{DocumentKind, is_empty};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rancher-selector-config-misindented",
@@ -13,18 +12,15 @@ pub(super) const RULE: Rule = Rule {
     condition: "An item of `spec.rkeConfig.machineSelectorConfig` has other keys than `machineLabelSelector` and `config`, or its `config` is empty. The API server drops such keys: of an applied cluster only the empty `config` is left. The guide of Rancher for AWS is indented so.",
     impact: "none of the settings reaches a machine, and nothing says so",
     fix: "Indent the settings by two more, so that they stand under `config`.",
-    applicability: Applicability::None,
     sources: &[
         "rancher/rancher pkg/capr/planner/config.go#addUserConfig",
         r#"Rancher documentation, "Setting up the Amazon Cloud Provider""#,
     ],
     example: "kube-apiserver-arg, kubelet-arg stand beside `config` instead of under it",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, DocumentKind::RancherCluster, |document| {
         let entries = document.object().items(&["spec", "rkeConfig", "machineSelectorConfig"]);
         let found = entries.enumerate().filter_map(|(index, entry)| {

@@ -1,10 +1,9 @@
-use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::DocumentKind;
 use crate::kubernetes::arguments::{machines, selector_matches};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rancher-selector-matches-no-machine",
@@ -14,15 +13,12 @@ pub(super) const RULE: Rule = Rule {
     condition: "The selector of an entry of `machineSelectorConfig` matches no machine: only the labels `rke.cattle.io/etcd-role`, `…/control-plane-role` and `…/worker-role` say `true` there, as a text. Machines have other labels as well, but an entry that names a role by another label, or as a boolean, is for none.",
     impact: "the settings reach no machine, and nothing says so",
     fix: "Select by `rke.cattle.io/control-plane-role`, and write `'true'` in quotation marks.",
-    applicability: Applicability::None,
     sources: &["rancher/rancher pkg/capr/planner/config.go#addUserConfig"],
     example: "the selector by node-role.kubernetes.io/control-plane matches no machine",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, DocumentKind::RancherCluster, |document| {
         let Some(config) = document.object().at(&["spec", "rkeConfig"]) else { return Vec::new() };
         let sets = machines(config);

@@ -1,11 +1,11 @@
-use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
+use std::collections::BTreeMap;
+
 use crate::kubernetes::arguments::{Machines, machines, selector_matches};
 use crate::kubernetes::{DocumentKind, Object, Place};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
-use std::collections::BTreeMap;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rancher-selector-replaces-list",
@@ -18,15 +18,12 @@ pub(super) const RULE: Rule = Rule {
     condition: "A setting with a list stands in `machineGlobalConfig` and again in an entry of `machineSelectorConfig` that matches the same machines, or in two entries: the later one replaces the earlier one. An error where `cloud-provider=external` or `provider-id=` is lost.",
     impact: "the arguments of the earlier list do not reach these machines",
     fix: "Repeat in the later list what has to stay of the earlier one.",
-    applicability: Applicability::None,
     sources: &["rancher/rancher pkg/capr/planner/config.go#addUserConfig"],
     example: "`kubelet-arg` for machines of control plane replaces that of line 12: `cloud-provider=external` is lost",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, DocumentKind::RancherCluster, |document| {
         let Some(config) = document.object().at(&["spec", "rkeConfig"]) else { return Vec::new() };
         let mut found: BTreeMap<Place, Violation> = BTreeMap::new();

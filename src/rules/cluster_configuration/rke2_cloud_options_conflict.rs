@@ -1,8 +1,8 @@
-use super::{of_arguments, on_started};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::Distribution;
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::{of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "rke2-cloud-options-conflict",
@@ -12,15 +12,12 @@ pub(super) const RULE: Rule = Rule {
     condition: "`cloud-provider-config` is without `cloud-provider-name`, or `node-external-ip` stands beside one of them.",
     impact: "RKE2 does not start: `--cloud-provider-config requires --cloud-provider-name`, or `can't set node-external-ip while using cloud provider`",
     fix: "Name the provider, or take the other option out. Rancher leaves `node-external-ip` out where a provider is named.",
-    applicability: Applicability::None,
     sources: &["rancher/rke2 pkg/rke2/rke2_linux.go#initExecutor"],
     example: "`node-external-ip` stands beside `cloud-provider-name`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_arguments(context, |arguments| {
         if arguments.distribution != Distribution::Rke2 {
             return None;

@@ -1,9 +1,9 @@
-use super::{of_arguments, on_started};
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::{Component, Distribution, is_name_only};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "rke2-cloud-provider-aws",
@@ -16,18 +16,15 @@ pub(super) const RULE: Rule = Rule {
     condition: "`cloud-provider-name: aws` of RKE2 means three things. Before 1.29.11, 1.30.7 and 1.31.3 it gives every component `--cloud-provider=aws`, which from Kubernetes 1.27 on none of them takes. From then on it only names the node after the metadata of its instance. Where arguments of the components say `external`, it works, and is only noted.",
     impact: "before those versions the components do not start; from them on no node waits for the cloud controller, and none gets a providerID",
     fix: "Write `cloud-provider-name: external`, and `node-name-from-cloud-provider-metadata: true` where names have to come from the instance.",
-    applicability: Applicability::None,
     sources: &["https://github.com/rancher/rke2/issues/4183", "rancher/rke2 pkg/rke2/rke2_linux.go#initExecutor"],
     example: "`cloud-provider-name: aws` gives kubelet no `--cloud-provider=external` from RKE2 1.33.1 on",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
 /// The first version of Kubernetes without a provider for AWS of its own.
 const FIRST_WITHOUT: ControllerVersion = ControllerVersion::new(1, 27, 0);
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_arguments(context, |arguments| {
         if arguments.distribution != Distribution::Rke2 || arguments.cloud_provider_name() != Some("aws") {
             return None;

@@ -1,9 +1,8 @@
-use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{DocumentKind, rke_part};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rke-extra-args-cloud-provider",
@@ -13,15 +12,12 @@ pub(super) const RULE: Rule = Rule {
     condition: "`extra_args` of a service in `cluster.yml` have `cloud-provider` with another value than `cloud_provider.name` gives it.",
     impact: "the extra argument wins for that component alone, and the components disagree",
     fix: "Say it once: by `cloud_provider.name`.",
-    applicability: Applicability::None,
     sources: &["rancher/rke cluster/plan.go"],
     example: "`services.kubelet.extra_args` has `cloud-provider=external` beside `cloud_provider.name: external-aws`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, DocumentKind::RkeCluster, |document| {
         let cluster = rke_part(document);
         let Some(name) = cluster.text(&["cloud_provider", "name"]).filter(|name| !name.is_empty()) else {

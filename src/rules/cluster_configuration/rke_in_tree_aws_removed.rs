@@ -1,9 +1,9 @@
-use super::{of_each, on};
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{DocumentKind, rke_part};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rke-in-tree-aws-removed",
@@ -13,15 +13,12 @@ pub(super) const RULE: Rule = Rule {
     condition: "`cloud_provider.name: aws` of RKE stands beside a `kubernetes_version` of 1.27 or later. Before that it is a warning: the provider ends there.",
     impact: "RKE refuses the configuration: `Cloud provider aws is invalid for` this version",
     fix: "Move to the external cloud controller: `cloud_provider.name: external-aws` with `useInstanceMetadataHostname: true`, from RKE 1.4.15 and 1.5.0 on.",
-    applicability: Applicability::None,
     sources: &["rancher/rke cluster/cluster.go#setCloudProvider"],
     example: "`cloud_provider.name: aws` ended with Kubernetes 1.26, and this is 1.27.8",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, DocumentKind::RkeCluster, |document| {
         let cluster = rke_part(document);
         let name = cluster.located(&["cloud_provider", "name"]).or_else(|| cluster.located(&["cloudProvider", "name"]));

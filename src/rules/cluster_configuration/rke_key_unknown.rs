@@ -1,9 +1,8 @@
-use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{DocumentKind, Located, rke_part};
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rke-key-unknown",
@@ -13,12 +12,9 @@ pub(super) const RULE: Rule = Rule {
     condition: "A key under `cloud_provider` or of an item of `nodes` in `cluster.yml` is none that RKE has, or one of a service is like `extra_args` and is not: RKE takes any. `use_instance_metadata_hostname` is one, which its documentation prints: the key is `useInstanceMetadataHostname`. In Terraform the other spelling is right.",
     impact: "the setting does nothing, and nothing says so",
     fix: "Write the key as RKE has it.",
-    applicability: Applicability::None,
     sources: &["rancher/rke types/rke_types.go", "https://github.com/rancher/rke/issues/3445"],
     example: "`use_instance_metadata_hostname` is no key of RKE",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
 /// Keys of `types/rke_types.go`, as YAML and as JSON have them.
@@ -73,7 +69,7 @@ const OF_SERVICES: [&str; 12] = [
     "winExtraBinds",
 ];
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, DocumentKind::RkeCluster, |document| {
         let cluster = rke_part(document);
         let mut found = Vec::new();

@@ -1,9 +1,8 @@
-use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{DocumentKind, Located, is_no, is_yes, rke_part};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "rke-metadata-hostname-off",
@@ -13,15 +12,13 @@ pub(super) const RULE: Rule = Rule {
     condition: "`cloud_provider.name: external-aws` stands in `cluster.yml` without `useInstanceMetadataHostname: true`, and a node has no `hostname_override` of the form `ip-….compute.internal` or `i-…`. RKE then names it by its `address`. Or the key has a text for its value.",
     impact: "the cloud controller looks for an instance of that name and finds none: the node keeps the taint of uninitialised nodes",
     fix: "Set `useInstanceMetadataHostname: true`, together with `internal_address` of each node.",
-    applicability: Applicability::None,
     sources: &["rancher/rke cluster/cluster.go", "https://github.com/rancher/rancher/issues/43258"],
     example: "2 nodes are named by their address: `useInstanceMetadataHostname` is off",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Names),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, DocumentKind::RkeCluster, |document| {
         let cluster = rke_part(document);
         let Some(name) = cluster.located(&["cloud_provider", "name"]).filter(|name| name.value == "external-aws")

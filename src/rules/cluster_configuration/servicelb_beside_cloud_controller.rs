@@ -1,10 +1,10 @@
-use super::{is_declared_for, of_arguments, on_started};
-use crate::finding::{Applicability, Severity};
 use crate::inventory::Provider;
 use crate::kubernetes::CloudController;
 use crate::kubernetes::arguments::{Distribution, Started};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{is_declared_for, of_arguments, on_started};
 
 pub(super) const RULE: Rule = Rule {
     id: "servicelb-beside-cloud-controller",
@@ -14,19 +14,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "A server of K3s does not have `servicelb` in `disable`, or one of RKE2 has `enable-servicelb: true`, and an AWS cloud controller runs its service controller, or is declared with it: in the same file, or as the only one among the files that are named together.",
     impact: "both give every Service of type `LoadBalancer` an address, and each takes that of the other away",
     fix: "Add `servicelb` to `disable` of K3s; take `enable-servicelb` out for RKE2.",
-    applicability: Applicability::None,
     sources: &["https://github.com/k3s-io/k3s/issues/6554", "k3s-io/k3s pkg/cloudprovider/servicelb.go"],
     example: "K3s runs ServiceLB beside the AWS cloud controller",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let of_aws = context.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
     let with_services: Vec<_> = of_aws.filter(|one| one.runs(&CloudController::SERVICE)).collect();
     if with_services.is_empty() {
-        return Counted::not_applicable("no AWS cloud controller with its service controller was given");
+        return CheckResult::not_applicable("no AWS cloud controller with its service controller was given");
     }
     let nodes_say = with_services.iter().any(|one| one.chart.is_none());
     of_arguments(context, |arguments| {

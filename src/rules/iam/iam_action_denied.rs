@@ -1,11 +1,10 @@
 use std::collections::BTreeSet;
 
 use crate::controller;
-use crate::finding::{Applicability, Fix, Severity};
 use crate::policy::{StatementRef, Verdict};
 use crate::role_audit::{ActionAudit, RoleAudit};
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 
 use super::{INSTANCES, ROLE, breaks, instances, severity_in};
 
@@ -20,21 +19,22 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Deny statement, the permissions boundary of a role that nodes hold, or a service control policy given with `--scp` takes an action of the baseline away on every resource.",
     impact: "the calls are refused with AccessDenied whatever is added to the role",
     fix: "Change the Deny, the boundary or the service control policy; adding an Allow cannot help.",
-    applicability: Applicability::None,
     sources: &[
         "AWS IAM User Guide, Policy evaluation logic",
         "AWS IAM User Guide, Permissions boundaries for IAM entities",
     ],
     example: "role `controlplane` is denied ec2:DeleteVolume by statement 2 of `guard`",
     reads: &[INSTANCES],
-    subjects: Subjects::ComparedRoles,
-    check: Check::Role(check),
+    migration: Some(Prerequisite::Policies),
+    ..Rule::role(check)
 };
 
-fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     let taken: Vec<&ActionAudit> =
         audit.actions.iter().filter(|action| action.assessment.verdict == Verdict::Denied).collect();
-    let Some(severity) = taken.iter().map(|action| severity_in(audit, action)).max() else { return Checked::clean() };
+    let Some(severity) = taken.iter().map(|action| severity_in(audit, action)).max() else {
+        return CheckResult::clean();
+    };
     let names: Vec<&str> = taken.iter().map(|action| action.action.as_str()).collect();
     let by = deciders(audit, taken.iter().flat_map(|action| &action.assessment.because));
     let message = format!("role `{}` is denied {} by {by}", audit.role.name, text::list(&names, 6));

@@ -1,8 +1,7 @@
-use crate::finding::{Applicability, Fix, Severity};
 use crate::policy::Excess;
 use crate::role_audit::RoleAudit;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 
 use super::{INSTANCES, ROLE, instances, is_workers_only};
 
@@ -14,22 +13,20 @@ pub(super) const RULE: Rule = Rule {
     condition: "A role that nodes hold grants actions that are neither in its baseline nor called by any version of the controller. `ec2:Describe*` counts as needed: RKE asks for it. What well-known managed policies of AWS grant (SSM core, VPC CNI, ECR and the like) is told by their names, once.",
     impact: "every pod on the node that reaches the metadata service can do it too",
     fix: "Remove what nothing on the node uses.",
-    applicability: Applicability::None,
     sources: &[
         "Rancher documentation, Amazon cloud provider: remove the permissions you do not need",
         "AWS IAM User Guide, Grant least privilege",
     ],
     example: "role `workers` may do 1 thing beyond rancher-worker: s3:* (180 actions up to permissions-management)",
     reads: &[INSTANCES],
-    subjects: Subjects::ComparedRoles,
-    check: Check::Role(check),
+    ..Rule::role(check)
 };
 
-fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     // What opens a privilege escalation path is told as that.
     let excess: Vec<&Excess> = audit.beyond.excess.iter().filter(|excess| !excess.escalation).collect();
     if excess.is_empty() && audit.explained.is_empty() {
-        return Checked::clean();
+        return CheckResult::clean();
     }
     let by_name = text::list(&audit.explained, 6);
     if excess.is_empty() {

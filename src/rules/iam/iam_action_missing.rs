@@ -1,9 +1,8 @@
 use crate::controller::{self, CallRole, Need};
-use crate::finding::{Applicability, Severity};
 use crate::policy::Verdict;
 use crate::role_audit::{ActionAudit, RoleAudit};
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 
 use super::{INSTANCES, ROLE, breaks, grant_fix, instances, is_bare, need, not_asked, severity_in};
 
@@ -26,13 +25,13 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "role `workers` lacks 2 of 9 actions of rancher-worker: ecr:BatchGetImage, ecr:ListImages",
     reads: &[INSTANCES],
-    subjects: Subjects::ComparedRoles,
-    check: Check::Role(check),
+    migration: Some(Prerequisite::Policies),
+    ..Rule::role(check)
 };
 
-fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     if let Some(why) = not_asked(context, audit) {
-        return Checked::NotApplicable(why);
+        return CheckResult::not_applicable(why);
     }
     let lacking: Vec<&ActionAudit> = audit
         .actions
@@ -41,7 +40,9 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
         // What no node ever calls is missed by nobody.
         .filter(|action| action.call_role == CallRole::Controlplane || need(action) != Some(Need::Never))
         .collect();
-    let Some(severity) = lacking.iter().map(|action| severity_in(audit, action)).max() else { return Checked::clean() };
+    let Some(severity) = lacking.iter().map(|action| severity_in(audit, action)).max() else {
+        return CheckResult::clean();
+    };
     let names: Vec<&str> = lacking.iter().map(|action| action.action.as_str()).collect();
     let is_bare = is_bare(audit);
     let mut message = format!(

@@ -1,8 +1,7 @@
-use crate::finding::{Applicability, Fix, Severity};
 use crate::policy::Verdict;
 use crate::role_audit::{ActionAudit, RoleAudit};
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 
 use super::{INSTANCES, ROLE, instances, severity_in};
 
@@ -14,22 +13,21 @@ pub(super) const RULE: Rule = Rule {
     condition: "An action of the baseline is granted on some resources only, or under a condition that does not hold for the cluster's own resources. Conditions on this cluster's tags, as kOps writes them, count as granted.",
     impact: "the calls are refused with AccessDenied on everything else",
     fix: "Widen the statement, or make sure that the cluster needs no more than it covers.",
-    applicability: Applicability::None,
     sources: &["AWS IAM User Guide, Policy evaluation logic"],
     example: "role `controlplane` has ec2:DeleteVolume only on arn:aws:ec2:*:*:volume/vol-1",
     reads: &[INSTANCES],
-    subjects: Subjects::ComparedRoles,
-    check: Check::Role(check),
+    migration: Some(Prerequisite::Policies),
+    ..Rule::role(check)
 };
 
-fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     let limited: Vec<&ActionAudit> = audit
         .actions
         .iter()
         .filter(|action| action.assessment.verdict == Verdict::Partial && !action.covers_cluster)
         .collect();
     let worst = limited.iter().map(|action| severity_in(audit, action).min(Severity::Warning));
-    let Some(severity) = worst.max() else { return Checked::clean() };
+    let Some(severity) = worst.max() else { return CheckResult::clean() };
     let names: Vec<&str> = limited.iter().map(|action| action.action.as_str()).collect();
     let mut limits: Vec<String> = Vec::new();
     for action in &limited {

@@ -1,11 +1,8 @@
-use crate::finding::{Applicability, Fix, Key, Severity};
-use crate::inventory::Read;
 use crate::policy::Verdict;
-use crate::resource::ResourceKind;
 use crate::role_audit::RoleAudit;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags;
-use crate::text;
 use crate::view::NodeRole;
 
 use super::{INSTANCES, NO_CONTROLPLANE, ROLE};
@@ -22,13 +19,13 @@ pub(super) const RULE: Rule = Rule {
     sources: &["kubernetes/kops pkg/model/iam/iam_builder.go#AddCCMPermissions"],
     example: "role `masters` may change resources with `KubernetesCluster=bravo` only, and 2 security groups lack it",
     reads: &[INSTANCES, Read::DescribeSecurityGroups, Read::DescribeRouteTables],
-    subjects: Subjects::ComparedRoles,
-    check: Check::Role(check),
+    migration: Some(Prerequisite::Policies),
+    ..Rule::role(check)
 };
 
-fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     if !audit.node_roles.contains(NodeRole::Controlplane) {
-        return Checked::NotApplicable(NO_CONTROLPLANE);
+        return CheckResult::not_applicable(NO_CONTROLPLANE);
     }
     let own = context.cluster_id();
     let wanted = [(tags::LEGACY_TAG.to_owned(), own.to_owned()), (context.cluster_key(), tags::OWNED.to_owned())];

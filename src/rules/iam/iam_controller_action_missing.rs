@@ -1,9 +1,8 @@
 use crate::controller;
-use crate::finding::{Applicability, Severity};
 use crate::policy::Verdict;
 use crate::role_audit::{ControllerAudit, RoleAudit};
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::view::NodeRole;
 
 use super::{BARE, INSTANCES, NO_CONTROLPLANE, ROLE, breaks, grant_fix, instances, is_bare, not_asked, severity_of};
@@ -27,20 +26,20 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "role `controlplane` lacks 3 actions that the controller calls: ec2:DescribeAvailabilityZones, …",
     reads: &[INSTANCES],
-    subjects: Subjects::ComparedRoles,
-    check: Check::Role(check),
+    migration: Some(Prerequisite::Policies),
+    ..Rule::role(check)
 };
 
-fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     if let Some(why) = not_asked(context, audit) {
-        return Checked::NotApplicable(why);
+        return CheckResult::not_applicable(why);
     }
     if audit.controller.is_empty() && !audit.node_roles.contains(NodeRole::Controlplane) {
-        return Checked::NotApplicable(NO_CONTROLPLANE);
+        return CheckResult::not_applicable(NO_CONTROLPLANE);
     }
     // A role that grants nothing of the controller's has one finding, about all that it lacks.
     if is_bare(audit) {
-        return Checked::NotApplicable(BARE);
+        return CheckResult::not_applicable(BARE);
     }
     // What takes actions of the baseline away is a finding of its own, whatever else it takes.
     let taking: Vec<_> = audit
@@ -60,7 +59,7 @@ fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
         .filter(|entry| entry.assessment.verdict == Verdict::Missing || !is_told(entry))
         .collect();
     let worst = lacking.iter().map(|entry| severity_of(entry.call.need)).max();
-    let Some(worst) = worst else { return Checked::clean() };
+    let Some(worst) = worst else { return CheckResult::clean() };
     let target = context.kubernetes.target.controller;
     let is_known = context.controller_version.or(target).is_some();
     let severity = if is_known { worst } else { worst.min(Severity::Warning) };

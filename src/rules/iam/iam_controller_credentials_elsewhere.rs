@@ -1,7 +1,6 @@
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
 use crate::role_audit::RoleAudit;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::view::NodeRole;
 
 use super::{Credentials, INSTANCES, NO_CONTROLPLANE, ROLE, credentials, grants_something, instances};
@@ -14,22 +13,20 @@ pub(super) const RULE: Rule = Rule {
     condition: "The role of control-plane nodes grants none of the load balancer, security group and route actions that only the controller calls, and there is evidence that the controller has credentials of its own which were not compared: roles that trust its service account and that nothing tells apart, a workload with keys, a token or a role, a service account that names a role, or `--controller-credentials elsewhere`. `--controller-role` names the role, and has it compared. That the role grants nothing is no evidence: then `iam-action-missing` reports it.",
     impact: "nothing, if those credentials suffice: they were not audited",
     fix: "Name the controller's role with --controller-role, so that it is audited. Nothing is added to the nodes' role: every pod on the control plane could use it.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/kops pkg/model/iam/iam_builder.go#BuildAWSPolicy",
         "Rancher documentation, Amazon cloud provider, credentials",
     ],
     example: "role `masters` of the control plane grants nothing of what only the controller does, and the controller has other credentials: `DaemonSet kube-system/aws-cloud-controller-manager` sets AWS_ACCESS_KEY_ID",
     reads: &[INSTANCES, Read::ListRoles],
-    subjects: Subjects::ComparedRoles,
-    check: Check::Role(check),
+    ..Rule::role(check)
 };
 
-fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+fn check(context: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     if audit.is_controllers || !audit.node_roles.contains(NodeRole::Controlplane) {
-        return Checked::NotApplicable(NO_CONTROLPLANE);
+        return CheckResult::not_applicable(NO_CONTROLPLANE);
     }
-    let Credentials::Elsewhere(evidence) = credentials(context, audit) else { return Checked::clean() };
+    let Credentials::Elsewhere(evidence) = credentials(context, audit) else { return CheckResult::clean() };
     let grants = if grants_something(audit) { "some" } else { "nothing" };
     let message = format!(
         "role `{}` of the control plane grants {grants} of what only the controller does, and the controller has other credentials: {evidence}",

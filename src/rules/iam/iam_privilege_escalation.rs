@@ -1,8 +1,7 @@
-use crate::finding::{Applicability, Fix, Severity};
 use crate::policy::Gain;
 use crate::role_audit::RoleAudit;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 
 use super::{INSTANCES, ROLE, instances, is_workers_only};
 
@@ -17,7 +16,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "The role's policies, Deny statements and boundary taken into account, grant every action of a known privilege escalation path, leading to permissions, to code on other machines or to secrets, and at least one of those actions is neither in its baseline nor called by the controller; or the role can assume another role in the inventory that has write permissions it lacks itself.",
     impact: "every pod that reaches the metadata service can go that way",
     fix: "Remove the actions that the node does not need, or limit them to the resources that it does; raise the metadata service's guard against pods.",
-    applicability: Applicability::None,
     sources: &[
         "https://pathfinding.cloud",
         "salesforce/cloudsplaining cloudsplaining/shared/constants.py#PRIVILEGE_ESCALATION_METHODS",
@@ -25,14 +23,13 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "role `workers` can start an instance with a more privileged role and take its credentials: iam:PassRole, ec2:RunInstances",
     reads: &[INSTANCES],
-    subjects: Subjects::ComparedRoles,
-    check: Check::Role(check),
+    ..Rule::role(check)
 };
 
-fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> Checked {
+fn check(_: &Context<'_>, audit: &RoleAudit<'_>) -> CheckResult {
     let paths = &audit.beyond.paths;
     if paths.is_empty() && audit.more_privileged.is_empty() {
-        return Checked::clean();
+        return CheckResult::clean();
     }
     let only_data = audit.more_privileged.is_empty() && paths.iter().all(|path| path.gain == Gain::DataAccess);
     let severity = if is_workers_only(audit) && !only_data { Severity::Error } else { Severity::Warning };

@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, has, instances_phrase};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::{has, instances_phrase};
 use crate::view::{Distribution, Member, RegionView};
 
 use super::INSTANCE;
@@ -15,18 +15,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "Two or more network interfaces are attached to a member and no CNI (VPC CNI, Cilium) made them.",
     impact: "every private address of every interface becomes an InternalIP of the node; the AWS Load Balancer Controller looks at the primary interface only",
     fix: "Make sure that the primary interface is the one for load balancer traffic.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#extractIPv4NodeAddresses",
         "https://github.com/kubernetes/cloud-provider-aws/issues/890",
     ],
     example: "instance `i-0a` has 2 network interfaces with different security groups",
     reads: &[Read::DescribeNetworkInterfaces],
-    subjects: Subjects::Members,
-    check: Check::Region(check),
+    ..Rule::region(check)
 };
 
-fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     // Interfaces of the VPC CNI are how it works.
     let of_cni: BTreeSet<&str> = region
         .network_interfaces()

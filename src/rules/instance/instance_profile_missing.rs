@@ -1,8 +1,9 @@
 use std::collections::BTreeSet;
 
-use crate::finding::{Applicability, Choice, Fix, Severity};
-use crate::inventory::Read;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, has, instances_phrase};
+use crate::finding::Choice;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::{has, instances_phrase};
 use crate::view::{Member, NodeRole, RegionView, RoleSet};
 
 use super::INSTANCE;
@@ -22,11 +23,11 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "instance `i-0a` has no instance profile",
     reads: &[Read::DescribeInstanceProfileAssociations],
-    subjects: Subjects::Members,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Profiles),
+    ..Rule::region(check)
 };
 
-fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let on_the_way: BTreeSet<&str> = region
         .region
         .instance_profile_associations

@@ -1,10 +1,7 @@
 use std::collections::BTreeMap;
 
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::view::{Member, NodeRole, RegionView};
 
 use super::{instance_refs, profile_resource};
@@ -22,12 +19,13 @@ pub(super) const RULE: Rule = Rule {
     example: "instance profile `nodes` is on 1 control-plane and 3 worker instances",
     reads: &[Read::DescribeInstances],
     subjects: Subjects::MemberProfiles,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Profiles),
+    ..Rule::region(check)
 };
 
-fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     if !region.members.iter().any(|member| member.roles.is_reliable()) {
-        return Checked::NotApplicable("no node's role is known for certain");
+        return CheckResult::not_applicable("no node's role is known for certain");
     }
     let mut profiles: BTreeMap<&str, Vec<&Member<'_>>> = BTreeMap::new();
     for member in region.members.iter().filter(|member| member.roles.is_reliable()) {

@@ -1,8 +1,7 @@
-use crate::finding::{Applicability, Fix, Severity};
 use crate::inventory::Account;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation, instances_phrase};
-use crate::text;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::instances_phrase;
 
 use super::{by_profile, instance_refs, profile_resource};
 
@@ -17,12 +16,11 @@ pub(super) const RULE: Rule = Rule {
     applicability: Applicability::Choice,
     sources: &["AWS IAM User Guide, Using instance profiles"],
     example: "instance profile `workers` of 3 instances holds no role",
-    reads: &[],
-    subjects: Subjects::MemberProfiles,
-    check: Check::Account(check),
+    migration: Some(Prerequisite::Profiles),
+    ..Rule::account(check)
 };
 
-fn check(context: &Context<'_>, account: &Account) -> Checked {
+fn check(context: &Context<'_>, account: &Account) -> CheckResult {
     let users = by_profile(context);
     let mut violations = Vec::new();
     for profile in account.instance_profiles.iter().filter(|profile| profile.roles.is_empty()) {

@@ -1,8 +1,8 @@
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::inventory::Account;
 use crate::policy::{Document, Effect};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation, has, instances_phrase};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::{has, instances_phrase};
 use crate::view::Member;
 
 use super::{by_profile, instance_refs};
@@ -21,12 +21,12 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/kops pkg/model/iam/iam_builder.go",
     ],
     example: "the trust policy of role `workers` does not let EC2 assume it",
-    reads: &[],
     subjects: Subjects::MemberRoles,
-    check: Check::Account(check),
+    migration: Some(Prerequisite::Profiles),
+    ..Rule::account(check)
 };
 
-fn check(context: &Context<'_>, account: &Account) -> Checked {
+fn check(context: &Context<'_>, account: &Account) -> CheckResult {
     let users = by_profile(context);
     let mut violations = Vec::new();
     for role in &account.roles {

@@ -1,5 +1,7 @@
-use crate::finding::{Applicability, Choice, Fix, Severity};
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, instances_phrase};
+use crate::finding::Choice;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::instances_phrase;
 use crate::view::{NodeRole, RegionView};
 
 use super::INSTANCE;
@@ -15,12 +17,10 @@ pub(super) const RULE: Rule = Rule {
     applicability: Applicability::Choice,
     sources: &["docs/membership.md, Node roles"],
     example: "instance `i-0a` is a worker by tags of the distribution and controlplane by name of the instance profile",
-    reads: &[],
-    subjects: Subjects::Members,
-    check: Check::Region(check),
+    ..Rule::region(check)
 };
 
-fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let unclear = region.members.iter().filter(|member| member.roles.contradiction.is_some());
     region.grouped(
         unclear,

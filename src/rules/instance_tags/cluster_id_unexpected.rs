@@ -1,11 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Applicability, Cause, Fix, Key, ResourceRef, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags;
-use crate::text;
 use crate::view::Member;
 
 pub(super) const RULE: Rule = Rule {
@@ -16,18 +13,19 @@ pub(super) const RULE: Rule = Rule {
     condition: "Nothing that was read carries the id, or at least half of the instances of a VPC or Auto Scaling group in which members live carry one other id. Rancher's nodes carry `c-…` or `c-m-…`, not the display name.",
     impact: "every audit and every controller that is given this id looks at the wrong cluster",
     fix: "Run `tagaudit clusters` to see which ids there are.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/rancher/docs/issues/2521",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#newAWSCloud2",
     ],
     example: "no resource is tagged for `brvo`; the ids in the account are alpha, bravo",
     reads: &[Read::DescribeInstances, Read::DescribeSubnets, Read::DescribeVpcs, Read::DescribeSecurityGroups],
-    subjects: Subjects::Cluster,
-    check: Check::Cluster(check),
+    always_runs: true,
+    spares_neighbours: true,
+    migration: Some(Prerequisite::Tags),
+    ..Rule::cluster(check)
 };
 
-fn check(context: &Context<'_>) -> Checked {
+fn check(context: &Context<'_>) -> CheckResult {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     let cluster = || ResourceRef::bare(ResourceKind::Cluster, own);

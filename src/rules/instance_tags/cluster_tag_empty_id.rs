@@ -1,6 +1,5 @@
-use crate::finding::{Applicability, Fix, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags::CLUSTER_TAG_PREFIX;
 use crate::view::RegionView;
 
@@ -20,12 +19,12 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasNoClusterPrefixTag",
     ],
     example: "subnet `subnet-0a` has the tag key `kubernetes.io/cluster/` without an id",
-    reads: &[],
     subjects: Subjects::Region,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let reach = in_reach(region);
     region
         .tagged()

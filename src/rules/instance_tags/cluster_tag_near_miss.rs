@@ -1,11 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Applicability, Cause, Choice, Fix, Key, Severity};
-use crate::inventory::{Read, Tag};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::finding::Choice;
+use crate::inventory::{Tag, Tagged};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags::{self, CLUSTER_TAG_PREFIX, NearMiss, OWNED, SHARED};
-use crate::text;
 use crate::view::{AUTO_SCALING_GROUP_TAG, Member, RegionView};
 
 use super::{ANY, in_reach, tags_are_readable};
@@ -30,10 +29,11 @@ pub(super) const RULE: Rule = Rule {
     example: "instance `i-0a` has the key `Kubernetes.io/cluster/bravo`, which differs in case",
     reads: &[Read::DescribeInstances],
     subjects: Subjects::Region,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let key = context.cluster_key();
     let reach = in_reach(region);

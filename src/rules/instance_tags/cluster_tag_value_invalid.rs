@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 
-use crate::finding::{Applicability, Cause, Choice, Fix, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::finding::Choice;
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags::{self, OWNED, SHARED};
-use crate::text;
 use crate::view::RegionView;
 
 use super::{ANY, is_load_balancer_group};
@@ -27,12 +27,12 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes-sigs/aws-load-balancer-controller pkg/networking/networking_manager.go#fetchEndpointSGsFromAWS",
     ],
     example: "subnet `subnet-0a` has `kubernetes.io/cluster/bravo=Owned`",
-    reads: &[],
     subjects: Subjects::Region,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let key = context.cluster_key();
     // One wrong template writes one wrong value on everything it makes: one finding per kind and value.

@@ -1,11 +1,9 @@
 use std::collections::BTreeMap;
 
-use crate::finding::{Applicability, Cause, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags::{self, ClusterIdError};
-use crate::text;
 use crate::view::{Member, NodeRole, RegionView};
 
 pub(super) const RULE: Rule = Rule {
@@ -20,11 +18,11 @@ pub(super) const RULE: Rule = Rule {
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#newAWSCloud2"],
     example: "control-plane instances disagree: `bravo` on i-0a, none on i-0b",
     reads: &[Read::DescribeInstances],
-    subjects: Subjects::Members,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let mut ids: BTreeMap<String, Vec<&Member<'_>>> = BTreeMap::new();
     let controlplane =
         |member: &&Member<'_>| member.roles.roles.contains(NodeRole::Controlplane) && member.roles.is_reliable();
@@ -38,9 +36,9 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
         ids.entry(id).or_default().push(member);
     }
     if ids.is_empty() {
-        return Checked::NotApplicable("no node is known for certain to be of the control plane");
+        return CheckResult::not_applicable("no node is known for certain to be of the control plane");
     }
-    let Some(first) = ids.values().flatten().next().filter(|_| ids.len() > 1) else { return Checked::clean() };
+    let Some(first) = ids.values().flatten().next().filter(|_| ids.len() > 1) else { return CheckResult::clean() };
     let described: Vec<String> = ids
         .iter()
         .map(|(id, members)| {

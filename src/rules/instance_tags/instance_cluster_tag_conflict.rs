@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 
-use crate::finding::{Applicability, Choice, Fix, Key, Severity};
+use crate::finding::Choice;
 use crate::inventory::Tag;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation, ids, instances_phrase};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::{ids, instances_phrase};
 use crate::tags::{self, CLUSTER_TAG_PREFIX, NearMiss};
-use crate::text;
 use crate::view::{Member, RegionView};
 
 pub(super) const RULE: Rule = Rule {
@@ -22,12 +22,11 @@ pub(super) const RULE: Rule = Rule {
         "https://github.com/rancher/rancher/issues/42588",
     ],
     example: "instance `i-0a` carries cluster tags of bravo, c-x7k2p",
-    reads: &[],
-    subjects: Subjects::Members,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let foreign = |member: &Member<'_>| -> Vec<Tag> {
         let has_own = tags::cluster_value(&member.instance.tags, own).is_some();

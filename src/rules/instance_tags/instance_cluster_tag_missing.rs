@@ -1,13 +1,11 @@
 use std::collections::BTreeSet;
 
-use crate::finding::{Applicability, Fix, Severity};
 use crate::inventory::Tag;
-use crate::resource::ResourceKind;
-use crate::rules::{
-    Check, Checked, Context, Rule, RuleSeverity, Subjects, fix_safety, has, ids, instances_phrase, safe_if_certain,
-};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::{has, ids, instances_phrase, safe_if_certain};
+use crate::rules::safety;
 use crate::tags::{self, OWNED};
-use crate::text;
 use crate::view::{Confidence, Member, RegionView};
 
 pub(super) const RULE: Rule = Rule {
@@ -29,12 +27,11 @@ pub(super) const RULE: Rule = Rule {
         "https://github.com/rancher-archives/rke/issues/1350",
     ],
     example: "instance `i-0a` has no tag `kubernetes.io/cluster/bravo`; it is a node because it is in the Auto Scaling group of other nodes",
-    reads: &[],
-    subjects: Subjects::Members,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let id = context.cluster_id();
     let key = context.cluster_key();
     let untagged = region.members.iter().filter(|member| {
@@ -55,7 +52,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
             message.push_str(&format!(" (Auto Scaling group `{group}`)"));
         }
         let summary = format!("add `{key}={OWNED}`");
-        if members.iter().any(|member| fix_safety::forbids_slash(member.instance)) {
+        if members.iter().any(|member| safety::aws::forbids_slash(member.instance)) {
             return (
                 message,
                 Fix::none("turn instance metadata tags off first: EC2 refuses the key while they are on"),

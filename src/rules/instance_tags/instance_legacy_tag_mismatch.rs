@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
 
-use crate::finding::{Applicability, Choice, Fix, Key, Severity};
+use crate::finding::Choice;
 use crate::inventory::Tag;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation, has, ids, instances_phrase};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::{has, ids, instances_phrase};
 use crate::tags::{self, CLUSTER_TAG_PREFIX, LEGACY_TAG, OWNED};
-use crate::text;
 use crate::view::{Member, RegionView};
 
 pub(super) const RULE: Rule = Rule {
@@ -22,12 +22,11 @@ pub(super) const RULE: Rule = Rule {
         "https://github.com/rancher/rancher/issues/17240",
     ],
     example: "instance `i-0a` is tagged `KubernetesCluster=dev01` and `kubernetes.io/cluster/bravo`",
-    reads: &[],
-    subjects: Subjects::Members,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let mut by_ids: BTreeMap<(&str, Vec<&str>), Vec<&Member<'_>>> = BTreeMap::new();
     for member in &region.members {

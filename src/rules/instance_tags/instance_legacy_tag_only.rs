@@ -1,10 +1,9 @@
 use std::collections::BTreeMap;
 
-use crate::finding::{Applicability, Cause, Fix, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags::{self, LEGACY_TAG, OWNED};
-use crate::text;
 use crate::view::RegionView;
 
 use super::{ANY, tags_are_readable};
@@ -23,12 +22,11 @@ pub(super) const RULE: Rule = Rule {
         "https://github.com/siderolabs/contrib/issues/70",
     ],
     example: "2 instances carry `KubernetesCluster=bravo` and no `kubernetes.io/cluster/bravo`",
-    reads: &[],
     subjects: Subjects::Region,
-    check: Check::Region(check),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let key = context.cluster_key();
     let mut by_kind: BTreeMap<ResourceKind, Vec<Tagged<'_>>> = BTreeMap::new();

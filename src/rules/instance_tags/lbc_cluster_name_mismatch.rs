@@ -1,11 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Applicability, Cause, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags;
-use crate::text;
 use crate::view::RegionView;
 
 use super::in_reach;
@@ -18,7 +16,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "In a VPC (or zone, for volumes) where only this cluster's nodes live, a security group on a network interface of a member or load balancer carries `elbv2.k8s.aws/cluster=N`, or a volume that is attached to a member `ebs.csi.aws.com/cluster-name=N`, N is not the audited id, and no instance is tagged for N.",
     impact: "the AWS Load Balancer Controller discovers subnets by the wrong name and leaves its load balancers behind; the EBS CSI driver tags volumes for another cluster",
     fix: "Set `--cluster-name` (Load Balancer Controller) or `--k8s-tag-cluster-id` (EBS CSI driver) to the cluster id.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes-sigs/aws-load-balancer-controller pkg/deploy/tracking/provider.go",
         "kubernetes-sigs/aws-ebs-csi-driver docs/tagging.md",
@@ -32,10 +29,10 @@ pub(super) const RULE: Rule = Rule {
         Read::DescribeNetworkInterfaces,
     ],
     subjects: Subjects::Region,
-    check: Check::Region(check),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let reach = in_reach(region);
     let live = || region.region.instances.iter().filter(|instance| instance.state.is_live());
@@ -43,7 +40,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
         live().flat_map(|instance| crate::view::instance_clusters(&instance.tags)).filter(|id| *id != own).collect();
     // With another cluster about, its controllers may well run under a name of their own.
     if region.members.is_empty() || !other_nodes.is_empty() {
-        return Checked::NotApplicable("other clusters may run their controllers here under names of their own");
+        return CheckResult::not_applicable("other clusters may run their controllers here under names of their own");
     }
     let in_use: BTreeSet<&str> = region
         .network_interfaces()

@@ -1,5 +1,6 @@
-use crate::finding::{Applicability, Fix, Severity};
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, has, instances_phrase};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::{has, instances_phrase};
 use crate::transition::{MetadataOption, State, Value};
 use crate::view::{Member, NodeRole, RegionView};
 
@@ -16,12 +17,11 @@ pub(super) const RULE: Rule = Rule {
     applicability: Applicability::Confirm,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#buildSelfAWSInstance"],
     example: "instance `i-0a` has the metadata service off",
-    reads: &[],
-    subjects: Subjects::Members,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Profiles),
+    ..Rule::region(check)
 };
 
-fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let off =
         region.members.iter().filter(|m| options(m).is_some_and(|o| o.http_endpoint.as_deref() == Some("disabled")));
     let severity = |member: &Member<'_>| {

@@ -1,5 +1,6 @@
-use crate::finding::{Applicability, Fix, Severity};
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, has, instances_phrase};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::{has, instances_phrase};
 use crate::transition::{MetadataOption, Value};
 use crate::view::{Distribution, Member, RegionView};
 
@@ -22,12 +23,11 @@ pub(super) const RULE: Rule = Rule {
         "https://github.com/kubernetes-sigs/aws-ebs-csi-driver/issues/2966",
     ],
     example: "3 instances have a hop limit of 1 with IMDSv2 required",
-    reads: &[],
-    subjects: Subjects::Members,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Profiles),
+    ..Rule::region(check)
 };
 
-fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let required = |member: &Member<'_>| options(member).is_some_and(|o| o.http_tokens.as_deref() == Some("required"));
     let low = region.members.iter().filter(|member| {
         options(member).is_some_and(|options| {

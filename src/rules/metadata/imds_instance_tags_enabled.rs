@@ -1,5 +1,6 @@
-use crate::finding::{Applicability, Fix, Severity};
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, has, instances_phrase};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::{has, instances_phrase};
 use crate::tags;
 use crate::transition::{MetadataOption, State, Value};
 use crate::view::{Member, RegionView};
@@ -21,12 +22,11 @@ pub(super) const RULE: Rule = Rule {
         "Amazon EC2 User Guide, View tags using instance metadata",
     ],
     example: "instance `i-0a` has instance metadata tags on and no cluster tag",
-    reads: &[],
-    subjects: Subjects::Members,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Profiles),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let on = region
         .members

@@ -1,7 +1,8 @@
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Fix, Severity};
 use crate::nodes::KubernetesNode;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, instances_phrase};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::instances_phrase;
 use crate::view::{Member, RegionView};
 
 use super::{INSTANCE, options};
@@ -17,21 +18,19 @@ pub(super) const RULE: Rule = Rule {
     condition: "With `--nodes`: `HttpTokens=required` on an RKE1 node, or an RKE2 node older than v1.29.11, v1.30.7 or v1.31.3, whose Node name is not its private DNS name; or on any node with a kubelet up to 1.16.",
     impact: "the node asks the metadata service without a token and gets no name, or one without its domain",
     fix: "Upgrade the distribution, or set `HttpTokens=optional` until then.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/rancher/rancher/issues/46582",
         "https://github.com/rancher/rke2/pull/7343",
         "https://github.com/kubernetes/cloud-provider-aws/issues/625",
     ],
     example: "instance `i-0a` requires IMDSv2 and runs v1.28.9+rke2r1",
-    reads: &[],
-    subjects: Subjects::Members,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Profiles),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     if context.view.nodes.is_none() {
-        return Checked::NotApplicable(crate::rules::subjects::NODES_NOT_GIVEN);
+        return CheckResult::not_applicable(crate::rules::subjects::NODES_NOT_GIVEN);
     }
     let affected = region.members.iter().filter(|member| {
         options(member).is_some_and(|options| options.http_tokens.as_deref() == Some("required"))

@@ -1,9 +1,8 @@
 use std::collections::BTreeSet;
 
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::{ids, instances_phrase};
 use crate::transition::{Attribute, Transition, Value};
 use crate::view::RegionView;
 
@@ -21,11 +20,10 @@ pub(super) const RULE: Rule = Rule {
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws_routes.go#CreateRoute"],
     example: "a route leads to instance `i-0a`, whose source/destination check is on",
     reads: &[Read::DescribeRouteTables],
-    subjects: Subjects::Members,
-    check: Check::Region(check),
+    ..Rule::region(check)
 };
 
-fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let targets: BTreeSet<&str> = routes_to_members(region).into_iter().map(|(.., id)| id).collect();
     let checked = region
         .members
@@ -35,15 +33,13 @@ fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
         checked,
         |_| Severity::Info,
         |members| {
-            let message = format!(
-                "a route leads to {}, whose source/destination check is on",
-                crate::rules::instances_phrase(members)
-            );
+            let message =
+                format!("a route leads to {}, whose source/destination check is on", instances_phrase(members));
             let off = |id| {
                 let target = region.target(ResourceKind::Instance, id);
                 Transition::set(target, Attribute::SourceDestCheck {}, Value::Switch(false))
             };
-            let changes = crate::rules::ids(members).map(off).collect();
+            let changes = ids(members).map(off).collect();
             (message, Fix::with(Applicability::Confirm, "turn the source/destination check off", changes))
         },
     )

@@ -1,11 +1,10 @@
 use std::collections::BTreeSet;
 
-use crate::finding::{Applicability, Cause, Choice, Fix, Severity};
-use crate::inventory::{Read, RouteTable};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::finding::Choice;
+use crate::inventory::{RouteTable, Tagged};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags::{self, SHARED};
-use crate::text;
 use crate::view::RegionView;
 
 use super::{INSTANCES, routes_to_members};
@@ -29,10 +28,11 @@ pub(super) const RULE: Rule = Rule {
     example: "3 route tables carry the cluster tag, and cloud routes need exactly one",
     reads: &[INSTANCES, Read::DescribeRouteTables],
     subjects: Subjects::Region,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let routes = routes_to_members(region);
     let of_pods = |cidr: &str| {
@@ -40,13 +40,13 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     };
     let in_use = context.cloud_routes || routes.iter().any(|(_, route, _)| of_pods(&route.destination));
     if region.members.is_empty() || (!in_use && routes.is_empty()) {
-        return Checked::NotApplicable("the cluster does not use cloud routes");
+        return CheckResult::not_applicable("the cluster does not use cloud routes");
     }
     let severity = if in_use { Severity::Error } else { Severity::Info };
     let tagged: Vec<&RouteTable> =
         region.region.route_tables.iter().filter(|table| tags::has_cluster_tag(&table.tags, own)).collect();
     if tagged.len() == 1 {
-        return Checked::clean();
+        return CheckResult::clean();
     }
     let key = context.cluster_key();
     let used_tables: BTreeSet<&str> = region
@@ -61,7 +61,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
     } else {
         tagged.clone()
     };
-    let Some(first) = candidates.first() else { return Checked::clean() };
+    let Some(first) = candidates.first() else { return CheckResult::clean() };
     let message = if tagged.is_empty() {
         "no route table carries the cluster tag, and cloud routes need exactly one".to_owned()
     } else {

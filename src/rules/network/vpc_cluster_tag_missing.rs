@@ -1,6 +1,6 @@
-use crate::finding::{Applicability, Fix, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags::{self, SHARED};
 use crate::view::RegionView;
 
@@ -22,10 +22,10 @@ pub(super) const RULE: Rule = Rule {
     example: "VPC `vpc-0a` has no tag `kubernetes.io/cluster/bravo`",
     reads: &[INSTANCES, VPCS],
     subjects: Subjects::MemberVpcs,
-    check: Check::Region(check),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let key = context.cluster_key();
     member_vpcs(region)

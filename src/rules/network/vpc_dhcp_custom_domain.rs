@@ -1,7 +1,6 @@
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
-use crate::text;
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::view::RegionView;
 
 use super::{INSTANCES, VPC, VPCS, member_vpcs, names_do_not_matter};
@@ -14,7 +13,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "The DHCP options of a VPC in which members live have no `domain-name`, or one other than `ec2.internal` (us-east-1) or `<region>.compute.internal`. Clusters that do not look Nodes up by private DNS name are left out: with `--nodes`, those where every Node has a providerID or a name that starts with `i-`; without it, kOps, EKS, and clusters whose instances have resource-based names.",
     impact: "the host name of an IP-named node differs from its private DNS name, and the controller does not find the instance",
     fix: "Override the host name of kubelet and kube-proxy with the private DNS name (RKE1: `use_instance_metadata_hostname`; RKE2: `node-name-from-cloud-provider-metadata`), or use resource-based names.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/kubernetes/cloud-provider-aws/issues/384",
         "https://github.com/kubernetes/cloud-provider-aws/issues/799",
@@ -22,12 +20,12 @@ pub(super) const RULE: Rule = Rule {
     example: "VPC `vpc-0a` hands out the domain name `corp.example`, and EC2 names instances in `us-east-2.compute.internal`",
     reads: &[INSTANCES, VPCS, Read::DescribeDhcpOptions],
     subjects: Subjects::MemberVpcs,
-    check: Check::Region(check),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     if names_do_not_matter(context, region) {
-        return Checked::NotApplicable("the cluster does not look Nodes up by private DNS name");
+        return CheckResult::not_applicable("the cluster does not look Nodes up by private DNS name");
     }
     let name = &region.region.name;
     let expected = if name == "us-east-1" { "ec2.internal".to_owned() } else { format!("{name}.compute.internal") };

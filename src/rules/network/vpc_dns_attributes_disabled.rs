@@ -1,7 +1,7 @@
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation, node};
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
+use crate::rules::node;
+use crate::rules::prelude::*;
 use crate::transition::{Attribute, Transition, Value, VpcAttribute};
 use crate::view::RegionView;
 
@@ -23,12 +23,12 @@ pub(super) const RULE: Rule = Rule {
     example: "VPC `vpc-0a` has enableDnsHostnames off",
     reads: &[INSTANCES, VPCS, Read::DescribeVpcAttribute],
     subjects: Subjects::MemberVpcs,
-    check: Check::Region(check),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     if names_do_not_matter(context, region) {
-        return Checked::NotApplicable("the cluster does not look Nodes up by private DNS name");
+        return CheckResult::not_applicable("the cluster does not look Nodes up by private DNS name");
     }
     let mismatch = !node::unmatched(context).is_empty();
     member_vpcs(region)

@@ -1,11 +1,10 @@
 use std::collections::BTreeSet;
 
-use crate::finding::{Applicability, Choice, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::finding::Choice;
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags::{self, CLUSTER_TAG_PREFIX, OWNED, SHARED};
-use crate::text;
 use crate::view::RegionView;
 
 use super::{CAPA_PREFIX, INSTANCES, VPC, VPCS, member_vpcs};
@@ -26,10 +25,10 @@ pub(super) const RULE: Rule = Rule {
     example: "VPC `vpc-0a` is owned by alpha and hosts nodes or subnets of bravo",
     reads: &[INSTANCES, VPCS, Read::DescribeSubnets],
     subjects: Subjects::MemberVpcs,
-    check: Check::Region(check),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     for vpc in member_vpcs(region) {

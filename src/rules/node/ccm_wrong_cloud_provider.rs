@@ -1,9 +1,7 @@
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::inventory::Provider;
 use crate::nodes::{self, KubernetesNode, ProviderId};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
 
 pub(super) const RULE: Rule = Rule {
     id: "ccm-wrong-cloud-provider",
@@ -13,7 +11,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "Nodes have a providerID that starts with `rke2://` or `k3s://`: the cloud controller that ships with RKE2 or K3s has set it, and it cannot be changed.",
     impact: "the cloud controller neither initialises these Nodes nor makes them targets of a load balancer, and a re-created Node gets the same providerID again while the embedded controller runs",
     fix: "First switch the embedded controller off (`disable-cloud-controller: true` on servers) and set the kubelets to `cloud-provider=external` (RKE2: `cloud-provider-name: external`); then replace the workers one by one; then the servers one at a time, after an etcd snapshot. Never delete the Node of a server by itself: that removes it from etcd.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/k3s-io/k3s/issues/1049",
         "https://github.com/rancher/rke2/issues/142",
@@ -21,21 +18,20 @@ pub(super) const RULE: Rule = Rule {
         "k3s-io/k3s pkg/etcd/member_controller.go#onRemove",
     ],
     example: "4 Nodes have a providerID of RKE2's own cloud controller, such as `rke2://worker-1`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Controller),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let nodes = match context.nodes_of(Provider::Aws) {
         Ok(nodes) => nodes,
-        Err(why) => return Counted::not_applicable(why),
+        Err(why) => return CheckResult::not_applicable(why),
     };
     let embedded: Vec<&KubernetesNode> = nodes
         .iter()
         .filter(|node| matches!(nodes::parse_provider_id(&node.provider_id), Some(ProviderId::Embedded(_))))
         .collect();
-    let Some(first) = embedded.first() else { return Counted::new(nodes.len(), []) };
+    let Some(first) = embedded.first() else { return CheckResult::counted(nodes.len(), []) };
     let distribution = if first.provider_id.starts_with("rke2://") { "RKE2" } else { "K3s" };
     let message = format!(
         "{} {} a providerID of {distribution}'s own cloud controller, such as `{}`",
@@ -48,5 +44,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     );
     let resource = ResourceRef::bare(ResourceKind::Cluster, context.cluster_id);
     let others = embedded.iter().map(|node| ResourceRef::bare(ResourceKind::Node, &node.name));
-    Counted::new(nodes.len(), [Violation::new(Severity::Error, resource, message, fix).related(others)])
+    CheckResult::counted(nodes.len(), [Violation::new(Severity::Error, resource, message, fix).related(others)])
 }

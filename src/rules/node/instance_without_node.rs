@@ -1,7 +1,7 @@
-use crate::finding::{Applicability, Fix, Severity};
 use crate::inventory::{Instance, InstanceState};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, instances_phrase};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::instances_phrase;
 use crate::tags;
 use crate::view::RegionView;
 
@@ -18,17 +18,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "A running instance that was launched more than 15 minutes ago carries the cluster tag, and no Node names it. Bastions of kOps and Cluster API are left out.",
     impact: "nothing by itself: the kubelet has not registered, or the machine is not meant to be a node",
     fix: "Look at the kubelet on the instance.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#findInstanceByNodeName"],
     example: "instance `i-0a` carries the cluster tag, and no Node names it",
     reads: &[INSTANCES],
-    subjects: Subjects::Members,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Names),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     if context.view.nodes.is_none() {
-        return Checked::NotApplicable(crate::rules::subjects::NODES_NOT_GIVEN);
+        return CheckResult::not_applicable(crate::rules::subjects::NODES_NOT_GIVEN);
     }
     let read_at = context.view.inventory.collected_at.as_deref().and_then(|at| at.parse::<jiff::Timestamp>().ok());
     let old_enough = |instance: &Instance| {

@@ -1,11 +1,12 @@
-use super::{INSTANCES, NODE, instance_of, resource};
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
+use std::collections::BTreeMap;
+
 use crate::inventory::Instance;
 use crate::nodes::KubernetesNode;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
-use std::collections::BTreeMap;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+
+use super::{INSTANCES, NODE, instance_of, resource};
+
 pub(super) const RULE: Rule = Rule {
     id: "node-address-of-another-instance",
     title: "the address of a Node is that of another instance",
@@ -14,18 +15,17 @@ pub(super) const RULE: Rule = Rule {
     condition: "The internal address of a Node is the private address of a live instance of the same VPC, and its providerID names another one.",
     impact: "load balancers send its traffic to the other instance, and when that one stops, this Node is taken for stopped or deleted",
     fix: "Delete the Node and register its machine again: a providerID cannot be changed. A copied image, or a fixed `provider-id` in user data, is the usual cause.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go#MapToAWSInstanceID",
         "kubernetes/kubernetes pkg/apis/core/validation/validation.go#ValidateNodeUpdate",
     ],
     example: "Node `worker-1` names instance `i-0a`, and 10.0.1.12 is the address of `i-0b`",
     reads: &[INSTANCES],
-    subjects: Subjects::KubernetesNodes,
-    check: Check::Kubernetes(check),
+    migration: Some(Prerequisite::Instances),
+    ..Rule::nodes(check)
 };
 
-fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
     let mut by_address: BTreeMap<(&str, &str), &Instance> = BTreeMap::new();
     for region in &context.view.regions {
         for instance in region.region.instances.iter().filter(|instance| instance.state.is_live()) {

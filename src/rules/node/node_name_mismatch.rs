@@ -1,7 +1,6 @@
-use crate::finding::{Applicability, Fix, Severity};
 use crate::nodes::{self, KubernetesNode};
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 
 use super::{INSTANCES, NODE, resource, unmatched};
 
@@ -13,7 +12,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Node has no providerID, its name is not `i-…` of a live instance, and no live instance has that private DNS name together with the cluster tag; or two have.",
     impact: "the controller says `failed to get provider ID … instance not found` (or `multiple instances found for name`), and the Node keeps its `uninitialized` taint",
     fix: "Name the Node by the private DNS name of its instance, or by its id, and tag the instance. Where no live instance has its address either, delete the Node. Names such as `i-….corp.example` need a controller from v1.27.2 on.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#findInstanceByNodeName",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#nodeNameToInstanceID",
@@ -21,11 +19,11 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "Node `worker-1` has no providerID, and no tagged instance has that private DNS name",
     reads: &[INSTANCES],
-    subjects: Subjects::KubernetesNodes,
-    check: Check::Kubernetes(check),
+    migration: Some(Prerequisite::Names),
+    ..Rule::nodes(check)
 };
 
-fn check(context: &Context<'_>, _: &[KubernetesNode]) -> Checked {
+fn check(context: &Context<'_>, _: &[KubernetesNode]) -> CheckResult {
     unmatched(context)
         .into_iter()
         .map(|(node, fits)| {

@@ -1,13 +1,12 @@
 use std::net::IpAddr;
 
-use super::{INSTANCES, NODE, instance_found_for, resource};
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::inventory::{AttachedInterface, Instance};
 use crate::kubernetes::{CloudConfig, UNINITIALIZED};
 use crate::nodes::KubernetesNode;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+
+use super::{INSTANCES, NODE, instance_found_for, resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-provided-ip-mismatch",
@@ -20,7 +19,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "The address that the kubelet was given (`--node-ip`, annotation `alpha.kubernetes.io/provided-node-ip`) is no address, or none of the private addresses of its instance and not its public one. Of the IPv6 addresses the controller knows the first of each interface, and none without `NodeIPFamilies=ipv6` in its cloud configuration, where that was given. The instance is that of the providerID, or that of the name as long as there is none.",
     impact: "the controller refuses the Node (`failed to get node address from cloud provider that matches ip`): the taint stays, or its addresses are not written any more",
     fix: "Give the kubelet an address of its instance (`--node-ip`, `node-ip` of RKE2 and K3s), or none. An image with a fixed address, or that of a bridge, is the usual cause.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider node/helpers/address.go#GetNodeAddressesFromNodeIP",
         "kubernetes/cloud-provider controllers/node/node_controller.go#getNodeModifiersFromCloudProvider",
@@ -28,13 +26,12 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "Node `worker-1` is told 172.17.0.1, which is no address of its instance `i-0a`",
     reads: &[INSTANCES],
-    subjects: Subjects::KubernetesNodes,
-    check: Check::Kubernetes(check),
+    ..Rule::nodes(check)
 };
 
 const ANNOTATION: &str = "alpha.kubernetes.io/provided-node-ip";
 
-fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
     let told = nodes.iter().filter_map(|node| Some((node, node.annotations.get(ANNOTATION)?)));
     let told = told.filter_map(|(node, addresses)| Some((node, addresses, instance_found_for(context, node)?)));
     let told: Vec<(&KubernetesNode, &String, &Instance)> = told.collect();
@@ -43,7 +40,7 @@ fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
         !interfaces.is_empty() && interfaces.iter().all(|interface| interface.addresses.is_some())
     };
     if told.iter().any(|(_, _, instance)| !is_read(instance)) {
-        return Checked::NotApplicable("the inventory has no addresses of interfaces: record it anew");
+        return CheckResult::not_applicable("the inventory has no addresses of interfaces: record it anew");
     }
     let families = families(context);
     told.into_iter()

@@ -1,8 +1,7 @@
-use crate::finding::{Applicability, Fix, Severity};
 use crate::inventory::Provider;
 use crate::nodes::{self, KubernetesNode};
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
 
 use super::{NODE, resource};
 
@@ -14,22 +13,20 @@ pub(super) const RULE: Rule = Rule {
     condition: "The last part of a providerID is neither `i-…` nor `fargate-…`. EKS Hybrid Nodes (`eks-hybrid://`) are left out; `rke2://` and `k3s://` are `ccm-wrong-cloud-provider`.",
     impact: "the Node is left out of every load balancer with a line in the log; controllers before v1.23.20, v1.24.19, v1.25.15, v1.26.11 and v1.27.6 panic at it",
     fix: "The providerID of a Node cannot be changed: replace the node. On RKE2 and K3s, deleting the Node of a server removes it from etcd.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go#MapToAWSInstanceID",
         "https://github.com/kubernetes/cloud-provider-aws/issues/604",
         "https://github.com/rancher/rke2/issues/1874",
     ],
     example: "Node `worker-1` has the providerID `aws:///us-east-1a/vol-0a`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Instances),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let nodes = match context.nodes_of(Provider::Aws) {
         Ok(nodes) => nodes,
-        Err(why) => return Counted::not_applicable(why),
+        Err(why) => return CheckResult::not_applicable(why),
     };
     let broken = nodes
         .iter()
@@ -42,7 +39,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         );
         Violation::new(Severity::Error, resource(node), message, Fix::none(replacing(&[node])))
     });
-    Counted::new(nodes.len(), found)
+    CheckResult::counted(nodes.len(), found)
 }
 
 /// What replacing a Node needs, where deleting it does more than that.

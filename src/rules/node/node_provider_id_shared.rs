@@ -1,12 +1,12 @@
-use super::{NODE, resource};
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
-use crate::inventory::Provider;
-use crate::nodes::KubernetesNode;
-use crate::nodes::{self, ProviderId};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
 use std::collections::BTreeMap;
+
+use crate::inventory::Provider;
+use crate::nodes::{self, KubernetesNode, ProviderId};
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{NODE, resource};
+
 pub(super) const RULE: Rule = Rule {
     id: "node-provider-id-shared",
     title: "two Nodes are one instance",
@@ -15,18 +15,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "The providerIDs of two Nodes name one instance.",
     impact: "the cloud controller takes both for that instance: traffic of the one goes to the other, and what happens to the instance happens to both Nodes",
     fix: "Delete the Node that does not run on the instance, and register its machine again without a fixed `provider-id`.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/instances.go#MapToAWSInstanceID"],
     example: "Nodes `worker-1` and `worker-2` both name instance `i-0a`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Instances),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let nodes = match context.nodes_of(Provider::Aws) {
         Ok(nodes) => nodes,
-        Err(why) => return Counted::not_applicable(why),
+        Err(why) => return CheckResult::not_applicable(why),
     };
     let mut of_instances: BTreeMap<&str, Vec<&KubernetesNode>> = BTreeMap::new();
     for node in nodes {
@@ -44,5 +42,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         let related = others.iter().map(|node| resource(node)).chain([ResourceRef::bare(ResourceKind::Instance, id)]);
         Some(Violation::new(Severity::Error, resource(first), message, fix).related(related).with_respect_to(id))
     });
-    Counted::new(nodes.len(), found)
+    CheckResult::counted(nodes.len(), found)
 }

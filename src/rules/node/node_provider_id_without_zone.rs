@@ -1,8 +1,6 @@
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::nodes::{self, KubernetesNode, ProviderId};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 
 use super::{INSTANCES, NODE, resource};
 
@@ -14,18 +12,17 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Node's providerID is not `aws:///<zone>/<id>`, and its instance is in a group that the cluster autoscaler discovers (`k8s.io/cluster-autoscaler/enabled`) or was made by Karpenter.",
     impact: "the cluster autoscaler and Karpenter do not find the instance of the Node, and neither remove nor count it",
     fix: "The providerID of a Node cannot be changed: have the kubelet or the cloud controller set the full one on the next nodes.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go#validAwsRefIdRegex",
         "aws/karpenter-provider-aws pkg/utils/utils.go#ParseInstanceID",
     ],
     example: "Node `worker-1` has the providerID `i-0a`, and the cluster autoscaler manages its instance",
     reads: &[INSTANCES],
-    subjects: Subjects::KubernetesNodes,
-    check: Check::Kubernetes(check),
+    migration: Some(Prerequisite::Instances),
+    ..Rule::nodes(check)
 };
 
-fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
     nodes
         .iter()
         .filter_map(|node| {

@@ -1,9 +1,8 @@
-use super::{INSTANCES, NODE, instance_of, resource};
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::nodes::{self, KubernetesNode};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+
+use super::{INSTANCES, NODE, instance_of, resource};
 
 pub(super) const RULE: Rule = Rule {
     id: "node-provider-id-zone-mismatch",
@@ -13,18 +12,17 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Node's providerID is `aws:///<zone>/<id>`, and its instance is in another zone. The cloud controller reads the id alone.",
     impact: "the cluster autoscaler does not find the Node in its group, and takes the instance for one that never registered",
     fix: "Delete the Node and register its machine again without a fixed `provider-id`: it cannot be changed.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/autoscaler cluster-autoscaler/cloudprovider/aws/auto_scaling_groups.go#buildInstanceRefFromAWS",
         "kubernetes/cloud-provider-aws pkg/providers/v1/instances.go#MapToAWSInstanceID",
     ],
     example: "Node `worker-1` names us-east-1a in its providerID, and its instance `i-0a` is in us-east-1b",
     reads: &[INSTANCES],
-    subjects: Subjects::KubernetesNodes,
-    check: Check::Kubernetes(check),
+    migration: Some(Prerequisite::Instances),
+    ..Rule::nodes(check)
 };
 
-fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
     nodes
         .iter()
         .filter(|node| nodes::names_its_zone(&node.provider_id))

@@ -1,10 +1,10 @@
-use super::{INSTANCES, NODE, instance_of, resource};
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::inventory::InstanceState;
 use crate::nodes::KubernetesNode;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+
+use super::{INSTANCES, NODE, instance_of, resource};
+
 pub(super) const RULE: Rule = Rule {
     id: "node-shutdown-taint-stale",
     title: "a Node counts as stopped, and its instance runs",
@@ -13,17 +13,15 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Node has the taint `node.cloudprovider.kubernetes.io/shutdown`, and its instance is running.",
     impact: "no pod is scheduled there; the controller that takes the taint away when the Node is ready does not work",
     fix: "See why the cloud controller does not: `cloud-node-lifecycle` in `--controllers`, its leader, its permissions. Then the taint goes by itself.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider controllers/nodelifecycle/node_lifecycle_controller.go#MonitorNodes"],
     example: "Node `worker-1` has the taint `node.cloudprovider.kubernetes.io/shutdown`, and its instance `i-0a` is running",
     reads: &[INSTANCES],
-    subjects: Subjects::KubernetesNodes,
-    check: Check::Kubernetes(check),
+    ..Rule::nodes(check)
 };
 
 const TAINT: &str = "node.cloudprovider.kubernetes.io/shutdown";
 
-fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
     nodes
         .iter()
         .filter(|node| node.taints.iter().any(|taint| taint.key == TAINT))

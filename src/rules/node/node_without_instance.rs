@@ -1,11 +1,9 @@
 use std::collections::BTreeSet;
 
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::inventory::InstanceState;
 use crate::nodes::{self, KubernetesNode, ProviderId};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 
 use super::{INSTANCES, NODE, resource};
 
@@ -20,15 +18,14 @@ pub(super) const RULE: Rule = Rule {
     condition: "The instance that a Node names is not there, or is shutting down or terminated.",
     impact: "the node controller deletes the Node once the cloud controller works; while it does not, pods stay assigned to nothing",
     fix: "Nothing if the controller runs; else delete the Node.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/instances_v2.go#InstanceExists"],
     example: "Node `worker-1` names instance `i-0a`, which is terminated",
     reads: &[INSTANCES],
-    subjects: Subjects::KubernetesNodes,
-    check: Check::Kubernetes(check),
+    migration: Some(Prerequisite::Instances),
+    ..Rule::nodes(check)
 };
 
-fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
     let read: BTreeSet<&str> = context.view.regions.iter().map(|region| region.region.name.as_str()).collect();
     nodes
         .iter()

@@ -1,9 +1,9 @@
-use super::{INSTANCES, NODE, instance_of, resource};
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::nodes::KubernetesNode;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+
+use super::{INSTANCES, NODE, instance_of, resource};
+
 pub(super) const RULE: Rule = Rule {
     id: "node-zone-label-mismatch",
     title: "a label of a Node names another zone than that of its instance",
@@ -12,19 +12,18 @@ pub(super) const RULE: Rule = Rule {
     condition: "The zone or the region that a Node has as a label, by the present name or the one of before 1.17, is not that of the instance that its providerID names.",
     impact: "volumes are made in the wrong zone, and their pods stay pending (`volume node affinity conflict`); the controller never asks again, and copies the older label over the present one",
     fix: "Set both labels: `topology.kubernetes.io/zone` and, where it is there, `failure-domain.beta.kubernetes.io/zone`.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider controllers/node/node_controller.go#reconcileNodeLabels"],
     example: "Node `worker-1` says zone us-east-1a, and its instance `i-0a` is in us-east-1b",
     reads: &[INSTANCES],
-    subjects: Subjects::KubernetesNodes,
-    check: Check::Kubernetes(check),
+    migration: Some(Prerequisite::Labels),
+    ..Rule::nodes(check)
 };
 
 /// Labels of zones and of regions, the present name and the one of before.
 const ZONES: [&str; 2] = ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"];
 const REGIONS: [&str; 2] = ["topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"];
 
-fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> Checked {
+fn check(context: &Context<'_>, nodes: &[KubernetesNode]) -> CheckResult {
     nodes
         .iter()
         .filter_map(|node| {

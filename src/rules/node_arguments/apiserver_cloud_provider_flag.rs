@@ -1,7 +1,6 @@
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::Component;
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
 
 use super::{Ending, endings};
 
@@ -16,18 +15,15 @@ pub(super) const RULE: Rule = Rule {
     condition: "Servers of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE or kubeadm, or manifests of static pods, have `cloud-provider=…` or `cloud-config=…` in `kube-apiserver-arg`. kube-apiserver has had no such flags since Kubernetes 1.33.",
     impact: "the upgrade to 1.33 stops at the first server: kube-apiserver does not start (`unknown flag: --cloud-provider`)",
     fix: "Take them out of `kube-apiserver-arg` before the upgrade. With an external cloud controller kube-apiserver needs neither: `--cloud-provider` belongs to the kubelet, `--cloud-config` to the controller.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/kubernetes/kubernetes/pull/130162",
         "kubernetes/kubernetes pkg/kubeapiserver/options/cloudprovider.go",
     ],
     example: "3 Nodes start kube-apiserver with `cloud-provider=external`, which it takes until 1.32",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     endings(context, |component, name, value| {
         let log = match name {
             // That one ends earlier: `in-tree-cloud-provider`.

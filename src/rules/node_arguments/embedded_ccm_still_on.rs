@@ -1,15 +1,13 @@
 use std::collections::BTreeMap;
 
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Fix, Key, Severity};
 use crate::kubernetes::arguments::{Component, Distribution, NodeArguments, Started};
 use crate::kubernetes::{Place, WorkloadKind};
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::ANY_CLOUD;
+use crate::rules::cluster_configuration::is_declared_for;
+use crate::rules::prelude::*;
 
 use super::{UNSAID, of_configuration, of_nodes};
-use crate::rules::cluster_configuration::is_declared_for;
 
 pub(super) const RULE: Rule = Rule {
     id: "embedded-ccm-still-on",
@@ -22,7 +20,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "Servers of RKE2 or K3s ask for another cloud controller (`cloud-provider-name` of RKE2, or `cloud-provider=external` in `kubelet-arg`), or one is there or declared beside them, and they do not have `disable-cloud-controller: true`. RKE2 switched its own off wherever a name was given, until 1.35; `rancher-vsphere` and `harvester` still do.",
     impact: "the distribution's controller gives new Nodes `rke2://` or `k3s://` providerIDs, which cannot be changed: such a Node has to be replaced",
     fix: "Set `disable-cloud-controller: true` in the configuration of all servers, those that run only etcd included.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/rancher/rke2/issues/10346",
         "rancher/rke2 pkg/rke2/rke2_linux.go#initExecutor",
@@ -30,9 +27,7 @@ pub(super) const RULE: Rule = Rule {
         "https://github.com/rancher/rancher/issues/55579",
     ],
     example: "3 servers rely on RKE2 to switch its own cloud controller off, which it does until 1.35",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
 /// The first version of RKE2 with a cloud controller of its own, and the first that leaves it on.
@@ -42,7 +37,7 @@ const LEFT_ON: ControllerVersion = ControllerVersion::new(1, 36, 0);
 /// Names of providers that the distribution brings along.
 const BUNDLED: [&str; 3] = ["rke2", "rancher-vsphere", "harvester"];
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let all = context.evidence.arguments();
     let distributions = [Distribution::Rke2, Distribution::K3s];
     let servers: Vec<&NodeArguments> = all
@@ -51,7 +46,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         .filter(|arguments| !arguments.is_part)
         .collect();
     if servers.is_empty() {
-        return Counted::not_applicable(UNSAID);
+        return CheckResult::not_applicable(UNSAID);
     }
     let mut found: BTreeMap<(Distribution, Asked), Vec<(&NodeArguments, When)>> = BTreeMap::new();
     let mut violations = Vec::new();
@@ -78,7 +73,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     let has_workloads = context.evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]);
     let why = (!is_off && !has_workloads)
         .then_some("whether another cloud controller is there is not known: DaemonSets and Deployments were not given");
-    Counted::new(servers.len(), violations).unless(why)
+    CheckResult::counted(servers.len(), violations).unless(why)
 }
 
 /// True if another cloud controller is there beside a server: a workload of the cluster, or one declared for the same cluster.

@@ -1,7 +1,6 @@
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::is_false;
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
 
 use super::{Ending, endings};
 
@@ -16,15 +15,13 @@ pub(super) const RULE: Rule = Rule {
     condition: "Nodes of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE, kubeadm, kOps or the kubelet (`featureGates`), have a gate in `feature-gates` of `kubelet-arg`, `kube-apiserver-arg` or `kube-controller-manager-arg` that the cloud provider's move needed once, and that later versions do not know: `CSIMigration`, `CSIMigrationAWS` and `ControllerManagerLeaderMigration` until 1.26 (the first two cannot be switched off since 1.25), `KubeletCredentialProviders` until 1.28, `InTreePluginAWSUnregister` until 1.30, `DisableCloudProviders` and `DisableKubeletCloudCredentialProviders` until 1.32.",
     impact: "the component does not start after the upgrade: `unrecognized feature gate`",
     fix: "Take the gate out of the configuration once all Nodes run a version that does without it, and before the upgrade to one that does not know it.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/website content/en/docs/reference/command-line-tools-reference/feature-gates",
         "kubernetes/component-base featuregate/feature_gate.go#unsafeSetFromMap",
     ],
     example: "3 Nodes start kubelet with `feature-gates=CSIMigrationAWS=false`, which it takes until 1.24",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    migration: Some(Prerequisite::Storage),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
 /// Gates, with the first minor version that does not know them, and the first that takes no `false`.
@@ -38,7 +35,7 @@ const GATES: [(&str, u32, Option<u32>); 7] = [
     ("DisableKubeletCloudCredentialProviders", 33, None),
 ];
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     endings(context, |component, name, value| {
         let gates = value.split(',').filter(|_| name == "feature-gates").filter_map(|gate| gate.split_once('='));
         gates

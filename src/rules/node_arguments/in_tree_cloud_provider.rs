@@ -1,7 +1,6 @@
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::Component;
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::AWS;
+use crate::rules::prelude::*;
 
 use super::{Ending, endings};
 
@@ -16,15 +15,12 @@ pub(super) const RULE: Rule = Rule {
     condition: "Nodes of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE or kubeadm, have `cloud-provider=aws` in `kubelet-arg`, `kube-apiserver-arg` or `kube-controller-manager-arg`. That provider was part of Kubernetes until 1.26.",
     impact: "from 1.27 on the component does not start: `unknown cloud provider`",
     fix: "Move to the external cloud controller before the upgrade: `cloud-provider=external` for kubelet and kube-controller-manager, none for kube-apiserver.",
-    applicability: Applicability::None,
     sources: &["https://github.com/kubernetes/kubernetes/pull/115838", "https://github.com/rancher/rke2/issues/4183"],
     example: "3 Nodes start kubelet with `cloud-provider=aws`, which it takes until 1.26",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     endings(context, |component, name, value| {
         let log = match component {
             Component::Kubelet => r#"unknown cloud provider "aws""#,

@@ -1,7 +1,6 @@
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::Component;
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
 
 use super::{Ending, endings};
 
@@ -16,15 +15,12 @@ pub(super) const RULE: Rule = Rule {
     condition: "`controllers` of kube-controller-manager names `service`, `route` or `cloud-node-lifecycle`, with or without a dash before it, by either of its names. Kubernetes 1.37 does not know them.",
     impact: r#"from 1.37 on kube-controller-manager does not start: `"service" is not in the list of known controllers`"#,
     fix: "Take these names out of `controllers` before the upgrade: an external cloud provider leaves them out by itself.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/kubernetes/kubernetes/pull/138002",
         "https://github.com/kubernetes/kubernetes/pull/116186",
     ],
     example: "3 Nodes start kube-controller-manager with `controllers=-service`, which it takes until 1.36",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
 /// Controllers that only cloud providers within Kubernetes needed, by both of their names.
@@ -37,7 +33,7 @@ const GONE: [&str; 6] = [
     "service-lb-controller",
 ];
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     endings(context, |component, name, value| {
         let is_asked = component == Component::ControllerManager && name == "controllers";
         let named = value.split(',').filter(|_| is_asked).map(str::trim);

@@ -1,7 +1,6 @@
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::arguments::Component;
-use crate::resource::ResourceKind;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::ANY_CLOUD;
+use crate::rules::prelude::*;
 
 use super::{Ending, endings};
 
@@ -16,15 +15,12 @@ pub(super) const RULE: Rule = Rule {
     condition: "Nodes of RKE2 or K3s, or configurations of RKE2, K3s, Rancher, RKE or kubeadm, have `cloud-config=…` in `kubelet-arg`. Beside an external cloud controller the kubelet reads nothing from it, and since Kubernetes 1.34 it has no such flag.",
     impact: "the upgrade to 1.34 stops at the first node: the kubelet does not start (`unknown flag: --cloud-config`)",
     fix: "Take it out of `kubelet-arg`; the file is the cloud controller's.",
-    applicability: Applicability::None,
     sources: &["https://github.com/kubernetes/kubernetes/pull/130161", "https://github.com/rancher/rke2/issues/8926"],
     example: "5 Nodes start kubelet with `cloud-config=/etc/kubernetes/cloud.conf`, which it takes until 1.33",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     endings(context, |component, name, value| {
         let is_it = component == Component::Kubelet && name == "cloud-config";
         let argument = format!("{name}={value}");

@@ -1,8 +1,6 @@
-use crate::finding::Applicability;
-use crate::finding::Severity;
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged};
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags;
 use crate::view::RegionView;
 
@@ -16,7 +14,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "A network interface is `available`, owned by the cluster or left by the VPC CNI for it (`cluster.k8s.amazonaws.com/name`), and no live instance of the region is tagged for the cluster. Those of a deleted Network Load Balancer vanish by themselves within an hour.",
     impact: "it holds an address and keeps its subnet and security groups from being deleted",
     fix: "Delete the network interface.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/aws/amazon-vpc-cni-k8s/issues/69",
         "https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/6067",
@@ -24,13 +21,13 @@ pub(super) const RULE: Rule = Rule {
     example: "3 available network interfaces belong to `bravo`, which has no live instance here",
     reads: &[INSTANCES, Read::DescribeNetworkInterfaces],
     subjects: Subjects::Region,
-    check: Check::Region(check),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     if !is_dead(context, region) {
-        return Checked::clean();
+        return CheckResult::clean();
     }
     let found: Vec<Tagged<'_>> = region
         .network_interfaces()

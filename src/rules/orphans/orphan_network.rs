@@ -1,12 +1,9 @@
 use std::collections::BTreeMap;
 
-use crate::finding::Applicability;
-use crate::finding::Severity;
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged};
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags;
-use crate::text;
 use crate::view::RegionView;
 
 use super::{INSTANCES, is_dead, one};
@@ -19,17 +16,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "A VPC, subnet or route table is owned by the cluster, and no live instance of the region is tagged for it.",
     impact: "nothing uses it",
     fix: "Delete it with the tool that made it.",
-    applicability: Applicability::None,
     sources: &["https://github.com/kubernetes/kubernetes/issues/73480"],
     example: "1 VPC and 3 subnets are owned by `bravo`, which has no live instance here",
     reads: &[INSTANCES, Read::DescribeVpcs, Read::DescribeSubnets, Read::DescribeRouteTables],
     subjects: Subjects::Region,
-    check: Check::Region(check),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     if !is_dead(context, region) {
-        return Checked::clean();
+        return CheckResult::clean();
     }
     let owned = |resource: &Tagged<'_>| tags::has_cluster_tag_owned(resource.tags(), context.cluster_id());
     let found: Vec<Tagged<'_>> = region

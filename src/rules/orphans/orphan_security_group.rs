@@ -1,13 +1,10 @@
 use std::collections::BTreeSet;
 
-use crate::finding::Applicability;
-use crate::finding::{Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
 use crate::rules::instance_tags::is_load_balancer_group;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::rules::prelude::*;
 use crate::tags;
-use crate::text;
 use crate::view::RegionView;
 
 use super::{INSTANCES, is_dead};
@@ -20,7 +17,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "A group that the cloud controller or the AWS Load Balancer Controller (`elbv2.k8s.aws/cluster=<ID>`) made for a load balancer is owned by the cluster and is on no network interface; or any group that is owned by the cluster is on none, and no live instance of the region is tagged for the cluster.",
     impact: "it counts against the quota of groups, keeps the VPC from being deleted, and rules that refer to it stay in the nodes' group",
     fix: "Revoke the rules that refer to it, then delete the group.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/kubernetes/kubernetes/issues/79994",
         "https://github.com/kubernetes/kubernetes/issues/84366",
@@ -30,10 +26,10 @@ pub(super) const RULE: Rule = Rule {
     example: "security group `sg-0a` (k8s-elb-a1b2) was made for a load balancer and is on no network interface",
     reads: &[INSTANCES, Read::DescribeSecurityGroups, Read::DescribeNetworkInterfaces],
     subjects: Subjects::Region,
-    check: Check::Region(check),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let dead = is_dead(context, region);
     let used: BTreeSet<&str> = region

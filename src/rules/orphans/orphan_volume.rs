@@ -1,8 +1,6 @@
-use crate::finding::Applicability;
-use crate::finding::Severity;
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged};
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags;
 use crate::view::RegionView;
 
@@ -16,17 +14,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "A volume is `available`, owned by the cluster, and no live instance of the region is tagged for it. Auto Scaling groups are not looked at: one with desired instances would bring nodes back.",
     impact: "nothing runs on it, and it is paid for",
     fix: "Take a snapshot if the data matters, then delete the volume.",
-    applicability: Applicability::None,
     sources: &["https://github.com/kubernetes-sigs/cluster-api-provider-aws/issues/773"],
     example: "2 available volumes are owned by `bravo`, which has no live instance here",
     reads: &[INSTANCES, Read::DescribeVolumes],
     subjects: Subjects::Region,
-    check: Check::Region(check),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     if !is_dead(context, region) {
-        return Checked::clean();
+        return CheckResult::clean();
     }
     let found: Vec<Tagged<'_>> = region
         .volumes()

@@ -1,6 +1,7 @@
-use crate::finding::{Applicability, Choice, Fix, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, has, ids, instances_phrase};
+use crate::finding::Choice;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::{has, ids, instances_phrase};
 use crate::tags::{self, OWNED, SHARED};
 use crate::view::RegionView;
 
@@ -15,12 +16,10 @@ pub(super) const RULE: Rule = Rule {
     applicability: Applicability::Choice,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasClusterTagOwned"],
     example: "3 instances are tagged `kubernetes.io/cluster/bravo=shared`",
-    reads: &[],
-    subjects: Subjects::Members,
-    check: Check::Region(check),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let key = context.cluster_key();
     let shared = region.members.iter().filter(|member| tags::cluster_value(&member.instance.tags, own) == Some(SHARED));

@@ -1,9 +1,8 @@
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Choice, Fix, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::finding::Choice;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags::{self, LEGACY_TAG, SHARED};
-use crate::text;
 use crate::view::RegionView;
 
 use super::{NETWORK, network};
@@ -22,12 +21,11 @@ pub(super) const RULE: Rule = Rule {
     applicability: Applicability::Choice,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/tags.go#hasClusterTagOwned"],
     example: "subnet `subnet-0a` is shared and carries `KubernetesCluster=bravo`",
-    reads: &[],
     subjects: Subjects::Region,
-    check: Check::Region(check),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     network(region)
         .filter(|resource| {

@@ -1,7 +1,6 @@
-use crate::finding::{Applicability, Severity};
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags::OWNED;
-use crate::text;
 use crate::view::RegionView;
 
 use super::{CAPA_GC, KOPS_OWNED, NETWORK, network, owners, share};
@@ -17,12 +16,11 @@ pub(super) const RULE: Rule = Rule {
     applicability: Applicability::Choice,
     sources: &[KOPS_OWNED, CAPA_GC],
     example: "security group `sg-0a` is owned by alpha, bravo",
-    reads: &[],
     subjects: Subjects::Region,
-    check: Check::Region(check),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     network(region)
         .filter_map(|resource| {

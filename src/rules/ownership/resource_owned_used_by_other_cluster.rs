@@ -1,8 +1,6 @@
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags::{self, OWNED};
-use crate::text;
 use crate::view::RegionView;
 
 use super::{CAPA_GC, INSTANCES, KOPS_OWNED, NETWORK, network, owners, share, users};
@@ -20,10 +18,10 @@ pub(super) const RULE: Rule = Rule {
     example: "subnet `subnet-0a` is owned by alpha, and nodes of bravo use it",
     reads: &[INSTANCES],
     subjects: Subjects::Region,
-    check: Check::Region(check),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let users = users(region, own);
     network(region)

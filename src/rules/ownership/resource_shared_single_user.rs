@@ -1,11 +1,10 @@
 use std::collections::BTreeMap;
 
-use crate::finding::{Applicability, Cause, Fix, Severity};
-use crate::resource::ResourceKind;
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
 use crate::rules::instance_tags::is_load_balancer_group;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::rules::prelude::*;
 use crate::tags::{self, OWNED, SHARED};
-use crate::text;
 use crate::view::RegionView;
 
 use super::{INSTANCES, network, users};
@@ -18,15 +17,14 @@ pub(super) const RULE: Rule = Rule {
     condition: "A resource is `shared` for this cluster alone and no other cluster's instance uses it, while other resources of the same kind are `owned`: the two values are mixed. A cluster that uses `shared` throughout, as the RKE documents give it, is left alone.",
     impact: "nothing; it is not deleted with the cluster",
     fix: "Set it to `owned` only if it should be deleted with the cluster.",
-    applicability: Applicability::None,
     sources: &["RKE documentation, AWS cloud provider, Tagging AWS Resources"],
     example: "subnet `subnet-0a` is shared, and 2 other subnets of the cluster are owned",
     reads: &[INSTANCES],
     subjects: Subjects::Region,
-    check: Check::Region(check),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let users = users(region, own);
     let mut by_kind: BTreeMap<ResourceKind, (Vec<Tagged<'_>>, usize)> = BTreeMap::new();

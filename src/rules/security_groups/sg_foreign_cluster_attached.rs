@@ -1,8 +1,9 @@
-use crate::finding::{Applicability, Choice, Fix, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation, instances_phrase};
+use crate::finding::Choice;
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::instances_phrase;
 use crate::tags::{self, SHARED};
-use crate::text;
 use crate::view::RegionView;
 
 use super::{FIND_GROUP, GROUP, GROUPS, INSTANCES, only_group};
@@ -20,10 +21,11 @@ pub(super) const RULE: Rule = Rule {
     example: "security group `sg-0a` of alpha is the only group of 3 instances of `bravo`",
     reads: &[INSTANCES, GROUPS],
     subjects: Subjects::MemberGroups,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let only = only_group(region);
     region

@@ -1,8 +1,7 @@
-use crate::finding::{Applicability, Fix, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, instances_phrase};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::instances_phrase;
 use crate::tags::{OWNED, SHARED};
-use crate::text;
 use crate::view::RegionView;
 
 use super::{FIND_GROUP, GROUPS, INSTANCE, INSTANCES, choices, report_undecided};
@@ -26,11 +25,11 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "none of the 2 security groups of 3 instances carries `kubernetes.io/cluster/bravo`: sg-0a, sg-0b",
     reads: &[INSTANCES, GROUPS],
-    subjects: Subjects::Members,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let key = context.cluster_key();
     let own = context.cluster_id();
     let foreign = region.foreign_users(own, |instance| instance.security_groups.iter().map(String::as_str).collect());

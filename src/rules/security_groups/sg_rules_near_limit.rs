@@ -1,6 +1,6 @@
-use crate::finding::{Applicability, Fix, Severity};
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
-use crate::text;
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::view::RegionView;
 
 use super::{GROUP, GROUPS, INSTANCES};
@@ -19,7 +19,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "A group attached to members has at least 80 percent of the default quota of 60 ingress rules, counted per source.",
     impact: "the controller cannot add the rules of the next load balancer: `RulesPerSecurityGroupLimitExceeded`",
     fix: "Set `DisableSecurityGroupIngress` or `ElbSecurityGroup` in the cloud config, clear stale rules, or raise the quota.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/kubernetes/kubernetes/issues/74828",
         "kubernetes/cloud-provider-aws pkg/providers/v1/config/config.go",
@@ -27,10 +26,11 @@ pub(super) const RULE: Rule = Rule {
     example: "security group `sg-0a` has 55 ingress rules; the default quota is 60",
     reads: &[INSTANCES, GROUPS],
     subjects: Subjects::MemberGroups,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     region
         .members_by_group()
         .into_keys()

@@ -1,6 +1,7 @@
-use crate::finding::{Applicability, Fix, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation, instances_phrase};
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::instances_phrase;
 use crate::tags::{self, OWNED, SHARED};
 use crate::view::RegionView;
 
@@ -22,10 +23,11 @@ pub(super) const RULE: Rule = Rule {
     example: "security group `sg-0a`, the only one of 3 instances, has no tag `kubernetes.io/cluster/bravo`",
     reads: &[INSTANCES, GROUPS],
     subjects: Subjects::MemberGroups,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let key = context.cluster_key();
     let foreign = region.foreign_users(own, |instance| instance.security_groups.iter().map(String::as_str).collect());

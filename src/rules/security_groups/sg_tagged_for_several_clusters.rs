@@ -1,7 +1,8 @@
-use crate::finding::{Applicability, Fix, Severity};
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation, instances_phrase};
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+use crate::rules::region::instances_phrase;
 use crate::tags;
-use crate::text;
 use crate::view::RegionView;
 
 use super::{GROUP, GROUPS, INSTANCES};
@@ -19,10 +20,11 @@ pub(super) const RULE: Rule = Rule {
     example: "security group `sg-0a` carries cluster tags of alpha, bravo",
     reads: &[INSTANCES, GROUPS],
     subjects: Subjects::MemberGroups,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     region
         .members_by_group()

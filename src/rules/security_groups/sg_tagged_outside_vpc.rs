@@ -1,6 +1,7 @@
-use crate::finding::{Applicability, Choice, Fix, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::finding::Choice;
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags;
 use crate::view::RegionView;
 
@@ -19,14 +20,15 @@ pub(super) const RULE: Rule = Rule {
     example: "security group `sg-0a` of VPC `vpc-0b` carries the cluster tag, and no node lives there",
     reads: &[INSTANCES, GROUPS],
     subjects: Subjects::Region,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let vpcs = region.member_vpcs();
     if vpcs.is_empty() {
-        return Checked::NotApplicable("no instance is a node of the cluster");
+        return CheckResult::not_applicable("no instance is a node of the cluster");
     }
     region
         .region

@@ -1,10 +1,9 @@
 use std::collections::BTreeSet;
 
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Read;
-use crate::resource::ResourceKind;
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
 use crate::rules::instance_tags::is_load_balancer_group;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::rules::prelude::*;
 use crate::tags;
 use crate::view::RegionView;
 
@@ -25,13 +24,14 @@ pub(super) const RULE: Rule = Rule {
     example: "security group `sg-0a` carries the cluster tag and is attached to nothing",
     reads: &[INSTANCES, GROUPS, INTERFACES],
     subjects: Subjects::Region,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     if region.members.is_empty() {
-        return Checked::NotApplicable("no instance is a node of the cluster");
+        return CheckResult::not_applicable("no instance is a node of the cluster");
     }
     let vpcs = region.member_vpcs();
     let mut used: BTreeSet<&str> = region

@@ -1,11 +1,10 @@
-use super::{Owner, of_each, on, strictest_version, value};
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::Service;
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::AWS;
+use crate::rules::prelude::*;
 use crate::service_annotations::{Effect, OF_CLOUD_CONTROLLER};
-use crate::text;
+
+use super::{Owner, of_each, on, strictest_version, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-annotation-no-effect",
@@ -15,18 +14,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "The cloud controller reads the annotation only for the other kind of load balancer: `proxy-protocol` and connection settings for Classic ones, addresses for Network Load Balancers. Some it refuses: attributes of target groups on a Classic one, and from 1.35 on `security-groups` and `extra-security-groups` on a Network Load Balancer, whatever `NLBSecurityGroupMode` of its cloud configuration is. Of `backend-protocol` a Classic one without a certificate knows `http` alone, and a Network Load Balancer `ssl`, with a certificate.",
     impact: "the load balancer is made without it, and nothing says so; where it is refused, the Service is not updated",
     fix: "Take it out, or use the other kind of load balancer. Proxy protocol of a Network Load Balancer is `aws-load-balancer-target-group-attributes: proxy_protocol_v2.enabled=true`.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_validations.go",
     ],
     example: "Service shop/web has aws-load-balancer-proxy-protocol, which does nothing for a Network Load Balancer",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let version = strictest_version(context);
     let minor = version.and_then(ControllerVersion::minor);
     of_each(context, |service, owner| {

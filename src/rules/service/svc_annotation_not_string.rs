@@ -1,9 +1,8 @@
-use super::on_service;
-use crate::finding::{Applicability, Fix, Severity};
-use crate::resource::ResourceKind;
+use crate::rules::ANY_CLOUD;
 use crate::rules::alibaba::SERVICES_NOT_GIVEN;
-use crate::rules::{ANY_CLOUD, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::prelude::*;
+
+use super::on_service;
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-annotation-not-string",
@@ -13,20 +12,18 @@ pub(super) const RULE: Rule = Rule {
     condition: "The value of an annotation of a Service is written without quotes and is a boolean or a number of YAML: `true`, `yes`, `on`, `443`. Annotations are strings.",
     impact: "the API server refuses the Service: `cannot unmarshal … into Go struct field ObjectMeta.metadata.annotations of type string`",
     fix: "Put the value in quotes.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/apimachinery pkg/apis/meta/v1/types.go#ObjectMeta",
         "kubernetes-sigs/yaml goyaml.v2/resolve.go",
         "https://github.com/kubernetes/kubernetes/issues/68227",
     ],
     example: "Service shop/web has `service.beta.kubernetes.io/aws-load-balancer-internal: true`, which is a boolean and no string",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(ANY_CLOUD, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(ANY_CLOUD, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
-    let Some(services) = &context.evidence.services else { return Counted::not_applicable(SERVICES_NOT_GIVEN) };
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
+    let Some(services) = &context.evidence.services else { return CheckResult::not_applicable(SERVICES_NOT_GIVEN) };
     let mut found = Vec::new();
     for service in services {
         for (key, kind) in &service.not_strings {
@@ -38,5 +35,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             found.push(on_service(service, Severity::Error, message, fix).with_respect_to(key.clone()).at(place));
         }
     }
-    Counted::new(services.len(), found)
+    CheckResult::counted(services.len(), found)
 }

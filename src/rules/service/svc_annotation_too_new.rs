@@ -1,9 +1,8 @@
-use super::{of_each, on, value};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::AWS;
+use crate::rules::prelude::*;
 use crate::service_annotations::{OF_CLOUD_CONTROLLER, is_in};
-use crate::text;
+
+use super::{of_each, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-annotation-too-new",
@@ -13,17 +12,17 @@ pub(super) const RULE: Rule = Rule {
     condition: "The cloud controller of this version does not read the annotation yet. Its version is that of its image, or of --controller-version.",
     impact: "it does nothing until the controller is upgraded; what was meant to hold now does not",
     fix: "Upgrade the cloud controller, or take the annotation out.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-aws, by its tags"],
     example: "Service shop/web has aws-load-balancer-private-ipv4-addresses, which the cloud controller 1.33.0 does not read",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let Some(version) = context.aws_controller_version() else {
-        return Counted::not_applicable("the version of the cloud controller is not known: see --controller-version");
+        return CheckResult::not_applicable(
+            "the version of the cloud controller is not known: see --controller-version",
+        );
     };
     of_each(context, |service, owner| {
         if !owner.is_cloud_controller() {

@@ -1,12 +1,11 @@
-use super::of_each;
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::Place;
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::AWS;
+use crate::rules::prelude::*;
 use crate::service_annotations::{
     OF_CLOUD_CONTROLLER, OF_LOAD_BALANCER_CONTROLLER, PREFIX, is_of_load_balancer_controller, of_cloud_controller,
 };
-use crate::text;
+
+use super::of_each;
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-annotation-unknown",
@@ -16,18 +15,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Service has an annotation of a load balancer of AWS whose name, or whose prefix, neither the cloud controller nor the AWS Load Balancer Controller knows. The prefix is `service.beta.kubernetes.io/` for both.",
     impact: "it does nothing, and nothing says so",
     fix: "Correct the name.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go",
         "kubernetes-sigs/aws-load-balancer-controller pkg/annotations/constants.go",
     ],
     example: "Service shop/web has `service.beta.kubernetes.io/aws-load-balancer-internall`, which no controller reads",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |service, _| {
         let name = service.full_name();
         let unread = |(key, (place, _)): (&String, &(Place, Place))| {

@@ -1,10 +1,9 @@
-use super::{Owner, of_each, on, value};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::Service;
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::AWS;
+use crate::rules::prelude::*;
 use crate::service_annotations::{Effect, OF_CLOUD_CONTROLLER, PREFIX, load_balancer_controller, wrong};
-use crate::text;
+
+use super::{Owner, of_each, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-annotation-value",
@@ -14,7 +13,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "A value is not of the kind that the controller of the Service reads, the cloud controller or the AWS Load Balancer Controller: no boolean, no number, one that Elastic Load Balancing does not take, a protocol, scheme or attribute that it does not know, a name that is too long, a map without `=`, or a list of subnets with nothing in it.",
     impact: "the Service gets no load balancer, or its load balancer is not updated: the event says `error parsing service annotation`, or what else is wrong",
     fix: "Correct the value.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_validations.go",
@@ -23,12 +21,11 @@ pub(super) const RULE: Rule = Rule {
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#parseBoolAnnotation",
     ],
     example: "Service shop/web has `aws-load-balancer-healthcheck-interval: 3`, which is below 5",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |service, owner| {
         if owner == Owner::LoadBalancerController {
             return of_load_balancer_controller(service);

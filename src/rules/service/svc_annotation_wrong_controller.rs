@@ -1,9 +1,8 @@
-use super::{Owner, of_each, on};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
+use crate::rules::AWS;
+use crate::rules::prelude::*;
 use crate::service_annotations::{PREFIX, is_of_load_balancer_controller, of_cloud_controller};
-use crate::text;
+
+use super::{Owner, of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-annotation-wrong-controller",
@@ -16,19 +15,17 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Service for the cloud controller has an annotation that only the AWS Load Balancer Controller reads, or the other way round. An error where the Service is meant to be internal (`aws-load-balancer-scheme: internal`), and is not.",
     impact: "the controller of the Service does not look at it",
     fix: "Write what the controller of the Service reads, or make the Service for the other controller.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go",
         "kubernetes-sigs/aws-load-balancer-controller pkg/annotations/constants.go",
         "kubernetes-sigs/aws-load-balancer-controller docs/guide/service/annotations.md",
     ],
     example: "Service shop/web is for the cloud controller, which does not read aws-load-balancer-scheme: its load balancer is on the internet",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |service, owner| {
         let mut found = Vec::new();
         for (key, value) in &service.annotations {

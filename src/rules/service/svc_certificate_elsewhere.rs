@@ -1,10 +1,8 @@
-use super::{Owner, joined, on, value};
-use crate::finding::{Applicability, Severity};
-use crate::inventory::Read;
 use crate::kubernetes::{Service, ServicePort};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Context, Counted, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
+
+use super::{Owner, joined, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-certificate-elsewhere",
@@ -14,20 +12,19 @@ pub(super) const RULE: Rule = Rule {
     condition: "`aws-load-balancer-ssl-cert` of a Service is no ARN of a certificate of ACM or IAM (the cloud controller takes one, the AWS Load Balancer Controller several), or one of another partition, or one of ACM in another region than that of the nodes. Nothing is said where the nodes live in several regions.",
     impact: "Elastic Load Balancing refuses the listener (`CertificateNotFound`), and the load balancer is not made",
     fix: "Name a certificate of the region.",
-    applicability: Applicability::None,
     sources: &[
         "AWS documentation of ACM, \"Supported Regions\"",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#getListener",
     ],
     example: "Service shop/web names a certificate of eu-west-1, and the nodes are in us-east-1",
     reads: &[Read::DescribeInstances],
-    subjects: Subjects::Evidence,
-    check: Check::Joined(check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::joined(check)
 };
 
 const SUFFIX: &str = "aws-load-balancer-ssl-cert";
 
-fn check(context: &Context<'_>) -> Counted {
+fn check(context: &Context<'_>) -> CheckResult {
     joined(context, |region, service, owner| {
         let (partition, region) = (region.account.partition.as_str(), region.region.name.as_str());
         let given = value(service, SUFFIX).filter(|arn| !arn.is_empty() && is_used(service, owner))?;

@@ -1,9 +1,9 @@
-use super::{of_each, on_field, value};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 use std::net::IpAddr;
+
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on_field, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-field-unsupported",
@@ -13,18 +13,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Service for the cloud controller has `sessionAffinity: ClientIP` or `loadBalancerIP`, or a source range that is no range of addresses.",
     impact: "the Service gets no load balancer, and its event says why",
     fix: "Take the field out; for fixed addresses use a Network Load Balancer with `aws-load-balancer-eip-allocations`.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancer",
         "kubernetes/cloud-provider service/helpers/helper.go#GetLoadBalancerSourceRanges",
     ],
     example: "Service shop/web has `sessionAffinity: ClientIP`, which the cloud controller refuses",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |service, owner| {
         if !owner.is_cloud_controller() {
             return Vec::new();

@@ -1,10 +1,9 @@
-use super::{Owner, of_each, on, value};
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::CloudConfig;
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{Owner, of_each, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-health-check-overridden",
@@ -14,12 +13,10 @@ pub(super) const RULE: Rule = Rule {
     condition: "The cloud configuration has `ClusterServiceLoadBalancerHealthProbeMode=Shared`, and a Service with a Network Load Balancer of the cloud controller and without `externalTrafficPolicy: Local` has an annotation for the protocol, the port or the path of its health check that says something else. The mode came with 1.33.",
     impact: "the targets are checked by HTTP on the port of kube-proxy, whatever the annotations say; thresholds and intervals still count",
     fix: "Take the annotations out, or set `externalTrafficPolicy: Local`.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#buildNLBHealthCheckConfiguration"],
     example: "Service shop/web has aws-load-balancer-healthcheck-path, and the cloud configuration checks all Services in the same way",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
 const REPLACED: [&str; 3] = [
@@ -28,10 +25,10 @@ const REPLACED: [&str; 3] = [
     "aws-load-balancer-healthcheck-path",
 ];
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let configurations = &context.evidence.cloud_configs;
     if configurations.is_empty() {
-        return Counted::not_applicable("no configuration of the AWS cloud controller was given");
+        return CheckResult::not_applicable("no configuration of the AWS cloud controller was given");
     }
     // Before it there is no such mode.
     const FIRST: ControllerVersion = ControllerVersion::new(1, 33, 0);

@@ -1,10 +1,9 @@
-use super::{Owner, kind_of_host, of_each, on, strictest_version};
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::Ingress;
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{Owner, kind_of_host, of_each, on, strictest_version};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-host-name-not-classic",
@@ -17,15 +16,13 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Service for which the cloud controller makes a Classic Load Balancer has an address whose name does not end with `.elb.amazonaws.com`: a name in China (`.elb.amazonaws.com.cn`), or an address that another controller left. From 1.36 on the controller takes that for a Network Load Balancer. An error where its version, or --target-controller, is one of those.",
     impact: "from the cloud controller 1.36 on the Service is not updated any more: `cannot update Load Balancer Type annotation`",
     fix: "Make the Service again as a Network Load Balancer before the upgrade, or stay with 1.35; an address that another controller left has to be removed from its status.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws_validations.go#validateServiceAnnotations"],
     example: "Service shop/web is reached at `a1-2.cn-north-1.elb.amazonaws.com.cn`, which is no name of a Classic Load Balancer for the cloud controller 1.36",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let refuses = strictest_version(context).is_some_and(|version| version >= ControllerVersion::new(1, 36, 0));
     of_each(context, |service, owner| {
         let Some(ingress) = service.ingress.first().filter(|_| owner == Owner::Classic) else { return Vec::new() };

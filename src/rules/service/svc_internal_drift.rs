@@ -1,9 +1,8 @@
-use super::{Owner, kind_of_host, of_each, on, value};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::Ingress;
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{Owner, kind_of_host, of_each, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-internal-drift",
@@ -13,18 +12,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "The host name of a Classic Load Balancer of the cloud controller begins with `internal-` and the annotation does not ask for it, or the other way round. The scheme is never changed after the load balancer was made.",
     impact: "a Service that is believed to be private stays on the internet, or one for the internet is not reached",
     fix: "Make a new Service: its load balancer gets a new name.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancer",
         r#"AWS documentation of Elastic Load Balancing, "Internal Classic Load Balancers""#,
     ],
     example: "Service shop/web asks for an internal load balancer, and `a1b2.eu-west-1.elb.amazonaws.com` is on the internet",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |service, owner| {
         const SUFFIX: &str = "aws-load-balancer-internal";
         let Some(Ingress::Hostname(host)) = service.ingress.first() else { return Vec::new() };

@@ -1,9 +1,8 @@
-use super::{Owner, of_each, on, value};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{is_false, is_no, is_true};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{Owner, of_each, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-internal-value",
@@ -13,18 +12,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "The cloud controller makes an internal load balancer for every value of `aws-load-balancer-internal` that is neither empty nor exactly `false`. Values that read as no are errors, others than `true`, `false` and the old `0.0.0.0/0` are warnings. The AWS Load Balancer Controller takes booleans alone.",
     impact: "the load balancer is internal, and was meant to be reached from the internet",
     fix: r#"Write `"true"`, or take the annotation out."#,
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancer",
         "kubernetes-sigs/aws-load-balancer-controller pkg/annotations/parser.go#ParseBoolAnnotation",
     ],
     example: "Service shop/web has `aws-load-balancer-internal: False`, which makes it internal",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |service, owner| {
         const SUFFIX: &str = "aws-load-balancer-internal";
         let Some(internal) = value(service, SUFFIX) else { return Vec::new() };

@@ -1,8 +1,7 @@
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
 use super::{of_each, on_field};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-ip-family",
@@ -12,19 +11,17 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Service for the cloud controller has `ipFamilies: [IPv6]` alone, and no `ipFamilyPolicy` that adds the other family. The cloud controller makes load balancers of IPv4 only, which reach nodes by IPv4, and kube-proxy answers on the node port of such a Service by IPv6 only.",
     impact: "no target becomes healthy",
     fix: "Set `ipFamilyPolicy: PreferDualStack`, or leave the Service to the AWS Load Balancer Controller.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancerv2",
         "kubernetes/kubernetes pkg/proxy/servicechangetracker.go",
         r#"Kubernetes documentation, "IPv4/IPv6 dual-stack""#,
     ],
     example: "Service shop/web is of IPv6, and its load balancer of IPv4",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |service, owner| {
         // With another policy the API server adds the other family.
         let is_single = service.ip_family_policy.as_deref().is_none_or(|policy| policy == "SingleStack");

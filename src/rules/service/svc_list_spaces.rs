@@ -1,8 +1,7 @@
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
 use super::{Owner, of_each, on, value};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-list-spaces",
@@ -12,18 +11,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Service for the cloud controller has spaces around the items of `aws-load-balancer-ssl-ports`, `-eip-allocations` or `-private-ipv4-addresses`. The controller does not trim those lists; it trims subnets and security groups.",
     impact: "a port with a space is no port of the Service: it is served without TLS; an address with a space is not found",
     fix: "Take the spaces out.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#getPortSets",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancer",
     ],
     example: "Service shop/web has `aws-load-balancer-ssl-ports: 443, 8443`, of which ` 8443` is no port",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |service, owner| {
         let lists: &[&str] = match owner {
             Owner::Classic => &["aws-load-balancer-ssl-ports"],

@@ -1,8 +1,7 @@
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
 use super::{of_each, on, value};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-local-health-check",
@@ -12,18 +11,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Service for the cloud controller has `externalTrafficPolicy: Local`, and annotations that check `traffic-port` or by TCP.",
     impact: "nodes without a pod count as healthy, and drop what they are sent",
     fix: "Leave the health check to the controller: it asks the port that tells (`healthCheckNodePort`) by HTTP.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancer",
         r#"Kubernetes documentation, "Virtual IPs and Service Proxies", "External traffic policy""#,
     ],
     example: "Service shop/web sends only to nodes with a pod, and checks by `aws-load-balancer-healthcheck-port: traffic-port`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |service, owner| {
         if !owner.is_cloud_controller() || !service.is_local {
             return Vec::new();

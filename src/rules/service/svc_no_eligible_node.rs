@@ -1,11 +1,10 @@
-use super::{of_each, on, value};
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::is_false;
 use crate::nodes::{self, EXCLUDED_FROM_LOAD_BALANCERS, KubernetesNode, ProviderId};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-no-eligible-node",
@@ -15,21 +14,19 @@ pub(super) const RULE: Rule = Rule {
     condition: "The cloud controller makes the load balancer of a Service, and every Node is left out of it: by the label `node.kubernetes.io/exclude-from-external-load-balancers` (which kubeadm gives control planes), without a providerID of an instance, about to be deleted by the cluster autoscaler, or by `aws-load-balancer-target-node-labels`. Up to the cloud controller 1.33 the label counts with any value; from 1.34 on `false` does not.",
     impact: "the load balancer has no target: `There are no available nodes for LoadBalancer`",
     fix: "Take the label from the Nodes that are to serve, or add workers.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider controllers/service/controller.go#nodeIncludedPredicate",
         "kubernetes/cloud-provider controllers/service/controller.go#stableNodeSetPredicates",
     ],
     example: "Service shop/web has no Node behind its load balancer: 1 of 1 is left out by the label node.kubernetes.io/exclude-from-external-load-balancers",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let nodes = context.evidence.nodes.as_deref().unwrap_or_default();
     if nodes.is_empty() || nodes.iter().any(|node| node.kubelet_version.is_empty()) {
-        return Counted::not_applicable("the Nodes are not known: give them with --nodes or --kubernetes");
+        return CheckResult::not_applicable("the Nodes are not known: give them with --nodes or --kubernetes");
     }
     let reads_value =
         context.aws_controller_version().is_some_and(|version| version >= ControllerVersion::new(1, 34, 0));

@@ -1,8 +1,7 @@
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
 use super::{of_each, on_field};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-no-node-port",
@@ -12,15 +11,13 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Service for the cloud controller has `allocateLoadBalancerNodePorts: false` and ports without `nodePort`.",
     impact: "those ports get no listener: `Ignoring port without NodePort defined`",
     fix: "Let node ports be allocated, or give the ports one.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancer"],
     example: "Service shop/web has no node port for port 443, and the load balancer leaves it out",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |service, owner| {
         let without: Vec<String> =
             service.ports.iter().filter(|port| port.node_port.is_none()).map(|port| port.port.to_string()).collect();

@@ -1,14 +1,13 @@
 use jiff::{SignedDuration, Timestamp};
 
-use super::{CLEANUP, is_of_aws, on};
-use crate::finding::{Applicability, Severity};
 use crate::inventory::Provider;
 use crate::kubernetes::{CloudController, Service, WorkloadKind};
 use crate::nodes::KubernetesNode;
-use crate::resource::ResourceKind;
+use crate::rules::AWS;
 use crate::rules::alibaba::SERVICES_NOT_GIVEN;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::prelude::*;
+
+use super::{CLEANUP, is_of_aws, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-orphan-finalizer",
@@ -18,22 +17,20 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Service is being deleted for more than ten minutes, has the finalizer `service.kubernetes.io/load-balancer-cleanup`, and no cloud controller that runs the service controller is among the workloads. DaemonSets and Deployments of all namespaces have to be given.",
     impact: "the Service and its namespace stay for ever, and so does the load balancer",
     fix: "Let a cloud controller run until the Service is gone; if there will be none again, delete the load balancer, then take the finalizer away.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider controllers/service/controller.go#processServiceDeletion"],
     example: "Service shop/web is being deleted for 3 hours, and no cloud controller takes its load balancer away",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
 /// How long a controller that works may need: load balancers are taken away within minutes.
 const WAIT: SignedDuration = SignedDuration::from_mins(10);
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
-    let Some(services) = &evidence.services else { return Counted::not_applicable(SERVICES_NOT_GIVEN) };
+    let Some(services) = &evidence.services else { return CheckResult::not_applicable(SERVICES_NOT_GIVEN) };
     if !evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]) {
-        return Counted::not_applicable("DaemonSets and Deployments of all namespaces were not given");
+        return CheckResult::not_applicable("DaemonSets and Deployments of all namespaces were not given");
     }
     let mut controllers = evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
     // Kubernetes' own provider does it as well, and hides in kube-controller-manager until 1.26.
@@ -61,5 +58,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         Some(on(service, None, Severity::Warning, message, "let a cloud controller run until the Service is gone"))
     };
     let why = evidence.kubernetes_version().is_none().then_some("the version of Kubernetes is not known");
-    Counted::new(services.len(), services.iter().filter_map(orphan)).unless(why)
+    CheckResult::counted(services.len(), services.iter().filter_map(orphan)).unless(why)
 }

@@ -1,10 +1,9 @@
-use super::{Owner, has_load_balancer_controller, of_each, on};
-use crate::finding::{Applicability, Severity};
 use crate::inventory::Provider;
 use crate::kubernetes::{CloudController, WorkloadKind};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{Owner, has_load_balancer_controller, of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-owned-by-nobody",
@@ -14,19 +13,17 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Service of type `LoadBalancer` has `aws-load-balancer-type: external` without `aws-load-balancer-nlb-target-type: ip` or `instance`; or its class is `service.k8s.aws/nlb` and the AWS Load Balancer Controller is not among all workloads; or the only cloud controller runs without its service controller, and the AWS Load Balancer Controller is not there.",
     impact: "its address stays `<pending>` for ever, without an event",
     fix: "Add `aws-load-balancer-nlb-target-type`, or install the controller that the Service asks for.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes-sigs/aws-load-balancer-controller pkg/service/service_utils.go",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#isLBExternal",
         "kubernetes/cloud-provider controllers/service/controller.go#wantsLoadBalancer",
     ],
     example: "Service shop/web leaves its load balancer to the AWS Load Balancer Controller, which takes it only with aws-load-balancer-nlb-target-type",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
     let knows_workloads = evidence.has_all_workloads(&[WorkloadKind::Deployment]);
     let has_other = has_load_balancer_controller(evidence);

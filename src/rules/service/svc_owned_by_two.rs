@@ -1,8 +1,7 @@
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
 use super::{CLEANUP, RESOURCES, of_each, on};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-owned-by-two",
@@ -12,18 +11,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Service has the finalizer of the cloud controller (`service.kubernetes.io/load-balancer-cleanup`) and that of the AWS Load Balancer Controller (`service.k8s.aws/resources`).",
     impact: "both write its address by turns, and one of the load balancers is left over when the Service goes",
     fix: "Make a new Service for one of the two, move the traffic there, and delete this one.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider service/helpers/helper.go#LoadBalancerCleanupFinalizer",
         "kubernetes-sigs/aws-load-balancer-controller controllers/service/service_controller.go",
     ],
     example: "Service shop/web has the finalizers of both controllers",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |service, _| {
         let has = |finalizer: &str| service.finalizers.iter().any(|found| found == finalizer);
         if !has(CLEANUP) || !has(RESOURCES) {

@@ -1,8 +1,7 @@
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
 use super::{Owner, of_each, on_field};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-protocol-unsupported",
@@ -12,19 +11,17 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Service for the cloud controller has ports of UDP on a Classic Load Balancer, of SCTP, or of TCP and UDP together.",
     impact: "the Service gets no load balancer: `Protocol … not supported by LoadBalancer`, or `mixed protocol is not supported for LoadBalancer`",
     fix: "Use a Network Load Balancer for UDP, and a Service for each protocol.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#EnsureLoadBalancer",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#checkMixedProtocol",
         "kubernetes/cloud-provider-aws, v1.22.0",
     ],
     example: "Service shop/dns has ports of TCP and UDP, which the cloud controller does not put on one load balancer",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |service, owner| {
         if !owner.is_cloud_controller() {
             return Vec::new();

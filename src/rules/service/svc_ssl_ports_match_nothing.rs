@@ -1,8 +1,7 @@
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
 use super::{Owner, of_each, on, value};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-ssl-ports-match-nothing",
@@ -12,18 +11,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "An item of `aws-load-balancer-ssl-ports` is neither the number nor the name of a port of the Service, or `*` stands there for the AWS Load Balancer Controller, which knows no such sign.",
     impact: "no listener gets the certificate because of it",
     fix: "Name ports of the Service, by number or name.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#getPortSets",
         "kubernetes-sigs/aws-load-balancer-controller pkg/service/model_build_listener.go",
     ],
     example: "Service shop/web has TLS for port `8443`, which it does not have",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |service, owner| {
         const SUFFIX: &str = "aws-load-balancer-ssl-ports";
         let Some(given) = value(service, SUFFIX).filter(|given| !given.trim().is_empty()) else { return Vec::new() };

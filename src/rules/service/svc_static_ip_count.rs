@@ -1,8 +1,7 @@
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
 use super::{Owner, of_each, on, value};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-static-ip-count",
@@ -12,18 +11,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "A Service names subnets (`aws-load-balancer-subnets`) and addresses (`-eip-allocations` or `-private-ipv4-addresses`) for a Network Load Balancer, and not one address for each subnet.",
     impact: "the load balancer is not made: each subnet needs one address",
     fix: "Name as many addresses as subnets.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#ensureLoadBalancerv2",
         "kubernetes-sigs/aws-load-balancer-controller pkg/service/model_build_load_balancer.go",
     ],
     example: "Service shop/web names 3 subnets and 2 addresses",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |service, owner| {
         let count = |list: &str| list.split(',').filter(|item| !item.trim().is_empty()).count();
         let Some(subnets) = value(service, "aws-load-balancer-subnets").map(count).filter(|_| owner != Owner::Classic)

@@ -1,14 +1,12 @@
 use std::collections::BTreeSet;
 
-use super::{Owner, joined, on, value};
-use crate::finding::{Applicability, Severity};
-use crate::inventory::{Read, Subnet};
-use crate::policy;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Context, Counted, Rule, RuleSeverity, Subjects};
-use crate::tags;
-use crate::text;
+use crate::inventory::Subnet;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::view::RegionView;
+use crate::{policy, tags};
+
+use super::{Owner, joined, on, value};
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-subnets-unresolved",
@@ -18,7 +16,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "`aws-load-balancer-subnets` of a Service names a subnet by an id that the region does not have, or by a name (its tag `Name`, with `*` and `?` as wildcards) that no subnet of the VPC has, or several, so that other subnets than as many as are named are found; a subnet of another VPC; the same one twice; or two in one zone. Nothing is said where the nodes live in several VPCs or regions.",
     impact: "the load balancer is neither made nor changed (`expected to find 2, but found 1 subnets`)",
     fix: "Name one subnet of the VPC for each zone.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#resolveSubnetNameOrIDs",
         "kubernetes-sigs/aws-load-balancer-controller pkg/networking/subnet_resolver.go",
@@ -26,16 +23,16 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "Service shop/web names the subnet `subnet-0gone`, which is not in us-east-1",
     reads: &[Read::DescribeInstances, Read::DescribeSubnets],
-    subjects: Subjects::Evidence,
-    check: Check::Joined(check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::joined(check)
 };
 
 const SUFFIX: &str = "aws-load-balancer-subnets";
 
-fn check(context: &Context<'_>) -> Counted {
+fn check(context: &Context<'_>) -> CheckResult {
     let mut vpcs = context.view.regions.iter().flat_map(RegionView::member_vpcs);
     let (Some(vpc), None) = (vpcs.next(), vpcs.next()) else {
-        return Counted::not_applicable("the nodes are not in one VPC");
+        return CheckResult::not_applicable("the nodes are not in one VPC");
     };
     joined(context, |region, service, owner| {
         let named: Vec<&str> =

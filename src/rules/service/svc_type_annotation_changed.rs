@@ -1,8 +1,7 @@
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
 use super::{CLEANUP, Owner, RESOURCES, kind_of_host, of_each, on};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-type-annotation-changed",
@@ -12,18 +11,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "The host name of a Service is that of another kind of load balancer than its annotations ask for now, or the cloud controller has made one for a Service that now asks for the AWS Load Balancer Controller.",
     impact: "up to the cloud controller 1.35 a second load balancer is made and the first one is left over; from 1.36 on the Service is not updated any more: `cannot update Load Balancer Type annotation`",
     fix: "Put the annotation back, or make a new Service and move the traffic there.",
-    applicability: Applicability::None,
     sources: &[
         "https://github.com/kubernetes/cloud-provider-aws/issues/1254",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_validations.go",
     ],
     example: "Service shop/web asks for a Network Load Balancer, and its host name is that of a Classic Load Balancer",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |service, owner| {
         let name = service.full_name();
         let name = text::printable(&name);

@@ -1,8 +1,7 @@
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
 use super::{Owner, of_each, on, value};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "svc-type-value-unknown",
@@ -12,18 +11,16 @@ pub(super) const RULE: Rule = Rule {
     condition: "`aws-load-balancer-type` is none of `nlb`, `nlb-ip` and `external`.",
     impact: "the cloud controller makes a Classic Load Balancer, and says nothing",
     fix: "Write `nlb` for a Network Load Balancer of the cloud controller, `external` for one of the AWS Load Balancer Controller, or nothing for a Classic one. Application Load Balancers are for Ingresses.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#isNLB",
         "kubernetes/cloud-provider-aws pkg/providers/v1/aws_loadbalancer.go#isLBExternal",
     ],
     example: "Service shop/web asks for the type `NLB`, and gets a Classic Load Balancer",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Services),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |service, owner| {
         let Some(kind) = value(service, "aws-load-balancer-type").filter(|_| owner == Owner::Classic) else {
             return Vec::new();

@@ -1,11 +1,10 @@
-use super::NO_VOLUME;
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::arguments::NodeArguments;
 use crate::kubernetes::{Document, DocumentKind};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::NO_VOLUME;
 
 pub(super) const RULE: Rule = Rule {
     id: "csi-migration-undrained",
@@ -15,22 +14,19 @@ pub(super) const RULE: Rule = Rule {
     condition: "Volumes of the cluster are `awsElasticBlockStore`, and between the kubelets of today and --target-kubernetes they are handed to the driver: from 1.23 on, or from 1.25 on where the gate `CSIMigrationAWS` is off today. Where it is on they are handed over already, and so are volumes with the annotation `pv.kubernetes.io/migrated-to`.",
     impact: "pods that use such a volume on a node whose kubelet changes over hang while they terminate",
     fix: "Drain each node before its kubelet is upgraded over that version; an upgrade in place without a drain is not enough.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes-sigs/aws-ebs-csi-driver docs/install.md, \"Migrating from the in-tree EBS plugin\"",
         "https://github.com/kubernetes-sigs/aws-ebs-csi-driver/issues/679",
         "kubernetes/website content/en/docs/reference/command-line-tools-reference/feature-gates/CSIMigrationAWS.md",
     ],
     example: "2 volumes of Kubernetes' own plugin go over to the driver with Kubernetes 1.23, and the target is 1.24",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
     let Some(target) = evidence.target.kubernetes else {
-        return Counted::not_applicable("no --target-kubernetes was given");
+        return CheckResult::not_applicable("no --target-kubernetes was given");
     };
     // What the driver has already is marked.
     let own = |volume: &&Document| {
@@ -39,18 +35,18 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
             && object.at(&["metadata", "annotations", "pv.kubernetes.io/migrated-to"]).is_none()
     };
     if evidence.documents_of(DocumentKind::PersistentVolume).next().is_none() {
-        return Counted::not_applicable(NO_VOLUME);
+        return CheckResult::not_applicable(NO_VOLUME);
     }
     let count = evidence.documents_of(DocumentKind::PersistentVolume).filter(own).count();
     let kubelets = evidence.nodes.iter().flatten().filter_map(|node| node.kubelet_version.parse().ok());
     let Some(today) = kubelets.min().or_else(|| evidence.kubernetes_version()) else {
-        return Counted::not_applicable("the version of Kubernetes is not known");
+        return CheckResult::not_applicable("the version of Kubernetes is not known");
     };
     let is_off = evidence.arguments().iter().any(NodeArguments::keeps_in_tree_volumes);
     let first = ControllerVersion::new(1, if is_off { 25 } else { 23 }, 0);
     let is_over = evidence.arguments().iter().any(NodeArguments::hands_volumes_over);
     if count == 0 || is_over || today >= first || target < first {
-        return Counted::new(1, []);
+        return CheckResult::counted(1, []);
     }
     let go = if count == 1 { "goes" } else { "go" };
     let message = format!(
@@ -59,7 +55,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
         if is_off { "1.25" } else { "1.23" }
     );
     let resource = ResourceRef::bare(ResourceKind::Cluster, context.cluster_id);
-    Counted::new(
+    CheckResult::counted(
         1,
         [Violation::new(
             Severity::Warning,

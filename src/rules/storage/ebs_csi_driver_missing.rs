@@ -1,10 +1,9 @@
-use super::{has_driver, of_each, on};
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{EBS_DRIVER, WorkloadKind};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{has_driver, of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "ebs-csi-driver-missing",
@@ -14,24 +13,22 @@ pub(super) const RULE: Rule = Rule {
     condition: "The cluster has a storage class for EBS, Kubernetes is 1.23 or later, and nothing shows the driver `ebs.csi.aws.com`: no workload, no CSIDriver and no CSINode. DaemonSets and Deployments of all namespaces have to be given.",
     impact: r#"claims wait for ever (`waiting for a volume to be created, either by external provisioner "ebs.csi.aws.com" or manually`), and volumes that are there are not attached to new pods"#,
     fix: "Install the EBS CSI driver, and give its role the permissions (`tagaudit baseline show ebs-csi`).",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/kubernetes staging/src/k8s.io/csi-translation-lib/plugins/aws_ebs.go",
         "kubernetes-sigs/aws-ebs-csi-driver docs/install.md",
     ],
     example: "StorageClass gp2 needs the driver `ebs.csi.aws.com`, which does not run",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    migration: Some(Prerequisite::Storage),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
     let Some(minor) = evidence.kubernetes_version().and_then(ControllerVersion::minor) else {
-        return Counted::not_applicable("the version of Kubernetes is not known");
+        return CheckResult::not_applicable("the version of Kubernetes is not known");
     };
     if !evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]) {
-        return Counted::not_applicable("DaemonSets and Deployments of all namespaces were not given");
+        return CheckResult::not_applicable("DaemonSets and Deployments of all namespaces were not given");
     }
     let runs = has_driver(evidence);
     of_each(context, |class, _| {

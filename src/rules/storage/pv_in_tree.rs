@@ -1,11 +1,10 @@
-use super::{NO_VOLUME, has_driver};
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Fix, ResourceRef, Severity};
 use crate::kubernetes::arguments::NodeArguments;
 use crate::kubernetes::{Document, DocumentKind, EBS_DRIVER, WorkloadKind};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{NO_VOLUME, has_driver};
 
 pub(super) const RULE: Rule = Rule {
     id: "pv-in-tree",
@@ -15,37 +14,34 @@ pub(super) const RULE: Rule = Rule {
     condition: "Volumes of the cluster are `awsElasticBlockStore`, Kubernetes is 1.23 or later, and the driver `ebs.csi.aws.com` is not there: `CSIDriver` objects, or DaemonSets and Deployments of all namespaces, have to be given. With the gate `CSIMigrationAWS` off, up to 1.24, it is none. From 1.23 on Kubernetes hands such volumes to the driver, and 1.27 has no plugin of its own.",
     impact: "volumes are not attached to pods that start, and cannot be resized or deleted",
     fix: "Install the EBS CSI driver: the volumes stay as they are.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/kubernetes staging/src/k8s.io/csi-translation-lib/plugins/aws_ebs.go",
         "kubernetes/website content/en/docs/reference/command-line-tools-reference/feature-gates/CSIMigrationAWS.md",
     ],
     example: "2 volumes are of Kubernetes' own plugin, and the driver `ebs.csi.aws.com` is not there: pv-1, pv-2",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let evidence = context.evidence;
     let is_live = |volume: &&Document| volume.object().text(&["metadata", "uid"]).is_some();
     let volumes: Vec<&Document> = evidence.documents_of(DocumentKind::PersistentVolume).filter(is_live).collect();
     if volumes.is_empty() {
-        return Counted::not_applicable(NO_VOLUME);
+        return CheckResult::not_applicable(NO_VOLUME);
     }
     let Some(minor) = evidence.kubernetes_version().and_then(ControllerVersion::minor) else {
-        return Counted::not_applicable("the version of Kubernetes is not known");
+        return CheckResult::not_applicable("the version of Kubernetes is not known");
     };
     let has_drivers = evidence.document_lists.contains(&DocumentKind::CsiDriver);
     if !has_drivers && !evidence.has_all_workloads(&[WorkloadKind::DaemonSet, WorkloadKind::Deployment]) {
-        return Counted::not_applicable("neither CSIDrivers nor all DaemonSets and Deployments were given");
+        return CheckResult::not_applicable("neither CSIDrivers nor all DaemonSets and Deployments were given");
     }
     // Up to 1.24 the gate can be off: then Kubernetes' own plugin does it.
     let keeps_own = minor < 25 && evidence.arguments().iter().any(NodeArguments::keeps_in_tree_volumes);
     let own = volumes.iter().filter(|volume| volume.object().at(&["spec", "awsElasticBlockStore"]).is_some());
     let names: Vec<&str> = own.filter_map(|volume| volume.object().text(&["metadata", "name"])).collect();
     if has_driver(evidence) || keeps_own || minor < 23 || names.is_empty() {
-        return Counted::new(volumes.len(), []);
+        return CheckResult::counted(volumes.len(), []);
     }
     let severity = if minor >= 27 { Severity::Error } else { Severity::Warning };
     let are = if names.len() == 1 { "is" } else { "are" };
@@ -56,5 +52,5 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     );
     let resource = ResourceRef::bare(ResourceKind::Cluster, context.cluster_id);
     let fix = Fix::none("install the EBS CSI driver");
-    Counted::new(volumes.len(), [Violation::new(severity, resource, message, fix)])
+    CheckResult::counted(volumes.len(), [Violation::new(severity, resource, message, fix)])
 }

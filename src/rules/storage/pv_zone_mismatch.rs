@@ -1,11 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::{Read, Tagged, Volume};
+use crate::inventory::{Tagged, Volume};
 use crate::kubernetes::{DocumentKind, EBS_DRIVER, Object};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Context, Counted, Rule, RuleSeverity, Subjects, Violation};
-use crate::text;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::view::RegionView;
 
 pub(super) const RULE: Rule = Rule {
@@ -16,7 +14,6 @@ pub(super) const RULE: Rule = Rule {
     condition: "The zones to which a PersistentVolume of EBS binds its pods, by its node affinity or by the zone among its labels, are without the zone of its volume. Volumes that are not in a region of the audit are left out.",
     impact: "its pods are put where the volume cannot be attached, and do not start",
     fix: "Its node affinity cannot be changed: keep the volume (`persistentVolumeReclaimPolicy: Retain`), delete the PersistentVolume, and make it again with the zone of the volume.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes/kubernetes pkg/scheduler/framework/plugins/volumebinding/binder.go",
         "kubernetes/kubernetes pkg/scheduler/framework/plugins/volumezone/volume_zone.go",
@@ -24,20 +21,19 @@ pub(super) const RULE: Rule = Rule {
     ],
     example: "PersistentVolume `pv-1` says us-east-1a, and volume `vol-0a` is in us-east-1b",
     reads: &[Read::DescribeVolumes],
-    subjects: Subjects::Evidence,
-    check: Check::Joined(check),
+    ..Rule::joined(check)
 };
 
 /// Names of zones in an affinity, and among labels.
 const ZONES: [&str; 3] =
     ["topology.ebs.csi.aws.com/zone", "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"];
 
-fn check(context: &Context<'_>) -> Counted {
+fn check(context: &Context<'_>) -> CheckResult {
     let volumes = context.kubernetes.documents_of(DocumentKind::PersistentVolume);
     let volumes = volumes.filter_map(|document| Some((document.object(), volume_id(document.object())?)));
     let volumes: Vec<(Object<'_>, &str)> = volumes.collect();
     if volumes.is_empty() {
-        return Counted::not_applicable("no PersistentVolume of EBS was given");
+        return CheckResult::not_applicable("no PersistentVolume of EBS was given");
     }
     let mut by_id: BTreeMap<&str, (&RegionView<'_>, &Volume)> = BTreeMap::new();
     for region in &context.view.regions {
@@ -62,7 +58,7 @@ fn check(context: &Context<'_>) -> Counted {
         // Two of them may be of one volume.
         Some(Violation::new(Severity::Error, resource, message, fix).at(&object.head()).with_respect_to(name))
     });
-    Counted::new(volumes.len(), found)
+    CheckResult::counted(volumes.len(), found)
 }
 
 /// The volume of EBS that a `PersistentVolume` is: `vol-…`, or `aws://ZONE/vol-…` of Kubernetes' own plugin.

@@ -1,8 +1,7 @@
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
 use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
 
 pub(super) const RULE: Rule = Rule {
     id: "storageclass-immediate-binding",
@@ -12,15 +11,12 @@ pub(super) const RULE: Rule = Rule {
     condition: "A storage class for EBS has `volumeBindingMode: Immediate`, which is the default, and no `allowedTopologies` of one zone.",
     impact: "the volume is made in any zone, and its pod stays pending where there is no room for it in that zone",
     fix: "Make a class with `volumeBindingMode: WaitForFirstConsumer`: it cannot be changed.",
-    applicability: Applicability::None,
     sources: &[r#"Kubernetes documentation, "Storage Classes", "Volume binding mode""#],
     example: "StorageClass gp3 makes volumes before a pod needs them",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |class, _| {
         let object = class.object();
         let mode = object.located(&["volumeBindingMode"]);

@@ -1,10 +1,9 @@
-use super::{IN_TREE, of_each, on};
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{EBS_DRIVER, Object};
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{IN_TREE, of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "storageclass-in-tree-provisioner",
@@ -14,15 +13,12 @@ pub(super) const RULE: Rule = Rule {
     condition: "A storage class has the provisioner `kubernetes.io/aws-ebs`. It was part of Kubernetes until 1.26; since 1.23 its volumes are made by the driver `ebs.csi.aws.com` in its stead, if that is installed.",
     impact: "there are no snapshots and no `gp3` by default; without the driver, claims wait for ever",
     fix: "Make a class with the provisioner `ebs.csi.aws.com`, and move the mark of the default to it: parameters of a class cannot be changed.",
-    applicability: Applicability::None,
     sources: &["kubernetes/kubernetes staging/src/k8s.io/csi-translation-lib/plugins/aws_ebs.go"],
     example: "StorageClass gp2 has the provisioner `kubernetes.io/aws-ebs`",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |class, provisioner| {
         let before =
             context.evidence.kubernetes_version().and_then(ControllerVersion::minor).is_some_and(|minor| minor < 23);

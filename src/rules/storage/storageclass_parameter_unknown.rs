@@ -1,9 +1,8 @@
-use super::{IN_TREE, of_each, on};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::EBS_DRIVER;
-use crate::resource::ResourceKind;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{IN_TREE, of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "storageclass-parameter-unknown",
@@ -13,15 +12,12 @@ pub(super) const RULE: Rule = Rule {
     condition: "A storage class of `ebs.csi.aws.com` has a parameter that the driver does not know, `zone` and `zones` among them, or `iops` beside `iopsPerGB`, or one whose value is no text, such as `encrypted: true`; or one of `kubernetes.io/aws-ebs` has `zone` or `zones` beside `allowedTopologies`.",
     impact: "every volume of the class fails to be made",
     fix: "Take it out; zones are `allowedTopologies`.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes-sigs/aws-ebs-csi-driver pkg/driver/controller.go#CreateVolume",
         "kubernetes-sigs/aws-ebs-csi-driver docs/parameters.md",
     ],
     example: "StorageClass fast has the parameter `zones`, which the driver does not take",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
 /// Parameters of the driver, which it compares in small letters.
@@ -47,7 +43,7 @@ const KNOWN: [&str; 19] = [
     "volumeinitializationrate",
 ];
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     of_each(context, |class, provisioner| {
         let object = class.object();
         let has_topologies = object.items(&["allowedTopologies"]).next().is_some();

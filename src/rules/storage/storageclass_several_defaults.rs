@@ -1,10 +1,8 @@
-use super::{of_each, on};
-use crate::finding::{Applicability, Severity};
 use crate::kubernetes::{Document, DocumentKind};
-use crate::resource::ResourceKind;
-use crate::rules::Checked;
-use crate::rules::{AWS, Check, Counted, KubernetesContext, Rule, RuleSeverity, Subjects};
-use crate::text;
+use crate::rules::AWS;
+use crate::rules::prelude::*;
+
+use super::{of_each, on};
 
 pub(super) const RULE: Rule = Rule {
     id: "storageclass-several-defaults",
@@ -14,15 +12,12 @@ pub(super) const RULE: Rule = Rule {
     condition: r#"More than one storage class of the cluster has the annotation `storageclass.kubernetes.io/is-default-class: "true"`, and one of them is for EBS."#,
     impact: "a claim without a class gets the one that was made last, whichever that is",
     fix: "Take the annotation from all but one.",
-    applicability: Applicability::None,
     sources: &[r#"Kubernetes documentation, "Storage Classes", "Default StorageClass""#],
     example: "StorageClass gp2 and gp3 are both the default",
-    reads: &[],
-    subjects: Subjects::Evidence,
-    check: Check::Evidence(AWS, check),
+    ..Rule::evidence(AWS, check)
 };
 
-fn check(context: &KubernetesContext<'_>) -> Counted {
+fn check(context: &KubernetesContext<'_>) -> CheckResult {
     let is_default = |class: &&Document| {
         let object = class.object();
         let marks = ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
@@ -32,7 +27,7 @@ fn check(context: &KubernetesContext<'_>) -> Counted {
     let defaults: Vec<&Document> =
         context.evidence.documents_of(DocumentKind::StorageClass).filter(is_default).collect();
     let mut counted = of_each(context, |_, _| Vec::new());
-    if let (Checked::Done(found), [first, _, ..]) = (&mut counted.outcome, defaults.as_slice()) {
+    if let (Ok(found), [first, _, ..]) = (&mut counted.outcome, defaults.as_slice()) {
         let names = defaults.iter().filter_map(|class| class.object().text(&["metadata", "name"]));
         let names: Vec<&str> = names.collect();
         let both = if names.len() == 2 { "both" } else { "all" };

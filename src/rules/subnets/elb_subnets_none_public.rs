@@ -1,7 +1,6 @@
-use crate::finding::{Applicability, Severity};
-use crate::resource::ResourceKind;
+use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::Scheme;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects};
+use crate::rules::prelude::*;
 use crate::view::RegionView;
 
 use super::{CCM_SUBNETS, INSTANCES, SUBNETS, TABLES, ZONES, none_of};
@@ -14,14 +13,14 @@ pub(super) const RULE: Rule = Rule {
     condition: "The controller's algorithm finds no subnet for an internet-facing load balancer in a VPC of the members.",
     impact: "an internet-facing LoadBalancer Service stays pending with `could not find any suitable subnets for creating the ELB`",
     fix: "Give a subnet a route to an internet gateway, or tag the public subnets for this cluster.",
-    applicability: Applicability::None,
     sources: &[CCM_SUBNETS, "https://github.com/kubernetes/kubernetes/issues/29298"],
     example: "no subnet of VPC `vpc-0a` can hold an internet-facing load balancer: 3 are private",
     reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
     subjects: Subjects::MemberVpcs,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     none_of(context, region, Scheme::InternetFacing)
 }

@@ -1,10 +1,9 @@
-use crate::finding::{Applicability, Cause, Choice, Fix, Key, Severity};
-use crate::inventory::Subnet;
-use crate::resource::ResourceKind;
+use crate::finding::Choice;
+use crate::inventory::{Subnet, Tagged};
+use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::Scheme;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::rules::prelude::*;
 use crate::tags;
-use crate::text;
 use crate::view::RegionView;
 
 use super::{CCM_SUBNETS, INSTANCES, Offer, SUBNET, SUBNETS, TABLES, ZONES};
@@ -22,10 +21,11 @@ pub(super) const RULE: Rule = Rule {
     example: "subnet-0a wins over subnet-0b for internet-facing load balancers in us-east-1a by its id alone",
     reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
     subjects: Subjects::MemberVpcs,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     for offer in Offer::all(region) {

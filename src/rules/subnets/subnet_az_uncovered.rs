@@ -1,12 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Applicability, Cause, Choice, Fix, Severity};
+use crate::finding::Choice;
 use crate::inventory::Subnet;
-use crate::resource::ResourceKind;
+use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::Scheme;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Violation};
+use crate::rules::prelude::*;
 use crate::tags;
-use crate::text;
 use crate::view::RegionView;
 
 use super::{CCM_SUBNETS, INSTANCES, Offer, SUBNETS, TABLES, ZONES, vpc_resource};
@@ -24,10 +23,11 @@ pub(super) const RULE: Rule = Rule {
     example: "4 nodes run in us-east-1c, where internet-facing load balancers get no subnet",
     reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
     subjects: Subjects::MemberVpcs,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     for offer in Offer::all(region) {

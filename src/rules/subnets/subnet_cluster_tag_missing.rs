@@ -1,14 +1,12 @@
 use std::collections::BTreeSet;
 
 use crate::controller::ControllerVersion;
-use crate::finding::{Applicability, Cause, Fix, Severity};
-use crate::inventory::Subnet;
-use crate::resource::ResourceKind;
-use crate::rules::fix_safety;
+use crate::inventory::{Subnet, Tagged};
+use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::{Scheme, choose_subnets};
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::rules::prelude::*;
+use crate::rules::safety;
 use crate::tags::{self, OWNED, SHARED};
-use crate::text;
 use crate::view::{Distribution, RegionView};
 
 use super::{INSTANCES, SUBNET, SUBNETS, TABLES, ZONES};
@@ -32,10 +30,11 @@ pub(super) const RULE: Rule = Rule {
     example: "2 subnets of VPC `vpc-0a` have no cluster tag: subnet-0b (hosts 3 nodes), subnet-0c (would be chosen for load balancers)",
     reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
     subjects: Subjects::MemberVpcs,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let key = context.cluster_key();
     let hosts = region.members_by_subnet();
@@ -81,7 +80,7 @@ fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
         let value = valid_value(region, own);
         // Whose a subnet with a role tag and no node is, nothing says: it waits for a person, and the others do not wait for it.
         let (open, ours): (Vec<&Subnet>, Vec<&Subnet>) =
-            bare.into_iter().partition(|subnet| fix_safety::has_role_tag_alone(region, &subnet.id, &subnet.tags, own));
+            bare.into_iter().partition(|subnet| safety::aws::has_role_tag_alone(region, &subnet.id, &subnet.tags, own));
         let cause_of_open = match ours.as_slice() {
             [] => Cause::Group(vpc_id.into()),
             _ => Cause::Pair(vpc_id.into(), "role tag alone".into()),

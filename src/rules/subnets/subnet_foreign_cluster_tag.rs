@@ -1,12 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Applicability, Cause, Fix, Key, Severity};
-use crate::inventory::Subnet;
-use crate::resource::ResourceKind;
+use crate::inventory::{Subnet, Tagged};
+use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::{Scheme, choose_subnets};
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::rules::prelude::*;
 use crate::tags::{self, CLUSTER_TAG_PREFIX, SHARED};
-use crate::text;
 use crate::view::RegionView;
 
 use super::{INSTANCES, LBC_SUBNETS, SUBNET, SUBNETS, TABLES, ZONES, subnets_in_reach};
@@ -31,10 +29,11 @@ pub(super) const RULE: Rule = Rule {
     example: "subnet `subnet-0a` is tagged for alpha only, and 3 nodes of `bravo` live in it",
     reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
     subjects: Subjects::MemberVpcs,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let key = context.cluster_key();
     let hosts = region.members_by_subnet();

@@ -1,9 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::{Applicability, Fix, Severity};
-use crate::inventory::Subnet;
+use crate::inventory::{Subnet, Tagged};
+use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::{MINIMUM_FREE_ADDRESSES, Scheme, choose_for_load_balancer_controller};
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::rules::prelude::*;
 use crate::view::RegionView;
 
 use super::{INSTANCES, Offer, SUBNET, SUBNETS, TABLES, ZONES};
@@ -19,17 +19,17 @@ pub(super) const RULE: Rule = Rule {
     condition: "A subnet that would hold load balancers has fewer than 8 free IPv4 addresses. The cloud controller does not look.",
     impact: "the AWS Load Balancer Controller leaves the subnet out, and AWS refuses to place a load balancer in it",
     fix: "Free addresses or use another subnet.",
-    applicability: Applicability::None,
     sources: &[
         "kubernetes-sigs/aws-load-balancer-controller pkg/networking/subnet_resolver.go#defaultMinimalAvailableIPAddressCount",
     ],
     example: "subnet `subnet-0a` has 3 free addresses, and a load balancer needs 8",
     reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
     subjects: Subjects::MemberVpcs,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let mut low: BTreeMap<&str, (&Subnet, Severity)> = BTreeMap::new();
     for offer in Offer::all(region) {

@@ -1,10 +1,8 @@
-use crate::finding::{Applicability, Cause, Fix, Severity};
-use crate::inventory::Subnet;
-use crate::resource::ResourceKind;
+use crate::inventory::{Subnet, Tagged};
+use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::Scheme;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::rules::prelude::*;
 use crate::tags;
-use crate::text;
 use crate::view::RegionView;
 
 use super::{CCM_SUBNETS, INSTANCES, LBC_SUBNETS, Offer, SUBNET, SUBNETS, TABLES, ZONES, is_role_near_miss};
@@ -25,10 +23,11 @@ pub(super) const RULE: Rule = Rule {
     example: "1 public subnet of VPC `vpc-0a` lacks `kubernetes.io/role/elb`, which 2 others have",
     reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
     subjects: Subjects::MemberVpcs,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     for offer in Offer::all(region) {

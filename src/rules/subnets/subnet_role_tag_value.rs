@@ -1,8 +1,7 @@
-use crate::finding::{Applicability, Fix, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags::{ROLE_ELB, ROLE_INTERNAL_ELB};
-use crate::text;
 use crate::view::RegionView;
 
 use super::{INSTANCES, LBC_SUBNETS, SUBNET, SUBNETS, is_role_near_miss, subnets_in_reach};
@@ -20,10 +19,11 @@ pub(super) const RULE: Rule = Rule {
     example: "subnet `subnet-0a` has `kubernetes.io/role/elb=true`",
     reads: &[INSTANCES, SUBNETS],
     subjects: Subjects::MemberVpcs,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(_: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(_: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let mut violations = Vec::new();
     for subnet in subnets_in_reach(region) {
         for right in [ROLE_ELB, ROLE_INTERNAL_ELB] {

@@ -1,6 +1,7 @@
-use crate::finding::{Applicability, Choice, Fix, Severity};
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::finding::Choice;
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags::{self, ROLE_ELB, ROLE_INTERNAL_ELB};
 use crate::view::RegionView;
 
@@ -22,10 +23,11 @@ pub(super) const RULE: Rule = Rule {
     example: "subnet `subnet-0a` has `kubernetes.io/role/elb` and no route to an internet gateway",
     reads: &[INSTANCES, SUBNETS, TABLES],
     subjects: Subjects::MemberVpcs,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     for vpc_id in region.member_vpcs() {

@@ -1,11 +1,9 @@
 use std::collections::BTreeMap;
 
-use crate::finding::{Applicability, Cause, Fix, Severity};
-use crate::inventory::Subnet;
-use crate::resource::ResourceKind;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::inventory::{Subnet, Tagged};
+use crate::rules::aws::Context;
+use crate::rules::prelude::*;
 use crate::tags;
-use crate::text;
 use crate::view::RegionView;
 
 use super::{INSTANCES, SUBNET, SUBNETS, TABLES, subnets_in_reach};
@@ -18,15 +16,15 @@ pub(super) const RULE: Rule = Rule {
     condition: "A subnet that the controller looks at has no associated route table, and no main table of its VPC is visible: as a rule a shared VPC whose tables the account may not see.",
     impact: "the controller stops at it with `could not locate routing table for subnet`, and no load balancer is created at all",
     fix: "Let the account see the route tables, or set the subnets by annotation.",
-    applicability: Applicability::None,
     sources: &["kubernetes/cloud-provider-aws pkg/providers/v1/aws.go#isSubnetPublic"],
     example: "no route table is visible for subnet `subnet-0a`",
     reads: &[INSTANCES, SUBNETS, TABLES],
     subjects: Subjects::MemberVpcs,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let mut by_vpc: BTreeMap<&str, Vec<&Subnet>> = BTreeMap::new();
     for subnet in subnets_in_reach(region) {

@@ -1,8 +1,9 @@
 use std::collections::BTreeSet;
 
-use crate::finding::{Applicability, Fix, Severity};
+use crate::inventory::Tagged;
+use crate::rules::aws::Context;
 use crate::rules::load_balancer_subnets::Scheme;
-use crate::rules::{Check, Checked, Context, Rule, RuleSeverity, Subjects, Tagged, Violation};
+use crate::rules::prelude::*;
 use crate::tags::{self, ROLE_ELB, ROLE_INTERNAL_ELB};
 use crate::view::RegionView;
 
@@ -19,15 +20,15 @@ pub(super) const RULE: Rule = Rule {
     condition: "A subnet of the cluster whose zone is not an ordinary availability zone has a load balancer role tag, or a subnet on an Outpost has one or would be chosen: its zone is an ordinary one, and the cloud controller does not look at the Outpost.",
     impact: "the cloud controller skips local and wavelength zones; on an Outpost, Classic and Network Load Balancers cannot be created; the AWS Load Balancer Controller refuses to mix either with ordinary zones",
     fix: "Remove the role tag there.",
-    applicability: Applicability::None,
     sources: &[CCM_SUBNETS, LBC_SUBNETS],
     example: "subnet `subnet-0a` in us-east-1-bos-1a, a local-zone, has `kubernetes.io/role/elb`",
     reads: &[INSTANCES, SUBNETS, TABLES, ZONES],
     subjects: Subjects::MemberVpcs,
-    check: Check::Region(check),
+    migration: Some(Prerequisite::Tags),
+    ..Rule::region(check)
 };
 
-fn check(context: &Context<'_>, region: &RegionView<'_>) -> Checked {
+fn check(context: &Context<'_>, region: &RegionView<'_>) -> CheckResult {
     let own = context.cluster_id();
     let mut violations = Vec::new();
     let offers = Offer::all(region);

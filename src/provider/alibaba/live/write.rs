@@ -2,11 +2,13 @@
 //! to find out by looking.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::future::ready;
 
 use crate::alibaba::{Account, Inventory, Policy, PolicyType, Principal, PrincipalKind, Region, grant};
 use crate::estate::Estate;
 use crate::inventory::{Provider, Read};
-use crate::plan::{Kind, Plan, PlannedChange};
+use crate::plan::{DryRunAnswer, Kind, Plan, PlannedChange};
+use crate::provider::account_writer::{AccountWriter, Answer};
 use crate::provider::alibaba::answers::{Done, Instances, PolicyAnswer, PolicyList, PolicyVersions, RoleAnswer};
 use crate::provider::error::Error;
 use crate::provider::write_error::{WriteError, WriteErrorKind};
@@ -47,6 +49,38 @@ impl From<&CallError> for WriteError {
     }
 }
 
+/// The client blocks, so that every answer is there as soon as it is asked for.
+impl AccountWriter for Writer {
+    fn account(&self) -> (&str, &str) {
+        (&self.account_id, Provider::Alibaba.name())
+    }
+
+    fn caller(&self) -> (&str, Option<&str>) {
+        (&self.caller_arn, self.session.profile())
+    }
+
+    fn look<'w>(&'w self, changes: &'w [&'w PlannedChange]) -> Answer<'w, Result<Estate, WriteError>> {
+        Box::pin(ready(self.look(changes)))
+    }
+
+    fn write<'w>(
+        &'w self,
+        plan: &'w Plan,
+        batch: &'w [&'w PlannedChange],
+    ) -> Answer<'w, Result<Option<String>, WriteError>> {
+        Box::pin(ready(self.write(plan, batch)))
+    }
+
+    /// Of the calls that are made here none has a dry run.
+    fn try_out<'w>(&'w self, _: &'w Plan, _: &'w [&'w PlannedChange]) -> Answer<'w, (DryRunAnswer, bool)> {
+        Box::pin(ready((DryRunAnswer::Unknown, false)))
+    }
+
+    fn delete_undone_version<'w>(&'w self, change: &'w PlannedChange) -> Answer<'w, Result<(), WriteError>> {
+        Box::pin(ready(self.delete_undone_version(change)))
+    }
+}
+
 impl Writer {
     /// Connects, and says who is asking.
     pub(crate) fn connect(request: &Request<'_>) -> Result<Self, Error> {
@@ -63,19 +97,9 @@ impl Writer {
         Ok(Self { session, account_id: identity.account_id, caller_arn: identity.arn })
     }
 
-    /// Account and partition.
-    pub(crate) fn account(&self) -> (&str, &str) {
-        (&self.account_id, Provider::Alibaba.name())
-    }
-
-    /// ARN of the caller, and the profile that is named.
-    pub(crate) fn caller(&self) -> (&str, Option<&str>) {
-        (&self.caller_arn, self.session.profile())
-    }
-
     /// Reads exactly the resources that changes are made on, and those that they depend on. What is not there is not in the
     /// answer.
-    pub(crate) fn look(&self, changes: &[&PlannedChange]) -> Result<Estate, WriteError> {
+    fn look(&self, changes: &[&PlannedChange]) -> Result<Estate, WriteError> {
         self.session.client().extend();
         self.read(changes).map_err(|error| WriteError::from(&error))
     }
@@ -171,7 +195,7 @@ impl Writer {
     }
 
     /// Makes a batch of changes in one call (several for policies). The request id of the answer comes back.
-    pub(crate) fn write(&self, plan: &Plan, batch: &[&PlannedChange]) -> Result<Option<String>, WriteError> {
+    fn write(&self, plan: &Plan, batch: &[&PlannedChange]) -> Result<Option<String>, WriteError> {
         let Some(first) = batch.first() else { return Ok(None) };
         self.make(plan, batch, &first.transition).map_err(|error| WriteError::from(&error))
     }
@@ -282,7 +306,7 @@ impl Writer {
     }
 
     /// Deletes the version that a fix created and its undo replaced as the default. The policy itself existed before the fix, and stays.
-    pub(crate) fn delete_undone_version(&self, change: &PlannedChange) -> Result<(), WriteError> {
+    fn delete_undone_version(&self, change: &PlannedChange) -> Result<(), WriteError> {
         let Transition { target, attribute: Attribute::ManagedPolicy {}, old: Some(undone), new: Some(_) } =
             &change.transition
         else {

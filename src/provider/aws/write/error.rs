@@ -32,12 +32,12 @@ impl From<&CallError> for WriteError {
 
 /// What no plan that is valid leads to.
 pub(super) fn unknown() -> CallError {
-    CallError { code: "Unknown".to_owned(), message: "no such change is made".to_owned() }
+    CallError::new("Unknown", "no such change is made")
 }
 
 /// What is not done, for a reason of ours.
 pub(super) fn refused(why: &str) -> CallError {
-    CallError { code: "Refused".to_owned(), message: why.to_owned() }
+    CallError::new("Refused", why.to_owned())
 }
 
 pub(super) fn is_gone(error: &CallError) -> bool {

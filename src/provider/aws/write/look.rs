@@ -20,7 +20,7 @@ const IDS: usize = 200;
 impl Writer {
     /// Reads exactly the resources that changes are made on, and those that they depend on. What is not there is not in the
     /// answer.
-    pub(crate) async fn look(&self, changes: &[&PlannedChange]) -> Result<Estate, WriteError> {
+    pub(super) async fn look(&self, changes: &[&PlannedChange]) -> Result<Estate, WriteError> {
         self.reads.extend();
         self.read(changes).await.map_err(|error| WriteError::from(&error))
     }
@@ -64,7 +64,7 @@ impl Writer {
                 vpcs.iter().filter(|(of, _)| of == name).map(|(_, id)| (*id).to_owned()).collect();
             let gaps = ec2::read_vpc_attributes(&self.session.ec2(name), region, &ids, &self.reads).await;
             if let Some(gap) = gaps.into_iter().next() {
-                return Err(CallError { code: gap.reason, message: gap.message });
+                return Err(CallError::new(&gap.reason, gap.message));
             }
         }
         let (roles, managed_policies) = if roles.is_empty() && policies.is_empty() {

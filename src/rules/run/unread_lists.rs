@@ -2,8 +2,8 @@
 
 use crate::kubernetes::ListGap;
 
-use super::Rule;
-use super::outcome::{Outcome, RuleOutcome};
+use crate::rules::outcome::{Outcome, RuleOutcome};
+use crate::rules::rule::Rule;
 
 /// Marks the rules that found nothing and may have missed something as not audited; each gap with the ids of the rules that look at
 /// what it hides.

@@ -11,7 +11,7 @@ use crate::tags::{self, Tag};
 use crate::text;
 use crate::transition::{Transition, Value};
 
-use super::Violation;
+use crate::rules::violation::Violation;
 
 /// Who makes a resource again from a template of its own, as far as tags tell. Terraform leaves no mark.
 fn manager(resource_tags: &[Tag]) -> Option<String> {
@@ -21,7 +21,7 @@ fn manager(resource_tags: &[Tag]) -> Option<String> {
 }
 
 /// What the operator has to know about the resources of a fix; takes `safe` from it where that is not provable.
-pub(super) fn check(violation: &mut Violation, view: &ClusterView<'_>) -> Vec<Caveat> {
+pub(in crate::rules) fn check(violation: &mut Violation, view: &ClusterView<'_>) -> Vec<Caveat> {
     let mut caveats: BTreeSet<Caveat> = BTreeSet::new();
     let mut is_safe = true;
     let mut managers: BTreeSet<String> = BTreeSet::new();

@@ -11,7 +11,8 @@ use crate::text;
 use crate::transition::{Target, Transition, Value};
 use crate::view::{AUTO_SCALING_GROUP_TAG, ClusterView, Member, RegionView};
 
-use super::{Violation, load_balancer_subnets};
+use crate::rules::load_balancer_subnets;
+use crate::rules::violation::Violation;
 
 /// Who makes a resource again from a template of its own, as far as tags tell. Terraform leaves no mark.
 #[must_use]
@@ -33,7 +34,7 @@ pub(crate) fn manager(resource_tags: &[Tag]) -> Option<String> {
 }
 
 /// What the operator has to know about the resources of a fix; takes `safe` from it where that is not provable.
-pub(super) fn check(violation: &mut Violation, view: &ClusterView<'_>) -> Vec<Caveat> {
+pub(in crate::rules) fn check(violation: &mut Violation, view: &ClusterView<'_>) -> Vec<Caveat> {
     let mut caveats: Vec<Caveat> = [shared(violation, view), managers(violation, view), neighbours(violation, view)]
         .into_iter()
         .flatten()

@@ -6,20 +6,17 @@ use crate::kubernetes::Evidence;
 use crate::role_audit::RoleGap;
 use crate::view::Confidence;
 
-use super::run::{RuleContext, Task};
-use super::{Check, KubernetesContext, Rule, Violation};
+use crate::rules::kubernetes_context::KubernetesContext;
+use crate::rules::rule::{Check, Rule};
+use crate::rules::violation::Violation;
+
+use super::{RuleContext, Task};
 
 impl RuleContext for KubernetesContext<'_> {
     fn tasks(&self, rule: &'static Rule) -> Vec<Task<'_>> {
         match rule.check {
             Check::Evidence(_, check) => vec![Box::new(move || check(self))],
-            Check::Region(_)
-            | Check::Role(_)
-            | Check::Account(_)
-            | Check::Cluster(_)
-            | Check::Kubernetes(_)
-            | Check::Joined(_)
-            | Check::Alibaba(_) => Vec::new(),
+            Check::Aws(_) | Check::Alibaba(_) => Vec::new(),
         }
     }
 
@@ -39,7 +36,11 @@ impl RuleContext for KubernetesContext<'_> {
         self.evidence
     }
 
-    fn judge(&self, _: &mut Violation) -> (Confidence, Vec<Caveat>) {
-        (Confidence::Certain, Vec::new())
+    fn member(&self, _: &str) -> Option<Confidence> {
+        None
+    }
+
+    fn restrict_fix(&self, _: &mut Violation) -> Vec<Caveat> {
+        Vec::new()
     }
 }

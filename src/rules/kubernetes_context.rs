@@ -1,0 +1,61 @@
+//! A cluster as rules on Kubernetes alone see it.
+
+use crate::controller::ControllerVersion;
+use crate::inventory::Provider;
+use crate::kubernetes::Evidence;
+use crate::nodes::KubernetesNode;
+
+/// The reason why a rule on Nodes does not apply.
+pub(super) const NODES_NOT_GIVEN: &str = "the Nodes are not known: give them with --kubernetes";
+
+/// Everything that a check on Kubernetes alone may look at.
+#[derive(Debug, Clone, Copy)]
+pub struct KubernetesContext<'a> {
+    /// The audited cluster id.
+    pub cluster_id: &'a str,
+    /// What was given.
+    pub evidence: &'a Evidence,
+    /// The cloud that it is of, where that is known.
+    pub cloud: Option<Provider>,
+    /// `--controller-version`.
+    pub controller_version: Option<ControllerVersion>,
+    /// The cluster in an account of Alibaba Cloud, where one was read.
+    pub alibaba: Option<&'a crate::alibaba::ClusterView<'a>>,
+}
+
+impl<'a> KubernetesContext<'a> {
+    /// The Nodes, where they are of a cloud: the one that is audited, or else the one that a providerID or a cloud controller is of.
+    pub(super) fn nodes_of(&self, cloud: Provider) -> Result<&'a [KubernetesNode], &'static str> {
+        let nodes = self.evidence.nodes.as_deref().ok_or(NODES_NOT_GIVEN)?;
+        let names_it = |node: &KubernetesNode| match cloud {
+            Provider::Aws => node.provider_id.starts_with("aws://"),
+            Provider::Alibaba => crate::alibaba::provider_id::looks_like_one(
+                node.provider_id.strip_prefix("alicloud://").unwrap_or(&node.provider_id),
+            )
+            .is_some(),
+        };
+        let is_told = || self.evidence.controllers().iter().any(|one| one.cloud == cloud) || nodes.iter().any(names_it);
+        if self.cloud.map_or_else(is_told, |audited| audited == cloud) {
+            return Ok(nodes);
+        }
+        Err("the Nodes are of another cloud, or their cloud is unknown")
+    }
+
+    /// The version of the cloud controller of Alibaba Cloud: what was said, or what its image says.
+    pub(super) fn alibaba_controller_version(&self) -> Option<ControllerVersion> {
+        let controllers = self.evidence.controllers().iter().filter(|one| one.cloud == Provider::Alibaba);
+        self.controller_version.or_else(|| controllers.filter_map(|one| one.version).min())
+    }
+
+    /// True if Alibaba Cloud's cloud controller is there and writes routes, which version 2 does unless it is told not to.
+    pub(super) fn alibaba_writes_routes(&self) -> bool {
+        let mut controllers = self.evidence.controllers().iter().filter(|one| one.cloud == Provider::Alibaba);
+        controllers.any(|one| one.knows_flags && one.is_on("configure-cloud-routes", true))
+    }
+
+    /// The version of the AWS cloud controller: what was said, or what its image says.
+    pub(super) fn aws_controller_version(&self) -> Option<ControllerVersion> {
+        let controllers = self.evidence.controllers().iter().filter(|one| one.cloud == Provider::Aws);
+        self.controller_version.or_else(|| controllers.filter_map(|one| one.version).max())
+    }
+}

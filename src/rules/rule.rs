@@ -1,0 +1,228 @@
+//! The entry of a rule in the catalogue: its texts, its scope and its check.
+
+use crate::finding::{Applicability, Severity};
+use crate::inventory::{Account, Provider, Read};
+use crate::nodes::KubernetesNode;
+use crate::resource::ResourceKind;
+use crate::role_audit::RoleAudit;
+use crate::view::RegionView;
+
+use super::check_result::CheckResult;
+use super::kubernetes_context::KubernetesContext;
+use super::subjects::Subjects;
+use super::{alibaba, aws};
+
+/// A rule of the catalogue.
+#[derive(Debug)]
+pub struct Rule {
+    /// Stable id; waivers depend on it.
+    pub id: &'static str,
+    /// What is wrong, in a few words.
+    pub title: &'static str,
+    /// How bad it is.
+    pub severity: RuleSeverity,
+    /// Resources it speaks about.
+    pub resources: &'static [ResourceKind],
+    /// When it reports.
+    pub condition: &'static str,
+    /// What breaks; the sentence of the finding unless the facts say it better.
+    pub impact: &'static str,
+    /// What fixes it.
+    pub fix: &'static str,
+    /// The most that `--fix` may do about it.
+    pub applicability: Applicability,
+    /// Where the controllers or documents decide this.
+    pub sources: &'static [&'static str],
+    /// A message it gives, as an example.
+    pub example: &'static str,
+    /// Reads without which it would be wrong: with a gap in one of them it is not run; with a gap of one resource, it is
+    /// not said to have been checked there.
+    pub reads: &'static [Read],
+    /// What it looks at: where there is none of it, the rule does not apply.
+    pub subjects: Subjects,
+    /// Runs whatever `--rule` selects: its finding is the reason for which every other rule is silent.
+    pub always_runs: bool,
+    /// A fix may create its findings for a neighbouring cluster: they report a state that an answer of the operator intends, or one that
+    /// existed before.
+    pub spares_neighbours: bool,
+    /// The step of a migration to the external cloud controller that it decides.
+    pub migration: Option<Prerequisite>,
+    /// The check.
+    pub check: Check,
+}
+
+/// Requirements of a migration to the external cloud controller that rules decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prerequisite {
+    /// Cluster tags of instances, subnets and security groups.
+    Tags,
+    /// Policies of control planes and workers.
+    Policies,
+    /// Instance profiles and the metadata service.
+    Profiles,
+    /// Names of Nodes.
+    Names,
+    /// Services of type `LoadBalancer`.
+    Services,
+    /// The cloud controller and its configuration.
+    Controller,
+    /// The EBS CSI driver.
+    Storage,
+    /// Instances of Nodes.
+    Instances,
+    /// Zone labels of Nodes.
+    Labels,
+}
+
+/// A check, by cloud.
+#[derive(Debug, Clone, Copy)]
+pub enum Check {
+    /// A cluster in AWS.
+    Aws(aws::Check),
+    /// A cluster in Alibaba Cloud.
+    Alibaba(alibaba::Check),
+    /// The state in Kubernetes, or files from which a cluster is made, on these clouds. No cloud is asked.
+    Evidence(&'static [Provider], fn(&KubernetesContext<'_>) -> CheckResult),
+}
+
+/// How bad the findings of a rule are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RuleSeverity {
+    /// As a rule.
+    pub default: Severity,
+    /// What it depends on, in words that begin with the default; `None` where it is always the same.
+    pub note: Option<&'static str>,
+}
+
+impl RuleSeverity {
+    pub(super) const fn always(default: Severity) -> Self {
+        Self { default, note: None }
+    }
+
+    pub(super) const fn depends(default: Severity, note: &'static str) -> Self {
+        Self { default, note: Some(note) }
+    }
+
+    /// The whole in words.
+    #[must_use]
+    pub fn describe(self) -> &'static str {
+        self.note.unwrap_or(self.default.name())
+    }
+}
+
+impl Rule {
+    /// The parts that most rules share: no fix, no reads, nothing special. The texts are given by each rule.
+    const fn with(check: Check, subjects: Subjects) -> Self {
+        Self {
+            id: "",
+            title: "",
+            severity: RuleSeverity::always(Severity::Error),
+            resources: &[],
+            condition: "",
+            impact: "",
+            fix: "",
+            applicability: Applicability::None,
+            sources: &[],
+            example: "",
+            reads: &[],
+            subjects,
+            always_runs: false,
+            spares_neighbours: false,
+            migration: None,
+            check,
+        }
+    }
+
+    /// A rule on each region of an AWS account; counts the members.
+    pub(super) const fn region(check: fn(&aws::Context<'_>, &RegionView<'_>) -> CheckResult) -> Self {
+        Self::with(Check::Aws(aws::Check::Region(check)), Subjects::Members)
+    }
+
+    /// A rule on each compared role.
+    pub(super) const fn role(check: fn(&aws::Context<'_>, &RoleAudit<'_>) -> CheckResult) -> Self {
+        Self::with(Check::Aws(aws::Check::Role(check)), Subjects::ComparedRoles)
+    }
+
+    /// A rule on each AWS account; counts the instance profiles of the members.
+    pub(super) const fn account(check: fn(&aws::Context<'_>, &Account) -> CheckResult) -> Self {
+        Self::with(Check::Aws(aws::Check::Account(check)), Subjects::MemberProfiles)
+    }
+
+    /// A rule on a cluster in AWS as a whole.
+    pub(super) const fn cluster(check: fn(&aws::Context<'_>) -> CheckResult) -> Self {
+        Self::with(Check::Aws(aws::Check::Cluster(check)), Subjects::Cluster)
+    }
+
+    /// A rule on the Nodes of a cluster in AWS.
+    pub(super) const fn nodes(check: fn(&aws::Context<'_>, &[KubernetesNode]) -> CheckResult) -> Self {
+        Self::with(Check::Aws(aws::Check::Nodes(check)), Subjects::KubernetesNodes)
+    }
+
+    /// A rule that compares the state in Kubernetes with AWS.
+    pub(super) const fn joined(check: fn(&aws::Context<'_>) -> CheckResult) -> Self {
+        Self::with(Check::Aws(aws::Check::Joined(check)), Subjects::Evidence)
+    }
+
+    /// A rule on the state in Kubernetes or on files, for clusters in these clouds.
+    pub(super) const fn evidence(
+        clouds: &'static [Provider],
+        check: fn(&KubernetesContext<'_>) -> CheckResult,
+    ) -> Self {
+        Self::with(Check::Evidence(clouds, check), Subjects::Evidence)
+    }
+
+    /// A rule on a cluster in Alibaba Cloud; counts what its check is made for.
+    pub(super) const fn alibaba(check: alibaba::Check) -> Self {
+        let subjects = match check {
+            alibaba::Check::Region(_) => Subjects::Members,
+            alibaba::Check::Principal(_) | alibaba::Check::Trust(_) => Subjects::RamPrincipals,
+            alibaba::Check::Cluster(_) => Subjects::Cluster,
+            alibaba::Check::Nodes(_) => Subjects::KubernetesNodes,
+            alibaba::Check::Services(_) => Subjects::Services,
+        };
+        Self::with(Check::Alibaba(check), subjects)
+    }
+
+    /// The clouds that it is about.
+    #[must_use]
+    pub fn providers(&self) -> &'static [Provider] {
+        match self.check {
+            Check::Evidence(providers, _) => providers,
+            Check::Alibaba(_) => &[Provider::Alibaba],
+            Check::Aws(_) => &[Provider::Aws],
+        }
+    }
+
+    /// True if it asks no cloud.
+    #[must_use]
+    pub fn is_on_evidence(&self) -> bool {
+        matches!(self.check, Check::Evidence(..))
+    }
+}
+
+impl Check {
+    /// True if it inspects the policies of roles.
+    #[must_use]
+    pub fn inspects_policies(&self) -> bool {
+        matches!(
+            self,
+            Self::Aws(aws::Check::Role(_)) | Self::Alibaba(alibaba::Check::Principal(_) | alibaba::Check::Trust(_))
+        )
+    }
+
+    /// True if it is made once for all Nodes.
+    #[must_use]
+    pub fn inspects_nodes(&self) -> bool {
+        matches!(self, Self::Aws(aws::Check::Nodes(_)) | Self::Alibaba(alibaba::Check::Nodes(_)))
+    }
+
+    /// True if it reads the state of the cluster in Kubernetes.
+    pub(super) fn is_on_kubernetes(&self) -> bool {
+        match self {
+            Self::Evidence(..)
+            | Self::Aws(aws::Check::Nodes(_) | aws::Check::Joined(_))
+            | Self::Alibaba(alibaba::Check::Nodes(_) | alibaba::Check::Services(_)) => true,
+            Self::Aws(_) | Self::Alibaba(_) => false,
+        }
+    }
+}
